@@ -1,0 +1,58 @@
+import type { Logger } from "../logger.ts";
+import type { MastraMemory } from "../memory/memory.ts";
+import type { Instructions } from "../message/system-message.ts";
+import type { ModelConfig } from "../model/model.ts";
+import type { Processor } from "../processor/processor.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { System } from "../system.ts";
+import type { ToolsInput } from "../tool/tool.ts";
+import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
+import type { Agent } from "./agent.ts";
+import type { DynamicArgument } from "./dynamic.ts";
+
+/** Which fields an external editor may override. Carried for it; nothing here acts on it. */
+export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };
+
+/** Options of the older `generateLegacy()` and `streamLegacy()`: the same options under their older names. */
+export type AgentGenerateOptions<Output extends Schema | undefined = any> = AgentExecutionOptions<Output>;
+export type AgentStreamOptions<Output extends Schema | undefined = any> = AgentExecutionOptions<Output>;
+
+/** What an agent is made of. Every function form is called once per run. */
+export interface AgentConfig<Id extends string = string, Tools extends ToolsInput = ToolsInput> {
+  /** The name, when absent. */
+  id?: Id;
+  name: string;
+  description?: string;
+  metadata?: DynamicArgument<Record<string, unknown>>;
+  instructions: DynamicArgument<Instructions>;
+  model: DynamicArgument<ModelConfig>;
+  /** Retries of a rejected model call, for calls that do not say. */
+  maxRetries?: number;
+  tools?: DynamicArgument<Tools>;
+  /** Each becomes a tool `agent-<key>`. */
+  agents?: DynamicArgument<Record<string, Agent<any, any>>>;
+  /** Carried; running them as tools is later work. */
+  workflows?: DynamicArgument<Record<string, any>>;
+  transform?: ToolPayloadTransformPolicy;
+  defaultOptions?: DynamicArgument<AgentExecutionOptions>;
+  defaultGenerateOptionsLegacy?: DynamicArgument<AgentGenerateOptions>;
+  defaultStreamOptionsLegacy?: DynamicArgument<AgentStreamOptions>;
+  /** The host, injected when the agent is registered. */
+  mastra?: any;
+  /** Carried; running them is later work. */
+  scorers?: DynamicArgument<Record<string, any>>;
+  memory?: DynamicArgument<MastraMemory>;
+  /** Carried; delivering notifications is later work. */
+  notifications?: { deliveryPolicy?: any };
+  /** Carried; speaking is later work. */
+  voice?: any;
+  inputProcessors?: DynamicArgument<Processor[]>;
+  outputProcessors?: DynamicArgument<Processor[]>;
+  maxProcessorRetries?: number;
+  requestContextSchema?: Schema;
+  editor?: EditorConfig;
+  logger?: Logger;
+  /** Clock, ids and randomness, for tests. */
+  system?: System;
+}

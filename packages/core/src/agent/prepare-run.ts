@@ -1,0 +1,222 @@
+import { AgentError } from "../errors.ts";
+import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
+import { MessageList } from "../message/message-list.ts";
+import type { MessagesInput } from "../message/message-input.ts";
+import { toSystemMessages } from "../message/system-message.ts";
+import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
+import { resolveModel } from "../model/resolve-model.ts";
+import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
+import { Recorder, type RecorderThread } from "../run/recorder.ts";
+import type { RunSpec } from "../run/run.ts";
+import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
+import { ObjectFormat } from "../run/structured-output.ts";
+import { validate } from "../schema/validate.ts";
+import { openTelemetry } from "../telemetry/telemetry.ts";
+import type { ToolLike, ToolsInput } from "../tool/tool.ts";
+import type { ToolCompiler, ToolSet } from "../tool/tool-set.ts";
+import { PayloadTransform } from "../tool/transform.ts";
+import type { AgentConfig } from "./agent-config.ts";
+import { checkOptions } from "./check-options.ts";
+import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
+import { mergeOptions } from "./merge-options.ts";
+import type { SubagentTools } from "./subagent-tools.ts";
+import type { Logger } from "../logger.ts";
+import type { System } from "../system.ts";
+
+export const DEFAULT_RUN_LIMITS: RunLimits = { ...DEFAULT_MODEL_LIMITS, toolTimeoutMs: 600_000, toolResultBytes: 1 << 20 };
+
+/** What the agent itself lends to a run. */
+export interface RunHost {
+  agent: { id: string; name: string };
+  config: AgentConfig;
+  mastra: unknown;
+  compiler: ToolCompiler;
+  subagents: SubagentTools;
+  system: System;
+  logger: Logger;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** Resolves everything that may depend on the request, once, and checks it before any model is called. */
+export async function prepareRun(
+  host: RunHost,
+  input: MessagesInput,
+  callOptions: AgentExecutionOptions | undefined,
+): Promise<RunSpec> {
+  const { config, system } = host;
+  const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
+  const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra: host.mastra };
+  await checkContext(config, requestContext);
+  const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
+  const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
+  checkOptions(options);
+  if (config.maxRetries !== undefined) options.maxRetries ??= config.maxRetries;
+  if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
+  const model = options.model ?? (await resolveDynamic(config.model, context));
+  const list = new MessageList(system);
+  list.setSystemMessages([
+    ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
+    ...toSystemMessages(options.system),
+  ]);
+  if (options.context !== undefined) list.add(options.context, "context");
+  list.add(input, "input");
+  const memory = await openMemory(host, options, context, model);
+  const tools = await collectTools(host, options, context, memory?.parts.tools);
+  const telemetry = await openTelemetry(options.telemetry);
+  const inputProcessors = options.inputProcessors ?? (config.inputProcessors && (await resolveDynamic(config.inputProcessors, context)));
+  const outputProcessors =
+    options.outputProcessors ?? (config.outputProcessors && (await resolveDynamic(config.outputProcessors, context)));
+  return {
+    runId: options.runId ?? system.newId(),
+    agent: host.agent,
+    system,
+    logger: host.logger,
+    list,
+    model,
+    resolveModel: rememberLast(resolveModel),
+    tools,
+    compileTools: (more: ToolsInput): ToolSet => host.compiler.prepare([more]),
+    options,
+    requestContext,
+    mastra: host.mastra,
+    threadId: memory?.thread.id,
+    resourceId: memory?.thread.resourceId,
+    recorder: memory?.recorder,
+    inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...(inputProcessors ?? [])],
+    outputProcessors: [...(outputProcessors ?? []), ...(memory?.parts.outputProcessors ?? [])],
+    limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
+    transform: openTransform(config, tools),
+    telemetry,
+    format: openFormat(options),
+    waitUntil: host.waitUntil,
+  };
+}
+
+async function checkContext(config: AgentConfig, requestContext: RequestContext): Promise<void> {
+  if (!config.requestContextSchema) return;
+  const checked = await validate(config.requestContextSchema, requestContext.toJSON());
+  if (checked.ok) return;
+  const list = checked.issues.map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`).join("; ");
+  throw new AgentError("invalid-context", `The request context of agent "${config.name}" is not valid: ${list}`, {
+    details: { issues: checked.issues },
+  });
+}
+
+interface OpenMemory {
+  thread: RecorderThread;
+  parts: MemoryParts;
+  recorder: Recorder | undefined;
+}
+
+async function openMemory(
+  host: RunHost,
+  options: AgentExecutionOptions,
+  context: DynamicContext,
+  model: ModelConfig,
+): Promise<OpenMemory | undefined> {
+  const { config, system } = host;
+  const asked = options.memory?.thread ?? options.threadId;
+  const threadId = context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
+  if (threadId === undefined) {
+    if (options.resourceId === undefined && options.memory === undefined) return undefined;
+    throw new AgentError("invalid-argument", `A resource was given without a thread: pass memory: { thread, resource }.`);
+  }
+  if (typeof threadId !== "string" || threadId === "") {
+    throw new AgentError("invalid-argument", `memory.thread must be a thread id or { id }, got ${JSON.stringify(asked)}.`);
+  }
+  const memory = config.memory && (await resolveDynamic(config.memory, context));
+  if (!memory) {
+    throw new AgentError(
+      "memory-required",
+      `Agent "${config.name}" was given thread "${threadId}" but has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+    );
+  }
+  const storage = requireStorage(memory, config.name);
+  await storage.init();
+  const details = typeof asked === "object" ? asked : undefined;
+  const resourceId = await findResource(memory, options, context, threadId);
+  const thread: RecorderThread = {
+    id: threadId,
+    resourceId,
+    ...(details?.title !== undefined && { title: details.title }),
+    ...(details?.metadata && { metadata: details.metadata }),
+  };
+  const memoryConfig = options.memory?.options ?? options.memoryOptions;
+  const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
+  const parts = await memory.prepareRun({
+    threadId,
+    resourceId,
+    config: readOnly ? { ...memoryConfig, readOnly } : memoryConfig,
+    requestContext: context.requestContext,
+    model,
+    system,
+  });
+  return { thread, parts, recorder: readOnly ? undefined : new Recorder(storage, thread, system) };
+}
+
+function requireStorage(memory: MastraMemory, agentName: string): NonNullable<MastraMemory["storage"]> {
+  if (memory.storage) return memory.storage;
+  throw new AgentError(
+    "storage-required",
+    `The memory of agent "${agentName}" has no storage. Pass one to new Memory({ storage }), or register the agent in new Mastra({ storage }).`,
+  );
+}
+
+/** Whose thread it is: what the server fixed, what the caller says, whose it already is, or its own. */
+async function findResource(
+  memory: MastraMemory,
+  options: AgentExecutionOptions,
+  { requestContext }: DynamicContext,
+  threadId: string,
+): Promise<string> {
+  const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
+  if (typeof said === "string" && said !== "") return said;
+  if (said !== undefined) throw new AgentError("invalid-argument", `memory.resource must be a non-empty string, got ${JSON.stringify(said)}.`);
+  const domain = await memory.storage?.getStore("memory");
+  return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
+}
+
+async function collectTools(
+  host: RunHost,
+  options: AgentExecutionOptions,
+  context: DynamicContext,
+  memoryTools: ToolsInput | undefined,
+): Promise<ToolSet> {
+  const { config } = host;
+  const own = config.tools && (await resolveDynamic(config.tools, context));
+  const agents = config.agents && (await resolveDynamic(config.agents, context));
+  const clientTools = options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
+  return host.compiler.prepare([
+    memoryTools,
+    own,
+    agents && host.subagents.toolsFor(agents),
+    ...Object.values(options.toolsets ?? {}),
+    clientTools,
+  ]);
+}
+
+/** A client's tool is executed by the client, even if its definition came with a function. */
+function withoutExecute([name, tool]: [string, ToolLike]): [string, ToolLike] {
+  return [name, { id: tool.id ?? name, description: tool.description ?? "", inputSchema: tool.inputSchema ?? (tool as { parameters?: unknown }).parameters }];
+}
+
+function openTransform(config: AgentConfig, tools: ToolSet): PayloadTransform | undefined {
+  let wanted = config.transform !== undefined;
+  if (!wanted) for (const tool of tools.values()) if (tool.definition.transform) wanted = true;
+  return wanted ? new PayloadTransform(config.transform, (name) => tools.get(name)?.definition.transform) : undefined;
+}
+
+function openFormat(options: AgentExecutionOptions): ObjectFormat | undefined {
+  if (options.output !== undefined) return new ObjectFormat({ schema: options.output }, true);
+  if (options.experimental_output !== undefined) return new ObjectFormat({ schema: options.experimental_output }, false);
+  return options.structuredOutput && new ObjectFormat(options.structuredOutput, false);
+}
+
+/** Most steps of a run use the model of the step before. */
+function rememberLast(resolve: (config: ModelConfig) => Promise<ModelCandidate[]>): (config: ModelConfig) => Promise<ModelCandidate[]> {
+  let last: { config: ModelConfig; candidates: ModelCandidate[] } | undefined;
+  return async (config) => {
+    if (last?.config !== config) last = { config, candidates: await resolve(config) };
+    return last.candidates;
+  };
+}

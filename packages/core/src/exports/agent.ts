@@ -1,0 +1,32 @@
+export { Agent } from "../agent/agent.ts";
+export type {
+  AgentConfig,
+  AgentGenerateOptions,
+  AgentStreamOptions,
+  EditorConfig,
+} from "../agent/agent-config.ts";
+export { DEFAULT_RUN_LIMITS } from "../agent/prepare-run.ts";
+export type { DynamicArgument, DynamicContext } from "../agent/dynamic.ts";
+export type { SubagentInput, SubagentOutput } from "../agent/subagent-tool.ts";
+
+// Runs
+export type {
+  AgentExecutionOptions,
+  FinishEvent,
+  PreparedStep,
+  PrepareStepArgs,
+  RunLimits,
+  RunMemory,
+  ToolChoice,
+} from "../run/run-options.ts";
+export type { StepResult, ToolCallView, ToolResultView } from "../run/step-result.ts";
+export { hasToolCall, stepCountIs, type StopCondition } from "../run/stop-when.ts";
+export type { StructuredOutputOptions } from "../run/structured-output.ts";
+export type { FullOutput, OutputObject, RunOutput, TripwireInfo } from "../stream/run-output.ts";
+export type { TelemetrySettings } from "../telemetry/telemetry.ts";
+
+// Messages and chunks
+export { MessageList } from "../message/message-list.ts";
+export type { FilePart, MessageLike, MessagesInput, TextPart } from "../message/message-input.ts";
+export type { Instructions, SystemMessage } from "../message/system-message.ts";
+export type { AgentChunk, AgentChunk as AgentChunkType, StoredMessage, StoredMessage as MastraDBMessage } from "@selvedge/protocol";

@@ -1,0 +1,1 @@
+export { AgentError, errorMessage } from "../errors.ts";

@@ -1,0 +1,10 @@
+export { Mastra, type MastraConfig } from "../mastra/mastra.ts";
+export { Agent } from "../agent/agent.ts";
+export { createTool, Tool } from "../tool/tool.ts";
+export { RequestContext } from "../request-context/request-context.ts";
+export { type Logger, silentLogger } from "../logger.ts";
+export { realSystem, type System } from "../system.ts";
+
+// Errors. `MastraError` is what the documents call it.
+export { AgentError, AgentError as MastraError } from "../errors.ts";
+export type { ErrorCode } from "@selvedge/protocol";

@@ -1,0 +1,16 @@
+export type {
+  AbortOptions,
+  ProcessAPIErrorArgs,
+  ProcessInputArgs,
+  ProcessInputResult,
+  ProcessInputStepArgs,
+  ProcessLLMRequestArgs,
+  ProcessLLMResponseArgs,
+  ProcessOutputResultArgs,
+  ProcessOutputStepArgs,
+  ProcessOutputStreamArgs,
+  Processor,
+  ProcessorContext,
+  ProcessToolResultArgs,
+  StepOverrides,
+} from "../processor/processor.ts";

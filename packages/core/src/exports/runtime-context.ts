@@ -1,0 +1,2 @@
+/** `RuntimeContext` is the older name of `RequestContext`. */
+export { RequestContext as RuntimeContext } from "../request-context/request-context.ts";

@@ -1,0 +1,40 @@
+// The contract, for those who use a store.
+export { Storage } from "../storage/storage.ts";
+export type {
+  ColumnValue,
+  CommitResult,
+  Comparison,
+  Row,
+  Select,
+  StorageDomains,
+  Where,
+  Write,
+} from "../storage/storage.ts";
+export { InMemoryStorage, InMemoryStore } from "../storage/in-memory-storage.ts";
+
+// Threads, messages and resources.
+export { MemoryDomain } from "../storage/memory-domain.ts";
+export type { ListThreadsOptions, ListThreadsResult } from "../storage/memory-domain.ts";
+export type { ListMessagesOptions, ListMessagesResult } from "../storage/list-messages.ts";
+export type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
+export type { StoredResource } from "../storage/resource-rows.ts";
+export type { Page, PageOptions } from "../storage/page.ts";
+export {
+  insertMessage,
+  insertThread,
+  putStep,
+  setMessageMetadata,
+  touchThread,
+} from "../storage/message-writes.ts";
+
+// For those who write a store.
+export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } from "../storage/tables.ts";
+export type { Table } from "../storage/tables.ts";
+export { toConditions } from "../storage/conditions.ts";
+export type { Condition } from "../storage/conditions.ts";
+export { columnType, decodeRow, encodeCell, encodeNewRow, encodeRow, mergeCell } from "../storage/row-codec.ts";
+export type { Cell, Cells } from "../storage/row-codec.ts";
+export { checkSelect } from "../storage/check-select.ts";
+export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
+export { realSystem } from "../system.ts";
+export type { System } from "../system.ts";

@@ -1,0 +1,18 @@
+export {
+  createTool,
+  Tool,
+  type ElicitationPort,
+  type ToolDefinition,
+  type ToolExecutionContext,
+  type ToolExecutionOptions,
+  type ToolLike,
+  type ToolsetsInput,
+  type ToolsInput,
+  type ToolWriter,
+} from "../tool/tool.ts";
+export type { ToolInputError } from "../tool/check-payload.ts";
+export type { ToolPayloadTransformPolicy, ToolTransform, TransformContext } from "../tool/transform.ts";
+
+// Schemas of any kind
+export { compileSchema, type CompiledSchema } from "../schema/compile-schema.ts";
+export type { InferInput, InferOutput, JsonSchema, Schema, SchemaIssue, Validation } from "../schema/schema.ts";

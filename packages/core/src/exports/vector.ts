@@ -1,0 +1,26 @@
+// The contract, for those who use a vector store.
+export type { Vector, VectorFilter, VectorMetric, VectorResult } from "../vector/vector.ts";
+export { InMemoryVector } from "../vector/in-memory-vector.ts";
+
+// Embedders.
+export type { Embedder } from "../vector/embedder.ts";
+export { toEmbedder } from "../vector/to-embedder.ts";
+export type { EmbedderConfig, EmbeddingModel } from "../vector/to-embedder.ts";
+
+// For those who write a vector store.
+export { matchesFilter, parseFilter } from "../vector/filter.ts";
+export type { FilterNode, FilterScalar } from "../vector/filter.ts";
+export {
+  checkDeletion,
+  checkIndex,
+  checkQuery,
+  checkSameIndex,
+  checkUpdate,
+  encodeMetadata,
+  noSuchIndex,
+  noSuchVector,
+  toEntries,
+  toFloat32,
+  toScore,
+} from "../vector/check-vector.ts";
+export type { VectorEntry } from "../vector/check-vector.ts";

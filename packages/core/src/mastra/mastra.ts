@@ -1,0 +1,171 @@
+import type { Agent } from "../agent/agent.ts";
+import { AgentError } from "../errors.ts";
+import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
+import type { MastraMemory } from "../memory/memory.ts";
+import type { Storage } from "../storage/storage.ts";
+import { realSystem, type System } from "../system.ts";
+import type { ToolLike } from "../tool/tool.ts";
+import type { Vector } from "../vector/vector.ts";
+
+type Registry<Value> = Record<string, Value>;
+
+export interface MastraConfig<
+  Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
+  Vectors extends Registry<Vector> = Registry<Vector>,
+> {
+  agents?: Agents;
+  tools?: Registry<ToolLike>;
+  /** Given to every memory that has no storage of its own. */
+  storage?: Storage;
+  memory?: Registry<MastraMemory>;
+  vectors?: Vectors;
+  /** Carried; see the MCP package. */
+  mcpServers?: Registry<any>;
+  /** Carried; running them is later work. */
+  workflows?: Registry<any>;
+  scorers?: Registry<any>;
+  /** Carried; dispatching notifications is later work. */
+  notifications?: { dispatch?: { enabled?: boolean; cron?: string; batchSize?: number } };
+  /** `false` for silence. */
+  logger?: Logger | false;
+  idGenerator?: () => string;
+  system?: System;
+}
+
+/**
+ * The host: what an app's agents share. It hands its storage and logger to what is registered with it, finds things by
+ * name, and closes what it opened. Agents work without one.
+ */
+export class Mastra<
+  Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
+  Vectors extends Registry<Vector> = Registry<Vector>,
+> {
+  readonly logger: Logger;
+  readonly system: System;
+  readonly #config: MastraConfig<Agents, Vectors>;
+  #closed: Promise<void> | undefined;
+
+  constructor(config: MastraConfig<Agents, Vectors> = {}) {
+    this.#config = config;
+    this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
+    const system = config.system ?? realSystem;
+    this.system = config.idGenerator ? { ...system, newId: config.idGenerator } : system;
+    this.#checkAgentIds();
+    if (config.storage) for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
+    for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
+  }
+
+  getAgent<Name extends keyof Agents & string>(name: Name): Agents[Name] {
+    return find(this.#config.agents, name, "agent") as Agents[Name];
+  }
+
+  getAgentById(id: string): Agent<any, any> {
+    const agent = Object.values(this.#config.agents ?? {}).find((candidate) => candidate.id === id);
+    if (!agent) throw missing("agent with id", id, Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id));
+    return agent;
+  }
+
+  listAgents(): Agents {
+    return { ...this.#config.agents } as Agents;
+  }
+
+  /** The older name of `listAgents`. */
+  getAgents(): Agents {
+    return this.listAgents();
+  }
+
+  getTool(name: string): ToolLike {
+    return find(this.#config.tools, name, "tool");
+  }
+
+  listTools(): Registry<ToolLike> {
+    return { ...this.#config.tools };
+  }
+
+  getStorage(): Storage | undefined {
+    return this.#config.storage;
+  }
+
+  getMemory(name: string): MastraMemory {
+    return find(this.#config.memory, name, "memory");
+  }
+
+  listMemory(): Registry<MastraMemory> {
+    return { ...this.#config.memory };
+  }
+
+  getVector<Name extends keyof Vectors & string>(name: Name): Vectors[Name] {
+    return find(this.#config.vectors, name, "vector store") as Vectors[Name];
+  }
+
+  listVectors(): Vectors {
+    return { ...this.#config.vectors } as Vectors;
+  }
+
+  getVectors(): Vectors {
+    return this.listVectors();
+  }
+
+  getMCPServer(name: string): any {
+    return find(this.#config.mcpServers, name, "MCP server");
+  }
+
+  listMCPServers(): Registry<any> {
+    return { ...this.#config.mcpServers };
+  }
+
+  getWorkflow(name: string): any {
+    return find(this.#config.workflows, name, "workflow");
+  }
+
+  listWorkflows(): Registry<any> {
+    return { ...this.#config.workflows };
+  }
+
+  getLogger(): Logger {
+    return this.logger;
+  }
+
+  generateId(_purpose?: { idType?: string; source?: string; entityId?: string; threadId?: string; resourceId?: string }): string {
+    return this.system.newId();
+  }
+
+  /** Opens what runs in the background. Calls work without it; awaiting it shows early what would fail later. */
+  async start(): Promise<void> {
+    if (this.#closed) throw new AgentError("storage-closed", "This Mastra was closed. Make a new one.");
+    await this.#config.storage?.init();
+  }
+
+  /** Waits for background work, then closes the storage and the vector stores. Calling it again is free. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.settled()));
+    await Promise.all(Object.values(this.#config.vectors ?? {}).map((vector) => vector.close?.()));
+    await this.#config.storage?.close();
+  }
+
+  #checkAgentIds(): void {
+    const seen = new Map<string, string>();
+    for (const [key, agent] of Object.entries(this.#config.agents ?? {})) {
+      const other = seen.get(agent.id);
+      if (other !== undefined) {
+        throw new AgentError("invalid-argument", `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`);
+      }
+      seen.set(agent.id, key);
+    }
+  }
+}
+
+function find<Value>(registry: Registry<Value> | undefined, name: string, kind: string): Value {
+  if (registry && Object.hasOwn(registry, name)) return registry[name] as Value;
+  throw missing(kind, name, Object.keys(registry ?? {}));
+}
+
+function missing(kind: string, name: string, known: string[]): AgentError {
+  const list = known.length > 0 ? `Registered: ${known.join(", ")}.` : "None is registered.";
+  return new AgentError("not-found", `There is no ${kind} "${name}". ${list}`);
+}

@@ -1,0 +1,71 @@
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { ModelConfig } from "../model/model.ts";
+import type { Processor } from "../processor/processor.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { ToolsInput } from "../tool/tool.ts";
+import type { System } from "../system.ts";
+
+export interface SemanticRecallConfig {
+  /** How many similar messages to bring back. */
+  topK?: number;
+  /** How many neighbours to bring along with each. */
+  messageRange?: number | { before: number; after: number };
+  /** Search this thread only, or all threads of the resource. */
+  scope?: "thread" | "resource";
+  /** Leave out matches below this similarity. */
+  threshold?: number;
+  indexName?: string;
+}
+
+export interface WorkingMemoryConfig {
+  enabled?: boolean;
+  template?: string;
+  /** Instead of a template: working memory is a JSON object of this shape. */
+  schema?: Schema;
+  scope?: "thread" | "resource";
+}
+
+export interface TitleConfig {
+  model?: ModelConfig | ((context: { requestContext: RequestContext }) => ModelConfig | Promise<ModelConfig>);
+  instructions?: string | ((context: { requestContext: RequestContext }) => string | Promise<string>);
+}
+
+/** Which memory a run uses. Given to `Memory` as defaults and per call as `memory.options`. */
+export interface MemoryConfig {
+  lastMessages?: number | false;
+  semanticRecall?: boolean | SemanticRecallConfig;
+  workingMemory?: WorkingMemoryConfig;
+  threads?: { generateTitle?: boolean | TitleConfig };
+  /** The older place of `threads.generateTitle`. */
+  generateTitle?: boolean | TitleConfig;
+  readOnly?: boolean;
+}
+
+export interface MemoryRun {
+  threadId: string;
+  resourceId: string;
+  config: MemoryConfig | undefined;
+  requestContext: RequestContext;
+  /** The agent's model, for work of the memory's own such as titles. */
+  model: ModelConfig;
+  system: System;
+}
+
+export interface MemoryParts {
+  inputProcessors: Processor[];
+  outputProcessors: Processor[];
+  tools: ToolsInput;
+}
+
+/**
+ * What an agent asks of its memory: where things are stored, and which processors and tools take part in a run. That
+ * messages are stored at all, and when, is the run's business (`run/recorder.ts`), not the memory's.
+ */
+export interface MastraMemory {
+  /** The store, once the memory or its host has one. */
+  readonly storage: Storage | undefined;
+  /** Called by the host on registration; a memory with a store of its own keeps it. */
+  useStorage(storage: Storage): void;
+  prepareRun(run: MemoryRun): Promise<MemoryParts>;
+}

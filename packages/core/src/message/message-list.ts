@@ -1,0 +1,135 @@
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import { type MessagesInput, toStoredMessages } from "./message-input.ts";
+import type { ModelMessage, ModelPrompt } from "./model-message.ts";
+import type { SystemMessage } from "./system-message.ts";
+import { partsToModelMessages, toModelMessages } from "./to-model-messages.ts";
+
+/**
+ * Where a message came from. `memory` and `context` are read, never stored again; `feedback` is what a processor tells
+ * the model about an answer it turned down.
+ */
+export type MessageSource = "memory" | "context" | "input" | "response" | "feedback";
+
+interface Entry {
+  message: StoredMessage;
+  source: MessageSource;
+  /** What the model reads for it; dropped whenever the message may have been changed. */
+  model: ModelMessage[] | undefined;
+}
+
+export interface MessageView {
+  /** The messages in stored form. */
+  db(): StoredMessage[];
+  /** The messages as the model reads them. */
+  model(): ModelMessage[];
+  /** `model()` under the name older code uses. */
+  aiV5: { model(): ModelMessage[] };
+}
+
+/**
+ * The messages of one run, in the order the model reads them: memory, context, input, response. It converts each
+ * message once and each step's parts once, so a step costs what the step added.
+ */
+export class MessageList {
+  readonly #make: { newId(): string; now(): number };
+  readonly #entries: Entry[] = [];
+  #system: SystemMessage[] = [];
+
+  /** Views by source: `messageList.get.all.db()`. */
+  readonly get: Record<"all" | "remembered" | "context" | "input" | "response", MessageView> = {
+    all: this.#view(() => true),
+    remembered: this.#view((entry) => entry.source === "memory"),
+    context: this.#view((entry) => entry.source === "context"),
+    input: this.#view((entry) => entry.source === "input"),
+    response: this.#view((entry) => entry.source === "response"),
+  };
+
+  constructor(make: { newId(): string; now(): number }) {
+    this.#make = make;
+  }
+
+  /** Adds messages of a source after those already there. A message whose id is present is left as it is. */
+  add(input: MessagesInput, source: MessageSource): this {
+    const known = new Set(this.#entries.map((entry) => entry.message.id));
+    const fresh = toStoredMessages(input, this.#make).filter((message) => !known.has(message.id));
+    const entries = fresh.map((message): Entry => ({ message, source, model: undefined }));
+    this.#entries.splice(this.#endOf(source), 0, ...entries);
+    return this;
+  }
+
+  /** Adds remembered messages before all others: older than anything the list holds. */
+  prepend(messages: StoredMessage[]): this {
+    const known = new Set(this.#entries.map((entry) => entry.message.id));
+    const fresh = messages.filter((message) => !known.has(message.id));
+    this.#entries.unshift(...fresh.map((message): Entry => ({ message, source: "memory", model: undefined })));
+    return this;
+  }
+
+  /** Adds what a step produced to a response message, converting only those parts. */
+  appendResponse(message: StoredMessage, parts: readonly MessagePart[]): void {
+    let entry = this.#entries.at(-1);
+    if (entry?.message.id !== message.id) {
+      entry = { message: { ...message, content: { ...message.content, parts: [] } }, source: "response", model: [] };
+      this.#entries.push(entry);
+    }
+    entry.message.content.parts.push(...parts);
+    entry.model?.push(...partsToModelMessages(parts));
+  }
+
+  /** Makes the list consist of these messages. Known ids keep their source; unknown ones count as `source`. */
+  replace(messages: StoredMessage[], source: MessageSource): this {
+    const sources = new Map(this.#entries.map((entry) => [entry.message.id, entry.source]));
+    const entries = messages.map(
+      (message): Entry => ({ message, source: sources.get(message.id) ?? source, model: undefined }),
+    );
+    this.#entries.splice(0, this.#entries.length, ...entries);
+    return this;
+  }
+
+  removeByIds(ids: string[]): void {
+    const gone = new Set(ids);
+    const kept = this.#entries.filter((entry) => !gone.has(entry.message.id));
+    this.#entries.splice(0, this.#entries.length, ...kept);
+  }
+
+  /** Call after handing messages to code that may change them in place. */
+  invalidate(): void {
+    for (const entry of this.#entries) entry.model = undefined;
+  }
+
+  getSystemMessages(): SystemMessage[] {
+    return this.#system;
+  }
+
+  setSystemMessages(messages: SystemMessage[]): void {
+    this.#system = messages;
+  }
+
+  addSystem(message: SystemMessage): void {
+    this.#system.push(message);
+  }
+
+  /** The whole prompt: system messages, then everything else. */
+  toPrompt(): ModelPrompt {
+    const prompt: ModelPrompt = [...this.#system];
+    for (const entry of this.#entries) {
+      entry.model ??= toModelMessages(entry.message);
+      for (const message of entry.model) prompt.push(message);
+    }
+    return prompt;
+  }
+
+  #endOf(source: MessageSource): number {
+    const rank = RANK[source];
+    let index = this.#entries.length;
+    while (index > 0 && RANK[(this.#entries[index - 1] as Entry).source] > rank) index--;
+    return index;
+  }
+
+  #view(picks: (entry: Entry) => boolean): MessageView {
+    const model = () => this.#entries.filter(picks).flatMap((entry) => (entry.model ??= toModelMessages(entry.message)));
+    return { db: () => this.#entries.filter(picks).map((entry) => entry.message), model, aiV5: { model } };
+  }
+}
+
+const RANK: Record<MessageSource, number> = { memory: 0, context: 1, input: 2, response: 3, feedback: 3 };

@@ -1,0 +1,42 @@
+import type { ProviderMetadata } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+
+/** One system message. `role` is checked when it is read, so an object literal typed as `string` is welcome. */
+export interface SystemMessage {
+  role: "system";
+  content: string;
+  providerOptions?: ProviderMetadata;
+}
+
+interface SystemMessageLike {
+  role: string;
+  content: string;
+  providerOptions?: Record<string, Record<string, unknown>> | undefined;
+}
+
+/** Instructions in any accepted form. */
+export type Instructions = string | SystemMessageLike | readonly (string | SystemMessageLike)[];
+
+/** Instructions as separate system messages, in order, each with its own provider options. */
+export function toSystemMessages(instructions: Instructions | undefined): SystemMessage[] {
+  if (instructions === undefined) return [];
+  const list = Array.isArray(instructions) ? instructions : [instructions as string | SystemMessageLike];
+  const messages: SystemMessage[] = [];
+  for (const item of list) {
+    if (typeof item === "string") {
+      if (item !== "") messages.push({ role: "system", content: item });
+    } else if (item && item.role === "system" && typeof item.content === "string") {
+      messages.push({
+        role: "system",
+        content: item.content,
+        ...(item.providerOptions && { providerOptions: item.providerOptions as ProviderMetadata }),
+      });
+    } else {
+      throw new AgentError(
+        "invalid-argument",
+        `Instructions take strings and { role: "system", content: string } objects, got ${JSON.stringify(item)}.`,
+      );
+    }
+  }
+  return messages;
+}

@@ -1,0 +1,130 @@
+import type { LanguageModelV4FilePart, LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import type { FileMessagePart, MessagePart, ProviderMetadata, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import type { ModelMessage } from "./model-message.ts";
+
+/** What the model reads for a stored message. Every tool call it contains gets a result, whatever happened to it. */
+export function toModelMessages(message: StoredMessage): ModelMessage[] {
+  if (message.role === "assistant") return partsToModelMessages(message.content.parts);
+  const text = () =>
+    message.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n") || (message.content.content ?? "");
+  if (message.role === "system") return [{ role: "system", content: text() }];
+  return [withOptions({ role: "user", content: userContent(message) }, message.content.providerMetadata)];
+}
+
+type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
+type AssistantContent = Extract<ModelMessage, { role: "assistant" }>["content"];
+
+function userContent(message: StoredMessage): UserContent {
+  const content: UserContent = [];
+  for (const part of message.content.parts) {
+    if (part.type === "text") content.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
+    else if (part.type === "file") content.push(filePart(part));
+  }
+  if (content.length === 0) content.push({ type: "text", text: message.content.content ?? "" });
+  return content;
+}
+
+/**
+ * Assistant parts as alternating assistant and tool messages. A `step-start` closes what came before it, so the parts
+ * of one step can be converted on their own.
+ */
+export function partsToModelMessages(parts: readonly MessagePart[]): ModelMessage[] {
+  const messages: ModelMessage[] = [];
+  let content: AssistantContent = [];
+  let results: LanguageModelV4ToolResultPart[] = [];
+  const close = () => {
+    if (content.length > 0) messages.push({ role: "assistant", content });
+    if (results.length > 0) messages.push({ role: "tool", content: results });
+    content = [];
+    results = [];
+  };
+  for (const part of parts) {
+    switch (part.type) {
+      case "step-start":
+        close();
+        break;
+      case "text":
+        // Text after a result belongs to the next turn of the model.
+        if (results.length > 0) close();
+        if (part.text !== "") content.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
+        break;
+      case "reasoning":
+        content.push(withOptions({ type: "reasoning", text: part.reasoning }, part.providerMetadata));
+        break;
+      case "file":
+        content.push(filePart(part));
+        break;
+      case "tool-invocation": {
+        const call = part.toolInvocation;
+        if (call.state === "partial-call") break;
+        content.push(
+          withOptions(
+            {
+              type: "tool-call",
+              toolCallId: call.toolCallId,
+              toolName: call.toolName,
+              input: call.args ?? {},
+              ...(call.providerExecuted && { providerExecuted: true }),
+            },
+            part.providerMetadata,
+          ),
+        );
+        const result: LanguageModelV4ToolResultPart = {
+          type: "tool-result",
+          toolCallId: call.toolCallId,
+          toolName: call.toolName,
+          output: toolOutput(call),
+        };
+        if (call.providerExecuted) content.push(result);
+        else results.push(result);
+        break;
+      }
+    }
+  }
+  close();
+  return messages;
+}
+
+function toolOutput(call: ToolInvocation): LanguageModelV4ToolResultOutput {
+  if (call.state === "output-denied") {
+    return { type: "execution-denied", ...(call.approval?.reason && { reason: call.approval.reason }) };
+  }
+  if (call.state !== "result" && call.state !== "output-error") {
+    return { type: "error-text", value: "This call has no result: the run was interrupted before the tool answered." };
+  }
+  if (isToolOutput(call.modelOutput)) return call.modelOutput;
+  const value = call.modelOutput ?? call.result;
+  const failed = call.isError || call.state === "output-error";
+  if (typeof value === "string") return { type: failed ? "error-text" : "text", value };
+  return { type: failed ? "error-json" : "json", value: (value ?? null) as never };
+}
+
+const OUTPUT_TYPES = new Set(["text", "json", "execution-denied", "error-text", "error-json", "content"]);
+
+function isToolOutput(value: unknown): value is LanguageModelV4ToolResultOutput {
+  const output = value as { type?: unknown; value?: unknown } | null | undefined;
+  return typeof output?.type === "string" && OUTPUT_TYPES.has(output.type) && "value" in output;
+}
+
+function filePart(part: FileMessagePart): LanguageModelV4FilePart {
+  return withOptions(
+    {
+      type: "file",
+      data: fileData(part.data),
+      mediaType: part.mimeType,
+      ...(part.filename && { filename: part.filename }),
+    },
+    part.providerMetadata,
+  );
+}
+
+function fileData(data: string): LanguageModelV4FilePart["data"] {
+  const inline = /^data:[^,]{0,200};base64,/.exec(data);
+  if (inline) return { type: "data", data: data.slice(inline[0].length) };
+  if (/^https?:\/\//.test(data)) return { type: "url", url: new URL(data) };
+  return { type: "data", data };
+}
+
+function withOptions<T extends object>(value: T, providerOptions: ProviderMetadata | undefined): T {
+  return providerOptions ? { ...value, providerOptions } : value;
+}

@@ -1,0 +1,50 @@
+import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "@ai-sdk/provider";
+import { AgentError } from "../errors.ts";
+import { adaptV2 } from "./adapt-v2.ts";
+import { adaptV3 } from "./adapt-v3.ts";
+import { modelName } from "./model-name.ts";
+import type { LanguageModel } from "./model.ts";
+import { findProvider } from "./provider-registry.ts";
+
+type AnyModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
+
+/** Whether this is an AI SDK model object, of any specification, also of those we refuse. */
+export function isModelObject(value: unknown): value is AnyModel {
+  if (typeof value !== "object" && typeof value !== "function") return false;
+  return value !== null && typeof (value as Partial<AnyModel>).doStream === "function";
+}
+
+/** The model as specification v4. A v4 model is returned as it is. */
+export function adaptModel(model: AnyModel): LanguageModel {
+  switch (model.specificationVersion) {
+    case "v4":
+      return model;
+    case "v3":
+      return adaptV3(model);
+    case "v2":
+      return adaptV2(model);
+    default:
+      throw unsupported(model);
+  }
+}
+
+function unsupported(model: {
+  specificationVersion?: string;
+  provider?: string;
+  modelId?: string;
+}): AgentError {
+  const version = model.specificationVersion ?? "v1";
+  const provider = model.provider ?? "unknown";
+  const [family = provider] = provider.split(".", 1);
+  const packageName = findProvider(family)?.package ?? `@ai-sdk/${family}`;
+  const name = modelName({ provider, modelId: model.modelId ?? "unknown" });
+  const advice =
+    version === "v1"
+      ? `Upgrade its package: npm install ${packageName}@latest (releases made for AI SDK 5, 6 or 7 work; AI SDK 4 is too old).`
+      : `Use a release of ${packageName} made for AI SDK 5, 6 or 7, or a newer Selvedge.`;
+  return new AgentError(
+    "model-unsupported",
+    `Model ${name} has AI SDK specification ${version}; v2, v3 and v4 can be called. ${advice}`,
+    { details: { model: name, specificationVersion: version, package: packageName } },
+  );
+}

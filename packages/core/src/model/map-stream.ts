@@ -1,0 +1,18 @@
+/** The stream with every part converted. It reads ahead of its reader by nothing, and passes a cancel on. */
+export function mapStream<From, To>(
+  stream: ReadableStream<From>,
+  convert: (part: From) => To,
+): ReadableStream<To> {
+  const reader = stream.getReader();
+  return new ReadableStream<To>(
+    {
+      pull: (controller) =>
+        reader.read().then((result) => {
+          if (result.done) controller.close();
+          else controller.enqueue(convert(result.value));
+        }),
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}

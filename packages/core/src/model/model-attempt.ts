@@ -1,0 +1,253 @@
+import { AgentError } from "../errors.ts";
+import type { System } from "../system.ts";
+import { failureReason } from "./failure-reason.ts";
+import { modelName } from "./model-name.ts";
+import type { ModelCallOptions, ModelCandidate, ModelLimits, ModelPart, ModelReply } from "./model.ts";
+import { ModelStreamError } from "./retry-policy.ts";
+
+/** The chunk limit is checked this many times per limit, so it is kept to one part in sixteen, never early. */
+const CHECKS_PER_LIMIT = 16;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+type Reader = ReadableStreamDefaultReader<ModelPart>;
+type ReadResult = Awaited<ReturnType<Reader["read"]>>;
+
+/**
+ * One call of one model, from the request to the end of its stream.
+ *
+ * ```
+ * open ──► peeking ──► reading ──► finished      finish part or end of stream
+ *    └────────┴───────────┴──────► failed        limit, abort, broken stream; every later read throws it
+ * ```
+ *
+ * A chunk costs one promise and no timer or clock: a single timer looks at `#touches` now and then.
+ */
+export class ModelAttempt implements ModelReply {
+  readonly candidate: ModelCandidate;
+  request: ModelReply["request"];
+  response: ModelReply["response"];
+
+  readonly #system: System;
+  readonly #limits: ModelLimits;
+  readonly #callerSignal: AbortSignal | undefined;
+  readonly #controller = new AbortController();
+  readonly #startedAt: number;
+  #reader: Reader | undefined;
+  #rejectOpening: ((reason: unknown) => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  // Goes up by one when a read starts and by one when it settles, so it is odd while the model is waited for.
+  #touches = 0;
+  #touchesSeen = 0;
+  #quietSince: number;
+  #hasOutput = false;
+  #peeked: ModelPart[] | undefined = [];
+  #nextPeeked = 0;
+  #ended = false;
+  #failure: { error: unknown } | undefined;
+  #drained: Promise<undefined> | undefined;
+
+  constructor(
+    candidate: ModelCandidate,
+    context: { system: System; limits: ModelLimits; abortSignal: AbortSignal | undefined },
+  ) {
+    this.candidate = candidate;
+    this.#system = context.system;
+    this.#limits = context.limits;
+    this.#callerSignal = context.abortSignal;
+    this.#startedAt = this.#quietSince = context.system.monotonic();
+  }
+
+  /** Calls the model and reads up to its first output. Rejects when there is none; then nothing is left behind. */
+  async open(options: ModelCallOptions): Promise<void> {
+    this.#callerSignal?.addEventListener("abort", this.#onAbort);
+    this.#armTimer(this.#startedAt);
+    try {
+      const result = await this.#call(options);
+      this.request = result.request;
+      this.response = result.response;
+      this.#reader = result.stream.getReader();
+      await this.#peek(this.#reader);
+    } catch (error) {
+      this.#release();
+      if (!this.#failure) this.#drop(error);
+      throw error;
+    }
+  }
+
+  /** One read at a time. */
+  read(): Promise<ModelPart | undefined> {
+    if (this.#peeked !== undefined) return this.#replay(this.#peeked);
+    if (this.#drained !== undefined) return this.#drained;
+    this.#touches++;
+    return this.#reader!.read().then(this.#receive, this.#break);
+  }
+
+  cancel(reason?: unknown): void {
+    if (this.#ended) return;
+    this.#release();
+    this.#peeked = undefined;
+    this.#drop(
+      reason ??
+        new AgentError("model-failed", `The reply of ${modelName(this.candidate.model)} was given up.`),
+    );
+  }
+
+  // A model that ignores its signal must not hold the caller: the call is settled from outside.
+  #call(options: ModelCallOptions): Promise<Awaited<ReturnType<ModelCandidate["model"]["doStream"]>>> {
+    return new Promise((resolve, reject) => {
+      this.#rejectOpening = reject;
+      // `doStream` may throw before it returns a promise; the executor turns that into a rejection.
+      this.candidate.model.doStream({ ...options, abortSignal: this.#controller.signal }).then((result) => {
+        if (this.#ended) result.stream.cancel().catch(ignore);
+        else resolve(result);
+      }, reject);
+    });
+  }
+
+  async #peek(reader: Reader): Promise<void> {
+    const peeked = this.#peeked!;
+    for (;;) {
+      this.#touches++;
+      const result = await reader.read().catch((error: unknown) => {
+        throw this.#failure ? this.#failure.error : new ModelStreamError("broke off", error);
+      });
+      this.#touches++;
+      if (this.#failure) throw this.#failure.error;
+      if (result.done) throw new ModelStreamError("ended without any output", undefined);
+      const part = result.value;
+      if (part.type === "error") throw new ModelStreamError("failed", part.error);
+      peeked.push(part);
+      if (part.type === "ping") this.#quietSince = this.#system.monotonic();
+      if (isOutput(part)) {
+        this.#hasOutput = true;
+        if (part.type === "finish") this.#finish();
+        return;
+      }
+    }
+  }
+
+  #replay(peeked: ModelPart[]): Promise<ModelPart | undefined> {
+    if (this.#failure) return Promise.reject(this.#failure.error);
+    const part = peeked[this.#nextPeeked++];
+    if (this.#nextPeeked >= peeked.length) this.#peeked = undefined;
+    return Promise.resolve(part);
+  }
+
+  readonly #receive = (result: ReadResult): ModelPart | undefined => {
+    this.#touches++;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (result.done) {
+      this.#release();
+      return undefined;
+    }
+    if (result.value.type === "finish") this.#finish();
+    return result.value;
+  };
+
+  readonly #break = (cause: unknown): undefined => {
+    if (this.#failure === undefined) {
+      if (this.#ended) return undefined;
+      const reason = failureReason(cause, this.candidate);
+      const message = `The reply of ${modelName(this.candidate.model)} broke off: ${reason}`;
+      this.#failure = { error: new AgentError("model-failed", message, { cause }) };
+      this.#release();
+    }
+    throw this.#failure.error;
+  };
+
+  // `finish` is the last part. The stream is read once more so that it can close by itself; whatever else comes is
+  // not part of the reply, and a connection that stays open is ended at the next check.
+  #finish(): void {
+    const reader = this.#reader!;
+    const settle = (result?: ReadResult): undefined => {
+      if (result?.done === false) reader.cancel().catch(ignore);
+      this.#release();
+    };
+    this.#drained = reader.read().then(settle, () => settle());
+  }
+
+  readonly #onAbort = (): void => this.#fail(this.#callerSignal!.reason);
+
+  #fail(error: unknown): void {
+    if (this.#ended) return;
+    this.#release();
+    // Once the finish part is here the reply is complete, whatever happens to the connection.
+    if (this.#drained === undefined) this.#failure = { error };
+    this.#drop(error);
+  }
+
+  /** Lets go of the model: its signal aborts, and a pending read settles because its stream is cancelled. */
+  #drop(reason: unknown): void {
+    // In this order a model that answers an abort by breaking its stream finds it closed already.
+    this.#reader?.cancel(reason).catch(ignore);
+    this.#controller.abort(reason);
+    this.#rejectOpening?.(reason);
+  }
+
+  #release(): void {
+    this.#ended = true;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#callerSignal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  #armTimer(now: number): void {
+    const { firstChunkMs, chunkMs, totalMs } = this.#limits;
+    let wait = LONGEST_TIMER_MS;
+    if (totalMs > 0) wait = Math.min(wait, this.#startedAt + totalMs - now);
+    if (chunkMs > 0) wait = Math.min(wait, Math.max(1, chunkMs / CHECKS_PER_LIMIT));
+    const limit = this.#hasOutput ? chunkMs : firstChunkMs;
+    if (limit > 0) wait = Math.min(wait, this.#quietSince + limit - now);
+    if (wait === LONGEST_TIMER_MS && !(totalMs > 0) && !(limit > 0)) return;
+    this.#cancelTimer = this.#system.setTimer(Math.max(1, Math.ceil(wait)), this.#check);
+  }
+
+  readonly #check = (): void => {
+    if (this.#ended) return;
+    const now = this.#system.monotonic();
+    const { firstChunkMs, chunkMs, totalMs } = this.#limits;
+    if (this.#drained !== undefined) return this.#fail(undefined);
+    if (totalMs > 0 && now - this.#startedAt >= totalMs) return this.#fail(this.#timeout("totalMs", totalMs));
+    if (!this.#hasOutput) {
+      if (firstChunkMs > 0 && now - this.#quietSince >= firstChunkMs) {
+        return this.#fail(this.#timeout("firstChunkMs", firstChunkMs));
+      }
+    } else if (this.#touches !== this.#touchesSeen || this.#touches % 2 === 0) {
+      // Something came since the last check, or nobody is reading, which is not the model's silence.
+      this.#touchesSeen = this.#touches;
+      this.#quietSince = now;
+    } else if (chunkMs > 0 && now - this.#quietSince >= chunkMs) {
+      return this.#fail(this.#timeout("chunkMs", chunkMs));
+    }
+    this.#armTimer(now);
+  };
+
+  #timeout(limit: keyof ModelLimits, ms: number): AgentError {
+    return new AgentError(
+      "model-timeout",
+      `${modelName(this.candidate.model)} ${SAID[limit]} ${ms} ms. Raise \`limits.${limit}\` if that is normal for it; 0 switches the limit off.`,
+      { details: { limit, ms, model: modelName(this.candidate.model) } },
+    );
+  }
+}
+
+const SAID: Record<keyof ModelLimits, string> = {
+  firstChunkMs: "sent no output within",
+  chunkMs: "stopped sending in the middle of its reply for",
+  totalMs: "did not end its reply within",
+};
+
+function isOutput(part: ModelPart): boolean {
+  switch (part.type) {
+    case "stream-start":
+    case "response-metadata":
+    case "raw":
+    case "ping":
+      return false;
+    default:
+      return true;
+  }
+}
+
+function ignore(): void {}

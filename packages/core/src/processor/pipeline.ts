@@ -1,0 +1,214 @@
+import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
+import { AgentError, errorMessage } from "../errors.ts";
+import { MessageList, type MessageSource } from "../message/message-list.ts";
+import type { ModelCallOptions } from "../model/model.ts";
+import type {
+  ProcessAPIErrorArgs,
+  ProcessInputResult,
+  ProcessInputStepArgs,
+  ProcessLLMResponseArgs,
+  ProcessOutputResultArgs,
+  ProcessOutputStepArgs,
+  ProcessOutputStreamArgs,
+  ProcessToolResultArgs,
+  Processor,
+  ProcessorContext,
+  StepOverrides,
+} from "./processor.ts";
+import { Tripwire } from "./tripwire.ts";
+
+/** What a run lends to all its processors; `abort` and `state` are each processor's own. */
+export type SharedContext = Omit<ProcessorContext, "abort" | "state">;
+
+interface Bound {
+  processor: Processor;
+  context: ProcessorContext;
+}
+
+type Rest<Args> = Omit<Args, keyof ProcessorContext>;
+type Hook = Exclude<keyof Processor, "id" | "name" | "processDataParts">;
+
+/**
+ * The processors of one run. Each hook is a fold over those that have it; a hook nobody has costs nothing. What a
+ * processor throws, other than by `abort`, fails the run with its name.
+ */
+export class Pipeline {
+  readonly #bound: Bound[];
+  readonly #hooks: Record<Hook, Bound[]>;
+  readonly #streamArgs: Map<Bound, ProcessOutputStreamArgs> = new Map();
+  readonly #shared: SharedContext;
+
+  constructor(input: readonly Processor[], output: readonly Processor[], shared: SharedContext) {
+    this.#shared = shared;
+    const all = [...new Set([...input, ...output])];
+    this.#bound = all.map((processor) => ({ processor, context: bind(processor, shared) }));
+    const having = (list: readonly Processor[], hook: Hook) =>
+      this.#bound.filter(({ processor }) => list.includes(processor) && typeof processor[hook] === "function");
+    this.#hooks = {
+      processInput: having(input, "processInput"),
+      processInputStep: having(input, "processInputStep"),
+      processLLMRequest: having(all, "processLLMRequest"),
+      processOutputStream: having(output, "processOutputStream"),
+      processLLMResponse: having(all, "processLLMResponse"),
+      processOutputStep: having(output, "processOutputStep"),
+      processToolResult: having(all, "processToolResult"),
+      processOutputResult: having(output, "processOutputResult"),
+      processAPIError: having(all, "processAPIError"),
+    };
+  }
+
+  get seesStream(): boolean {
+    return this.#hooks.processOutputStream.length > 0;
+  }
+
+  /** Whether the step's output has to be in the list before its tools run. */
+  get seesSteps(): boolean {
+    return this.#hooks.processOutputStep.length > 0;
+  }
+
+  set retryCount(count: number) {
+    this.#shared.retryCount = count;
+    for (const { context } of this.#bound) context.retryCount = count;
+  }
+
+  async input(list: MessageList): Promise<void> {
+    await this.#onList("processInput", list, "input", () => ({}));
+  }
+
+  /** Answers what the step should do differently; the list is changed in place. */
+  async inputStep(
+    list: MessageList,
+    makeStep: () => Rest<Omit<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages">>,
+  ): Promise<StepOverrides> {
+    const overrides: StepOverrides = {};
+    if (this.#hooks.processInputStep.length === 0) return overrides;
+    const step = makeStep();
+    for (const bound of this.#hooks.processInputStep) {
+      const args = { ...bound.context, ...step, ...overrides, ...listArgs(list) } as ProcessInputStepArgs;
+      const result = await guard(bound, () => bound.processor.processInputStep!(args));
+      if (isOverrides(result)) {
+        const { messages, systemMessages, ...rest } = result;
+        Object.assign(overrides, rest);
+        applyMessages(list, messages && { messages, ...(systemMessages && { systemMessages }) }, "input");
+        if (systemMessages && !messages) list.setSystemMessages(systemMessages);
+      } else applyMessages(list, result, "input");
+      list.invalidate();
+    }
+    return overrides;
+  }
+
+  async request(request: ModelCallOptions, stepNumber: number): Promise<ModelCallOptions> {
+    let current = request;
+    for (const bound of this.#hooks.processLLMRequest) {
+      const args = { ...bound.context, stepNumber, request: current };
+      current = (await guard(bound, () => bound.processor.processLLMRequest!(args))) ?? current;
+    }
+    return current;
+  }
+
+  /** A chunk on its way out, or `null` when a processor dropped it. */
+  async outputStream(chunk: AgentChunk, seen: readonly AgentChunk[]): Promise<AgentChunk | null> {
+    let current = chunk;
+    const isData = chunk.type.startsWith("data-");
+    for (const bound of this.#hooks.processOutputStream) {
+      if (isData && !bound.processor.processDataParts) continue;
+      let args = this.#streamArgs.get(bound);
+      if (!args) this.#streamArgs.set(bound, (args = { ...bound.context, part: current, streamParts: seen }));
+      args.part = current;
+      const result = await guard(bound, () => bound.processor.processOutputStream!(args));
+      if (result === null) return null;
+      if (result !== undefined) current = result;
+    }
+    return current;
+  }
+
+  async response(step: Rest<ProcessLLMResponseArgs>): Promise<void> {
+    for (const bound of this.#hooks.processLLMResponse) {
+      await guard(bound, () => bound.processor.processLLMResponse!({ ...bound.context, ...step }));
+    }
+  }
+
+  async outputStep(
+    list: MessageList,
+    step: Rest<Omit<ProcessOutputStepArgs, "messages" | "messageList" | "systemMessages">>,
+  ): Promise<void> {
+    await this.#onList("processOutputStep", list, "response", () => step);
+  }
+
+  async toolResult(call: Rest<ProcessToolResultArgs>): Promise<unknown> {
+    let result = call.result;
+    for (const bound of this.#hooks.processToolResult) {
+      const args = { ...bound.context, ...call, result };
+      const changed = await guard(bound, () => bound.processor.processToolResult!(args));
+      if (changed) result = changed.result;
+    }
+    return result;
+  }
+
+  /** Answers whether a processor returned other messages than it got. */
+  outputResult(list: MessageList, result: ProcessOutputResultArgs["result"]): Promise<boolean> {
+    return this.#onList("processOutputResult", list, "response", () => ({ result }));
+  }
+
+  /** Whether some processor wants the rejected model call tried again. */
+  async apiError(error: unknown, stepNumber: number, messageList: MessageList): Promise<boolean> {
+    let retry = false;
+    for (const bound of this.#hooks.processAPIError) {
+      const args: ProcessAPIErrorArgs = { ...bound.context, error, stepNumber, messageList };
+      if ((await guard(bound, () => bound.processor.processAPIError!(args)))?.retry) retry = true;
+    }
+    return retry;
+  }
+
+  async #onList(
+    hook: "processInput" | "processOutputStep" | "processOutputResult",
+    list: MessageList,
+    source: MessageSource,
+    more: () => object,
+  ): Promise<boolean> {
+    let changed = false;
+    for (const bound of this.#hooks[hook]) {
+      const args = { ...bound.context, ...more(), ...listArgs(list) };
+      const result = await guard(bound, () => bound.processor[hook]!(args as never) as ProcessInputResult);
+      if (applyMessages(list, result, source)) changed = true;
+      list.invalidate();
+    }
+    return changed;
+  }
+}
+
+function bind(processor: Processor, shared: SharedContext): ProcessorContext {
+  return {
+    ...shared,
+    state: {},
+    abort(reason, options): never {
+      throw new Tripwire(processor.id, reason, options);
+    },
+  };
+}
+
+function listArgs(list: MessageList): Pick<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages"> {
+  return { messages: list.get.all.db(), messageList: list, systemMessages: list.getSystemMessages() };
+}
+
+function applyMessages(list: MessageList, result: ProcessInputResult, source: MessageSource): boolean {
+  if (!result || result instanceof MessageList) return false;
+  const messages: StoredMessage[] = Array.isArray(result) ? result : result.messages;
+  if (!Array.isArray(messages)) return false;
+  list.replace(messages, source);
+  if (!Array.isArray(result) && result.systemMessages) list.setSystemMessages(result.systemMessages);
+  return true;
+}
+
+function isOverrides(result: unknown): result is StepOverrides {
+  return typeof result === "object" && result !== null && !Array.isArray(result) && !(result instanceof MessageList);
+}
+
+async function guard<T>(bound: Bound, call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof Tripwire || AgentError.is(error)) throw error;
+    throw new AgentError("processor-failed", `Processor "${bound.processor.id}" failed: ${errorMessage(error)}`, { cause: error });
+  }
+}

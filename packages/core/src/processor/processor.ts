@@ -1,0 +1,149 @@
+import type { AgentChunk, DataChunk, ProviderMetadata, StoredMessage, ToolCallPayload, Usage, FinishReason } from "@selvedge/protocol";
+import type { MessageList } from "../message/message-list.ts";
+import type { SystemMessage } from "../message/system-message.ts";
+import type { ModelCallOptions, ModelConfig, ModelSettings } from "../model/model.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { StepResult } from "../run/step-result.ts";
+import type { StructuredOutputOptions } from "../run/structured-output.ts";
+import type { ToolChoice } from "../run/run-options.ts";
+import type { ToolsInput } from "../tool/tool.ts";
+
+export interface AbortOptions {
+  /** Ask for the step to be tried again with `reason` as feedback, within `maxProcessorRetries`. */
+  retry?: boolean;
+  metadata?: unknown;
+}
+
+/** What every hook gets. */
+export interface ProcessorContext {
+  /** Stops the run with a tripwire. Never returns. */
+  abort(reason?: string, options?: AbortOptions): never;
+  requestContext: RequestContext;
+  runtimeContext: RequestContext;
+  agent: { id: string; name: string } | undefined;
+  abortSignal: AbortSignal;
+  retryCount: number;
+  threadId: string | undefined;
+  resourceId: string | undefined;
+  runId: string;
+  /** Belongs to this processor and this run; shared by all its hooks. */
+  state: Record<string, unknown>;
+  /** Puts an app's own `data-*` chunk on the stream. */
+  writer: { custom(chunk: Pick<DataChunk, "type" | "data"> & { transient?: boolean; id?: string }): Promise<void> };
+  /** Lets work go on beside the answer; the host waits for it when it closes. */
+  waitUntil(work: Promise<unknown>): void;
+}
+
+export interface ProcessInputArgs extends ProcessorContext {
+  messages: StoredMessage[];
+  messageList: MessageList;
+  systemMessages: SystemMessage[];
+}
+
+export interface ProcessInputStepArgs extends ProcessInputArgs {
+  stepNumber: number;
+  steps: StepResult[];
+  model: ModelConfig;
+  tools: ToolsInput;
+  toolChoice: ToolChoice | undefined;
+  activeTools: string[] | undefined;
+  providerOptions: ProviderMetadata | undefined;
+  modelSettings: ModelSettings | undefined;
+  structuredOutput: StructuredOutputOptions | undefined;
+  messageId: string;
+  /** Closes the assistant message, so that what follows is stored as a new one. Answers the new id. */
+  rotateResponseMessageId(): string;
+}
+
+export type ProcessInputResult =
+  | MessageList
+  | StoredMessage[]
+  | { messages: StoredMessage[]; systemMessages?: SystemMessage[] }
+  | undefined
+  | void;
+
+export interface StepOverrides {
+  model?: ModelConfig;
+  tools?: ToolsInput;
+  toolChoice?: ToolChoice;
+  activeTools?: string[];
+  providerOptions?: ProviderMetadata;
+  modelSettings?: ModelSettings;
+  structuredOutput?: StructuredOutputOptions;
+  messages?: StoredMessage[];
+  systemMessages?: SystemMessage[];
+}
+
+export interface ProcessLLMRequestArgs extends ProcessorContext {
+  stepNumber: number;
+  request: ModelCallOptions;
+}
+
+export interface ProcessOutputStreamArgs extends ProcessorContext {
+  part: AgentChunk;
+  /** The chunks of this run that passed so far. A live view: it costs nothing per chunk. */
+  streamParts: readonly AgentChunk[];
+}
+
+export interface ProcessLLMResponseArgs extends ProcessorContext {
+  stepNumber: number;
+  text: string;
+  toolCalls: ToolCallPayload[];
+  finishReason: FinishReason;
+  usage: Usage;
+}
+
+export interface ProcessOutputStepArgs extends ProcessInputArgs {
+  stepNumber: number;
+  steps: StepResult[];
+  text: string;
+  toolCalls: ToolCallPayload[];
+  finishReason: FinishReason;
+  usage: Usage;
+  providerMetadata: ProviderMetadata | undefined;
+}
+
+export interface ProcessToolResultArgs extends ProcessorContext {
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  result: unknown;
+  isError: boolean;
+}
+
+export interface ProcessOutputResultArgs extends ProcessInputArgs {
+  result: { text: string; usage: Usage; finishReason: FinishReason; steps: StepResult[] };
+}
+
+export interface ProcessAPIErrorArgs extends ProcessorContext {
+  error: unknown;
+  stepNumber: number;
+  messageList: MessageList;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/**
+ * A function around a step. Hooks run in this order:
+ *
+ *     processInput (once)
+ *     each step:  processInputStep → processLLMRequest → model
+ *                 → processOutputStream (each chunk; null drops it) → processLLMResponse
+ *                 → processOutputStep → tools → processToolResult (each result)
+ *     processOutputResult (once); processAPIError when the model call was rejected
+ */
+export interface Processor {
+  readonly id: string;
+  readonly name?: string;
+  /** Hand `data-*` chunks to `processOutputStream` too. */
+  readonly processDataParts?: boolean;
+  processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
+  processInputStep?(args: ProcessInputStepArgs): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
+  processLLMRequest?(args: ProcessLLMRequestArgs): Awaitable<ModelCallOptions | undefined | void>;
+  processOutputStream?(args: ProcessOutputStreamArgs): Awaitable<AgentChunk | null | undefined>;
+  processLLMResponse?(args: ProcessLLMResponseArgs): Awaitable<void>;
+  processOutputStep?(args: ProcessOutputStepArgs): Awaitable<ProcessInputResult>;
+  processToolResult?(args: ProcessToolResultArgs): Awaitable<{ result: unknown } | undefined | void>;
+  processOutputResult?(args: ProcessOutputResultArgs): Awaitable<ProcessInputResult>;
+  processAPIError?(args: ProcessAPIErrorArgs): Awaitable<{ retry: boolean } | undefined | void>;
+}

@@ -1,0 +1,177 @@
+import { AgentError, errorMessage } from "../errors.ts";
+import { Tripwire } from "../processor/tripwire.ts";
+import { agentChunk } from "./model-part-chunk.ts";
+import type { Run } from "./run.ts";
+import type { FinishEvent } from "./run-options.ts";
+import { runStep } from "./step.ts";
+import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
+import { structureAnswer } from "./structure-answer.ts";
+
+const DEFAULT_MAX_STEPS = 5;
+/** `stopWhen` decides alone when given alone, but not without end. */
+const STOP_WHEN_CEILING = 1000;
+
+/**
+ * The loop. Everything an agent does runs through here: `stream()`, `generate()`, a subagent.
+ *
+ *     start → processInput → input stored → [ step → stored ]… → finish
+ *
+ * A failure, an abort and a tripwire are ways a run ends: each puts its chunk on the stream, and none is thrown.
+ */
+export async function runLoop(run: Run): Promise<void> {
+  const { spec } = run;
+  try {
+    run.span = spec.telemetry?.start(`invoke_agent ${spec.agent.name}`, {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.id": spec.agent.id,
+      "gen_ai.agent.name": spec.agent.name,
+      "gen_ai.conversation.id": spec.threadId,
+    });
+    await run.emit(agentChunk("start", spec.runId, {}));
+    await run.pipeline.input(spec.list);
+    await spec.recorder?.begin(spec.list.get.input.db());
+    await takeSteps(run);
+    if (run.status === "running") await finishAnswer(run);
+  } catch (thrown) {
+    await endAbnormally(run, thrown);
+  }
+  try {
+    await announceEnd(run);
+  } catch (error) {
+    // A processor may object to the last chunk too; the run is over either way.
+    run.error ??= error;
+    run.status = "failed";
+  } finally {
+    run.span?.end();
+    run.close();
+  }
+}
+
+async function takeSteps(run: Run): Promise<void> {
+  const conditions = stopConditions(run);
+  let retries = 0;
+  for (let stepNumber = 0; ; ) {
+    const next = await runStep(run, stepNumber, (tripwire) => retryStep(run, tripwire, retries++));
+    if (next === "again") continue;
+    stepNumber++;
+    run.finishReason = run.steps.at(-1)?.finishReason ?? "unknown";
+    if (next === "suspend") {
+      run.status = "suspended";
+      run.finishReason = "suspended";
+      return;
+    }
+    if (next === "stop" || (await shouldStop(conditions, run.steps))) return;
+  }
+}
+
+function stopConditions(run: Run): StopCondition[] {
+  const { maxSteps, stopWhen } = run.spec.options;
+  const own = stopWhen === undefined ? [] : Array.isArray(stopWhen) ? stopWhen : [stopWhen];
+  const ceiling = own.length > 0 ? STOP_WHEN_CEILING : DEFAULT_MAX_STEPS;
+  return [stepCountIs(maxSteps ?? ceiling), ...own];
+}
+
+/** Whether a step that a processor turned down is tried again; if so the model is told why. */
+function retryStep(run: Run, tripwire: Tripwire, retries: number): boolean {
+  if (!tripwire.retry || retries >= (run.spec.options.maxProcessorRetries ?? 0)) return false;
+  run.pipeline.retryCount = retries + 1;
+  const feedback = `Your previous answer was not accepted: ${tripwire.reason}\nPlease answer again.`;
+  run.spec.list.add({ role: "user", content: feedback }, "feedback");
+  run.responseId = run.spec.system.newId();
+  return true;
+}
+
+async function finishAnswer(run: Run): Promise<void> {
+  const { spec } = run;
+  const last = run.steps.at(-1);
+  if (spec.format) await structureAnswer(run, spec.format);
+  const changed = await run.pipeline.outputResult(spec.list, {
+    text: last?.text ?? "",
+    usage: run.totalUsage,
+    finishReason: run.finishReason,
+    steps: run.steps,
+  });
+  if (changed) await spec.recorder?.rewrite(spec.list.get.response.db());
+  run.status = "success";
+}
+
+async function endAbnormally(run: Run, thrown: unknown): Promise<void> {
+  if (thrown instanceof Tripwire) {
+    run.tripwire = thrown;
+    run.status = "tripwire";
+    run.finishReason = "tripwire";
+    return;
+  }
+  if (run.aborted) {
+    run.status = "canceled";
+    run.finishReason = "aborted";
+    return;
+  }
+  run.error = AgentError.is(thrown)
+    ? thrown
+    : new AgentError("internal", `The run failed: ${errorMessage(thrown)}`, { cause: thrown });
+  run.status = "failed";
+  run.finishReason = "error";
+}
+
+async function announceEnd(run: Run): Promise<void> {
+  const { spec, tripwire } = run;
+  run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
+  switch (run.status) {
+    case "tripwire":
+      await run.emit(
+        agentChunk("tripwire", spec.runId, {
+          reason: tripwire!.reason,
+          ...(tripwire!.retry && { retry: true }),
+          ...(tripwire!.metadata !== undefined && { metadata: tripwire!.metadata }),
+          processorId: tripwire!.processorId,
+        }),
+      );
+      break;
+    case "canceled":
+      await run.emit(agentChunk("abort", spec.runId, {}));
+      await run.call("onAbort", { steps: run.steps });
+      return;
+    case "failed":
+      run.span?.fail(run.error);
+      await run.emit(agentChunk("error", spec.runId, { error: run.error }));
+      await run.call("onError", { error: run.error });
+      return;
+  }
+  const all = spec.list.get.all.db();
+  const isUser = (message: { role: string }) => message.role === "user";
+  await run.emit(
+    agentChunk("finish", spec.runId, {
+      stepResult: { reason: run.finishReason },
+      output: { usage: run.totalUsage },
+      metadata: {},
+      messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
+    }),
+  );
+  await run.call("onFinish", finishEvent(run));
+}
+
+function finishEvent(run: Run): FinishEvent {
+  const last = run.steps.at(-1);
+  return {
+    text: last?.text ?? "",
+    object: run.object,
+    steps: run.steps,
+    finishReason: run.finishReason,
+    usage: last?.usage ?? run.totalUsage,
+    totalUsage: run.totalUsage,
+    toolCalls: run.steps.flatMap((step) => step.toolCalls),
+    toolResults: run.steps.flatMap((step) => step.toolResults),
+    reasoningText: last?.reasoningText,
+    warnings: run.warnings,
+    response: { ...last?.response, messages: run.spec.list.get.response.db() },
+    runId: run.spec.runId,
+  };
+}
+
+function usageAttributes(run: Run): Record<string, unknown> {
+  return {
+    "gen_ai.usage.input_tokens": run.totalUsage.inputTokens,
+    "gen_ai.usage.output_tokens": run.totalUsage.outputTokens,
+  };
+}

@@ -1,0 +1,103 @@
+import type { AgentChunk, ChunkPayloads, PayloadChunk, ProviderMetadata } from "@selvedge/protocol";
+import type { ModelPart } from "../model/model.ts";
+
+/** A part of a model's reply as a chunk of the run, or `undefined` for parts that are not shown. */
+export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined {
+  switch (part.type) {
+    case "text-delta":
+      return agentChunk("text-delta", runId, { id: part.id, text: part.delta, ...meta(part) });
+    case "text-start":
+    case "text-end":
+    case "reasoning-start":
+    case "reasoning-end":
+      return agentChunk(part.type, runId, { id: part.id, ...meta(part) });
+    case "reasoning-delta":
+      return agentChunk("reasoning-delta", runId, { id: part.id, text: part.delta, ...meta(part) });
+    case "tool-input-start":
+      return agentChunk("tool-call-input-streaming-start", runId, {
+        toolCallId: part.id,
+        toolName: part.toolName,
+        ...(part.providerExecuted && { providerExecuted: true }),
+        ...(part.dynamic && { dynamic: true }),
+      });
+    case "tool-input-delta":
+      return agentChunk("tool-call-delta", runId, { toolCallId: part.id, argsTextDelta: part.delta });
+    case "tool-input-end":
+      return agentChunk("tool-call-input-streaming-end", runId, { toolCallId: part.id });
+    case "tool-call":
+      return agentChunk("tool-call", runId, {
+        toolCallId: part.toolCallId,
+        toolName: part.toolName,
+        args: parseArgs(part.input),
+        ...(part.providerExecuted && { providerExecuted: true }),
+        ...(part.dynamic && { dynamic: true }),
+        ...meta(part),
+      });
+    case "tool-result":
+      if (part.preliminary) return undefined;
+      return agentChunk("tool-result", runId, {
+        toolCallId: part.toolCallId,
+        toolName: part.toolName,
+        result: part.result,
+        ...(part.isError && { isError: true }),
+        providerExecuted: true,
+        ...meta(part),
+      });
+    case "source":
+      return agentChunk("source", runId, toSource(part));
+    case "file":
+    case "reasoning-file": {
+      const data = part.data.type === "url" ? part.data.url.toString() : toBase64(part.data.data);
+      return agentChunk("file", runId, {
+        data,
+        ...(part.data.type === "data" && { base64: data }),
+        mimeType: part.mediaType,
+        ...meta(part),
+      });
+    }
+    case "response-metadata":
+      return agentChunk("response-metadata", runId, {
+        ...(part.id !== undefined && { id: part.id }),
+        ...(part.modelId !== undefined && { modelId: part.modelId }),
+        ...(part.timestamp !== undefined && { timestamp: part.timestamp }),
+      });
+    case "raw":
+      return agentChunk("raw", runId, part.rawValue);
+    default:
+      return undefined;
+  }
+}
+
+export function agentChunk<Type extends keyof ChunkPayloads>(type: Type, runId: string, payload: ChunkPayloads[Type]): PayloadChunk<Type> {
+  return { type, runId, from: "AGENT", payload } as PayloadChunk<Type>;
+}
+
+// Text that is not JSON stays text; the tool's input check tells the model.
+function parseArgs(input: string): unknown {
+  if (input === "") return {};
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
+}
+
+function toSource(part: Extract<ModelPart, { type: "source" }>): ChunkPayloads["source"] {
+  const base = { id: part.id, ...(part.title !== undefined && { title: part.title }), ...meta(part) };
+  if (part.sourceType === "url") return { ...base, sourceType: "url", url: part.url };
+  return {
+    ...base,
+    sourceType: "document",
+    mimeType: part.mediaType,
+    ...(part.filename !== undefined && { filename: part.filename }),
+  };
+}
+
+function toBase64(data: string | Uint8Array): string {
+  return typeof data === "string" ? data : Buffer.from(data).toString("base64");
+}
+
+// Spreading an absent object costs nothing and keeps the key out of the chunk.
+function meta(part: { providerMetadata?: unknown }): { providerMetadata?: ProviderMetadata } | undefined {
+  return part.providerMetadata === undefined ? undefined : { providerMetadata: part.providerMetadata as ProviderMetadata };
+}

@@ -1,0 +1,133 @@
+import type { AgentChunk, FinishReason, ProviderMetadata, StoredMessage, Usage } from "@selvedge/protocol";
+import type { MemoryConfig } from "../memory/memory.ts";
+import type { MessagesInput } from "../message/message-input.ts";
+import type { ModelMessage } from "../message/model-message.ts";
+import type { Instructions } from "../message/system-message.ts";
+import type { ModelConfig, ModelLimits, ModelSettings } from "../model/model.ts";
+import type { Processor } from "../processor/processor.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { TelemetrySettings } from "../telemetry/telemetry.ts";
+import type { ToolsInput, ToolsetsInput } from "../tool/tool.ts";
+import type { StepResult, ToolCallView, ToolResultView } from "./step-result.ts";
+import type { StopCondition } from "./stop-when.ts";
+import type { StructuredOutputOptions } from "./structured-output.ts";
+
+export type ToolChoice = "auto" | "none" | "required" | { type: "tool"; toolName: string };
+
+type Awaitable<T> = T | Promise<T>;
+
+/** The thread a run belongs to. */
+export interface RunMemory {
+  thread: string | { id: string; title?: string; metadata?: Record<string, unknown> };
+  resource?: string;
+  options?: MemoryConfig;
+  readOnly?: boolean;
+}
+
+export interface PrepareStepArgs {
+  stepNumber: number;
+  steps: StepResult[];
+  model: ModelConfig;
+  messages: ModelMessage[];
+}
+
+/** What `prepareStep` may change, for one step. */
+export interface PreparedStep {
+  model?: ModelConfig;
+  tools?: ToolsInput;
+  toolChoice?: ToolChoice;
+  activeTools?: string[];
+  system?: Instructions;
+  messages?: ModelMessage[];
+  providerOptions?: ProviderMetadata;
+  modelSettings?: ModelSettings;
+}
+
+/** What `onFinish` gets: the whole outcome of the run. */
+export interface FinishEvent {
+  text: string;
+  object: any;
+  steps: StepResult[];
+  finishReason: FinishReason;
+  usage: Usage;
+  totalUsage: Usage;
+  toolCalls: ToolCallView[];
+  toolResults: ToolResultView[];
+  reasoningText: string | undefined;
+  warnings: unknown[];
+  response: StepResult["response"] & { messages: StoredMessage[] };
+  runId: string;
+  error?: unknown;
+}
+
+/** Bounds on a run. All have defaults; see `DEFAULT_RUN_LIMITS`. */
+export interface RunLimits extends ModelLimits {
+  /** How long a tool may work; 0 for no limit. A tool's own `timeoutMs` wins. */
+  toolTimeoutMs: number;
+  /** A larger tool result reaches the model, the stream and the store cut, with a note that says so. */
+  toolResultBytes: number;
+}
+
+/** Every option of `stream()` and `generate()`. */
+export interface AgentExecutionOptions<Output extends Schema | undefined = any> {
+  abortSignal?: AbortSignal;
+  /** Added to the prompt, never stored. */
+  context?: MessagesInput;
+  /** In place of the agent's own. */
+  instructions?: Instructions;
+  /** After the instructions. */
+  system?: Instructions;
+  memory?: RunMemory;
+  /** @deprecated Use `memory.thread`. */
+  threadId?: string;
+  /** @deprecated Use `memory.resource`. */
+  resourceId?: string;
+  /** @deprecated Use `memory.options`. */
+  memoryOptions?: MemoryConfig;
+  /** One step is one model call. 5 when absent. */
+  maxSteps?: number;
+  /** Retries of a rejected model call, before any output. 2 when absent. */
+  maxRetries?: number;
+  stopWhen?: StopCondition | StopCondition[];
+  prepareStep?: (args: PrepareStepArgs) => Awaitable<PreparedStep | undefined | void>;
+  temperature?: number;
+  modelSettings?: ModelSettings;
+  /** A model for this call only. */
+  model?: ModelConfig;
+  providerOptions?: Record<string, Record<string, any>>;
+  /** A structured answer and nothing else: tools are off. */
+  output?: Output;
+  /** A structured answer together with tools. */
+  experimental_output?: Output;
+  structuredOutput?: StructuredOutputOptions<Output>;
+  toolChoice?: ToolChoice;
+  toolsets?: ToolsetsInput;
+  clientTools?: ToolsInput;
+  /** Tools the model may see and call; all when absent. */
+  activeTools?: string[];
+  requireToolApproval?:
+    | boolean
+    | ((call: { toolName: string; args: any; requestContext: RequestContext }) => Awaitable<boolean>);
+  /** How many calls of one step run at once. 10 when absent. */
+  toolCallConcurrency?: number | { limit?: number; strategy?: "available" | "called" };
+  inputProcessors?: Processor[];
+  outputProcessors?: Processor[];
+  maxProcessorRetries?: number;
+  onFinish?: (event: FinishEvent) => unknown;
+  onStepFinish?: (step: StepResult) => unknown;
+  onChunk?: (chunk: AgentChunk) => unknown;
+  onError?: (event: { error: unknown }) => unknown;
+  onAbort?: (event: { steps: StepResult[] }) => unknown;
+  runId?: string;
+  requestContext?: RequestContext<any>;
+  /** The older name of `requestContext`. */
+  runtimeContext?: RequestContext<any>;
+  telemetry?: TelemetrySettings;
+  limits?: Partial<RunLimits>;
+  includeRawChunks?: boolean;
+  /** Steps are always stored as they end; accepted so that callers need not remove it. */
+  savePerStep?: boolean;
+  /** Partial answers are always kept; accepted so that callers need not remove it. */
+  persistPartialOnAbort?: boolean;
+}

@@ -1,0 +1,174 @@
+import type { AgentChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import type { Logger } from "../logger.ts";
+import type { MessageList } from "../message/message-list.ts";
+import type { ModelCandidate, ModelConfig } from "../model/model.ts";
+import { Pipeline } from "../processor/pipeline.ts";
+import type { Processor, ProcessorContext } from "../processor/processor.ts";
+import type { Tripwire } from "../processor/tripwire.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import { EventStream } from "../stream/event-stream.ts";
+import type { System } from "../system.ts";
+import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
+import type { ToolsInput } from "../tool/tool.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
+import type { PayloadTransform } from "../tool/transform.ts";
+import type { Recorder } from "./recorder.ts";
+import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
+import type { StepResult } from "./step-result.ts";
+import type { ObjectFormat } from "./structured-output.ts";
+import { NO_USAGE, addUsage } from "./usage.ts";
+
+/** Everything a run needs, resolved. Made by the agent, read by the loop. */
+export interface RunSpec {
+  runId: string;
+  agent: { id: string; name: string };
+  system: System;
+  logger: Logger;
+  list: MessageList;
+  model: ModelConfig;
+  resolveModel(config: ModelConfig): Promise<ModelCandidate[]>;
+  tools: ToolSet;
+  compileTools(tools: ToolsInput): ToolSet;
+  options: AgentExecutionOptions;
+  requestContext: RequestContext;
+  mastra: unknown;
+  threadId: string | undefined;
+  resourceId: string | undefined;
+  recorder: Recorder | undefined;
+  inputProcessors: readonly Processor[];
+  outputProcessors: readonly Processor[];
+  limits: RunLimits;
+  transform: PayloadTransform | undefined;
+  telemetry: Telemetry | undefined;
+  format: ObjectFormat | undefined;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+export type RunStatus = "running" | "success" | "failed" | "suspended" | "canceled" | "tripwire";
+
+/** A tool call that waits for somebody. */
+export interface OpenCall {
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  requiresApproval: boolean;
+  suspendPayload?: unknown;
+  resumeSchema: string;
+}
+
+/** One activity of an agent: its events, its steps and how it ended. The loop writes it; outputs read it. */
+export class Run {
+  readonly spec: RunSpec;
+  readonly events: EventStream<AgentChunk> = new EventStream();
+  readonly steps: StepResult[] = [];
+  readonly controller: AbortController = new AbortController();
+  readonly pipeline: Pipeline;
+  /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
+  readonly finished: Promise<void>;
+  status: RunStatus = "running";
+  finishReason: FinishReason = "unknown";
+  error: unknown;
+  tripwire: Tripwire | undefined;
+  object: unknown;
+  openCalls: OpenCall[] = [];
+  warnings: unknown[] = [];
+  totalUsage: Usage = NO_USAGE;
+  span: OpenSpan | undefined;
+  responseId: string;
+  #tail: Promise<unknown> = Promise.resolve();
+  readonly #slow: boolean;
+  readonly #close: () => void;
+  readonly #releaseAbort: () => void;
+
+  constructor(spec: RunSpec) {
+    this.spec = spec;
+    this.responseId = spec.system.newId();
+    const { abortSignal, onChunk } = spec.options;
+    const shared: Omit<ProcessorContext, "abort" | "state"> = {
+      requestContext: spec.requestContext,
+      runtimeContext: spec.requestContext,
+      agent: spec.agent,
+      abortSignal: this.controller.signal,
+      retryCount: 0,
+      threadId: spec.threadId,
+      resourceId: spec.resourceId,
+      runId: spec.runId,
+      writer: { custom: async (chunk) => void (await this.emit({ ...chunk, runId: spec.runId, from: "AGENT" })) },
+      waitUntil: spec.waitUntil,
+    };
+    this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
+    this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.finished = promise;
+    this.#close = resolve;
+    const onAbort = () => this.controller.abort(abortSignal?.reason);
+    if (abortSignal?.aborted) onAbort();
+    else abortSignal?.addEventListener("abort", onAbort, { once: true });
+    this.#releaseAbort = () => abortSignal?.removeEventListener("abort", onAbort);
+  }
+
+  get aborted(): boolean {
+    return this.controller.signal.aborted;
+  }
+
+  /**
+   * Puts a chunk on the stream and answers it as the processors left it, or `null` if they dropped it. Without
+   * processors, transforms and callbacks there is nothing to wait for, and the answer comes at once.
+   */
+  emit(chunk: AgentChunk): AgentChunk | null | Promise<AgentChunk | null> {
+    if (!this.#slow) {
+      this.events.push(chunk);
+      return chunk;
+    }
+    const emitted = this.#tail.then(() => this.#emitThrough(chunk));
+    this.#tail = emitted.catch(() => {});
+    return emitted;
+  }
+
+  async #emitThrough(chunk: AgentChunk): Promise<AgentChunk | null> {
+    const passed = this.pipeline.seesStream ? await this.pipeline.outputStream(chunk, this.events.events) : chunk;
+    if (!passed) return null;
+    const shown = this.spec.transform ? await this.spec.transform.display(passed) : passed;
+    this.events.push(shown);
+    await this.call("onChunk", shown);
+    return passed;
+  }
+
+  /** Calls back into the app. What a callback throws is logged: it must not break the run. */
+  async call<Name extends "onChunk" | "onFinish" | "onStepFinish" | "onError" | "onAbort">(
+    name: Name,
+    event: Parameters<NonNullable<AgentExecutionOptions[Name]>>[0],
+  ): Promise<void> {
+    const callback = this.spec.options[name] as ((event: unknown) => unknown) | undefined;
+    if (!callback) return;
+    try {
+      await callback(event);
+    } catch (error) {
+      this.spec.logger.warn(`${name} of run ${this.spec.runId} threw`, error);
+    }
+  }
+
+  addStep(step: StepResult): void {
+    this.steps.push(step);
+    this.totalUsage = addUsage(this.totalUsage, step.usage);
+    this.warnings.push(...step.warnings);
+  }
+
+  /** The header of the message that the current steps write. */
+  responseMessage(): StoredMessage {
+    return {
+      id: this.responseId,
+      role: "assistant",
+      createdAt: new Date(this.spec.system.now()),
+      content: { format: 2, parts: [] },
+      ...(this.spec.threadId !== undefined && { threadId: this.spec.threadId }),
+      ...(this.spec.resourceId !== undefined && { resourceId: this.spec.resourceId }),
+    };
+  }
+
+  close(): void {
+    this.#releaseAbort();
+    this.events.end();
+    this.#close();
+  }
+}

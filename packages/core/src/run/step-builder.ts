@@ -1,0 +1,232 @@
+import type {
+  AgentChunk,
+  FinishReason,
+  MessagePart,
+  ProviderMetadata,
+  ReasoningMessagePart,
+  TextMessagePart,
+  ToolCallPayload,
+  ToolInvocation,
+} from "@selvedge/protocol";
+import type { ModelPart } from "../model/model.ts";
+import type { StepResult } from "./step-result.ts";
+import { NO_USAGE, toUsage } from "./usage.ts";
+
+/** Collects what a step writes, chunk by chunk, in the order it was streamed. Work per chunk does not grow. */
+export class StepBuilder {
+  parts: MessagePart[] = [];
+  readonly calls: ToolCallPayload[] = [];
+  finishReason: FinishReason = "unknown";
+  /** False until the model said it was done: a reply that just stops is not a reply. */
+  finished = false;
+  readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();
+  readonly #invocations = new Map<string, ToolInvocation>();
+  readonly #result: StepResult;
+
+  constructor(stepNumber: number, model: string) {
+    this.parts.push({ type: "step-start", model });
+    this.#result = {
+      stepNumber,
+      text: "",
+      reasoning: [],
+      reasoningText: undefined,
+      files: [],
+      sources: [],
+      toolCalls: [],
+      toolResults: [],
+      finishReason: "unknown",
+      usage: NO_USAGE,
+      warnings: [],
+      request: {},
+      response: {},
+      providerMetadata: undefined,
+      content: this.parts,
+    };
+  }
+
+  get text(): string {
+    return this.#result.text;
+  }
+
+  get usage(): StepResult["usage"] {
+    return this.#result.usage;
+  }
+
+  get providerMetadata(): ProviderMetadata | undefined {
+    return this.#result.providerMetadata;
+  }
+
+  /** True once the step holds something worth storing. */
+  get hasContent(): boolean {
+    return this.parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
+  }
+
+  /** Parts of the reply that are about the call, not in it. */
+  takeMeta(part: ModelPart): void {
+    if (part.type === "stream-start") this.#result.warnings = part.warnings;
+    else if (part.type === "finish") {
+      this.finished = true;
+      this.finishReason = part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified;
+      this.#result.usage = toUsage(part.usage);
+      if (part.providerMetadata) this.#result.providerMetadata = part.providerMetadata as ProviderMetadata;
+    }
+  }
+
+  setExchange(request: { body?: unknown } | undefined, response: { headers?: Record<string, string> } | undefined): void {
+    if (request) this.#result.request = request;
+    if (response?.headers) this.#result.response.headers = response.headers;
+  }
+
+  /** Takes in a chunk as it was after the processors had seen it. */
+  take(chunk: AgentChunk): void {
+    switch (chunk.type) {
+      case "text-delta": {
+        this.#result.text += chunk.payload.text;
+        this.#textPart(chunk.payload.id).text += chunk.payload.text;
+        break;
+      }
+      case "text-start":
+        withMeta(this.#textPart(chunk.payload.id), chunk.payload.providerMetadata);
+        break;
+      case "text-end":
+        this.#close(chunk.payload.id, chunk.payload.providerMetadata);
+        break;
+      case "reasoning-start":
+        withMeta(this.#reasoningPart(chunk.payload.id), chunk.payload.providerMetadata);
+        break;
+      case "reasoning-delta": {
+        const part = this.#reasoningPart(chunk.payload.id);
+        part.reasoning += chunk.payload.text;
+        withMeta(part, chunk.payload.providerMetadata);
+        break;
+      }
+      case "reasoning-end":
+        this.#close(chunk.payload.id, chunk.payload.providerMetadata);
+        break;
+      case "tool-call":
+        this.#takeCall(chunk.payload);
+        break;
+      case "tool-result":
+        // Only the provider's own tools answer inside the reply.
+        this.settle(chunk.payload.toolCallId, {
+          state: "result",
+          result: chunk.payload.result,
+          ...(chunk.payload.isError && { isError: true }),
+        });
+        break;
+      case "file": {
+        this.#result.files.push(chunk.payload);
+        const { data, mimeType, filename } = chunk.payload;
+        this.parts.push({ type: "file", data, mimeType, ...(filename !== undefined && { filename }) });
+        break;
+      }
+      case "source": {
+        this.#result.sources.push(chunk.payload);
+        const { providerMetadata, ...source } = chunk.payload;
+        this.parts.push(withMeta<MessagePart>({ type: "source", source }, providerMetadata));
+        break;
+      }
+      case "response-metadata":
+        Object.assign(this.#result.response, chunk.payload);
+        break;
+      default:
+        if (chunk.type.startsWith("data-") && "data" in chunk && !chunk.transient) {
+          this.parts.push({ type: chunk.type as `data-${string}`, data: chunk.data });
+        }
+    }
+  }
+
+  /** Records what became of a call. */
+  settle(toolCallId: string, outcome: Partial<ToolInvocation>): void {
+    const invocation = this.#invocations.get(toolCallId);
+    if (!invocation) return;
+    Object.assign(invocation, outcome);
+    if (invocation.state !== "result" && invocation.state !== "output-error") return;
+    const payload = {
+      toolCallId,
+      toolName: invocation.toolName,
+      args: invocation.args,
+      result: invocation.result,
+      ...(invocation.isError && { isError: true }),
+      ...(invocation.providerExecuted && { providerExecuted: true }),
+    };
+    this.#result.toolResults.push({ ...payload, payload });
+  }
+
+  /** Goes on with parts that a processor put in the place of these. */
+  adopt(parts: MessagePart[]): void {
+    this.parts = parts;
+    this.#result.content = parts;
+    this.#result.text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    for (const part of parts) {
+      if (part.type === "tool-invocation") this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
+    }
+  }
+
+  invocation(toolCallId: string): ToolInvocation | undefined {
+    return this.#invocations.get(toolCallId);
+  }
+
+  /** Every call that has no answer yet. */
+  openCalls(): ToolInvocation[] {
+    return [...this.#invocations.values()].filter((call) => call.state === "call");
+  }
+
+  build(): StepResult {
+    const reasoning = this.parts.filter((part) => part.type === "reasoning");
+    return Object.assign(this.#result, {
+      finishReason: this.finishReason,
+      reasoning: reasoning.map((part) => ({
+        text: part.reasoning,
+        ...(part.providerMetadata && { providerMetadata: part.providerMetadata }),
+      })),
+      reasoningText: reasoning.length > 0 ? reasoning.map((part) => part.reasoning).join("") : undefined,
+    });
+  }
+
+  #takeCall(call: ToolCallPayload): void {
+    if (this.#invocations.has(call.toolCallId)) return; // A provider repeated itself.
+    this.calls.push(call);
+    this.#result.toolCalls.push({ ...call, payload: call });
+    const toolInvocation: ToolInvocation = {
+      state: "call",
+      toolCallId: call.toolCallId,
+      toolName: call.toolName,
+      args: call.args,
+      ...(call.providerExecuted && { providerExecuted: true }),
+    };
+    this.#invocations.set(call.toolCallId, toolInvocation);
+    this.parts.push(withMeta<MessagePart>({ type: "tool-invocation", toolInvocation }, call.providerMetadata));
+  }
+
+  #textPart(id: string): TextMessagePart {
+    const open = this.#open.get(id);
+    if (open?.type === "text") return open;
+    const part: TextMessagePart = { type: "text", text: "" };
+    this.#open.set(id, part);
+    this.parts.push(part);
+    return part;
+  }
+
+  #reasoningPart(id: string): ReasoningMessagePart {
+    const open = this.#open.get(id);
+    if (open?.type === "reasoning") return open;
+    const part: ReasoningMessagePart = { type: "reasoning", reasoning: "", details: [] };
+    this.#open.set(id, part);
+    this.parts.push(part);
+    return part;
+  }
+
+  #close(id: string, providerMetadata: ProviderMetadata | undefined): void {
+    const part = this.#open.get(id);
+    this.#open.delete(id);
+    if (!part) return;
+    withMeta(part, providerMetadata);
+    if (part.type === "reasoning") part.details = [{ type: "text", text: part.reasoning }];
+  }
+}
+
+function withMeta<Part extends { providerMetadata?: ProviderMetadata }>(part: Part, meta: ProviderMetadata | undefined): Part {
+  if (meta) part.providerMetadata = meta;
+  return part;
+}

@@ -1,0 +1,267 @@
+import type { MessagePart } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { toSystemMessages } from "../message/system-message.ts";
+import { applySettings, candidateOptions } from "../model/candidate-options.ts";
+import { openModelReply } from "../model/open-model-reply.ts";
+import type { ModelCallOptions, ModelCandidate, ModelReply } from "../model/model.ts";
+import { Tripwire } from "../processor/tripwire.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
+import { agentChunk, toChunk } from "./model-part-chunk.ts";
+import type { Run } from "./run.ts";
+import type { PreparedStep } from "./run-options.ts";
+import { StepBuilder } from "./step-builder.ts";
+import { runToolCalls } from "./tool-calls.ts";
+import { PartialObjectReader } from "./structured-output.ts";
+
+/** What the loop does after a step. `again` means that nothing of the step counts. */
+export type Next = "continue" | "stop" | "suspend" | "again";
+
+/** A step's own settings: the run's, with what processors and `prepareStep` changed. */
+interface StepSettings extends PreparedStep {
+  candidates: ModelCandidate[];
+  toolSet: ToolSet;
+}
+
+const DEFAULT_MAX_RETRIES = 2;
+
+/** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
+export async function runStep(run: Run, stepNumber: number, mayRetry: (tripwire: Tripwire) => boolean): Promise<Next> {
+  const { spec } = run;
+  const settings = await prepare(run, stepNumber);
+  const span = startSpan(run, settings);
+  const reply = await open(run, stepNumber, settings);
+  if (!reply) return "again";
+  const step = new StepBuilder(stepNumber, reply.candidate.model.modelId);
+  step.setExchange(reply.request, reply.response);
+  try {
+    await run.emit(
+      agentChunk("step-start", spec.runId, { messageId: run.responseId, request: reply.request ?? {}, warnings: [] }),
+    );
+    await readReply(run, reply, step);
+    await run.pipeline.response({
+      stepNumber,
+      text: step.text,
+      toolCalls: step.calls,
+      finishReason: step.finishReason,
+      usage: step.usage,
+    });
+    await processOutput(run, step, stepNumber);
+    const tools = await runToolCalls(run, step, settings.toolSet, settings.activeTools);
+    await store(run, step, tools.metadata);
+    await tools.announce();
+    const next: Next = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
+    span?.setOutput({ "gen_ai.output.messages": step.parts });
+    await closeStep(run, step, next);
+    return next;
+  } catch (thrown) {
+    reply.cancel(thrown);
+    if (thrown instanceof Tripwire) {
+      if (!mayRetry(thrown)) throw thrown;
+      step.finishReason = "retry";
+      await closeStep(run, step, "continue");
+      return "again";
+    }
+    span?.fail(thrown);
+    await storePartial(run, step, thrown);
+    throw thrown;
+  } finally {
+    span?.set({
+      "gen_ai.response.finish_reasons": [step.finishReason],
+      "gen_ai.usage.input_tokens": step.usage.inputTokens,
+      "gen_ai.usage.output_tokens": step.usage.outputTokens,
+    });
+    span?.end();
+  }
+}
+
+async function prepare(run: Run, stepNumber: number): Promise<StepSettings> {
+  const { spec } = run;
+  const { options, list } = spec;
+  const changes = await run.pipeline.inputStep(list, () => ({
+    stepNumber,
+    steps: run.steps,
+    model: spec.model,
+    tools: Object.fromEntries([...spec.tools].map(([name, tool]) => [name, tool.definition])),
+    toolChoice: options.toolChoice,
+    activeTools: options.activeTools,
+    providerOptions: options.providerOptions as never,
+    modelSettings: options.modelSettings,
+    structuredOutput: spec.format?.options,
+    messageId: run.responseId,
+    rotateResponseMessageId: () => (run.responseId = spec.system.newId()),
+  }));
+  const own = await options.prepareStep?.({
+    stepNumber,
+    steps: run.steps,
+    model: changes.model ?? spec.model,
+    messages: list.get.all.model(),
+  });
+  const merged: PreparedStep = { ...changes, ...own } as PreparedStep;
+  const toolSet = merged.tools ? spec.compileTools(merged.tools) : spec.tools;
+  const activeTools = merged.activeTools ?? options.activeTools;
+  return {
+    ...merged,
+    ...(activeTools && { activeTools }),
+    toolSet,
+    candidates: await spec.resolveModel(merged.model ?? spec.model),
+  };
+}
+
+/** The reply, or `undefined` when a processor asked for the rejected call to be made again. */
+async function open(run: Run, stepNumber: number, settings: StepSettings): Promise<ModelReply | undefined> {
+  const { spec } = run;
+  const request = await run.pipeline.request(buildRequest(run, settings), stepNumber);
+  try {
+    return await openModelReply(settings.candidates, (candidate) => candidateOptions(request, candidate), {
+      limits: spec.limits,
+      maxRetries: spec.options.maxRetries ?? spec.options.modelSettings?.maxRetries ?? DEFAULT_MAX_RETRIES,
+      system: spec.system,
+      abortSignal: run.controller.signal,
+      onRetry: (retry) => spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
+    });
+  } catch (error) {
+    if (!run.aborted && (await run.pipeline.apiError(error, stepNumber, spec.list))) return undefined;
+    throw error;
+  }
+}
+
+function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {
+  const { spec } = run;
+  const { options, format, list } = spec;
+  const prompt = settings.messages ? [...list.getSystemMessages(), ...settings.messages] : list.toPrompt();
+  if (settings.system !== undefined) {
+    const rest = prompt.filter((message) => message.role !== "system");
+    prompt.splice(0, prompt.length, ...toSystemMessages(settings.system), ...rest);
+  }
+  const tools = format?.exclusive
+    ? []
+    : [...settings.toolSet.values()]
+        .filter((tool) => !settings.activeTools || settings.activeTools.includes(tool.name))
+        .map((tool) => tool.declaration);
+  const toolChoice = settings.toolChoice ?? options.toolChoice;
+  const asksForJson = format && !format.options.model;
+  const injects = asksForJson && format.options.jsonPromptInjection;
+  if (injects) prompt.unshift({ role: "system", content: format.prompt });
+  const providerOptions = settings.providerOptions ?? options.providerOptions;
+  const request: ModelCallOptions = {
+    prompt,
+    ...(options.temperature !== undefined && { temperature: options.temperature }),
+    ...(tools.length > 0 && {
+      tools,
+      toolChoice: typeof toolChoice === "object" ? toolChoice : { type: toolChoice ?? "auto" },
+    }),
+    ...(asksForJson && !injects && { responseFormat: { type: "json", schema: format.jsonSchema as never } }),
+    ...(providerOptions && { providerOptions: providerOptions as never }),
+    ...(options.includeRawChunks && { includeRawChunks: true }),
+  };
+  if (options.modelSettings) applySettings(request, options.modelSettings);
+  if (settings.modelSettings) applySettings(request, settings.modelSettings);
+  return request;
+}
+
+async function readReply(run: Run, reply: ModelReply, step: StepBuilder): Promise<void> {
+  const { runId, format } = run.spec;
+  const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
+  for (;;) {
+    const part = await reply.read();
+    if (part === undefined) break;
+    if (part.type === "error") {
+      throw new AgentError("model-failed", `The model's reply broke off: ${String(part.error)}`, { cause: part.error });
+    }
+    const chunk = toChunk(part, runId);
+    if (!chunk) {
+      step.takeMeta(part);
+      continue;
+    }
+    const emitted = run.emit(chunk);
+    const passed = emitted instanceof Promise ? await emitted : emitted;
+    if (!passed) continue;
+    step.take(passed);
+    if (objects && passed.type === "text-delta") {
+      const partial = await objects.add(passed.payload.text);
+      if (partial) await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
+    }
+  }
+  if (!step.finished) {
+    throw new AgentError("model-incomplete", `The model's reply ended before it was finished, after ${step.text.length} characters.`);
+  }
+}
+
+async function processOutput(run: Run, step: StepBuilder, stepNumber: number): Promise<void> {
+  if (!run.pipeline.seesSteps) return;
+  const { list } = run.spec;
+  const before = responseLength(run);
+  list.appendResponse(run.responseMessage(), step.parts);
+  await run.pipeline.outputStep(list, {
+    stepNumber,
+    steps: run.steps,
+    text: step.text,
+    toolCalls: step.calls,
+    finishReason: step.finishReason,
+    usage: step.usage,
+    providerMetadata: step.providerMetadata,
+  });
+  step.adopt(currentResponse(run)?.content.parts.slice(before) ?? []);
+}
+
+/** The step becomes part of the conversation and, with memory, of the thread. */
+async function store(run: Run, step: StepBuilder, metadata: Record<string, unknown> | undefined): Promise<void> {
+  const message = run.responseMessage();
+  if (run.pipeline.seesSteps) run.spec.list.invalidate();
+  else run.spec.list.appendResponse(message, step.parts);
+  await run.spec.recorder?.step(message, step.parts, metadata);
+}
+
+/** Keeps what there is of a step that did not come to its end, marked as incomplete. */
+async function storePartial(run: Run, step: StepBuilder, thrown: unknown): Promise<void> {
+  for (const call of step.openCalls()) {
+    const result = run.aborted ? "The run was aborted before this call was answered." : "The run failed before this call was answered.";
+    step.settle(call.toolCallId, { state: "output-error", result, isError: true });
+  }
+  if (!step.hasContent || AgentError.is(thrown, "storage-failed")) return;
+  step.finishReason = run.aborted ? "aborted" : "error";
+  run.addStep(step.build());
+  try {
+    await store(run, step, { incomplete: true });
+  } catch (error) {
+    run.spec.logger.error(`The partial answer of run ${run.spec.runId} could not be stored`, error);
+  }
+}
+
+async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void> {
+  const result = step.build();
+  if (step.finishReason !== "retry") run.addStep(result);
+  await run.emit(
+    agentChunk("step-finish", run.spec.runId, {
+      stepResult: { reason: result.finishReason, isContinued: next === "continue", warnings: result.warnings },
+      output: { text: result.text, toolCalls: step.calls, usage: result.usage },
+      metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
+    }),
+  );
+  if (step.finishReason !== "retry") await run.call("onStepFinish", result);
+}
+
+function currentResponse(run: Run): { content: { parts: MessagePart[] } } | undefined {
+  return run.spec.list.get.response.db().find((message) => message.id === run.responseId);
+}
+
+function responseLength(run: Run): number {
+  return currentResponse(run)?.content.parts.length ?? 0;
+}
+
+function startSpan(run: Run, settings: StepSettings): ReturnType<NonNullable<Run["spec"]["telemetry"]>["start"]> | undefined {
+  const { telemetry } = run.spec;
+  if (!telemetry) return undefined;
+  const model = settings.candidates[0]?.model;
+  return telemetry.start(
+    `chat ${model?.modelId}`,
+    {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": model?.provider,
+      "gen_ai.request.model": model?.modelId,
+      ...(telemetry.recordInputs && { "gen_ai.input.messages": run.spec.list.get.all.model() }),
+    },
+    run.span,
+  );
+}
+

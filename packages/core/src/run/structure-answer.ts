@@ -1,0 +1,22 @@
+import type { AgentError } from "../errors.ts";
+import { askModel } from "../model/ask-model.ts";
+import type { Run } from "./run.ts";
+import type { ObjectFormat } from "./structured-output.ts";
+
+/** Turns the finished answer into `run.object`, by the strategy the caller chose for answers that do not fit. */
+export async function structureAnswer(run: Run, format: ObjectFormat): Promise<void> {
+  const { options } = format;
+  const answer = run.steps.at(-1)?.text ?? "";
+  try {
+    const json = options.model
+      ? await askModel(options.model, { system: format.prompt, prompt: answer, abortSignal: run.controller.signal })
+      : answer;
+    run.object = await format.parse(json);
+  } catch (error) {
+    if ((options.errorStrategy ?? "strict") === "strict") throw error;
+    run.warnings.push({ type: "other", message: (error as AgentError).message });
+    if (options.errorStrategy === "warn") return;
+    run.object = options.fallbackValue;
+  }
+  await run.emit({ type: "object-result", runId: run.spec.runId, from: "AGENT", object: run.object });
+}

@@ -1,0 +1,224 @@
+import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
+import { errorMessage } from "../errors.ts";
+import { compileSchema } from "../schema/compile-schema.ts";
+import { type CheckedCall, checkCall, executeTool, type ToolOutcome, type ToolRunContext } from "../tool/execute-tool.ts";
+import type { ToolWriter } from "../tool/tool.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
+import { agentChunk } from "./model-part-chunk.ts";
+import type { OpenCall, Run } from "./run.ts";
+import type { StepBuilder } from "./step-builder.ts";
+
+const DEFAULT_CONCURRENCY = 10;
+
+export interface ToolCallsOutcome {
+  /** Some call was answered here, so the model has something to go on with. */
+  answered: boolean;
+  /** Some call is left for the caller to execute. */
+  client: boolean;
+  /** Some call waits for a person. */
+  suspended: boolean;
+  /** Says on the message which calls wait, so that a page that loads later can show them. */
+  metadata: Record<string, unknown> | undefined;
+  /** Puts the waiting calls on the stream. Called once the step is stored: nobody may answer what is not there yet. */
+  announce(): Promise<void>;
+}
+
+/** Answers the tool calls of a step: those that need nobody run at once, in parallel; the others wait. */
+export async function runToolCalls(
+  run: Run,
+  step: StepBuilder,
+  tools: ToolSet,
+  activeTools: readonly string[] | undefined,
+): Promise<ToolCallsOutcome> {
+  const calls = step.calls.filter((call) => !call.providerExecuted);
+  if (calls.length === 0) return NO_CALLS;
+  const context = toolContext(run, tools, activeTools);
+  const checked = await Promise.all(calls.map((call) => checkCall(call, context)));
+  const waiting: OpenCall[] = [];
+  let answered = false;
+  let client = false;
+  const finish = async ({ call }: CheckedCall, outcome: ToolOutcome): Promise<void> => {
+    if (outcome.kind === "client") client = true;
+    else if (outcome.kind === "result" || outcome.kind === "error") {
+      await answer(run, step, call, outcome);
+      answered = true;
+    } else {
+      waiting.push(toOpenCall(call, outcome, tools));
+      if (outcome.kind === "approval") step.settle(call.toolCallId, { state: "approval-requested", approval: { id: call.toolCallId } });
+    }
+  };
+  await inParallel(concurrency(run), checked, async (item) =>
+    finish(item, item.settled ?? (await traced(run, item.call, () => executeTool(item, context)))),
+  );
+  run.controller.signal.throwIfAborted();
+  run.openCalls = waiting;
+  return {
+    answered,
+    client,
+    suspended: waiting.length > 0,
+    metadata: waitingMetadata(run, waiting),
+    announce: async () => {
+      for (const call of waiting) await announce(run, call);
+    },
+  };
+}
+
+const NO_CALLS: ToolCallsOutcome = {
+  answered: false,
+  client: false,
+  suspended: false,
+  metadata: undefined,
+  announce: async () => {},
+};
+
+async function answer(
+  run: Run,
+  step: StepBuilder,
+  call: ToolCallPayload,
+  outcome: Extract<ToolOutcome, { kind: "result" | "error" }>,
+): Promise<void> {
+  const { runId } = run.spec;
+  const { toolCallId, toolName, args } = call;
+  const failed = outcome.kind === "error" || outcome.isError === true;
+  const raw = outcome.kind === "error" ? errorMessage(outcome.error) : outcome.result;
+  const result = await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed });
+  const settled: Partial<ToolInvocation> = {
+    state: outcome.kind === "error" ? "output-error" : "result",
+    result,
+    ...(failed && { isError: true }),
+    ...(outcome.kind === "result" && outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
+  };
+  step.settle(toolCallId, { ...settled, ...(await transcript(run, call, outcome, result)) });
+  await run.emit(
+    outcome.kind === "error"
+      ? agentChunk("tool-error", runId, { toolCallId, toolName, args, error: outcome.error })
+      : agentChunk("tool-result", runId, { toolCallId, toolName, args, result, ...(failed && { isError: true }) }),
+  );
+}
+
+/** What the stored message shows a person in the place of the raw payloads. */
+async function transcript(
+  run: Run,
+  call: ToolCallPayload,
+  outcome: ToolOutcome,
+  result: unknown,
+): Promise<Pick<ToolInvocation, "transcript"> | undefined> {
+  const { transform } = run.spec;
+  if (!transform) return undefined;
+  const base = { target: "transcript", toolName: call.toolName, toolCallId: call.toolCallId, input: call.args } as const;
+  const input = await transform.apply({ ...base, phase: "input-available" });
+  const output =
+    outcome.kind === "error"
+      ? await transform.apply({ ...base, phase: "error", error: outcome.error })
+      : await transform.apply({ ...base, phase: "output-available", output: result });
+  if (!input && !output) return undefined;
+  return { transcript: { ...(input && { args: input.value }), ...(output && { result: output.value }) } };
+}
+
+function toolContext(run: Run, tools: ToolSet, activeTools: readonly string[] | undefined): ToolRunContext {
+  const { spec } = run;
+  return {
+    tools,
+    activeTools,
+    requireApproval: spec.options.requireToolApproval,
+    requestContext: spec.requestContext,
+    mastra: spec.mastra,
+    threadId: spec.threadId,
+    resourceId: spec.resourceId,
+    runId: spec.runId,
+    messages: () => spec.list.get.all.db(),
+    abortSignal: run.controller.signal,
+    limits: spec.limits,
+    system: spec.system,
+    writer: (call) => toolWriter(run, call),
+  };
+}
+
+function toolWriter(run: Run, { toolCallId, toolName }: ToolCallPayload): ToolWriter {
+  const { runId } = run.spec;
+  return {
+    write: async (output) => void (await run.emit(agentChunk("tool-output", runId, { toolCallId, toolName, output }))),
+    custom: async (chunk) => void (await run.emit({ ...chunk, runId, from: "AGENT" })),
+  };
+}
+
+function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): OpenCall {
+  const schema = tools.get(call.toolName)?.definition.resumeSchema;
+  const approval = outcome.kind === "approval";
+  return {
+    toolCallId: call.toolCallId,
+    toolName: call.toolName,
+    args: call.args,
+    requiresApproval: approval,
+    resumeSchema: JSON.stringify(approval ? APPROVAL_SCHEMA : schema ? compileSchema(schema).jsonSchema : {}),
+    ...(outcome.kind === "suspended" && { suspendPayload: outcome.payload }),
+  };
+}
+
+const APPROVAL_SCHEMA = {
+  type: "object",
+  properties: { approved: { type: "boolean" }, reason: { type: "string" } },
+  required: ["approved"],
+};
+
+function waitingMetadata(run: Run, waiting: OpenCall[]): Record<string, unknown> | undefined {
+  if (waiting.length === 0) return undefined;
+  const byId = (calls: OpenCall[]) => Object.fromEntries(calls.map((call) => [call.toolCallId, { ...call, runId: run.spec.runId }]));
+  const approvals = waiting.filter((call) => call.requiresApproval);
+  const suspended = waiting.filter((call) => !call.requiresApproval);
+  return {
+    ...(approvals.length > 0 && { pendingToolApprovals: byId(approvals) }),
+    ...(suspended.length > 0 && { suspendedTools: byId(suspended) }),
+  };
+}
+
+async function announce(run: Run, call: OpenCall): Promise<void> {
+  const { toolCallId, toolName, args, resumeSchema, suspendPayload } = call;
+  const payload = { toolCallId, toolName, args, resumeSchema };
+  await run.emit(
+    call.requiresApproval
+      ? agentChunk("tool-call-approval", run.spec.runId, payload)
+      : agentChunk("tool-call-suspended", run.spec.runId, { ...payload, suspendPayload }),
+  );
+}
+
+function concurrency(run: Run): number {
+  const asked = run.spec.options.toolCallConcurrency;
+  return (typeof asked === "object" ? asked.limit : asked) ?? DEFAULT_CONCURRENCY;
+}
+
+/** Works through the items, at most `limit` at a time. */
+async function inParallel<Item>(limit: number, items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  if (items.length <= limit) {
+    await Promise.all(items.map(work));
+    return;
+  }
+  const rest = items[Symbol.iterator]();
+  const worker = async () => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: limit }, worker));
+}
+
+async function traced(run: Run, call: ToolCallPayload, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  const { telemetry } = run.spec;
+  if (!telemetry) return work();
+  const span = telemetry.start(
+    `execute_tool ${call.toolName}`,
+    {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": call.toolName,
+      "gen_ai.tool.call.id": call.toolCallId,
+      ...(telemetry.recordInputs && { "gen_ai.tool.call.arguments": call.args }),
+    },
+    run.span,
+  );
+  try {
+    const outcome = await work();
+    if (outcome.kind === "error") span.fail(outcome.error);
+    else if (outcome.kind === "result") span.setOutput({ "gen_ai.tool.call.result": outcome.result });
+    return outcome;
+  } finally {
+    span.end();
+  }
+}

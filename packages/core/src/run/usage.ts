@@ -1,0 +1,37 @@
+import type { LanguageModelV4Usage } from "@ai-sdk/provider";
+import type { Usage } from "@selvedge/protocol";
+
+export const NO_USAGE: Usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
+
+/** A provider's report in our flat form. */
+export function toUsage(usage: LanguageModelV4Usage | undefined): Usage {
+  const input = usage?.inputTokens;
+  const output = usage?.outputTokens;
+  return {
+    inputTokens: input?.total,
+    outputTokens: output?.total,
+    totalTokens: sum(input?.total, output?.total),
+    ...(output?.reasoning !== undefined && { reasoningTokens: output.reasoning }),
+    ...(input?.cacheRead !== undefined && { cachedInputTokens: input.cacheRead }),
+    ...(input?.cacheWrite !== undefined && { cacheCreationInputTokens: input.cacheWrite }),
+    ...(usage?.raw !== undefined && { raw: usage.raw }),
+  };
+}
+
+/** Two reports added up. A number nobody reported stays undefined. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const total: Usage = {
+    inputTokens: sum(a.inputTokens, b.inputTokens),
+    outputTokens: sum(a.outputTokens, b.outputTokens),
+    totalTokens: sum(a.totalTokens, b.totalTokens),
+  };
+  for (const key of ["reasoningTokens", "cachedInputTokens", "cacheCreationInputTokens"] as const) {
+    const value = sum(a[key], b[key]);
+    if (value !== undefined) total[key] = value;
+  }
+  return total;
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+}

@@ -1,0 +1,110 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { AgentError } from "../errors.ts";
+import type { JsonSchema, Schema, SchemaIssue, Validation } from "./schema.ts";
+
+/** A schema in the two forms the runtime needs. Both are made on first use and kept. */
+export interface CompiledSchema {
+  /** For the model. */
+  readonly jsonSchema: JsonSchema;
+  validate(value: unknown): Promise<Validation<unknown>> | Validation<unknown>;
+}
+
+interface JsonSchemaConverter {
+  input(options: { target: string }): Record<string, unknown>;
+}
+
+/** An AI SDK `jsonSchema()` wrapper. */
+interface WrappedJsonSchema {
+  jsonSchema: JsonSchema | PromiseLike<JsonSchema>;
+  validate?: (value: unknown) => unknown;
+}
+
+export function compileSchema(schema: Schema): CompiledSchema {
+  if (isStandard(schema)) return compileStandard(schema);
+  if (isWrapped(schema)) return compilePlain(schema.jsonSchema as JsonSchema);
+  if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) return compilePlain(schema as JsonSchema);
+  throw new AgentError("invalid-schema", `Expected a Standard Schema or a JSON Schema object, got ${String(schema)}.`);
+}
+
+function compileStandard(schema: StandardSchemaV1): CompiledSchema {
+  const standard = schema["~standard"] as StandardSchemaV1.Props & { jsonSchema?: JsonSchemaConverter };
+  let json: JsonSchema | undefined;
+  return {
+    get jsonSchema() {
+      if (json) return json;
+      if (!standard.jsonSchema) throw missingConverter(standard.vendor);
+      try {
+        json = standard.jsonSchema.input({ target: "draft-07" });
+      } catch (cause) {
+        throw new AgentError("invalid-schema", `This ${standard.vendor} schema has no JSON Schema form: ${String(cause)}`, { cause });
+      }
+      return json;
+    },
+    validate(value) {
+      const result = standard.validate(value);
+      return result instanceof Promise ? result.then(fromStandard) : fromStandard(result);
+    },
+  };
+}
+
+function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
+  let validator: Promise<(value: unknown) => Validation<unknown>> | undefined;
+  return {
+    jsonSchema,
+    validate: async (value) => {
+      validator ??= plainValidator(jsonSchema);
+      return (await validator)(value);
+    },
+  };
+}
+
+// Loaded when the first plain JSON Schema is used: most tools bring a Standard Schema.
+async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) => Validation<unknown>> {
+  const { Validator } = await import("@cfworker/json-schema");
+  const validator = new Validator(jsonSchema as ConstructorParameters<typeof Validator>[0], "2020-12", false);
+  return (value) => {
+    const result = validator.validate(value);
+    if (result.valid) return { ok: true, value };
+    // The outer errors only say that some inner one failed.
+    const leaves = result.errors.filter((error) => !["properties", "items", "$ref"].includes(error.keyword));
+    return {
+      ok: false,
+      issues: (leaves.length > 0 ? leaves : result.errors).map((error) => ({
+        path: error.instanceLocation.split("/").slice(1),
+        message: error.error,
+      })),
+    };
+  };
+}
+
+function fromStandard(result: StandardSchemaV1.Result<unknown>): Validation<unknown> {
+  if (!result.issues) return { ok: true, value: result.value };
+  return { ok: false, issues: result.issues.map(toIssue) };
+}
+
+function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
+  const path = (issue.path ?? []).map((segment) => {
+    const key = typeof segment === "object" ? segment.key : segment;
+    return typeof key === "number" ? key : String(key);
+  });
+  return { path, message: issue.message };
+}
+
+function isStandard(schema: Schema): schema is StandardSchemaV1 {
+  return (typeof schema === "object" || typeof schema === "function") && schema !== null && "~standard" in schema;
+}
+
+function isWrapped(schema: unknown): schema is WrappedJsonSchema {
+  const wrapped = schema as Partial<WrappedJsonSchema> | null;
+  return typeof wrapped?.jsonSchema === "object" && wrapped.jsonSchema !== null && "validate" in wrapped;
+}
+
+function missingConverter(vendor: string): AgentError {
+  const remedy =
+    vendor === "valibot"
+      ? "Wrap it with toStandardJsonSchema() of @valibot/to-json-schema."
+      : vendor === "zod"
+        ? "Use zod 4.2 or later."
+        : "Use a version that implements Standard JSON Schema, or pass a plain JSON Schema.";
+  return new AgentError("invalid-schema", `A model needs a JSON Schema, and this ${vendor} schema cannot give one. ${remedy}`);
+}

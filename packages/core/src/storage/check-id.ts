@@ -1,0 +1,46 @@
+import { AgentError } from "../errors.ts";
+
+const MAX_ID_BYTES = 256;
+const CONTROL = /\p{Cc}/u;
+const REFUSED_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/** Ids from outside: a non-empty string of at most 256 bytes, without control characters and lone surrogates. */
+export function checkId(name: string, value: unknown): string {
+  if (typeof value !== "string" || value === "") {
+    throw new AgentError("invalid-argument", `${name} must be a non-empty string, got ${show(value)}`);
+  }
+  // A UTF-16 unit is at most three bytes, so short ids need no counting.
+  if (value.length * 3 > MAX_ID_BYTES && new TextEncoder().encode(value).length > MAX_ID_BYTES) {
+    throw new AgentError("invalid-argument", `${name} is longer than ${MAX_ID_BYTES} bytes: ${show(value)}`);
+  }
+  if (CONTROL.test(value) || !value.isWellFormed()) {
+    throw new AgentError(
+      "invalid-argument",
+      `${name} holds a control character or half a surrogate pair: ${show(value)}`,
+    );
+  }
+  return value;
+}
+
+/** Metadata from outside: a plain object whose keys cannot be mistaken for parts of an object's prototype. */
+export function checkMetadata(name: string, value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new AgentError("invalid-argument", `${name} must be an object, got ${show(value)}`);
+  }
+  for (const key of Object.keys(value)) {
+    if (REFUSED_KEYS.has(key)) {
+      throw new AgentError("invalid-argument", `${name} must not have the key ${show(key)}`);
+    }
+  }
+  return value as Record<string, unknown>;
+}
+
+/** Text for a text column: whole characters only, and none of the NULs that databases cut text at. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
+}
+
+function show(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

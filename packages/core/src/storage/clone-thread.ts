@@ -1,0 +1,92 @@
+import type { StoredMessage, StoredThread } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { checkId, checkMetadata } from "./check-id.ts";
+import { assemble } from "./list-messages.ts";
+import { toMillis, toThread, toThreadRow } from "./message-rows.ts";
+import { insertMessage } from "./message-writes.ts";
+import type { Comparison, Storage, Where } from "./storage.ts";
+import { MESSAGES, THREADS } from "./tables.ts";
+
+export interface CloneThreadOptions {
+  sourceThreadId: string;
+  newThreadId?: string | undefined;
+  /** The owner of the clone; without it, the owner of the source. */
+  resourceId?: string | undefined;
+  title?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  options?:
+    | {
+        /** Only the last so many. */
+        messageLimit?: number | undefined;
+        messageFilter?:
+          | { startDate?: Date | undefined; endDate?: Date | undefined; messageIds?: string[] | undefined }
+          | undefined;
+      }
+    | undefined;
+}
+
+export interface CloneThreadResult {
+  thread: StoredThread;
+  clonedMessages: StoredMessage[];
+}
+
+/** Copies a thread and its messages under new ids, in one commit. */
+export async function cloneThread(
+  storage: Storage,
+  options: CloneThreadOptions,
+  context: { newId: () => string; now: number },
+): Promise<CloneThreadResult> {
+  const sourceId = checkId("sourceThreadId", options.sourceThreadId);
+  const [sourceRow] = await storage.select({ table: THREADS, where: { id: sourceId }, limit: 1 });
+  if (!sourceRow) throw new AgentError("not-found", `There is no thread ${sourceId} to clone`);
+  const source = toThread(sourceRow);
+  const now = new Date(context.now);
+  const title = options.title ?? source.title;
+  const thread: StoredThread = {
+    id: options.newThreadId ?? context.newId(),
+    resourceId: options.resourceId ?? source.resourceId,
+    ...(title !== undefined && { title }),
+    metadata: {
+      ...source.metadata,
+      ...(options.metadata && checkMetadata("metadata", options.metadata)),
+      clone: { sourceThreadId: sourceId, clonedAt: now.toISOString() },
+    },
+    createdAt: now,
+    updatedAt: now,
+  };
+  const messages = await sourceMessages(storage, sourceId, options.options ?? {});
+  const clonedMessages = messages.map((message) => ({
+    ...message,
+    id: context.newId(),
+    threadId: thread.id,
+    resourceId: thread.resourceId,
+  }));
+  await storage.commit([
+    { op: "insert", table: THREADS, row: toThreadRow(thread) },
+    ...clonedMessages.map((message) => insertMessage(message)),
+  ]);
+  return { thread, clonedMessages };
+}
+
+async function sourceMessages(
+  storage: Storage,
+  threadId: string,
+  { messageLimit, messageFilter }: NonNullable<CloneThreadOptions["options"]>,
+): Promise<StoredMessage[]> {
+  const created: Comparison = {
+    ...(messageFilter?.startDate && { gte: toMillis("startDate", messageFilter.startDate) }),
+    ...(messageFilter?.endDate && { lte: toMillis("endDate", messageFilter.endDate) }),
+  };
+  const where: Where = {
+    thread_id: threadId,
+    ...(Object.keys(created).length > 0 && { created_at: created }),
+    ...(messageFilter?.messageIds && { id: { in: messageFilter.messageIds } }),
+  };
+  const rows = await storage.select({
+    table: MESSAGES,
+    where,
+    orderBy: [{ column: "seq", direction: "desc" }],
+    ...(messageLimit !== undefined && { limit: messageLimit }),
+  });
+  return assemble(storage, rows.reverse());
+}

@@ -1,0 +1,133 @@
+import type { MessagePart, MessageRole, StoredMessage } from "@selvedge/protocol";
+import { checkId } from "./check-id.ts";
+import { toMessage, toMillis } from "./message-rows.ts";
+import { type Page, type PageOptions, toWindow } from "./page.ts";
+import type { Comparison, Row, Storage, Where } from "./storage.ts";
+import { MESSAGES, MESSAGE_STEPS } from "./tables.ts";
+
+export interface ListMessagesOptions extends PageOptions {
+  threadId: string | string[];
+  resourceId?: string | undefined;
+  orderBy?: { direction?: "ASC" | "DESC" | undefined; field?: "createdAt" | undefined } | undefined;
+  /** Messages to bring along wherever they are, each with its neighbours in its own thread. */
+  include?:
+    | {
+        id: string;
+        threadId?: string | undefined;
+        withPreviousMessages?: number | undefined;
+        withNextMessages?: number | undefined;
+      }[]
+    | undefined;
+  filter?:
+    | {
+        /** Both ends belong to the range. */
+        dateRange?: { start?: Date | undefined; end?: Date | undefined } | undefined;
+        roles?: MessageRole[] | undefined;
+      }
+    | undefined;
+}
+
+export interface ListMessagesResult extends Page {
+  messages: StoredMessage[];
+}
+
+/** A page of messages in the order of their threads; `total` and `hasMore` do not count what `include` added. */
+export async function listMessages(storage: Storage, options: ListMessagesOptions): Promise<ListMessagesResult> {
+  const window = toWindow(options, 40);
+  const where = toWhere(options);
+  const direction = options.orderBy?.direction === "DESC" ? "desc" : "asc";
+  const [total, rows, included] = await Promise.all([
+    storage.count({ table: MESSAGES, where }),
+    window.limit === 0
+      ? []
+      : storage.select({
+          table: MESSAGES,
+          where,
+          orderBy: [{ column: "seq", direction }],
+          ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }),
+        }),
+    includedRows(storage, options),
+  ]);
+  const all = [...new Map([...rows, ...included].map((row) => [row.id as string, row])).values()];
+  if (included.length > 0) {
+    const sign = direction === "asc" ? 1 : -1;
+    all.sort((a, b) => sign * ((a.seq as number) - (b.seq as number)));
+  }
+  return { messages: await assemble(storage, all), ...window.page(total) };
+}
+
+/** Rows become messages; one more select brings the parts that steps added. */
+export async function assemble(storage: Storage, rows: readonly Row[]): Promise<StoredMessage[]> {
+  // Only a run adds steps, and only to what the assistant says.
+  const ids = rows.filter((row) => row.role === "assistant").map((row) => row.id as string);
+  if (ids.length === 0) return rows.map((row) => toMessage(row));
+  const steps = await storage.select({
+    table: MESSAGE_STEPS,
+    where: { message_id: { in: ids } },
+    orderBy: [{ column: "message_id" }, { column: "step" }],
+  });
+  const parts = new Map<string, MessagePart[]>();
+  for (const step of steps) {
+    const id = step.message_id as string;
+    const added = step.parts as unknown as MessagePart[];
+    const known = parts.get(id);
+    if (known) known.push(...added);
+    else parts.set(id, [...added]);
+  }
+  return rows.map((row) => toMessage(row, parts.get(row.id as string)));
+}
+
+function toWhere({ threadId, resourceId, filter }: ListMessagesOptions): Where {
+  const threadIds = Array.isArray(threadId) ? threadId : [threadId];
+  for (const id of threadIds) checkId("threadId", id);
+  const created: Comparison = {
+    ...(filter?.dateRange?.start && { gte: toMillis("dateRange.start", filter.dateRange.start) }),
+    ...(filter?.dateRange?.end && { lte: toMillis("dateRange.end", filter.dateRange.end) }),
+  };
+  return {
+    thread_id: threadIds.length === 1 ? threadIds[0]! : { in: threadIds },
+    ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
+    ...(Object.keys(created).length > 0 && { created_at: created }),
+    ...(filter?.roles && { role: { in: filter.roles } }),
+  };
+}
+
+async function includedRows(storage: Storage, { include = [], resourceId }: ListMessagesOptions): Promise<Row[]> {
+  if (include.length === 0) return [];
+  const anchors = await storage.select({
+    table: MESSAGES,
+    where: {
+      id: { in: include.map((item) => checkId("include.id", item.id)) },
+      // What belongs to someone else is not brought along, whatever id was asked for.
+      ...(resourceId !== undefined && { resource_id: resourceId }),
+    },
+  });
+  const byId = new Map(anchors.map((row) => [row.id as string, row]));
+  const groups = await Promise.all(
+    include.map(async (item) => {
+      const anchor = byId.get(item.id);
+      if (!anchor || (item.threadId !== undefined && item.threadId !== anchor.thread_id)) return [];
+      const [before, after] = await Promise.all([
+        neighbours(storage, anchor, "desc", item.withPreviousMessages),
+        neighbours(storage, anchor, "asc", item.withNextMessages),
+      ]);
+      return [anchor, ...before, ...after];
+    }),
+  );
+  return groups.flat();
+}
+
+async function neighbours(storage: Storage, anchor: Row, direction: "asc" | "desc", limit = 0): Promise<Row[]> {
+  if (limit <= 0) return [];
+  const seq = anchor.seq as number;
+  return storage.select({
+    table: MESSAGES,
+    where: {
+      thread_id: anchor.thread_id as string,
+      resource_id: anchor.resource_id as string | null,
+      seq: direction === "desc" ? { lt: seq } : { gt: seq },
+    },
+    orderBy: [{ column: "seq", direction }],
+    limit,
+  });
+}

@@ -1,0 +1,263 @@
+import type { StoredMessage, StoredThread } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { realSystem, type System } from "../system.ts";
+import { checkId, checkMetadata, cleanText } from "./check-id.ts";
+import { cloneThread, type CloneThreadOptions, type CloneThreadResult } from "./clone-thread.ts";
+import { assemble, listMessages, type ListMessagesOptions, type ListMessagesResult } from "./list-messages.ts";
+import { toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
+import { touchThread } from "./message-writes.ts";
+import { type Page, type PageOptions, toWindow } from "./page.ts";
+import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
+import type { Row, Storage, Where, Write } from "./storage.ts";
+import { MESSAGES, MESSAGE_STEPS, RESOURCES, THREADS } from "./tables.ts";
+
+export interface ListThreadsOptions extends PageOptions {
+  filter?:
+    | {
+        resourceId?: string | undefined;
+        /** Threads whose metadata has all of these keys with these values. */
+        metadata?: Record<string, string | number | boolean | null> | undefined;
+      }
+    | undefined;
+  orderBy?:
+    | { field?: "createdAt" | "updatedAt" | undefined; direction?: "ASC" | "DESC" | undefined }
+    | undefined;
+}
+
+export interface ListThreadsResult extends Page {
+  threads: StoredThread[];
+}
+
+/** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
+export class MemoryDomain {
+  readonly #storage: Storage;
+  readonly #system: System;
+
+  constructor(storage: Storage, system: System = realSystem) {
+    this.#storage = storage;
+    this.#system = system;
+  }
+
+  async getThreadById({ threadId }: { threadId: string }): Promise<StoredThread | null> {
+    const row = await this.#find(THREADS, checkId("threadId", threadId));
+    return row ? toThread(row) : null;
+  }
+
+  /** Creates or replaces. A thread stays with its resource: saving it under another one is a `conflict`. */
+  async saveThread({ thread }: { thread: StoredThread }): Promise<StoredThread> {
+    const row = toThreadRow(thread);
+    const where: Where = { id: thread.id, resource_id: { ne: thread.resourceId } };
+    await this.#commit(
+      [
+        { op: "require", table: THREADS, where, exists: false },
+        { op: "insert", table: THREADS, row, onConflict: "update" },
+      ],
+      () => `Thread ${thread.id} belongs to another resource than ${thread.resourceId}`,
+    );
+    return thread;
+  }
+
+  /** Changes the title, and the metadata by key; `null` and `undefined` delete a key. */
+  async updateThread(patch: {
+    id: string;
+    title?: string | undefined;
+    metadata?: Record<string, unknown> | undefined;
+  }): Promise<StoredThread> {
+    const id = checkId("id", patch.id);
+    const { changes } = await this.#storage.commit([
+      {
+        op: "update",
+        table: THREADS,
+        where: { id },
+        set: {
+          updated_at: this.#now(),
+          ...(patch.title !== undefined && { title: cleanText(patch.title) }),
+        },
+        ...(patch.metadata && { merge: { metadata: checkMetadata("metadata", patch.metadata) as Row } }),
+      },
+    ]);
+    const row = changes[0] === 1 ? await this.#find(THREADS, id) : undefined;
+    if (!row) throw new AgentError("not-found", `There is no thread ${id} to update`);
+    return toThread(row);
+  }
+
+  /** Deletes the thread with all its messages. Deleting what is not there is fine. */
+  async deleteThread({ threadId }: { threadId: string }): Promise<void> {
+    const id = checkId("threadId", threadId);
+    await this.#storage.commit([
+      { op: "delete", table: MESSAGE_STEPS, where: { thread_id: id } },
+      { op: "delete", table: MESSAGES, where: { thread_id: id } },
+      { op: "delete", table: THREADS, where: { id } },
+    ]);
+  }
+
+  /** Newest first, unless asked otherwise. */
+  async listThreads(options: ListThreadsOptions = {}): Promise<ListThreadsResult> {
+    const window = toWindow(options, 100);
+    const { resourceId, metadata } = options.filter ?? {};
+    const where: Where = {
+      ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
+      ...(metadata && { metadata: { has: metadata } }),
+    };
+    const column = options.orderBy?.field === "updatedAt" ? "updated_at" : "created_at";
+    const direction = options.orderBy?.direction === "ASC" ? "asc" : "desc";
+    const [total, rows] = await Promise.all([
+      this.#storage.count({ table: THREADS, where }),
+      this.#storage.select({
+        table: THREADS,
+        where,
+        // The id makes the order of threads of the same millisecond the same on every page.
+        orderBy: [
+          { column, direction },
+          { column: "id", direction },
+        ],
+        ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }),
+      }),
+    ]);
+    return { threads: rows.map(toThread), ...window.page(total) };
+  }
+
+  async listMessages(options: ListMessagesOptions): Promise<ListMessagesResult> {
+    return listMessages(this.#storage, options);
+  }
+
+  /** The messages that exist, in thread order. */
+  async listMessagesById({ messageIds }: { messageIds: string[] }): Promise<{ messages: StoredMessage[] }> {
+    const rows = await this.#storage.select({
+      table: MESSAGES,
+      where: { id: { in: messageIds.map((id) => checkId("messageId", id)) } },
+      orderBy: [{ column: "seq" }],
+    });
+    return { messages: await assemble(this.#storage, rows) };
+  }
+
+  /** The last `limit` messages of a thread, oldest first. Costs the same however long the thread is. */
+  async recentMessages({ threadId, limit }: { threadId: string; limit: number }): Promise<StoredMessage[]> {
+    const rows = await this.#storage.select({
+      table: MESSAGES,
+      where: { thread_id: checkId("threadId", threadId) },
+      orderBy: [{ column: "seq", direction: "desc" }],
+      limit,
+    });
+    return assemble(this.#storage, rows.reverse());
+  }
+
+  /**
+   * Adds or replaces whole messages. A replaced message keeps its place; new ones go to the end, the older first. An id
+   * that is in use on another thread or resource is a `conflict`.
+   */
+  async saveMessages({ messages }: { messages: StoredMessage[] }): Promise<{ messages: StoredMessage[] }> {
+    if (messages.length === 0) return { messages: [] };
+    const rows = messages.map(toMessageRow);
+    rows.sort((a, b) => (a.created_at as number) - (b.created_at as number));
+    const writes = rows.flatMap(messageUpsert);
+    const ids = rows.map((row) => row.id as string);
+    const threads = new Set(rows.map((row) => row.thread_id as string));
+    await this.#commit(
+      [
+        ...writes,
+        { op: "delete", table: MESSAGE_STEPS, where: { message_id: { in: ids } } },
+        ...Array.from(threads, (id) => touchThread(id, this.#now())),
+      ],
+      (index) => `Message ${ownerOf(writes[index])} belongs to another thread or resource; give it a new id`,
+    );
+    return { messages };
+  }
+
+  async deleteMessages(messageIds: readonly string[]): Promise<void> {
+    if (messageIds.length === 0) return;
+    const ids = messageIds.map((id) => checkId("messageId", id));
+    await this.#storage.commit([
+      { op: "delete", table: MESSAGE_STEPS, where: { message_id: { in: ids } } },
+      { op: "delete", table: MESSAGES, where: { id: { in: ids } } },
+    ]);
+  }
+
+  /** Copies a thread with its messages; the copies have ids from `newId`. */
+  async cloneThread(options: CloneThreadOptions, newId?: () => string): Promise<CloneThreadResult> {
+    return cloneThread(this.#storage, options, {
+      newId: newId ?? (() => this.#system.newId()),
+      now: this.#now(),
+    });
+  }
+
+  async getResourceById({ resourceId }: { resourceId: string }): Promise<StoredResource | null> {
+    const row = await this.#find(RESOURCES, checkId("resourceId", resourceId));
+    return row ? toResource(row) : null;
+  }
+
+  /** Creates or replaces. The version rises by one. */
+  async saveResource({ resource }: { resource: Omit<StoredResource, "version"> }): Promise<StoredResource> {
+    await this.#storage.commit(
+      resourceWrites(resource.id, this.#now(), {
+        set: { workingMemory: resource.workingMemory ?? null, metadata: resource.metadata ?? null },
+        createdAt: resource.createdAt,
+      }),
+    );
+    return this.#resource(resource.id);
+  }
+
+  /**
+   * Creates or changes; the version rises by one. With `expectedVersion` it is a `conflict` when someone else was
+   * faster; 0 means that there must be nothing yet.
+   */
+  async updateResource(patch: {
+    resourceId: string;
+    workingMemory?: string | undefined;
+    metadata?: Record<string, unknown> | undefined;
+    expectedVersion?: number | undefined;
+  }): Promise<StoredResource> {
+    await this.#commit(
+      resourceWrites(patch.resourceId, this.#now(), {
+        ...(patch.workingMemory !== undefined && { set: { workingMemory: patch.workingMemory } }),
+        ...(patch.metadata && { merge: patch.metadata }),
+        expectedVersion: patch.expectedVersion,
+      }),
+      () => `Resource ${patch.resourceId} is no longer at version ${patch.expectedVersion}; read it and try again`,
+    );
+    return this.#resource(patch.resourceId);
+  }
+
+  #now(): number {
+    return Math.trunc(this.#system.now());
+  }
+
+  async #resource(id: string): Promise<StoredResource> {
+    const row = await this.#find(RESOURCES, id);
+    if (!row) throw new AgentError("not-found", `Resource ${id} was deleted while it was being saved`);
+    return toResource(row);
+  }
+
+  async #find(table: typeof THREADS, id: string): Promise<Row | undefined> {
+    const [row] = await this.#storage.select({ table, where: { id }, limit: 1 });
+    return row;
+  }
+
+  /** Commits, and says a conflict in the words of the caller. */
+  async #commit(writes: readonly Write[], describe: (index: number) => string): Promise<void> {
+    try {
+      await this.#storage.commit(writes);
+    } catch (error) {
+      if (!AgentError.is(error, "conflict")) throw error;
+      throw new AgentError("conflict", describe(Number(error.details?.index)), { cause: error });
+    }
+  }
+}
+
+function messageUpsert(row: Row): Write[] {
+  const id = row.id as string;
+  const elsewhere: Where[] = [{ id, thread_id: { ne: row.thread_id as string } }];
+  // `gte: ""` leaves out messages that have no resource yet: those may get one.
+  if (row.resource_id !== undefined) {
+    elsewhere.push({ id, resource_id: { ne: row.resource_id as string, gte: "" } });
+  }
+  return [
+    ...elsewhere.map((where): Write => ({ op: "require", table: MESSAGES, where, exists: false })),
+    { op: "insert", table: MESSAGES, row, onConflict: "update" },
+  ];
+}
+
+function ownerOf(write: Write | undefined): string {
+  if (write?.op === "require") return String(write.where.id);
+  return write?.op === "insert" ? String(write.row.id) : "";
+}

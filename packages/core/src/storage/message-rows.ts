@@ -1,0 +1,78 @@
+import type { MessageContent, MessagePart, MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { checkId, checkMetadata, cleanText } from "./check-id.ts";
+import type { ColumnValue, Row } from "./storage.ts";
+
+const ROLES: ReadonlySet<string> = new Set<MessageRole>(["user", "assistant", "system", "signal"]);
+
+export function toThreadRow(thread: StoredThread): Row {
+  return {
+    id: checkId("thread.id", thread.id),
+    resource_id: checkId("thread.resourceId", thread.resourceId),
+    title: thread.title === undefined ? null : cleanText(thread.title),
+    metadata: thread.metadata ? (checkMetadata("thread.metadata", thread.metadata) as ColumnValue) : null,
+    created_at: toMillis("thread.createdAt", thread.createdAt),
+    updated_at: toMillis("thread.updatedAt", thread.updatedAt),
+  };
+}
+
+export function toThread(row: Row): StoredThread {
+  return {
+    id: row.id as string,
+    resourceId: row.resource_id as string,
+    ...(row.title !== null && { title: row.title as string }),
+    ...(row.metadata !== null && { metadata: row.metadata as Record<string, unknown> }),
+    createdAt: new Date(row.created_at as number),
+    updatedAt: new Date(row.updated_at as number),
+  };
+}
+
+/** Without a `resourceId` the row leaves the resource of a stored message as it is. */
+export function toMessageRow(message: StoredMessage): Row {
+  const id = checkId("message.id", message.id);
+  if (!ROLES.has(message.role)) {
+    throw new AgentError("invalid-message", `Message ${id} has the role ${JSON.stringify(message.role)}`);
+  }
+  if (!Array.isArray(message.content?.parts)) {
+    throw new AgentError("invalid-message", `Message ${id} needs content of the form { format: 2, parts: [...] }`);
+  }
+  const { metadata, ...content } = message.content;
+  return {
+    id,
+    thread_id: checkId("message.threadId", message.threadId),
+    resource_id:
+      message.resourceId === undefined ? undefined : checkId("message.resourceId", message.resourceId),
+    role: message.role,
+    type: message.type === undefined ? null : cleanText(message.type),
+    content: content as unknown as ColumnValue,
+    metadata: metadata ? (checkMetadata("message.content.metadata", metadata) as ColumnValue) : null,
+    created_at: toMillis("message.createdAt", message.createdAt),
+  };
+}
+
+/** The message of a row, with the parts that later steps added. */
+export function toMessage(row: Row, stepParts: readonly MessagePart[] = []): StoredMessage {
+  const content = row.content as unknown as MessageContent;
+  return {
+    id: row.id as string,
+    role: row.role as MessageRole,
+    createdAt: new Date(row.created_at as number),
+    threadId: row.thread_id as string,
+    ...(row.resource_id !== null && { resourceId: row.resource_id as string }),
+    ...(row.type !== null && { type: row.type as string }),
+    content: {
+      ...content,
+      parts: stepParts.length === 0 ? content.parts : [...content.parts, ...stepParts],
+      ...(row.metadata !== null && { metadata: row.metadata as Record<string, unknown> }),
+    },
+  };
+}
+
+/** Dates are `Date` outside and milliseconds inside. What came over a wire may also be text or a number. */
+export function toMillis(name: string, value: Date | string | number): number {
+  const millis = value instanceof Date ? value.getTime() : new Date(value).getTime();
+  if (Number.isNaN(millis)) {
+    throw new AgentError("invalid-argument", `${name} is not a date: ${JSON.stringify(value) ?? typeof value}`);
+  }
+  return Math.trunc(millis);
+}

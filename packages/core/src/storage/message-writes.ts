@@ -1,0 +1,55 @@
+import type { MessagePart, StoredMessage, StoredThread } from "@selvedge/protocol";
+import { checkId, checkMetadata } from "./check-id.ts";
+import { toMessageRow, toThreadRow } from "./message-rows.ts";
+import type { ColumnValue, Row, Write } from "./storage.ts";
+import { MESSAGES, MESSAGE_STEPS, THREADS } from "./tables.ts";
+
+/** Creates the thread unless it is there. */
+export function insertThread(thread: StoredThread): Write {
+  return { op: "insert", table: THREADS, row: toThreadRow(thread), onConflict: "ignore" };
+}
+
+/** Adds a message at the end of its thread; a message id that exists is a `conflict` unless it is to be ignored. */
+export function insertMessage(message: StoredMessage, onConflict: "fail" | "ignore" = "fail"): Write {
+  return { op: "insert", table: MESSAGES, row: toMessageRow(message), onConflict };
+}
+
+/** Stores what a step added to its assistant message. Storing the same step again replaces it. */
+export function putStep(step: {
+  messageId: string;
+  threadId: string;
+  step: number;
+  parts: readonly MessagePart[];
+}): Write {
+  return {
+    op: "insert",
+    table: MESSAGE_STEPS,
+    row: {
+      message_id: checkId("messageId", step.messageId),
+      thread_id: checkId("threadId", step.threadId),
+      step: step.step,
+      parts: step.parts as unknown as ColumnValue,
+    },
+    onConflict: "update",
+  };
+}
+
+/** Notes that something happened on the thread. `now` is in milliseconds. */
+export function touchThread(threadId: string, now: number): Write {
+  return {
+    op: "update",
+    table: THREADS,
+    where: { id: checkId("threadId", threadId) },
+    set: { updated_at: Math.trunc(now) },
+  };
+}
+
+/** Changes `content.metadata` of a message by key; `null` and `undefined` delete a key. */
+export function setMessageMetadata(messageId: string, patch: Record<string, unknown>): Write {
+  return {
+    op: "update",
+    table: MESSAGES,
+    where: { id: checkId("messageId", messageId) },
+    merge: { metadata: checkMetadata("metadata", patch) as Row },
+  };
+}

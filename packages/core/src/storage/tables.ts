@@ -1,0 +1,81 @@
+/** How a table looks to every adapter. Names are snake_case because they are also the names in SQL. */
+export interface Table {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, "text" | "integer" | "real" | "json">>;
+  /** The columns that identify a row; `onConflict` speaks of these. */
+  readonly key: readonly string[];
+  /** An integer column the store numbers by itself, rising with each insert into the table. */
+  readonly auto?: string;
+  readonly indexes: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
+}
+
+export const THREADS: Table = {
+  name: "selvedge_threads",
+  columns: {
+    id: "text",
+    resource_id: "text",
+    title: "text",
+    metadata: "json",
+    created_at: "integer",
+    updated_at: "integer",
+  },
+  key: ["id"],
+  indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["updated_at"] }],
+};
+
+/**
+ * `seq` is the order of a thread. Clocks jump; `created_at` is for people. `metadata` is `content.metadata`, apart so
+ * that it can be changed by key.
+ */
+export const MESSAGES: Table = {
+  name: "selvedge_messages",
+  columns: {
+    seq: "integer",
+    id: "text",
+    thread_id: "text",
+    resource_id: "text",
+    role: "text",
+    type: "text",
+    content: "json",
+    metadata: "json",
+    created_at: "integer",
+  },
+  key: ["id"],
+  auto: "seq",
+  indexes: [{ columns: ["thread_id", "seq"] }, { columns: ["resource_id", "seq"] }],
+};
+
+/**
+ * What the later steps of a run added to its message. A step appends one row here instead of rewriting a message
+ * that grows, so storing a step costs the same in the tenth step and in the thousandth.
+ */
+export const MESSAGE_STEPS: Table = {
+  name: "selvedge_message_steps",
+  columns: { message_id: "text", step: "integer", thread_id: "text", parts: "json" },
+  key: ["message_id", "step"],
+  indexes: [{ columns: ["thread_id"] }],
+};
+
+/** A resource is the user or thing that threads belong to. */
+export const RESOURCES: Table = {
+  name: "selvedge_resources",
+  columns: {
+    id: "text",
+    working_memory: "text",
+    metadata: "json",
+    version: "integer",
+    created_at: "integer",
+    updated_at: "integer",
+  },
+  key: ["id"],
+  indexes: [],
+};
+
+/**
+ * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
+ * lower number up by adding the tables, columns and indexes that are missing.
+ */
+export const SCHEMA_VERSION: number = 1;
+
+/** In the order migrations create them. Add at the end. */
+export const TABLES: readonly Table[] = [THREADS, MESSAGES, MESSAGE_STEPS, RESOURCES];

@@ -1,0 +1,43 @@
+/**
+ * Everything nondeterministic, in one object: time, timers, ids and randomness. It is passed in, so that a test or the
+ * simulator can replace it; `realSystem` is the only place that touches the real ones.
+ */
+export interface System {
+  /** Wall time in milliseconds, for timestamps people read. */
+  now(): number;
+  /** A clock that never goes back, for durations. */
+  monotonic(): number;
+  /** Calls back once after `ms`; the returned function cancels. The timer does not keep the process alive. */
+  setTimer(ms: number, callback: () => void): () => void;
+  newId(): string;
+  /** A number in [0, 1). */
+  random(): number;
+}
+
+export const realSystem: System = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    timer.unref?.();
+    return () => clearTimeout(timer);
+  },
+  newId: () => crypto.randomUUID(),
+  random: () => Math.random(),
+};
+
+/** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
+export function sleep(system: System, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const cancel = system.setTimer(ms, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    function onAbort(): void {
+      cancel();
+      reject(signal?.reason);
+    }
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

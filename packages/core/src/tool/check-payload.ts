@@ -1,0 +1,41 @@
+import { AgentError, errorMessage } from "../errors.ts";
+import type { CompiledSchema } from "../schema/compile-schema.ts";
+import type { SchemaIssue } from "../schema/schema.ts";
+
+/** What a tool answers when its input does not fit: a result the model can read and repair. */
+export interface ToolInputError {
+  error: true;
+  message: string;
+  validationErrors: SchemaIssue[];
+}
+
+export function inputError(message: string, validationErrors: SchemaIssue[] = []): ToolInputError {
+  return { error: true, message, validationErrors };
+}
+
+/** Parses a call's input. What does not fit comes back as a result that names every issue. */
+export async function checkInput(
+  name: string,
+  schema: CompiledSchema | undefined,
+  input: unknown,
+): Promise<{ ok: true; value: unknown } | { ok: false; error: ToolInputError }> {
+  if (!schema) return { ok: true, value: input };
+  try {
+    const checked = await schema.validate(input);
+    if (checked.ok) return checked;
+    const list = checked.issues.map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`).join("\n");
+    const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
+    return { ok: false, error: inputError(message, checked.issues) };
+  } catch (error) {
+    return { ok: false, error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`) };
+  }
+}
+
+/** Parses a tool's output; output that breaks the tool's own promise is the tool's error. */
+export async function checkOutput(name: string, schema: CompiledSchema | undefined, output: unknown): Promise<unknown> {
+  if (!schema) return output;
+  const checked = await schema.validate(output);
+  if (checked.ok) return checked.value;
+  const list = checked.issues.map((issue) => `${issue.path.join(".") || "output"}: ${issue.message}`).join("; ");
+  throw new AgentError("tool-output-invalid", `Tool "${name}" returned output that does not fit its schema: ${list}`);
+}

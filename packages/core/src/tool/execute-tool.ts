@@ -1,0 +1,166 @@
+import type { StoredMessage, ToolCallPayload } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
+import type { System } from "../system.ts";
+import { checkInput, checkOutput, inputError } from "./check-payload.ts";
+import { limitResult } from "./limit-result.ts";
+import { NO_ELICITATION, type ToolWriter } from "./tool.ts";
+import type { PreparedTool, ToolSet } from "./tool-set.ts";
+
+/** What became of a tool call. Every call ends as one of these; nothing is thrown. */
+export type ToolOutcome =
+  | { kind: "result"; result: unknown; modelOutput?: unknown; isError?: boolean }
+  | { kind: "error"; error: unknown }
+  /** The caller has to execute it. */
+  | { kind: "client" }
+  | { kind: "approval" }
+  | { kind: "suspended"; payload: unknown };
+
+/** A call whose arguments were read: ready to run, or settled before it started. */
+export type CheckedCall =
+  | { call: ToolCallPayload; settled: ToolOutcome }
+  | { call: ToolCallPayload; tool: PreparedTool; input: unknown; settled?: undefined };
+
+export interface ToolRunContext {
+  tools: ToolSet;
+  activeTools: readonly string[] | undefined;
+  requireApproval: AgentExecutionOptions["requireToolApproval"];
+  requestContext: RequestContext;
+  mastra: unknown;
+  threadId: string | undefined;
+  resourceId: string | undefined;
+  runId: string;
+  messages: () => StoredMessage[];
+  abortSignal: AbortSignal;
+  limits: RunLimits;
+  system: System;
+  writer(call: ToolCallPayload): ToolWriter;
+}
+
+/** Reads a call: is there such a tool, does its input fit, may it run without being asked for. */
+export async function checkCall(call: ToolCallPayload, context: ToolRunContext): Promise<CheckedCall> {
+  const tool = context.tools.get(call.toolName);
+  if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
+    return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
+  }
+  const input = await readInput(tool, call);
+  if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
+  await notify(tool.definition.onInputAvailable?.bind(tool.definition), { toolCallId: call.toolCallId, input: input.value });
+  if (await needsApproval(tool, input.value, context)) return { call, settled: { kind: "approval" } };
+  if (!tool.definition.execute) return { call, settled: { kind: "client" } };
+  return { call, tool, input: input.value };
+}
+
+/** Runs a checked call. The only place in the system where an agent's tool is executed. */
+export async function executeTool(
+  checked: Extract<CheckedCall, { tool: PreparedTool }>,
+  context: ToolRunContext,
+): Promise<ToolOutcome> {
+  const { call, tool, input } = checked;
+  const { definition } = tool;
+  const controller = new AbortController();
+  let suspended: { payload: unknown } | undefined;
+  let cancelTimer: (() => void) | undefined;
+  let onAbort: (() => void) | undefined;
+  const timeoutMs = definition.timeoutMs ?? context.limits.toolTimeoutMs;
+  const writer = context.writer(call);
+  const interrupted = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      controller.abort(context.abortSignal.reason);
+      reject(new AgentError("tool-aborted", `The run was aborted while tool "${tool.name}" was working.`));
+    };
+    if (context.abortSignal.aborted) return onAbort();
+    context.abortSignal.addEventListener("abort", onAbort, { once: true });
+    if (timeoutMs > 0) {
+      cancelTimer = context.system.setTimer(timeoutMs, () => {
+        const error = new AgentError("tool-timeout", `Tool "${tool.name}" did not answer within ${timeoutMs} ms (limits.toolTimeoutMs).`);
+        controller.abort(error);
+        reject(error);
+      });
+    }
+  });
+  interrupted.catch(() => {});
+  try {
+    const work = Promise.resolve(
+      definition.execute!(
+        {
+          context: input,
+          requestContext: context.requestContext,
+          runtimeContext: context.requestContext,
+          mastra: context.mastra,
+          runId: context.runId,
+          ...(context.threadId !== undefined && { threadId: context.threadId }),
+          ...(context.resourceId !== undefined && { resourceId: context.resourceId }),
+        },
+        {
+          abortSignal: controller.signal,
+          toolCallId: call.toolCallId,
+          messages: context.messages(),
+          writer,
+          writableStream: writer,
+          idempotencyKey: `${context.runId}:${call.toolCallId}`,
+          elicitation: NO_ELICITATION,
+          suspend: async (payload) => {
+            suspended = { payload };
+          },
+        },
+      ),
+    );
+    // A tool that loses the race may still reject later; that is nobody's error any more.
+    work.catch(() => {});
+    const output = await Promise.race([work, interrupted]);
+    if (suspended) return { kind: "suspended", payload: suspended.payload };
+    return await settle(tool, output, context.limits.toolResultBytes, call);
+  } catch (error) {
+    return { kind: "error", error };
+  } finally {
+    cancelTimer?.();
+    if (onAbort) context.abortSignal.removeEventListener("abort", onAbort);
+  }
+}
+
+async function settle(tool: PreparedTool, output: unknown, maxBytes: number, call: ToolCallPayload): Promise<ToolOutcome> {
+  const result = await checkOutput(tool.name, tool.output, output);
+  const limited = limitResult(result, maxBytes, tool.name);
+  const { toModelOutput, onOutput } = tool.definition;
+  const modelOutput = toModelOutput ? limitResult(await toModelOutput(result as never), maxBytes, tool.name) : undefined;
+  await notify(onOutput?.bind(tool.definition), { toolCallId: call.toolCallId, toolName: tool.name, output: result });
+  return { kind: "result", result: limited, ...(modelOutput !== undefined && { modelOutput }) };
+}
+
+function readInput(tool: PreparedTool, call: ToolCallPayload): ReturnType<typeof checkInput> {
+  // Arguments that could not be parsed travel as the text the model wrote.
+  if (typeof call.args !== "string") return checkInput(tool.name, tool.input, call.args);
+  const message = `The input of tool "${tool.name}" is not a JSON object. Please call it again with one.`;
+  return Promise.resolve({ ok: false, error: inputError(message) });
+}
+
+async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRunContext): Promise<boolean> {
+  // A question that cannot be answered is answered with yes: ask the person.
+  try {
+    const own = tool.definition.requireApproval;
+    if (typeof own === "function" ? await own(input as never, { requestContext: context.requestContext }) : own) return true;
+    const asked = context.requireApproval;
+    if (typeof asked !== "function") return asked === true;
+    return Boolean(await asked({ toolName: tool.name, args: input, requestContext: context.requestContext }));
+  } catch {
+    return true;
+  }
+}
+
+function unknownTool(name: string, context: ToolRunContext): AgentError {
+  const available = [...context.tools.keys()].filter((key) => !context.activeTools || context.activeTools.includes(key));
+  const list = available.length > 0 ? `Available tools: ${available.slice(0, 50).join(", ")}.` : "No tools are available.";
+  return new AgentError("tool-not-found", `There is no tool "${name}". ${list}`);
+}
+
+/** Observers of a tool must not be able to break its call. */
+async function notify<Args>(observer: ((args: Args) => unknown) | undefined, args: Args): Promise<void> {
+  if (!observer) return;
+  try {
+    await observer(args);
+  } catch {
+    // The tool's own concern.
+  }
+}

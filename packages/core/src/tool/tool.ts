@@ -1,0 +1,190 @@
+import type { StoredMessage } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { RequestContext } from "../request-context/request-context.ts";
+import { compileSchema } from "../schema/compile-schema.ts";
+import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
+import { checkInput, checkOutput } from "./check-payload.ts";
+import type { ToolTransform } from "./transform.ts";
+
+/** The first argument of `execute`: the parsed input and where the call comes from. */
+export interface ToolExecutionContext<Input = unknown> {
+  context: Input;
+  requestContext: RequestContext;
+  /** The older name of `requestContext`. */
+  runtimeContext: RequestContext;
+  mastra?: unknown;
+  threadId?: string;
+  resourceId?: string;
+  runId?: string;
+}
+
+/** Writes progress to the stream while the tool works. */
+export interface ToolWriter {
+  write(output: unknown): Promise<void>;
+  custom(chunk: { type: `data-${string}`; data: unknown; transient?: boolean; id?: string }): Promise<void>;
+}
+
+export interface ElicitationPort {
+  sendRequest(request: {
+    message: string;
+    requestedSchema: Record<string, unknown>;
+  }): Promise<{ action: "accept" | "decline" | "cancel"; content?: any }>;
+}
+
+/** The second argument of `execute`. */
+export interface ToolExecutionOptions {
+  abortSignal: AbortSignal;
+  toolCallId: string;
+  messages: StoredMessage[];
+  writer: ToolWriter;
+  /** The older name of `writer`. */
+  writableStream: ToolWriter;
+  /** Parks the run until somebody answers. Stop working after calling it. */
+  suspend(payload?: unknown): Promise<void>;
+  /** The answer, when the call was suspended before. */
+  resumeData?: any;
+  /** Stays the same when the call is tried again after a crash: hand it to services that take such a key. */
+  idempotencyKey: string;
+  /** Asks the person behind an MCP client. Outside an MCP call it rejects. */
+  elicitation: ElicitationPort;
+  /** What the MCP transport knows about the caller. */
+  extra?: {
+    authInfo?: { token: string; clientId: string; scopes: string[]; expiresAt?: number; extra?: Record<string, unknown> };
+    sessionId?: string;
+    signal?: AbortSignal;
+    requestId?: string | number;
+    [key: string]: any;
+  };
+  [key: string]: any;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+export interface ToolDefinition<InputSchema extends Schema | undefined, OutputSchema extends Schema | undefined> {
+  id: string;
+  description: string;
+  inputSchema?: InputSchema;
+  outputSchema?: OutputSchema;
+  suspendSchema?: Schema;
+  resumeSchema?: Schema;
+  /** Ask a person before each call (or before those the function picks; if it throws, the answer is yes). */
+  requireApproval?:
+    | boolean
+    | ((input: ToolInput<InputSchema>, context: { requestContext: RequestContext }) => Awaitable<boolean>);
+  /** Running it twice with one idempotency key does no harm, so a crash may be answered by running it again. */
+  idempotent?: boolean;
+  /** Milliseconds a call may take; 0 for no limit. The run's `toolTimeoutMs` when absent. */
+  timeoutMs?: number;
+  transform?: ToolTransform;
+  /** What the model sees in place of the result. */
+  toModelOutput?(output: ToolOutput<OutputSchema>): unknown;
+  execute?(
+    context: ToolExecutionContext<ToolInput<InputSchema>>,
+    options: ToolExecutionOptions,
+  ): Awaitable<OutputSchema extends Schema ? InferInput<OutputSchema> : unknown>;
+  onInputStart?(args: { toolCallId: string }): Awaitable<void>;
+  onInputDelta?(args: { toolCallId: string; inputTextDelta: string }): Awaitable<void>;
+  onInputAvailable?(args: { toolCallId: string; input: unknown }): Awaitable<void>;
+  onOutput?(args: { toolCallId: string; toolName: string; output: unknown }): Awaitable<void>;
+  mastra?: unknown;
+}
+
+export type ToolInput<S> = S extends Schema ? InferOutput<S> : any;
+export type ToolOutput<S> = S extends Schema ? InferOutput<S> : any;
+
+/** Types an `execute` function exactly as `createTool` saw it, for calling a tool directly. */
+export type ToolCall<Input, Output> = (
+  context?: { context?: Input } & Partial<Omit<ToolExecutionContext, "context">>,
+  options?: Partial<ToolExecutionOptions>,
+) => Promise<Output>;
+
+/** A function an agent may call. Made with `createTool`. */
+export class Tool<
+  InputSchema extends Schema | undefined = any,
+  OutputSchema extends Schema | undefined = any,
+> {
+  readonly id: string;
+  readonly description: string;
+  readonly inputSchema: InputSchema;
+  readonly outputSchema: OutputSchema;
+  readonly definition: ToolDefinition<InputSchema, OutputSchema>;
+  /**
+   * Runs the tool outside an agent: validates the input, runs, validates the output. Input that does not fit gives a
+   * `ToolInputError` as the result. Absent for tools that the client executes.
+   */
+  readonly execute: ToolCall<ToolInput<InputSchema>, ToolOutput<OutputSchema>>;
+
+  constructor(definition: ToolDefinition<InputSchema, OutputSchema>) {
+    this.id = definition.id;
+    this.description = definition.description;
+    this.inputSchema = definition.inputSchema as InputSchema;
+    this.outputSchema = definition.outputSchema as OutputSchema;
+    this.definition = definition;
+    this.execute = (definition.execute ? directCall(definition) : undefined) as typeof this.execute;
+  }
+}
+
+/** Anything accepted where a tool is expected: ours, or an AI SDK tool (`{ description, inputSchema, execute }`). */
+export type ToolLike =
+  | Tool<any, any>
+  | {
+      id?: string;
+      description?: string;
+      inputSchema?: any;
+      parameters?: any;
+      outputSchema?: any;
+      execute?: (...args: any[]) => any;
+      [key: string]: any;
+    };
+
+export type ToolsInput = Record<string, ToolLike>;
+export type ToolsetsInput = Record<string, ToolsInput>;
+
+/** Defines a tool. The types of `context` and of the result follow from the schemas. */
+export function createTool<
+  const InputSchema extends Schema | undefined = undefined,
+  const OutputSchema extends Schema | undefined = undefined,
+>(definition: ToolDefinition<InputSchema, OutputSchema>): Tool<InputSchema, OutputSchema> {
+  if (typeof definition?.id !== "string" || definition.id === "") {
+    throw new AgentError("invalid-argument", `A tool needs an id, got ${JSON.stringify(definition?.id)}.`);
+  }
+  return new Tool(definition);
+}
+
+/** Execution options for a call that has no run around it. */
+export function detachedOptions(options: Partial<ToolExecutionOptions> = {}): ToolExecutionOptions {
+  const toolCallId = options.toolCallId ?? "";
+  return {
+    abortSignal: new AbortController().signal,
+    toolCallId,
+    messages: [],
+    writer: SILENT_WRITER,
+    writableStream: SILENT_WRITER,
+    idempotencyKey: toolCallId,
+    elicitation: NO_ELICITATION,
+    suspend: () =>
+      Promise.reject(new AgentError("not-supported", "suspend() needs a run: this tool was called directly.")),
+    ...options,
+  };
+}
+
+const SILENT_WRITER: ToolWriter = { write: async () => {}, custom: async () => {} };
+
+export const NO_ELICITATION: ElicitationPort = {
+  sendRequest: () =>
+    Promise.reject(new AgentError("not-supported", "elicitation needs an MCP client: this call did not come through one.")),
+};
+
+function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unknown> {
+  const { id, inputSchema, outputSchema } = definition;
+  return async (call = {}, options = {}) => {
+    const requestContext = call.requestContext ?? call.runtimeContext ?? new RequestContext();
+    const input = await checkInput(id, inputSchema && compileSchema(inputSchema), call.context ?? {});
+    if (!input.ok) return input.error;
+    const output = await definition.execute!(
+      { ...call, context: input.value, requestContext, runtimeContext: requestContext },
+      detachedOptions(options),
+    );
+    return checkOutput(id, outputSchema && compileSchema(outputSchema), output);
+  };
+}

@@ -1,0 +1,156 @@
+import type { AgentChunk, PayloadChunk, ProviderMetadata } from "@selvedge/protocol";
+
+export type TransformTarget = "display" | "transcript";
+export type TransformPhase =
+  | "input-delta"
+  | "input-available"
+  | "output-available"
+  | "error"
+  | "approval"
+  | "suspend"
+  | "resume";
+
+export interface TransformContext {
+  target: TransformTarget;
+  phase: TransformPhase;
+  toolName: string;
+  toolCallId: string;
+  input?: any;
+  inputTextDelta?: string;
+  output?: any;
+  error?: unknown;
+  suspendPayload?: any;
+  resumeData?: any;
+  providerMetadata?: ProviderMetadata;
+  context?: unknown;
+}
+
+type Replace = (context: TransformContext) => unknown;
+
+interface TransformRules {
+  input?: Replace;
+  inputDelta?: Replace;
+  output?: Replace;
+  error?: Replace;
+  approval?: Replace;
+  suspend?: Replace;
+  resume?: Replace;
+}
+
+/** A tool's own rules for what people see of its payloads. They win over the agent's policy. */
+export interface ToolTransform {
+  display?: TransformRules;
+  transcript?: TransformRules;
+}
+
+/** An agent's shared policy. */
+export interface ToolPayloadTransformPolicy {
+  transformToolPayload?: Replace;
+  targets?: TransformTarget[];
+}
+
+/** What stands where a transform failed: it hides rather than leaks. */
+export const HIDDEN_PAYLOAD = "[hidden: the tool payload could not be transformed]";
+
+const RULE: Record<TransformPhase, keyof TransformRules> = {
+  "input-delta": "inputDelta",
+  "input-available": "input",
+  "output-available": "output",
+  error: "error",
+  approval: "approval",
+  suspend: "suspend",
+  resume: "resume",
+};
+
+/** Applies the transforms of an agent and its tools. The model never sees a result of this. */
+export class PayloadTransform {
+  readonly #policy: ToolPayloadTransformPolicy | undefined;
+  readonly #rulesOf: (toolName: string) => ToolTransform | undefined;
+  readonly #toolNames = new Map<string, string>();
+
+  constructor(policy: ToolPayloadTransformPolicy | undefined, rulesOf: (toolName: string) => ToolTransform | undefined) {
+    this.#policy = policy;
+    this.#rulesOf = rulesOf;
+  }
+
+  /** The payload as `target` may see it, or `undefined` when no rule speaks of it. */
+  async apply(context: TransformContext): Promise<{ value: unknown } | undefined> {
+    const own = this.#rulesOf(context.toolName)?.[context.target]?.[RULE[context.phase]];
+    const shared =
+      !this.#policy?.targets || this.#policy.targets.includes(context.target) ? this.#policy?.transformToolPayload : undefined;
+    const replace = own ?? shared;
+    if (!replace) return undefined;
+    try {
+      return { value: await replace(context) };
+    } catch {
+      return { value: HIDDEN_PAYLOAD };
+    }
+  }
+
+  /** A chunk as a reader of the stream gets it. */
+  async display(chunk: AgentChunk): Promise<AgentChunk> {
+    switch (chunk.type) {
+      case "tool-call-input-streaming-start":
+        this.#toolNames.set(chunk.payload.toolCallId, chunk.payload.toolName);
+        return chunk;
+      case "tool-call-delta": {
+        const inputTextDelta = chunk.payload.argsTextDelta;
+        const changed = await this.#displayed(chunk, "input-delta", { inputTextDelta });
+        return changed ? withPayload(chunk, { argsTextDelta: toText(changed.value) }) : chunk;
+      }
+      case "tool-call": {
+        const changed = await this.#displayed(chunk, "input-available", { input: chunk.payload.args });
+        return changed ? withPayload(chunk, { args: changed.value }) : chunk;
+      }
+      case "tool-call-approval": {
+        const changed = await this.#displayed(chunk, "approval", { input: chunk.payload.args });
+        return changed ? withPayload(chunk, { args: changed.value }) : this.#hideArgs(chunk);
+      }
+      case "tool-call-suspended": {
+        const { args, suspendPayload } = chunk.payload;
+        const changed = await this.#displayed(chunk, "suspend", { input: args, suspendPayload });
+        const shown = changed ? withPayload(chunk, { suspendPayload: changed.value }) : chunk;
+        return this.#hideArgs(shown);
+      }
+      case "tool-result": {
+        const { args, result } = chunk.payload;
+        const changed = await this.#displayed(chunk, "output-available", { input: args, output: result });
+        return this.#hideArgs(changed ? withPayload(chunk, { result: changed.value }) : chunk);
+      }
+      case "tool-error": {
+        const { args, error } = chunk.payload;
+        const changed = await this.#displayed(chunk, "error", { input: args, error });
+        return this.#hideArgs(changed ? withPayload(chunk, { error: changed.value }) : chunk);
+      }
+      default:
+        return chunk;
+    }
+  }
+
+  /** Arguments that ride along with another payload follow the rule for arguments. */
+  async #hideArgs<Chunk extends ToolChunk>(chunk: Chunk): Promise<Chunk> {
+    const args = "args" in chunk.payload ? chunk.payload.args : undefined;
+    if (args === undefined) return chunk;
+    const changed = await this.#displayed(chunk, "input-available", { input: args });
+    return changed ? withPayload(chunk, { args: changed.value }) : chunk;
+  }
+
+  #displayed(chunk: ToolChunk, phase: TransformPhase, more: Partial<TransformContext>): Promise<{ value: unknown } | undefined> {
+    const { toolCallId } = chunk.payload;
+    const toolName =
+      ("toolName" in chunk.payload ? chunk.payload.toolName : undefined) ?? this.#toolNames.get(toolCallId) ?? "";
+    return this.apply({ target: "display", phase, toolName, toolCallId, ...more });
+  }
+}
+
+type ToolChunk = PayloadChunk<
+  "tool-call-delta" | "tool-call" | "tool-call-approval" | "tool-call-suspended" | "tool-result" | "tool-error"
+>;
+
+function withPayload<Chunk extends ToolChunk>(chunk: Chunk, changes: Record<string, unknown>): Chunk {
+  return { ...chunk, payload: { ...chunk.payload, ...changes } };
+}
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}

@@ -1,0 +1,119 @@
+import { AgentError } from "../errors.ts";
+import { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
+import { encodeJson } from "../storage/row-codec.ts";
+import type { System } from "../system.ts";
+import type { Vector, VectorMetric } from "./vector.ts";
+
+const METRICS: readonly VectorMetric[] = ["cosine", "euclidean", "dotproduct"];
+
+/** What every vector store checks the same way, so that they refuse the same things in the same words. */
+export function checkIndex(options: Parameters<Vector["createIndex"]>[0]): Required<typeof options> {
+  const { dimension, metric = "cosine" } = options;
+  const indexName = checkId("indexName", options.indexName);
+  if (!Number.isSafeInteger(dimension) || dimension < 1 || dimension > 65_536) {
+    throw new AgentError("invalid-argument", `dimension must be between 1 and 65536, got ${String(dimension)}`);
+  }
+  if (!METRICS.includes(metric)) {
+    throw new AgentError("invalid-argument", `metric must be one of ${METRICS.join(", ")}, got ${String(metric)}`);
+  }
+  return { indexName, dimension, metric };
+}
+
+export function checkSameIndex(
+  indexName: string,
+  wanted: { dimension: number; metric: VectorMetric },
+  present: { dimension: number; metric: VectorMetric },
+): void {
+  if (wanted.dimension === present.dimension && wanted.metric === present.metric) return;
+  throw new AgentError(
+    "invalid-argument",
+    `Index ${indexName} exists with dimension ${present.dimension} and metric ${present.metric}, ` +
+      `not ${wanted.dimension} and ${wanted.metric}; delete it first or use another name`,
+  );
+}
+
+export function noSuchIndex(indexName: string): AgentError {
+  return new AgentError("not-found", `There is no vector index ${indexName}; create it with createIndex`);
+}
+
+export function noSuchVector(indexName: string, id: string): AgentError {
+  return new AgentError("not-found", `There is no vector ${id} in index ${indexName}`);
+}
+
+/** The vector in single precision, which is what every store keeps. */
+export function toFloat32(indexName: string, dimension: number, vector: readonly number[]): Float32Array {
+  if (!Array.isArray(vector) || vector.length !== dimension) {
+    const length = Array.isArray(vector) ? `${vector.length} numbers` : typeof vector;
+    throw new AgentError("invalid-argument", `Index ${indexName} takes vectors of ${dimension} numbers, got ${length}`);
+  }
+  const floats = Float32Array.from(vector);
+  const bad = floats.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) {
+    throw new AgentError(
+      "invalid-argument",
+      `Vectors hold finite numbers of single precision, got ${String(vector[bad])} at position ${bad}`,
+    );
+  }
+  return floats;
+}
+
+export interface VectorEntry {
+  id: string;
+  vector: Float32Array;
+  metadata: string | null;
+  document: string | null;
+}
+
+export function toEntries(
+  options: Parameters<Vector["upsert"]>[0],
+  dimension: number,
+  system: System,
+): VectorEntry[] {
+  const { indexName, vectors, metadata, documents, ids } = options;
+  for (const [name, list] of Object.entries({ metadata, documents, ids })) {
+    if (list !== undefined && list.length !== vectors.length) {
+      throw new AgentError(
+        "invalid-argument",
+        `${name} must be as long as vectors (${vectors.length}), got ${list.length}`,
+      );
+    }
+  }
+  return vectors.map((vector, index) => ({
+    id: ids ? checkId(`ids[${index}]`, ids[index]) : system.newId(),
+    vector: toFloat32(indexName, dimension, vector),
+    metadata: metadata?.[index] ? encodeMetadata(metadata[index]) : null,
+    document: documents?.[index] === undefined ? null : cleanText(documents[index]),
+  }));
+}
+
+export function encodeMetadata(metadata: Record<string, unknown>): string {
+  return encodeJson("metadata", checkMetadata("metadata", metadata));
+}
+
+export function checkQuery(options: Parameters<Vector["query"]>[0]): { topK: number; minScore: number } {
+  const { topK = 10, minScore = -Infinity } = options;
+  if (!Number.isSafeInteger(topK) || topK < 0) {
+    throw new AgentError("invalid-argument", `topK must be 0 or more, got ${String(topK)}`);
+  }
+  return { topK, minScore };
+}
+
+export function checkUpdate({ update }: Parameters<Vector["updateVector"]>[0]): void {
+  if (update.vector !== undefined || update.metadata !== undefined) return;
+  throw new AgentError("invalid-argument", "updateVector needs a vector or metadata to change");
+}
+
+/** Either ids or a filter that says something: emptying an index has to be asked for by `deleteIndex`. */
+export function checkDeletion({ ids, filter }: Parameters<Vector["deleteVectors"]>[0]): void {
+  const byFilter = filter !== undefined && Object.keys(filter).length > 0;
+  if ((ids !== undefined) === byFilter) {
+    throw new AgentError("invalid-argument", "deleteVectors takes either ids or a filter that is not empty");
+  }
+}
+
+/** How near two vectors are. Something without direction is not near to anything: its cosine is 0. */
+export function toScore(metric: VectorMetric, measured: number | null): number {
+  if (metric === "cosine") return measured === null ? 0 : Math.max(-1, Math.min(1, measured));
+  if (metric === "euclidean") return 1 / (1 + (measured ?? 0));
+  return measured ?? 0;
+}

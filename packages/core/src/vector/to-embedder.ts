@@ -1,0 +1,69 @@
+import { AgentError } from "../errors.ts";
+import type { Embedder } from "./embedder.ts";
+
+/** What the AI SDK calls an embedding model, in specification v2, v3 or v4. */
+export interface EmbeddingModel {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  readonly maxEmbeddingsPerCall?: PromiseLike<number | undefined> | number | undefined;
+  readonly supportsParallelCalls?: PromiseLike<boolean> | boolean | undefined;
+  doEmbed(options: { values: string[]; abortSignal?: AbortSignal }): PromiseLike<{ embeddings: number[][] }>;
+}
+
+export type EmbedderConfig = Embedder | EmbeddingModel;
+
+const SUPPORTED: readonly string[] = ["v2", "v3", "v4"];
+
+/** The one form the rest of the code knows. Takes an `Embedder` as it is and wraps an AI SDK embedding model. */
+export function toEmbedder(model: EmbedderConfig): Embedder {
+  const value = model as Partial<Embedder & EmbeddingModel> | null | undefined | string;
+  if (typeof value === "object" && value !== null) {
+    if (typeof value.embed === "function" && typeof value.id === "string") return value as Embedder;
+    if (typeof value.doEmbed === "function") return fromModel(value as EmbeddingModel);
+  }
+  const got = typeof value === "object" ? `an object with ${Object.keys(value ?? {}).join(", ") || "no keys"}` : show(value);
+  throw new AgentError(
+    "model-unsupported",
+    `An embedder is an object with id and embed(texts), or an AI SDK embedding model such as ` +
+      `openai.embedding("text-embedding-3-small"); got ${got}`,
+  );
+}
+
+function fromModel(model: EmbeddingModel): Embedder {
+  if (!SUPPORTED.includes(model.specificationVersion)) {
+    throw new AgentError(
+      "model-unsupported",
+      `Embedding model ${model.modelId} has specification ${show(model.specificationVersion)}, supported are ` +
+        `${SUPPORTED.join(", ")}; install a newer version of the package of its provider (${model.provider})`,
+    );
+  }
+  return {
+    id: `${model.provider}/${model.modelId}`,
+    async embed(texts, options = {}) {
+      const size = Math.max(1, (await model.maxEmbeddingsPerCall) ?? Infinity);
+      const batches: string[][] = [];
+      for (let start = 0; start < texts.length; start += size) batches.push(texts.slice(start, start + size));
+      const call = (values: string[]): Promise<number[][]> => embedBatch(model, values, options.abortSignal);
+      if (batches.length > 1 && (await model.supportsParallelCalls)) return (await Promise.all(batches.map(call))).flat();
+      const vectors: number[][] = [];
+      for (const batch of batches) vectors.push(...(await call(batch)));
+      return vectors;
+    },
+  };
+}
+
+async function embedBatch(model: EmbeddingModel, values: string[], abortSignal?: AbortSignal): Promise<number[][]> {
+  const { embeddings } = await model.doEmbed({ values, ...(abortSignal && { abortSignal }) });
+  if (embeddings.length !== values.length) {
+    throw new AgentError(
+      "model-failed",
+      `Embedding model ${model.modelId} answered ${embeddings.length} vectors for ${values.length} texts`,
+    );
+  }
+  return embeddings;
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

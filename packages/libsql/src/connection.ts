@@ -1,0 +1,181 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { AgentError } from "@selvedge/core/errors";
+import { realSystem, type System } from "@selvedge/core/storage";
+import Database from "libsql";
+import { parseUrl } from "./parse-url.ts";
+import { isBusy, toStorageError } from "./to-storage-error.ts";
+
+/** `process-safe` survives the death of the process, `power-safe` (slower) also that of the machine. */
+export type Durability = "process-safe" | "power-safe";
+
+/** A value that can be bound. Never a boolean: the driver aborts the process over one. */
+export type Param = string | number | null | Uint8Array;
+
+export interface ConnectionOptions {
+  url: string;
+  durability?: Durability | undefined;
+  system?: System | undefined;
+  /** Runs once after opening, inside the same retries. */
+  prepare?: (connection: Connection) => void;
+}
+
+// The driver blocks the event loop while it waits for a lock, so it waits shortly and the rest is awaited.
+const BUSY_TIMEOUT_MS = 10;
+const GIVE_UP_AFTER_MS = 5_000;
+const MAX_STATEMENTS = 256;
+
+/**
+ * One open database. Everything inside `read` and `write` is synchronous, so within a process nothing interleaves;
+ * between processes SQLite's lock decides, and who finds it taken tries again for five seconds.
+ */
+export class Connection {
+  readonly path: string;
+  readonly #options: ConnectionOptions;
+  readonly #system: System;
+  readonly #statements = new Map<string, Database.Statement>();
+  #database: Database.Database | undefined;
+  #opening: Promise<void> | undefined;
+  // Writes that wait for the lock, one behind the other, so that they happen in the order they were asked for.
+  #lastWrite: Promise<unknown> | undefined;
+  #closed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.path = parseUrl(options.url);
+    this.#options = options;
+    this.#system = options.system ?? realSystem;
+  }
+
+  open(): Promise<void> {
+    this.#opening ??= this.#retry(() => this.#openNow()).catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async read<T>(work: () => T): Promise<T> {
+    if (!this.#database) await this.open();
+    return this.#retry(work);
+  }
+
+  /** Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. */
+  async write<T>(work: () => T): Promise<T> {
+    if (this.#closed) throw this.#closedError();
+    if (!this.#database) await this.open();
+    const transaction = (): T => this.transaction(work);
+    const turn: Promise<T> = this.#lastWrite
+      ? this.#lastWrite.then(() => this.#retry(transaction, true))
+      : this.#retry(transaction, true);
+    const settled = turn.then(
+      () => {},
+      () => {},
+    );
+    this.#lastWrite = settled;
+    try {
+      return await turn;
+    } finally {
+      if (this.#lastWrite === settled) this.#lastWrite = undefined;
+    }
+  }
+
+  /** For use inside `prepare`; elsewhere `write`. */
+  transaction<T>(work: () => T): T {
+    this.run("BEGIN IMMEDIATE");
+    try {
+      const result = work();
+      this.run("COMMIT");
+      return result;
+    } catch (error) {
+      // After some errors, such as a full disk, SQLite has rolled back by itself.
+      if (this.#database?.inTransaction) this.run("ROLLBACK");
+      throw error;
+    }
+  }
+
+  run(sql: string, params: readonly Param[] = []): Database.RunResult {
+    return this.#statement(sql).run(params);
+  }
+
+  all<T = Record<string, string | number | null>>(sql: string, params: readonly Param[] = []): T[] {
+    return this.#statement(sql).all(params) as T[];
+  }
+
+  exec(sql: string): void {
+    this.#open().exec(sql);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#opening?.catch(() => {});
+    await this.#lastWrite;
+    const database = this.#database;
+    if (!database) return;
+    try {
+      // So that the one file holds everything, for those who copy it.
+      if (this.path !== ":memory:") database.pragma("wal_checkpoint(TRUNCATE)");
+    } catch {
+      // A reader in another process, or a read-only file: what was committed is safe in the log beside it.
+    }
+    // Statements keep the connection alive after `close`.
+    this.#statements.clear();
+    this.#database = undefined;
+    database.close();
+  }
+
+  #openNow(): void {
+    if (this.path !== ":memory:") mkdirSync(dirname(this.path), { recursive: true });
+    const database = new Database(this.path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      database.pragma("journal_mode = WAL");
+      database.pragma(`synchronous = ${this.#options.durability === "power-safe" ? "FULL" : "NORMAL"}`);
+      this.#database = database;
+      this.#options.prepare?.(this);
+    } catch (error) {
+      this.#database = undefined;
+      this.#statements.clear();
+      database.close();
+      throw error;
+    }
+  }
+
+  #open(): Database.Database {
+    if (!this.#database) throw this.#closedError();
+    return this.#database;
+  }
+
+  #closedError(): AgentError {
+    return new AgentError("storage-closed", `Database ${this.path} is closed`);
+  }
+
+  #statement(sql: string): Database.Statement {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#open().prepare(sql);
+    if (this.#statements.size >= MAX_STATEMENTS) {
+      const [oldest] = this.#statements.keys();
+      this.#statements.delete(oldest!);
+    }
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  async #retry<T>(work: () => T, evenWhenClosing = false): Promise<T> {
+    const start = this.#system.monotonic();
+    for (let attempt = 1; ; attempt++) {
+      if (this.#closed && !evenWhenClosing) throw this.#closedError();
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || this.#system.monotonic() - start > GIVE_UP_AFTER_MS) {
+          throw toStorageError(this.path, error);
+        }
+      }
+      // A real timer that keeps the process alive: whoever holds the lock is outside of any simulated time, and a
+      // process must not end while it still has something to commit.
+      await wait(this.#system.random() * Math.min(5 * attempt, 50));
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+import {
+  type Cells,
+  checkSelect,
+  columnType,
+  type CommitResult,
+  type Condition,
+  decodeRow,
+  encodeNewRow,
+  encodeRow,
+  mergeCell,
+  type Row,
+  type Select,
+  Storage,
+  type System,
+  type Table,
+  toConditions,
+  type Where,
+  type Write,
+} from "@selvedge/core/storage";
+import { Connection, type Durability } from "./connection.ts";
+import { migrate } from "./migrate.ts";
+import { countSql, deleteSql, insertSql, selectSql, type Sql, updateSql } from "./sql.ts";
+import { isUniqueViolation } from "./to-storage-error.ts";
+
+export interface LibSQLStoreOptions {
+  /** `file:<path>` or `:memory:`. Folders on the way to the file are made. */
+  url: string;
+  id?: string;
+  /** For remote databases, which are not supported yet. */
+  authToken?: string;
+  durability?: Durability;
+  system?: System;
+}
+
+/** The storage contract on one libSQL file, which several processes may share. */
+export class LibSQLStore extends Storage {
+  readonly #connection: Connection;
+
+  constructor(options: LibSQLStoreOptions) {
+    super(options.id ?? "libsql", options.system);
+    this.#connection = new Connection({
+      url: options.url,
+      durability: options.durability,
+      system: options.system,
+      prepare: (connection) => migrate(connection, Math.trunc(this.system.now())),
+    });
+  }
+
+  protected override migrate(): Promise<void> {
+    return this.#connection.open();
+  }
+
+  override async select(query: Select): Promise<Row[]> {
+    checkSelect(query);
+    const { text, params } = selectSql(query, toConditions(query.table, query.where));
+    const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
+    return rows.map((cells) => decodeRow(query.table, cells));
+  }
+
+  override async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
+    const { text, params } = countSql(table, toConditions(table, where));
+    const [row] = await this.#connection.read(() => this.#connection.all<{ n: number }>(text, params));
+    return row!.n;
+  }
+
+  override async commit(writes: readonly Write[]): Promise<CommitResult> {
+    const operations = writes.map((write) => this.#prepare(write));
+    return this.#connection.write(() => {
+      const result: CommitResult = { changes: [], auto: [] };
+      for (const [index, operation] of operations.entries()) {
+        const { changes, auto } = perform(operation, index, writes[index]!.table);
+        result.changes.push(changes);
+        result.auto.push(auto);
+      }
+      return result;
+    });
+  }
+
+  override close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  /** Checks and translates a write, so that inside the transaction there is only work for the database. */
+  #prepare(write: Write): Operation {
+    if (write.op === "insert") return this.#insert(write);
+    const { table } = write;
+    const conditions = toConditions(table, write.where);
+    if (write.op === "require") {
+      const { text, params } = selectSql({ table, limit: 1 }, conditions);
+      return () => {
+        if (this.#connection.all(text, params).length > 0 !== write.exists) throw new ConditionFailed();
+        return { changes: 0 };
+      };
+    }
+    const change = write.op === "delete" ? this.#run(deleteSql(table, conditions)) : this.#update(write, conditions);
+    return () => {
+      const changes = change();
+      if (write.require && changes === 0) throw new ConditionFailed();
+      return { changes };
+    };
+  }
+
+  #insert({ table, row, onConflict = "fail" }: Write & { op: "insert" }): Operation {
+    const cells = encodeNewRow(table, row);
+    const { text, params } = insertSql(table, cells, onConflict);
+    const { auto } = table;
+    if (auto === undefined || onConflict !== "update") {
+      return () => {
+        const { changes, lastInsertRowid } = this.#connection.run(text, params);
+        return { changes, ...(auto !== undefined && changes > 0 && { auto: Number(lastInsertRowid) }) };
+      };
+    }
+    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
+    const returning = `${text} RETURNING "${auto}" AS auto`;
+    return () => {
+      const [returned] = this.#connection.all<{ auto: number }>(returning, params);
+      return { changes: 1, auto: returned!.auto };
+    };
+  }
+
+  #update(write: Write & { op: "update" }, conditions: readonly Condition[]): () => number {
+    const { table, merge, increment = {} } = write;
+    const set = encodeRow(table, write.set ?? {});
+    for (const column of Object.keys(increment)) columnType(table, column);
+    if (!merge) return this.#run(updateSql(table, set, increment, conditions));
+    for (const column of Object.keys(merge)) columnType(table, column);
+    const find = selectSql({ table }, conditions);
+    // Merging in code: the transaction holds the write lock, so nothing changes between the read and the write.
+    return () => {
+      const found = this.#connection.all<Cells>(find.text, find.params);
+      for (const cells of found) {
+        const merged: Cells = { ...set };
+        for (const [column, patch] of Object.entries(merge)) {
+          merged[column] = mergeCell(table, column, set[column] ?? cells[column] ?? null, patch);
+        }
+        const key = table.key.map((column): Condition => ({ column, op: "eq", value: cells[column]! }));
+        this.#run(updateSql(table, merged, increment, key))();
+      }
+      return found.length;
+    };
+  }
+
+  #run({ text, params }: Sql): () => number {
+    return () => this.#connection.run(text, params).changes;
+  }
+}
+
+type Operation = () => { changes: number; auto?: number };
+
+class ConditionFailed extends Error {}
+
+function perform(operation: Operation, index: number, table: Table): ReturnType<Operation> {
+  try {
+    return operation();
+  } catch (error) {
+    const failed = error instanceof ConditionFailed;
+    if (!failed && !isUniqueViolation(error)) throw error;
+    const reason = failed ? "a condition does not hold" : errorMessage(error);
+    throw new AgentError("conflict", `${table.name}: ${reason}`, { details: { index, table: table.name } });
+  }
+}

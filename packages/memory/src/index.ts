@@ -1,0 +1,39 @@
+export { Memory } from "./memory.ts";
+export type {
+  CreateThreadOptions,
+  MemoryOptions,
+  QueryOptions,
+  QueryResult,
+  RecallOptions,
+  ThreadAddress,
+  WorkingMemoryAddress,
+} from "./memory-options.ts";
+export type { MemorySettings, RecallSettings, WorkingMemorySettings } from "./memory-settings.ts";
+export type { MemoryWarning, Warn } from "./warning.ts";
+
+// One processor per kind of memory
+export { MessageHistory } from "./message-history.ts";
+export { RecallIndexer } from "./recall-indexer.ts";
+export { SemanticRecall } from "./semantic-recall.ts";
+export { ThreadTitle, type ThreadTitleOptions } from "./thread-title.ts";
+export { DEFAULT_TEMPLATE, WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+
+// What they are made of
+export { MessageIndex, type MessageMatch } from "./message-index.ts";
+export {
+  LONGEST_WORKING_MEMORY,
+  type WorkingMemoryPlace,
+  WorkingMemoryStore,
+} from "./working-memory-store.ts";
+
+// Messages for people
+export { toUIMessage, type UIMessage, type UIMessagePart } from "./to-ui-message.ts";
+export { transcriptView } from "./transcript-view.ts";
+
+// The contract of core, so that an app needs one import
+export type {
+  MemoryConfig,
+  SemanticRecallConfig,
+  TitleConfig,
+  WorkingMemoryConfig,
+} from "@selvedge/core/memory";

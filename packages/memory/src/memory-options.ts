@@ -1,0 +1,73 @@
+import type { MemoryConfig, System } from "@selvedge/core/memory";
+import type { ModelMessage } from "@selvedge/core/message";
+import type { Processor } from "@selvedge/core/processors";
+import type { ListMessagesOptions, PageOptions, Storage } from "@selvedge/core/storage";
+import type { Embedder, EmbeddingModel, Vector } from "@selvedge/core/vector";
+import type { StoredMessage } from "@selvedge/protocol";
+import type { UIMessage } from "./to-ui-message.ts";
+import type { MemoryWarning } from "./warning.ts";
+
+export interface MemoryOptions {
+  /** Where threads and messages live. Without it, the store of the `Mastra` the agent is registered with. */
+  storage?: Storage | undefined;
+  /** Needed for semantic recall, together with an embedder. */
+  vector?: Vector | false | undefined;
+  embedder?: Embedder | EmbeddingModel | undefined;
+  /** Defaults for every call; `memory.options` of a call goes over them, key by key. */
+  options?: MemoryConfig | undefined;
+  /** More input processors, run after the memory's own: they see what was remembered. */
+  processors?: readonly Processor[] | undefined;
+  /** Told when work beside an answer fails (indexing, titles). Without it, `console.warn`. */
+  onWarning?: ((warning: MemoryWarning) => void) | undefined;
+  system?: System | undefined;
+}
+
+/** Names a thread; with `resourceId`, a thread of somebody else counts as absent. */
+export interface ThreadAddress {
+  threadId: string;
+  resourceId?: string | undefined;
+}
+
+export interface CreateThreadOptions {
+  resourceId: string;
+  threadId?: string | undefined;
+  title?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+}
+
+export interface RecallOptions extends ThreadAddress, PageOptions {
+  /** Without an order: pages from the newest backwards, each oldest first. */
+  orderBy?: ListMessagesOptions["orderBy"];
+  include?: ListMessagesOptions["include"];
+  filter?: ListMessagesOptions["filter"];
+  /** Also bring messages near in meaning to this text. */
+  vectorSearchString?: string | undefined;
+  threadConfig?: MemoryConfig | undefined;
+  /** Show what tools really took and gave, in place of what their transforms prepared for the transcript. */
+  raw?: boolean | undefined;
+}
+
+export interface QueryOptions extends ThreadAddress {
+  selectBy?:
+    | {
+        last?: number | false | undefined;
+        vectorSearchString?: string | undefined;
+        include?: ListMessagesOptions["include"];
+      }
+    | undefined;
+  threadConfig?: MemoryConfig | undefined;
+  raw?: boolean | undefined;
+}
+
+/** The same messages in three forms: for a model, for a UI, and as stored. */
+export interface QueryResult {
+  messages: ModelMessage[];
+  uiMessages: UIMessage[];
+  messagesV2: StoredMessage[];
+}
+
+export interface WorkingMemoryAddress {
+  threadId: string;
+  resourceId?: string | undefined;
+  memoryConfig?: MemoryConfig | undefined;
+}

@@ -1,0 +1,178 @@
+import { AgentError } from "@selvedge/core/errors";
+import type {
+  MemoryConfig,
+  SemanticRecallConfig,
+  TitleConfig,
+  WorkingMemoryConfig,
+} from "@selvedge/core/memory";
+
+export interface RecallSettings {
+  readonly topK: number;
+  /** Neighbours brought along with each match. */
+  readonly before: number;
+  readonly after: number;
+  readonly scope: "thread" | "resource";
+  readonly threshold: number | undefined;
+  readonly indexName: string | undefined;
+}
+
+export interface WorkingMemorySettings {
+  readonly scope: "thread" | "resource";
+  readonly template: string | undefined;
+  readonly schema: WorkingMemoryConfig["schema"];
+}
+
+/** A `MemoryConfig` that was checked, with its defaults filled in. What is switched off is `undefined` (or 0). */
+export interface MemorySettings {
+  readonly lastMessages: number;
+  readonly recall: RecallSettings | undefined;
+  readonly workingMemory: WorkingMemorySettings | undefined;
+  readonly title: TitleConfig | undefined;
+  readonly readOnly: boolean;
+}
+
+const DEFAULT_LAST_MESSAGES = 10;
+const DEFAULT_TOP_K = 4;
+const DEFAULT_RANGE = 1;
+
+/** The settings of one call: `call` over the memory's own `defaults`, key by key. Throws on a value it cannot mean. */
+export function toMemorySettings(
+  defaults: MemoryConfig,
+  call: MemoryConfig | undefined,
+  has: { vector: boolean; embedder: boolean },
+): MemorySettings {
+  return {
+    lastMessages: lastMessages(call?.lastMessages ?? defaults.lastMessages ?? DEFAULT_LAST_MESSAGES),
+    recall: recall(defaults.semanticRecall, call?.semanticRecall, has),
+    workingMemory: workingMemory(defaults.workingMemory, call?.workingMemory),
+    title: title(titleOf(call) ?? titleOf(defaults)),
+    readOnly: call?.readOnly ?? defaults.readOnly ?? false,
+  };
+}
+
+function lastMessages(value: number | false): number {
+  if (value === false) return 0;
+  if (!isCount(value)) {
+    throw invalid("lastMessages must be a non-negative integer, or false to leave the history out", value);
+  }
+  return value;
+}
+
+type RecallOption = boolean | SemanticRecallConfig | undefined;
+
+function recall(
+  base: RecallOption,
+  call: RecallOption,
+  has: { vector: boolean; embedder: boolean },
+): RecallSettings | undefined {
+  for (const option of [base, call]) {
+    if (option !== undefined && typeof option !== "boolean" && !isRecord(option)) {
+      throw invalid("semanticRecall must be true, false or an object", option);
+    }
+  }
+  const chosen = call ?? base ?? false;
+  if (chosen === false) return undefined;
+  const options: SemanticRecallConfig = { ...(isRecord(base) && base), ...(isRecord(call) && call) };
+  const missing = [...(has.vector ? [] : ["vector"]), ...(has.embedder ? [] : ["embedder"])];
+  if (missing.length > 0) {
+    throw new AgentError(
+      "invalid-argument",
+      `semanticRecall is on, but this memory has no ${missing.join(" and no ")}. ` +
+        `Pass ${missing.map((name) => `\`${name}\``).join(" and ")} to new Memory({ … }), or set semanticRecall: false.`,
+    );
+  }
+  const topK = options.topK ?? DEFAULT_TOP_K;
+  if (!isCount(topK) || topK === 0) throw invalid("semanticRecall.topK must be a positive integer", topK);
+  const threshold = options.threshold;
+  if (threshold !== undefined && !(typeof threshold === "number" && threshold >= -1 && threshold <= 1)) {
+    throw invalid("semanticRecall.threshold must be a cosine similarity between -1 and 1", threshold);
+  }
+  const indexName = options.indexName;
+  if (indexName !== undefined && (typeof indexName !== "string" || indexName === "")) {
+    throw invalid("semanticRecall.indexName must be a non-empty string", indexName);
+  }
+  if (
+    isRecord(call) &&
+    call.indexName !== undefined &&
+    call.indexName !== (isRecord(base) ? base.indexName : undefined)
+  ) {
+    // Deleting a thread must find its vectors again, so the name cannot differ from call to call.
+    throw invalid("semanticRecall.indexName is set once, in new Memory({ options })", call.indexName);
+  }
+  const scope = checkScope("semanticRecall", options.scope);
+  return { topK, ...range(options.messageRange ?? DEFAULT_RANGE), scope, threshold, indexName };
+}
+
+function range(value: NonNullable<SemanticRecallConfig["messageRange"]>): { before: number; after: number } {
+  const { before, after } = typeof value === "number" ? { before: value, after: value } : (value ?? {});
+  if (!isCount(before) || !isCount(after)) {
+    throw invalid(
+      "semanticRecall.messageRange must be a non-negative integer or { before, after } of such",
+      value,
+    );
+  }
+  return { before, after };
+}
+
+function workingMemory(
+  base: WorkingMemoryConfig | undefined,
+  call: WorkingMemoryConfig | undefined,
+): WorkingMemorySettings | undefined {
+  for (const option of [base, call]) {
+    if (option === undefined) continue;
+    if (!isRecord(option)) throw invalid("workingMemory must be an object such as { enabled: true }", option);
+    if (option.template !== undefined && option.schema !== undefined) {
+      throw new AgentError(
+        "invalid-argument",
+        "workingMemory takes a template or a schema, not both: remove one.",
+      );
+    }
+  }
+  const enabled = call?.enabled ?? base?.enabled ?? false;
+  if (typeof enabled !== "boolean") throw invalid("workingMemory.enabled must be a boolean", enabled);
+  if (!enabled) return undefined;
+  // A call that brings a shape of its own replaces the default shape, whichever kind that was.
+  const shape = call?.template !== undefined || call?.schema !== undefined ? call : base;
+  const template = shape?.template;
+  if (template !== undefined && typeof template !== "string") {
+    throw invalid("workingMemory.template must be a string", template);
+  }
+  return { scope: checkScope("workingMemory", call?.scope ?? base?.scope), template, schema: shape?.schema };
+}
+
+function titleOf(config: MemoryConfig | undefined): boolean | TitleConfig | undefined {
+  return config?.threads?.generateTitle ?? config?.generateTitle;
+}
+
+function title(option: boolean | TitleConfig | undefined): TitleConfig | undefined {
+  if (option === undefined || option === false) return undefined;
+  if (option === true) return {};
+  if (!isRecord(option))
+    throw invalid("threads.generateTitle must be true, false or { model, instructions }", option);
+  const { instructions } = option;
+  if (instructions !== undefined && typeof instructions !== "string" && typeof instructions !== "function") {
+    throw invalid("threads.generateTitle.instructions must be a string or a function", instructions);
+  }
+  return option;
+}
+
+function checkScope(owner: string, scope: unknown): "thread" | "resource" {
+  if (scope === undefined) return "resource";
+  if (scope !== "thread" && scope !== "resource") {
+    throw invalid(`${owner}.scope must be "thread" or "resource"`, scope);
+  }
+  return scope;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isRecord<T>(value: T): value is Extract<T, object> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(problem: string, value: unknown): AgentError {
+  const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+  return new AgentError("invalid-argument", `${problem}, got ${shown.slice(0, 200)}.`);
+}

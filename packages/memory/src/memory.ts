@@ -1,0 +1,396 @@
+import { AgentError } from "@selvedge/core/errors";
+import {
+  type MastraMemory,
+  type MemoryConfig,
+  type MemoryParts,
+  type MemoryRun,
+  realSystem,
+  type System,
+} from "@selvedge/core/memory";
+import { type MessageLike, MessageList } from "@selvedge/core/message";
+import type { Processor } from "@selvedge/core/processors";
+import type {
+  CloneThreadOptions,
+  CloneThreadResult,
+  ListMessagesResult,
+  ListThreadsOptions,
+  ListThreadsResult,
+  MemoryDomain,
+  Storage,
+} from "@selvedge/core/storage";
+import type { JsonSchema } from "@selvedge/core/tools";
+import { toEmbedder } from "@selvedge/core/vector";
+import type { StoredMessage, StoredThread } from "@selvedge/protocol";
+import { findMessages } from "./find-messages.ts";
+import type {
+  CreateThreadOptions,
+  MemoryOptions,
+  QueryOptions,
+  QueryResult,
+  RecallOptions,
+  ThreadAddress,
+  WorkingMemoryAddress,
+} from "./memory-options.ts";
+import { type MemorySettings, toMemorySettings, type WorkingMemorySettings } from "./memory-settings.ts";
+import { MessageIndex } from "./message-index.ts";
+import { prepareRun } from "./prepare-run.ts";
+import { toUIMessage } from "./to-ui-message.ts";
+import { transcriptView } from "./transcript-view.ts";
+import { toWarn, type Warn } from "./warning.ts";
+import { type WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-store.ts";
+import { workingMemoryInput } from "./working-memory-tool.ts";
+import { workingMemoryPrompt } from "./working-memory.ts";
+
+/**
+ * What an agent remembers: the history of a thread, messages found by meaning, and a working memory. It decides what a
+ * run gets to see (`prepareRun`) and is an app's door to its threads. Storing a run's messages is the run's business.
+ */
+export class Memory implements MastraMemory {
+  readonly #options: MemoryConfig;
+  readonly #processors: readonly Processor[];
+  readonly #index: MessageIndex | undefined;
+  readonly #has: { vector: boolean; embedder: boolean };
+  readonly #workingMemory: WorkingMemoryStore;
+  readonly #toolInputs = new WeakMap<object, JsonSchema>();
+  readonly #beingNamed = new Set<string>();
+  readonly #system: System;
+  readonly #warn: Warn;
+  #storage: Storage | undefined;
+
+  constructor(options: MemoryOptions = {}) {
+    this.#options = options.options ?? {};
+    this.#storage = options.storage;
+    this.#processors = options.processors ?? [];
+    this.#system = options.system ?? realSystem;
+    this.#warn = toWarn(options.onWarning);
+    this.#workingMemory = new WorkingMemoryStore({ store: () => this.#store(), system: this.#system });
+    const { vector, embedder } = options;
+    this.#has = { vector: !!vector, embedder: !!embedder };
+    const settings = this.#settings(undefined);
+    if (vector && embedder) {
+      const indexName = settings.recall?.indexName;
+      this.#index = new MessageIndex({ vector, embedder: toEmbedder(embedder), indexName });
+    }
+    // A schema that cannot be shown to a model is told here, not in the first run.
+    if (settings.workingMemory) this.#toolInput(settings.workingMemory);
+  }
+
+  get storage(): Storage | undefined {
+    return this.#storage;
+  }
+
+  useStorage(storage: Storage): void {
+    this.#storage ??= storage;
+  }
+
+  async prepareRun(run: MemoryRun): Promise<MemoryParts> {
+    const settings = this.#settings(run.config);
+    const store = await this.#store();
+    const thread = await store.getThreadById({ threadId: run.threadId });
+    if (thread && thread.resourceId !== run.resourceId) throw noThread(run.threadId);
+    const { workingMemory } = settings;
+    return prepareRun(run, settings, {
+      store,
+      index: this.#index,
+      workingMemory: this.#workingMemory,
+      toolInput: workingMemory && this.#toolInput(workingMemory),
+      processors: this.#processors,
+      beingNamed: this.#beingNamed,
+      warn: this.#warn,
+    });
+  }
+
+  // Threads
+
+  /** Makes a thread. One that this resource already has under the id is changed instead. */
+  createThread({ resourceId, threadId, title, metadata }: CreateThreadOptions): Promise<StoredThread> {
+    const now = new Date(this.#system.now());
+    const thread = { id: threadId ?? this.#system.newId(), resourceId, createdAt: now, updatedAt: now };
+    return this.saveThread({
+      thread: {
+        ...thread,
+        ...(title !== undefined && { title }),
+        ...(metadata !== undefined && { metadata }),
+      },
+    });
+  }
+
+  /** Stores a thread. Of one that exists, title and metadata are changed, the metadata by key. */
+  async saveThread({ thread }: { thread: StoredThread }): Promise<StoredThread> {
+    const store = await this.#store();
+    const existing = await store.getThreadById({ threadId: thread.id });
+    if (existing?.resourceId !== thread.resourceId) return store.saveThread({ thread });
+    return store.updateThread({ id: thread.id, title: thread.title, metadata: thread.metadata });
+  }
+
+  async getThreadById({ threadId, resourceId }: ThreadAddress): Promise<StoredThread | null> {
+    const thread = await (await this.#store()).getThreadById({ threadId });
+    return thread && (resourceId === undefined || thread.resourceId === resourceId) ? thread : null;
+  }
+
+  /** Changes the title, and the metadata by key; `null` deletes a key. */
+  async updateThread(patch: {
+    id: string;
+    title?: string | undefined;
+    metadata?: Record<string, unknown> | undefined;
+    resourceId?: string | undefined;
+  }): Promise<StoredThread> {
+    const { resourceId, ...change } = patch;
+    await this.#requireThread({ threadId: patch.id, resourceId });
+    return (await this.#store()).updateThread(change);
+  }
+
+  async listThreads(options: ListThreadsOptions = {}): Promise<ListThreadsResult> {
+    return (await this.#store()).listThreads(options);
+  }
+
+  /** All threads of a resource, newest first. `listThreads` has pages. */
+  async getThreadsByResourceId({ resourceId }: { resourceId: string }): Promise<StoredThread[]> {
+    return (await this.listThreads({ filter: { resourceId }, perPage: false })).threads;
+  }
+
+  /** Deletes a thread with its messages and everything that finds them. */
+  async deleteThread(target: string | ThreadAddress): Promise<void> {
+    const address = typeof target === "string" ? { threadId: target } : target;
+    if (address.resourceId !== undefined) await this.#requireThread(address);
+    // First the vectors: when that fails the thread is still there to be deleted again.
+    await this.#index?.removeThread(address.threadId);
+    await (await this.#store()).deleteThread({ threadId: address.threadId });
+  }
+
+  /**
+   * Copies a thread with its messages and working memory. `resourceId` is the owner of the copy; with
+   * `sourceResourceId`, a source of somebody else counts as absent. A working memory that belongs to the resource goes
+   * along when the owner changes and has none of its own.
+   */
+  async cloneThread(
+    options: CloneThreadOptions & { sourceResourceId?: string | undefined },
+  ): Promise<CloneThreadResult> {
+    const { sourceResourceId, ...clone } = options;
+    const store = await this.#store();
+    const source = await this.#requireThread({
+      threadId: clone.sourceThreadId,
+      resourceId: sourceResourceId,
+    });
+    const result = await store.cloneThread(clone, () => this.#system.newId());
+    await this.#cloneWorkingMemory(source, result.thread);
+    await this.#indexMessages(result.clonedMessages, result.thread, undefined);
+    return { ...result, clonedMessages: transcriptView(result.clonedMessages) };
+  }
+
+  // Messages
+
+  /** Adds or replaces messages of threads that exist, and makes them findable where semantic recall is on. */
+  async saveMessages(options: {
+    messages: readonly (MessageLike & { threadId?: string })[];
+    resourceId?: string | undefined;
+    memoryConfig?: MemoryConfig | undefined;
+  }): Promise<{ messages: StoredMessage[] }> {
+    const store = await this.#store();
+    const byThread = Map.groupBy(options.messages, (message) => String(message.threadId ?? ""));
+    const threads = new Map<string, StoredThread>();
+    for (const threadId of byThread.keys()) {
+      threads.set(threadId, await this.#requireThread({ threadId, resourceId: options.resourceId }));
+    }
+    const messages = options.messages.map((message) => this.#toOwned(message, threads));
+    await store.saveMessages({ messages });
+    for (const thread of threads.values()) {
+      const added = messages.filter((message) => message.threadId === thread.id);
+      await this.#indexMessages(added, thread, options.memoryConfig);
+    }
+    return { messages };
+  }
+
+  /** Deletes messages by id; with `resourceId`, only those of that resource. Ids that do not exist are ignored. */
+  async deleteMessages(
+    target: string | readonly (string | { id: string })[],
+    options: { resourceId?: string | undefined } = {},
+  ): Promise<void> {
+    const store = await this.#store();
+    let ids = (typeof target === "string" ? [target] : target).map((item) =>
+      typeof item === "string" ? item : item.id,
+    );
+    if (ids.length === 0) return;
+    if (options.resourceId !== undefined) {
+      const { messages } = await store.listMessagesById({ messageIds: ids });
+      ids = messages
+        .filter((message) => message.resourceId === options.resourceId)
+        .map((message) => message.id);
+    }
+    await this.#index?.removeMessages(ids);
+    await store.deleteMessages(ids);
+  }
+
+  /** A page of a thread's messages, with those near in meaning to `vectorSearchString`. */
+  async recall(options: RecallOptions): Promise<ListMessagesResult> {
+    const { threadId, resourceId, orderBy, page, filter } = options;
+    const settings = this.#settings(options.threadConfig);
+    const perPage = options.perPage ?? settings.lastMessages;
+    const thread = await this.getThreadById({ threadId, resourceId });
+    if (!thread) return { messages: [], total: 0, page: page ?? 0, perPage, hasMore: false };
+    const found = await this.#search(options.vectorSearchString, thread, settings);
+    const result = await (
+      await this.#store()
+    ).listMessages({
+      threadId,
+      page,
+      perPage,
+      orderBy: orderBy ?? { direction: "DESC" },
+      filter,
+      include: options.include,
+      // `include` may name messages of any thread: those of other owners stay out.
+      resourceId: options.include && thread.resourceId,
+    });
+    const inOrder = orderBy ? result.messages : result.messages.toReversed();
+    const known = new Set(inOrder.map((message) => message.id));
+    const messages = [...found.filter((message) => !known.has(message.id)), ...inOrder];
+    return { ...result, messages: options.raw ? messages : transcriptView(messages) };
+  }
+
+  /** The newest messages of a thread, and those found by meaning, in three forms. */
+  async query(options: QueryOptions): Promise<QueryResult> {
+    const { threadId, resourceId, selectBy = {}, threadConfig, raw } = options;
+    const { include, vectorSearchString } = selectBy;
+    const perPage = selectBy.last === false ? 0 : selectBy.last;
+    const recall = { threadId, resourceId, perPage, include, vectorSearchString, threadConfig, raw };
+    const { messages } = await this.recall(recall);
+    const list = new MessageList(this.#system).prepend(messages);
+    return { messages: list.get.all.model(), uiMessages: messages.map(toUIMessage), messagesV2: messages };
+  }
+
+  // Working memory
+
+  /** The working memory a run on this thread would see; `null` when there is none yet, or it is not enabled. */
+  async getWorkingMemory(address: WorkingMemoryAddress): Promise<string | null> {
+    const settings = this.#settings(address.memoryConfig).workingMemory;
+    const place = settings && (await this.#place(settings, address));
+    return place ? this.#workingMemory.read(place) : null;
+  }
+
+  /** Replaces the working memory. In schema mode the text is a JSON object. */
+  async updateWorkingMemory(address: WorkingMemoryAddress & { workingMemory: string }): Promise<void> {
+    const settings = this.#settings(address.memoryConfig).workingMemory;
+    if (!settings) {
+      throw new AgentError(
+        "invalid-argument",
+        "Working memory is off. Enable it: { workingMemory: { enabled: true } }.",
+      );
+    }
+    const place = await this.#place(settings, address);
+    if (!place) throw noThread(address.threadId);
+    if (settings.schema !== undefined) checkJsonObject(address.workingMemory);
+    await this.#workingMemory.update(place, () => address.workingMemory);
+  }
+
+  /** What a run on this thread is told about its working memory, or `null` when that is not enabled. */
+  async getSystemMessage(address: WorkingMemoryAddress): Promise<string | null> {
+    const { workingMemory, readOnly } = this.#settings(address.memoryConfig);
+    if (!workingMemory) return null;
+    return workingMemoryPrompt(workingMemory, await this.getWorkingMemory(address), readOnly);
+  }
+
+  #settings(call: MemoryConfig | undefined): MemorySettings {
+    return toMemorySettings(this.#options, call, this.#has);
+  }
+
+  async #store(): Promise<MemoryDomain> {
+    const store = await this.#storage?.getStore("memory");
+    if (store) return store;
+    throw new AgentError(
+      "storage-required",
+      this.#storage
+        ? `Store "${this.#storage.id}" does not hold threads and messages.`
+        : "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
+    );
+  }
+
+  async #requireThread(address: ThreadAddress): Promise<StoredThread> {
+    const thread = await this.getThreadById(address);
+    if (!thread) throw noThread(address.threadId);
+    return thread;
+  }
+
+  #toolInput({ schema }: WorkingMemorySettings): JsonSchema {
+    if (schema === undefined) return workingMemoryInput(undefined);
+    let input = this.#toolInputs.get(schema);
+    if (!input) this.#toolInputs.set(schema, (input = workingMemoryInput(schema)));
+    return input;
+  }
+
+  /** Where the working memory of a thread is; nowhere when the thread is somebody else's or cannot be told. */
+  async #place(
+    settings: WorkingMemorySettings,
+    address: WorkingMemoryAddress,
+  ): Promise<WorkingMemoryPlace | undefined> {
+    const { threadId } = address;
+    const thread = await (await this.#store()).getThreadById({ threadId });
+    if (thread && address.resourceId !== undefined && thread.resourceId !== address.resourceId)
+      return undefined;
+    const resourceId = thread?.resourceId ?? address.resourceId;
+    if (resourceId === undefined || (settings.scope === "thread" && !thread)) return undefined;
+    return { scope: settings.scope, threadId, resourceId };
+  }
+
+  async #cloneWorkingMemory(source: StoredThread, clone: StoredThread): Promise<void> {
+    const settings = this.#settings(undefined).workingMemory;
+    // A thread's own working memory is in its metadata, which the store has copied.
+    if (settings?.scope !== "resource" || source.resourceId === clone.resourceId) return;
+    const from = { scope: settings.scope, threadId: source.id, resourceId: source.resourceId };
+    const to = { scope: settings.scope, threadId: clone.id, resourceId: clone.resourceId };
+    const text = await this.#workingMemory.read(from);
+    if (text !== null) await this.#workingMemory.update(to, (current) => current ?? text);
+  }
+
+  async #search(
+    text: string | undefined,
+    thread: StoredThread,
+    settings: MemorySettings,
+  ): Promise<StoredMessage[]> {
+    if (text === undefined || text.trim() === "") return [];
+    const recall = settings.recall ?? this.#settings({ semanticRecall: true }).recall;
+    if (!recall || !this.#index) return [];
+    const { id: threadId, resourceId } = thread;
+    const search = { text, threadId, resourceId, settings: recall, present: new Set<string>() };
+    return findMessages(await this.#store(), this.#index, search);
+  }
+
+  async #indexMessages(
+    messages: StoredMessage[],
+    thread: StoredThread,
+    config: MemoryConfig | undefined,
+  ): Promise<void> {
+    if (!this.#index || !this.#settings(config).recall) return;
+    try {
+      await this.#index.add(messages, { threadId: thread.id, resourceId: thread.resourceId });
+    } catch (error) {
+      this.#warn(`Indexing messages of thread "${thread.id}" failed; they are stored.`, error);
+    }
+  }
+
+  #toOwned(message: MessageLike, threads: ReadonlyMap<string, StoredThread>): StoredMessage {
+    const thread = threads.get(String(message["threadId"] ?? "")) as StoredThread;
+    const owner = message["resourceId"] ?? thread.resourceId;
+    if (owner !== thread.resourceId) throw noThread(thread.id);
+    const [stored] = new MessageList(this.#system).add(message, "input").get.all.db();
+    return { ...(stored as StoredMessage), threadId: thread.id, resourceId: thread.resourceId };
+  }
+}
+
+/** Absent and somebody else's read alike. */
+function noThread(threadId: string): AgentError {
+  return new AgentError("not-found", `There is no thread ${JSON.stringify(threadId)}.`);
+}
+
+function checkJsonObject(text: string): void {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
+  throw new AgentError(
+    "invalid-argument",
+    `This working memory is a JSON object, got ${JSON.stringify(text).slice(0, 100)}.`,
+  );
+}

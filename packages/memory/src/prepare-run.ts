@@ -1,0 +1,57 @@
+import type { MemoryParts, MemoryRun } from "@selvedge/core/memory";
+import type { Processor } from "@selvedge/core/processors";
+import type { MemoryDomain } from "@selvedge/core/storage";
+import type { JsonSchema } from "@selvedge/core/tools";
+import type { MemorySettings } from "./memory-settings.ts";
+import { MessageHistory } from "./message-history.ts";
+import type { MessageIndex } from "./message-index.ts";
+import { RecallIndexer } from "./recall-indexer.ts";
+import { SemanticRecall } from "./semantic-recall.ts";
+import { ThreadTitle } from "./thread-title.ts";
+import type { Warn } from "./warning.ts";
+import type { WorkingMemoryStore } from "./working-memory-store.ts";
+import { workingMemoryTool } from "./working-memory-tool.ts";
+import { WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+
+/** What the runs of one memory share. */
+export interface MemoryKit {
+  store: MemoryDomain;
+  index: MessageIndex | undefined;
+  workingMemory: WorkingMemoryStore;
+  /** The input of the working-memory tool, where that is enabled. */
+  toolInput: JsonSchema | undefined;
+  processors: readonly Processor[];
+  beingNamed: Set<string>;
+  warn: Warn;
+}
+
+/** The parts a run with these settings is made of: history, recall and working memory before, indexing and title after. */
+export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: MemoryKit): MemoryParts {
+  const { lastMessages, recall, workingMemory, title, readOnly } = settings;
+  const { store, index, warn, toolInput } = kit;
+  const parts: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
+  const { inputProcessors: before, outputProcessors: after } = parts;
+  if (lastMessages > 0) before.push(new MessageHistory({ store, lastMessages }));
+  if (recall && index) {
+    before.push(new SemanticRecall({ store, index, settings: recall, system: run.system, warn }));
+    if (!readOnly) after.push(new RecallIndexer({ store, index, system: run.system, warn }));
+  }
+  if (workingMemory) {
+    before.push(new WorkingMemory({ store: kit.workingMemory, settings: workingMemory, readOnly }));
+  }
+  if (workingMemory && toolInput && !readOnly) {
+    parts.tools[WORKING_MEMORY_TOOL] = workingMemoryTool({
+      store: kit.workingMemory,
+      settings: workingMemory,
+      place: { scope: workingMemory.scope, threadId: run.threadId, resourceId: run.resourceId },
+      inputSchema: toolInput,
+    });
+  }
+  if (title && !readOnly) {
+    const { model, system } = run;
+    after.push(new ThreadTitle({ store, config: title, model, system, warn, underWay: kit.beingNamed }));
+  }
+  before.push(...kit.processors);
+  after.push(...kit.processors);
+  return parts;
+}

@@ -1,0 +1,46 @@
+import type { System } from "@selvedge/core/memory";
+import type { ProcessOutputResultArgs, Processor } from "@selvedge/core/processors";
+import type { MemoryDomain } from "@selvedge/core/storage";
+import type { StoredMessage } from "@selvedge/protocol";
+import type { MessageIndex } from "./message-index.ts";
+import type { Warn } from "./warning.ts";
+import { within } from "./within.ts";
+
+const PATIENCE_MS = 60_000;
+
+/** After a run, makes its messages findable by meaning. Works beside the answer and never fails it. */
+export class RecallIndexer implements Processor {
+  readonly id = "recall-indexer";
+  readonly #store: MemoryDomain;
+  readonly #index: MessageIndex;
+  readonly #system: System;
+  readonly #warn: Warn;
+
+  constructor(options: { store: MemoryDomain; index: MessageIndex; system: System; warn: Warn }) {
+    this.#store = options.store;
+    this.#index = options.index;
+    this.#system = options.system;
+    this.#warn = options.warn;
+  }
+
+  processOutputResult({ messageList, threadId, resourceId, waitUntil }: ProcessOutputResultArgs): void {
+    if (threadId === undefined || resourceId === undefined) return;
+    const added = [...messageList.get.input.db(), ...messageList.get.response.db()];
+    const owner = { threadId, resourceId };
+    const work = within(this.#system, PATIENCE_MS, (signal) => this.#add(added, owner, signal));
+    waitUntil(
+      work.catch((error: unknown) => this.#warn(`Indexing messages of thread "${threadId}" failed.`, error)),
+    );
+  }
+
+  async #add(
+    messages: StoredMessage[],
+    owner: { threadId: string; resourceId: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#index.add(messages, owner, signal);
+    // The thread may have been deleted while its messages were being embedded.
+    const thread = await this.#store.getThreadById({ threadId: owner.threadId });
+    if (!thread) await this.#index.removeThread(owner.threadId);
+  }
+}

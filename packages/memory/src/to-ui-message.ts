@@ -1,0 +1,80 @@
+import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+
+/** A message in the form of the AI SDK's `UIMessage`. */
+export interface UIMessage {
+  id: string;
+  role: "system" | "user" | "assistant";
+  parts: UIMessagePart[];
+  metadata: Record<string, unknown>;
+}
+
+export type UIMessagePart = { type: string; [key: string]: unknown };
+
+export function toUIMessage(message: StoredMessage): UIMessage {
+  return {
+    id: message.id,
+    // A signal reaches the model in the user's place, and a UI has no fourth role.
+    role: message.role === "signal" ? "user" : message.role,
+    parts: message.content.parts.flatMap(toUIPart),
+    metadata: { ...message.content.metadata, createdAt: message.createdAt },
+  };
+}
+
+function toUIPart(part: MessagePart): UIMessagePart[] {
+  switch (part.type) {
+    case "text":
+      return [{ type: "text", text: part.text, state: "done" }];
+    case "reasoning":
+      return [{ type: "reasoning", text: part.reasoning, state: "done" }];
+    case "step-start":
+      return [{ type: "step-start" }];
+    case "file":
+      return [
+        {
+          type: "file",
+          mediaType: part.mimeType,
+          url: /^(?:data|https?):/.test(part.data) ? part.data : `data:${part.mimeType};base64,${part.data}`,
+          ...(part.filename !== undefined && { filename: part.filename }),
+        },
+      ];
+    case "source":
+      return [toSourcePart(part.source)];
+    case "tool-invocation":
+      return part.toolInvocation.state === "partial-call" ? [] : [toToolPart(part.toolInvocation)];
+    default:
+      return [{ type: part.type, data: part.data }];
+  }
+}
+
+function toSourcePart(source: Extract<MessagePart, { type: "source" }>["source"]): UIMessagePart {
+  const title = source.title === undefined ? {} : { title: source.title };
+  if (source.sourceType === "url")
+    return { type: "source-url", sourceId: source.id, url: source.url ?? "", ...title };
+  return { type: "source-document", sourceId: source.id, mediaType: source.mimeType ?? "", ...title };
+}
+
+const STATES = {
+  call: "input-available",
+  result: "output-available",
+  "approval-requested": "approval-requested",
+  "approval-responded": "approval-responded",
+  "output-error": "output-error",
+  "output-denied": "output-denied",
+} as const;
+
+function toToolPart(call: ToolInvocation): UIMessagePart {
+  const failed = call.state === "output-error" || (call.state === "result" && call.isError === true);
+  const state = failed ? "output-error" : STATES[call.state as keyof typeof STATES];
+  return {
+    type: `tool-${call.toolName}`,
+    toolCallId: call.toolCallId,
+    state,
+    input: call.args,
+    ...(state === "output-available" && { output: call.result }),
+    ...(state === "output-error" && {
+      errorText: typeof call.result === "string" ? call.result : (JSON.stringify(call.result) ?? ""),
+    }),
+    ...(call.approval && { approval: call.approval }),
+    ...(call.providerExecuted && { providerExecuted: true }),
+  };
+}

@@ -1,0 +1,76 @@
+import { AgentError } from "@selvedge/core/errors";
+import { compileSchema, createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
+import type { WorkingMemorySettings } from "./memory-settings.ts";
+import { isObject, mergePatch, toPatchSchema } from "./merge-patch.ts";
+import type { WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-store.ts";
+import { WORKING_MEMORY_TOOL } from "./working-memory.ts";
+
+/** The tool with which the model keeps its working memory. Bound to one place: the model cannot name another. */
+export function workingMemoryTool(options: {
+  store: WorkingMemoryStore;
+  settings: WorkingMemorySettings;
+  place: WorkingMemoryPlace;
+  inputSchema: JsonSchema;
+}): Tool {
+  const { store, settings, place, inputSchema } = options;
+  return createTool({
+    id: WORKING_MEMORY_TOOL,
+    description:
+      settings.schema === undefined
+        ? "Replaces your working memory with a new Markdown text. Keep everything that is still true."
+        : "Changes your working memory: the given keys are merged into it, null removes a key.",
+    inputSchema,
+    // Noting the same thing twice changes nothing.
+    idempotent: true,
+    execute: async ({ context }) => {
+      await store.update(place, (current) => nextMemory(settings, current, context.memory));
+      return { success: true };
+    },
+  });
+}
+
+const TEXT_INPUT: JsonSchema = {
+  type: "object",
+  properties: { memory: { type: "string" } },
+  required: ["memory"],
+  additionalProperties: false,
+};
+
+/** What the tool takes: `{ memory }`, a text or a patch to an object of the configured schema. */
+export function workingMemoryInput(schema: WorkingMemorySettings["schema"]): JsonSchema {
+  if (schema === undefined) return TEXT_INPUT;
+  // References inside the schema point to its root, which is now here.
+  const { $schema: _, $defs, definitions, ...json } = compileSchema(schema).jsonSchema;
+  if (json["type"] !== "object") {
+    throw new AgentError(
+      "invalid-schema",
+      `workingMemory.schema must describe an object, got type ${JSON.stringify(json["type"])}.`,
+    );
+  }
+  return {
+    ...TEXT_INPUT,
+    properties: { memory: toPatchSchema(json) },
+    ...($defs !== undefined && { $defs }),
+    ...(definitions !== undefined && { definitions }),
+  };
+}
+
+function nextMemory(settings: WorkingMemorySettings, current: string | null, memory: unknown): string {
+  if (settings.schema === undefined) return String(memory);
+  if (!isObject(memory)) {
+    throw new AgentError(
+      "tool-input-invalid",
+      `memory must be an object with the keys to change, got ${typeof memory}.`,
+    );
+  }
+  return JSON.stringify(mergePatch(parseMemory(current), memory));
+}
+
+/** What an older, differently shaped memory held cannot be merged into; it is replaced. */
+function parseMemory(current: string | null): unknown {
+  try {
+    return JSON.parse(current ?? "{}");
+  } catch {
+    return {};
+  }
+}

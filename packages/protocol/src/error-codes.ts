@@ -1,0 +1,37 @@
+/**
+ * Every error code of the system, with the HTTP status it travels under and whether the same call may succeed later.
+ * `AgentError` in core carries one of these; the client rebuilds it from the wire.
+ */
+export const ERROR_CODES = {
+  "invalid-argument": { status: 400, retryable: false },
+  "invalid-context": { status: 400, retryable: false },
+  "invalid-message": { status: 400, retryable: false },
+  "invalid-schema": { status: 400, retryable: false },
+  "limit-exceeded": { status: 413, retryable: false },
+  "not-found": { status: 404, retryable: false },
+  "not-supported": { status: 501, retryable: false },
+  "memory-required": { status: 400, retryable: false },
+  "storage-required": { status: 400, retryable: false },
+  "storage-failed": { status: 503, retryable: true },
+  "storage-closed": { status: 503, retryable: false },
+  conflict: { status: 409, retryable: true },
+  "model-unknown": { status: 400, retryable: false },
+  "model-unsupported": { status: 400, retryable: false },
+  "model-key-missing": { status: 400, retryable: false },
+  "model-package-missing": { status: 501, retryable: false },
+  "model-failed": { status: 502, retryable: true },
+  "model-timeout": { status: 504, retryable: true },
+  "model-incomplete": { status: 502, retryable: true },
+  "tool-not-found": { status: 404, retryable: false },
+  "tool-input-invalid": { status: 400, retryable: false },
+  "tool-output-invalid": { status: 500, retryable: false },
+  "tool-failed": { status: 500, retryable: false },
+  "tool-timeout": { status: 504, retryable: true },
+  "tool-aborted": { status: 499, retryable: false },
+  "processor-failed": { status: 500, retryable: false },
+  "structured-output-invalid": { status: 502, retryable: true },
+  tripwire: { status: 422, retryable: false },
+  internal: { status: 500, retryable: false },
+} as const satisfies Record<string, { status: number; retryable: boolean }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;

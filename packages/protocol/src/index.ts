@@ -1,0 +1,38 @@
+// Chunks
+export type {
+  AgentChunk,
+  ChunkFrom,
+  ChunkPayloads,
+  ChunkType,
+  DataChunk,
+  ObjectChunk,
+  PayloadChunk,
+  StepSummary,
+  ToolCallPayload,
+  ToolResultPayload,
+} from "./chunk.ts";
+
+// Messages and threads
+export type {
+  DataMessagePart,
+  FileMessagePart,
+  MessageContent,
+  MessagePart,
+  MessageRole,
+  ReasoningMessagePart,
+  SourceMessagePart,
+  StepStartPart,
+  StoredMessage,
+  StoredThread,
+  TextMessagePart,
+  ToolInvocation,
+  ToolInvocationPart,
+  ToolInvocationState,
+} from "./message.ts";
+
+// Values
+export type { JSONValue, ProviderMetadata } from "./json.ts";
+export type { FinishReason, Usage } from "./usage.ts";
+
+// Errors
+export { ERROR_CODES, type ErrorCode } from "./error-codes.ts";

@@ -1,0 +1,24 @@
+/** Tokens of one model call, or the sum over several. */
+export interface Usage {
+  inputTokens: number | undefined;
+  outputTokens: number | undefined;
+  totalTokens: number | undefined;
+  reasoningTokens?: number | undefined;
+  cachedInputTokens?: number | undefined;
+  cacheCreationInputTokens?: number | undefined;
+  /** What the provider itself reported, untouched. */
+  raw?: unknown;
+}
+
+export type FinishReason =
+  | "stop"
+  | "length"
+  | "tool-calls"
+  | "content-filter"
+  | "error"
+  | "other"
+  | "unknown"
+  | "tripwire"
+  | "retry"
+  | "suspended"
+  | "aborted";

@@ -1,0 +1,14 @@
+// Models
+export { startModelServer, type ModelServer, type ServedReply, type ServedRequest } from "./model-server.ts";
+export {
+  scriptedModel,
+  type Script,
+  type ScriptedCall,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedModelV2,
+  type ScriptedModelV3,
+  type ScriptedReply,
+  type ScriptedToolCall,
+  type ScriptedUsage,
+} from "./scripted-model.ts";

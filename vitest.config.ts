@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  resolve: { conditions: ["selvedge-source"] },
+  ssr: { resolve: { conditions: ["selvedge-source"] } },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "conformance/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"],
+    isolate: false,
+    pool: "threads",
+    testTimeout: 20_000,
+    typecheck: {
+      enabled: true,
+      include: ["packages/*/src/**/*.test-d.ts"],
+      tsconfig: "tsconfig.check.json",
+    },
+  },
+});

@@ -21,12 +21,7 @@ export function blockModule(block: Block, setUp: BlockSetUp | undefined): string
 }
 
 function repaired(block: Block, setUp: BlockSetUp | undefined): string {
-  let code = block.code;
-  for (const [found, meant] of setUp?.repair ?? []) {
-    if (!code.includes(found)) throw new Error(`nothing to repair: ${JSON.stringify(found)} is not there`);
-    code = code.replace(found, meant);
-  }
-  return code;
+  return (setUp?.repair ?? []).reduce((code, [found, meant]) => code.replace(found, () => meant), block.code);
 }
 
 /** The values of `given` under their names, with the types they really have. */

@@ -9,7 +9,10 @@ const BRAND = Symbol.for("selvedge.AgentError");
 export class AgentError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
-  readonly [BRAND] = true;
+
+  static {
+    Object.defineProperty(this.prototype, BRAND, { value: true });
+  }
 
   constructor(code: ErrorCode, message: string, options: { cause?: unknown; details?: Record<string, unknown> } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
@@ -48,10 +51,18 @@ export class AgentError extends Error {
 /** The message of anything that was thrown. */
 export function errorMessage(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
-  if (typeof thrown === "string") return thrown;
+  return typeof thrown === "string" ? thrown : showValue(thrown);
+}
+
+const SHOWN_LENGTH = 300;
+
+/** Any value as short text for a message. Never throws, whatever the value is. */
+export function showValue(value: unknown): string {
+  let shown: string;
   try {
-    return JSON.stringify(thrown) ?? String(thrown);
+    shown = JSON.stringify(value) ?? String(value);
   } catch {
-    return String(thrown);
+    shown = Object.prototype.toString.call(value);
   }
+  return shown.length > SHOWN_LENGTH ? `${shown.slice(0, SHOWN_LENGTH)}…` : shown;
 }

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
+import { MessageChannel } from "node:worker_threads";
 import { AgentError } from "@selvedge/core/errors";
-import { realSystem, type System } from "@selvedge/core/storage";
+import { realSystem, sleep, type System } from "@selvedge/core/storage";
 import Database from "libsql";
 import { parseUrl } from "./parse-url.ts";
 import { isBusy, toStorageError } from "./to-storage-error.ts";
@@ -102,6 +102,16 @@ export class Connection {
     return this.#statement(sql).all(params) as T[];
   }
 
+  /** Changes when another connection commits; `undefined` while that cannot be told. */
+  dataVersion(): number | undefined {
+    if (!this.#database || this.#closed) return undefined;
+    try {
+      return this.all<{ data_version: number }>("PRAGMA data_version")[0]?.data_version;
+    } catch {
+      return undefined;
+    }
+  }
+
   exec(sql: string): void {
     this.#open().exec(sql);
   }
@@ -162,6 +172,17 @@ export class Connection {
     return statement;
   }
 
+  /** Timers of the system let a process end; one that still has something to commit must not. */
+  async #pause(ms: number): Promise<void> {
+    const { port1: alive } = new MessageChannel();
+    alive.ref();
+    try {
+      await sleep(this.#system, ms);
+    } finally {
+      alive.close();
+    }
+  }
+
   async #retry<T>(work: () => T, evenWhenClosing = false): Promise<T> {
     const start = this.#system.monotonic();
     for (let attempt = 1; ; attempt++) {
@@ -173,9 +194,7 @@ export class Connection {
           throw toStorageError(this.path, error);
         }
       }
-      // A real timer that keeps the process alive: whoever holds the lock is outside of any simulated time, and a
-      // process must not end while it still has something to commit.
-      await wait(this.#system.random() * Math.min(5 * attempt, 50));
+      await this.#pause(this.#system.random() * Math.min(5 * attempt, 50));
     }
   }
 }

@@ -82,5 +82,8 @@ function param(value: string | number): Sql {
 }
 
 function sql(strings: TemplateStringsArray, ...parts: Sql[]): Sql {
-  return { text: String.raw({ raw: strings }, ...parts.map((part) => part.text)), params: parts.flatMap((part) => part.params) };
+  return {
+    text: String.raw({ raw: strings }, ...parts.map((part) => part.text)),
+    params: parts.flatMap((part) => part.params),
+  };
 }

@@ -20,8 +20,10 @@ import {
 } from "@selvedge/core/storage";
 import { Connection, type Durability } from "./connection.ts";
 import { migrate } from "./migrate.ts";
+import { isProcessGone, processOwnerId } from "./process-owner.ts";
 import { countSql, deleteSql, insertSql, selectSql, type Sql, updateSql } from "./sql.ts";
 import { isUniqueViolation } from "./to-storage-error.ts";
+import { watchFile } from "./watch-file.ts";
 
 export interface LibSQLStoreOptions {
   /** `file:<path>` or `:memory:`. Folders on the way to the file are made. */
@@ -36,6 +38,8 @@ export interface LibSQLStoreOptions {
 /** The storage contract on one libSQL file, which several processes may share. */
 export class LibSQLStore extends Storage {
   readonly #connection: Connection;
+  readonly #watching = new Set<() => void>();
+  #ownerId: string | undefined;
 
   constructor(options: LibSQLStoreOptions) {
     super(options.id ?? "libsql", options.system);
@@ -78,7 +82,29 @@ export class LibSQLStore extends Storage {
   }
 
   override close(): Promise<void> {
+    for (const stop of this.#watching) stop();
+    this.#watching.clear();
     return this.#connection.close();
+  }
+
+  override ownerId(): string {
+    this.#ownerId ??= processOwnerId(super.ownerId());
+    return this.#ownerId;
+  }
+
+  override isOwnerDead(ownerId: string): boolean {
+    return isProcessGone(ownerId);
+  }
+
+  override watch(onChange: () => void): () => void {
+    const { path } = this.#connection;
+    if (path === ":memory:") return () => {};
+    const stop = watchFile(path, () => this.#connection.dataVersion(), this.system, onChange);
+    this.#watching.add(stop);
+    return () => {
+      stop();
+      this.#watching.delete(stop);
+    };
   }
 
   /** Checks and translates a write, so that inside the transaction there is only work for the database. */
@@ -93,7 +119,8 @@ export class LibSQLStore extends Storage {
         return { changes: 0 };
       };
     }
-    const change = write.op === "delete" ? this.#run(deleteSql(table, conditions)) : this.#update(write, conditions);
+    const change =
+      write.op === "delete" ? this.#run(deleteSql(table, conditions)) : this.#update(write, conditions);
     return () => {
       const changes = change();
       if (write.require && changes === 0) throw new ConditionFailed();

@@ -1,4 +1,3 @@
-import { AgentError } from "@selvedge/core/errors";
 import { realSystem, type System } from "@selvedge/core/storage";
 import {
   checkDeletion,
@@ -41,7 +40,7 @@ interface FoundRow {
   id: string;
   metadata: string | null;
   document: string | null;
-  vector?: Uint8Array;
+  vector?: Uint8Array | ArrayBuffer;
   measured: number | null;
 }
 
@@ -107,7 +106,9 @@ export class LibSQLVector implements Vector {
   }): Promise<{ dimension: number; count: number; metric: VectorMetric }> {
     return this.#connection.read(() => {
       const index = this.#index(indexName);
-      const [row] = this.#connection.all<{ count: number }>(`SELECT count(*) AS count FROM ${tableOf(index)}`);
+      const [row] = this.#connection.all<{ count: number }>(
+        `SELECT count(*) AS count FROM ${tableOf(index)}`,
+      );
       return { dimension: index.dimension, metric: index.metric, count: row!.count };
     });
   }
@@ -144,7 +145,8 @@ export class LibSQLVector implements Vector {
       const text =
         `SELECT id, metadata, document${options.includeVector ? ", vector" : ""}, ${measured} AS measured ` +
         `FROM ${tableOf(index)} WHERE ${where.text} ORDER BY ${order}, id LIMIT ?`;
-      const target: Param[] = index.metric === "dotproduct" ? [toBlob(wanted), lengthOf(wanted)] : [toBlob(wanted)];
+      const target: Param[] =
+        index.metric === "dotproduct" ? [toBlob(wanted), lengthOf(wanted)] : [toBlob(wanted)];
       return this.#connection
         .all<FoundRow>(text, [...target, ...where.params, topK])
         .map((row) => toResult(row, index.metric))
@@ -183,7 +185,10 @@ export class LibSQLVector implements Vector {
       ? { text: "id IN (SELECT value FROM json_each(?))", params: [JSON.stringify(options.ids)] }
       : filterSql("metadata", parseFilter(options.filter));
     await this.#connection.write(() => {
-      this.#connection.run(`DELETE FROM ${tableOf(this.#index(options.indexName))} WHERE ${where.text}`, where.params);
+      this.#connection.run(
+        `DELETE FROM ${tableOf(this.#index(options.indexName))} WHERE ${where.text}`,
+        where.params,
+      );
     });
   }
 
@@ -241,7 +246,7 @@ function toResult(row: FoundRow, metric: VectorMetric): VectorResult {
   };
 }
 
-function fromBlob(blob: Uint8Array): number[] {
-  if (blob.byteLength % 4 !== 0) throw new AgentError("storage-failed", `A stored vector has ${blob.byteLength} bytes`);
-  return Array.from(new Float32Array(Uint8Array.from(blob).buffer));
+/** Depending on how rows are read, the driver gives a Buffer or an ArrayBuffer. */
+function fromBlob(blob: Uint8Array | ArrayBuffer): number[] {
+  return Array.from(new Float32Array(new Uint8Array(blob).slice().buffer));
 }

@@ -16,14 +16,19 @@ export function migrate(connection: Connection, now: number): void {
     );
     if (storedVersion(connection) === SCHEMA_VERSION) return;
     for (const table of TABLES) addTable(connection, table);
-    connection.run("INSERT INTO selvedge_migrations (version, applied_at) VALUES (?, ?)", [SCHEMA_VERSION, now]);
+    connection.run("INSERT INTO selvedge_migrations (version, applied_at) VALUES (?, ?)", [
+      SCHEMA_VERSION,
+      now,
+    ]);
   });
 }
 
 function addTable(connection: Connection, table: Table): void {
   connection.exec(createTableSql(table));
   const present = new Set(
-    connection.all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [table.name]).map(({ name }) => name),
+    connection
+      .all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [table.name])
+      .map(({ name }) => name),
   );
   for (const column of Object.keys(table.columns)) {
     if (!present.has(column)) {
@@ -36,7 +41,9 @@ function addTable(connection: Connection, table: Table): void {
 function storedVersion(connection: Connection): number | undefined {
   const known = connection.all("SELECT 1 FROM sqlite_master WHERE name = 'selvedge_migrations'");
   if (known.length === 0) return undefined;
-  const [row] = connection.all<{ version: number | null }>("SELECT max(version) AS version FROM selvedge_migrations");
+  const [row] = connection.all<{ version: number | null }>(
+    "SELECT max(version) AS version FROM selvedge_migrations",
+  );
   const version = row?.version ?? undefined;
   if (version !== undefined && version > SCHEMA_VERSION) {
     throw new AgentError(

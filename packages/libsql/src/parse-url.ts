@@ -6,7 +6,10 @@ const REMOTE = new Set(["libsql:", "http:", "https:", "ws:", "wss:"]);
 /** The path of the database, or `:memory:`. */
 export function parseUrl(url: unknown): string {
   if (typeof url !== "string" || url === "") {
-    throw new AgentError("invalid-argument", `url must be "file:<path>" or ":memory:", got ${JSON.stringify(url)}`);
+    throw new AgentError(
+      "invalid-argument",
+      `url must be "file:<path>" or ":memory:", got ${JSON.stringify(url)}`,
+    );
   }
   if (url === ":memory:" || url === "file::memory:") return ":memory:";
   const scheme = /^[a-z]+:/i.exec(url)?.[0].toLowerCase();

@@ -107,7 +107,10 @@ function conditionSql(condition: Condition): Sql {
       return { text: `${column} IS NOT ?`, params: [condition.value] };
     case "in":
       // One parameter whatever the length of the list: one statement to prepare, and no limit on the number.
-      return { text: `${column} IN (SELECT value FROM json_each(?))`, params: [JSON.stringify(condition.values)] };
+      return {
+        text: `${column} IN (SELECT value FROM json_each(?))`,
+        params: [JSON.stringify(condition.values)],
+      };
     case "has":
       return hasSql(column, condition.key, condition.value);
     default:

@@ -1,36 +1,39 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 
-const HINTS: Readonly<Record<string, string>> = {
-  SQLITE_FULL: "the disk is full",
-  SQLITE_READONLY: "the file or its folder is read-only",
-  SQLITE_NOTADB: "the file is not a database",
-  SQLITE_CORRUPT: "the file is damaged",
-  SQLITE_CANTOPEN: "the file cannot be opened",
-  SQLITE_IOERR: "reading or writing the file failed",
-  SQLITE_BUSY: "another process kept the file locked",
+// Result codes of SQLite. The driver has names for some of the extended ones only; the low byte is always the basic code.
+const BUSY = 5;
+const LOCKED = 6;
+const UNIQUE_VIOLATIONS: ReadonlySet<number> = new Set([1555, 2067, 2579]);
+
+const HINTS: Readonly<Record<number, string>> = {
+  [BUSY]: "another process kept the file locked",
+  [LOCKED]: "another connection kept a table locked",
+  8: "the file or its folder is read-only",
+  10: "reading or writing the file failed",
+  11: "the file is damaged",
+  13: "the disk is full",
+  14: "the file cannot be opened",
+  26: "the file is not a database",
 };
 
 export function isBusy(error: unknown): boolean {
-  return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error));
+  const code = resultCode(error) & 0xff;
+  return code === BUSY || code === LOCKED;
 }
 
 export function isUniqueViolation(error: unknown): boolean {
-  return /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY|ROWID)$/.test(codeOf(error));
+  return UNIQUE_VIOLATIONS.has(resultCode(error));
 }
 
 /** What the database threw, as `storage-failed` with the cause. Errors of our own pass as they are. */
 export function toStorageError(path: string, error: unknown): AgentError {
   if (AgentError.is(error)) return error;
-  const code = codeOf(error);
-  const hint = Object.entries(HINTS).find(([prefix]) => code.startsWith(prefix))?.[1];
-  return new AgentError(
-    "storage-failed",
-    `Database ${path}: ${hint ? `${hint} (${errorMessage(error)})` : errorMessage(error)}`,
-    { cause: error },
-  );
+  const hint = HINTS[resultCode(error) & 0xff];
+  const reason = hint === undefined ? errorMessage(error) : `${hint} (${errorMessage(error)})`;
+  return new AgentError("storage-failed", `Database ${path}: ${reason}`, { cause: error });
 }
 
-function codeOf(error: unknown): string {
-  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
-  return typeof code === "string" ? code : "";
+function resultCode(error: unknown): number {
+  const code = error instanceof Error ? (error as Error & { rawCode?: unknown }).rawCode : undefined;
+  return typeof code === "number" ? code : 0;
 }

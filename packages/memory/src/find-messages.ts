@@ -38,8 +38,6 @@ export async function findMessages(
     // No page of any thread, only what the search found: so nothing here depends on how long a thread is.
     threadId: [],
     perPage: 0,
-    // The index says whose a message is; the store has the last word.
-    resourceId,
     include: fresh.map((match) => ({
       id: match.messageId,
       threadId: match.threadId,
@@ -47,5 +45,8 @@ export async function findMessages(
       withNextMessages: settings.after,
     })),
   });
-  return messages.filter((message) => !present.has(message.id));
+  // The index says whose a message is; the store has the last word.
+  const mayBeSeen = (message: StoredMessage): boolean =>
+    resourceId === undefined || message.resourceId === resourceId;
+  return messages.filter((message) => !present.has(message.id) && mayBeSeen(message));
 }

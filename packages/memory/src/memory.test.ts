@@ -70,7 +70,7 @@ describe.each(STORES)("Memory on %s", (_name, open) => {
       memory.deleteThread(stranger),
       memory.saveMessages({ messages: stored }),
       memory.saveMessages({
-        messages: stored.map(({ resourceId: _, ...message }) => message),
+        messages: [{ role: "user", content: "mine now", threadId: "t" }],
         resourceId: "stranger",
       }),
       memory.cloneThread({ sourceThreadId: "t", sourceResourceId: "stranger" }),

@@ -37,8 +37,8 @@ import { prepareRun } from "./prepare-run.ts";
 import { toUIMessage } from "./to-ui-message.ts";
 import { transcriptView } from "./transcript-view.ts";
 import { toWarn, type Warn } from "./warning.ts";
-import { type WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-store.ts";
-import { workingMemoryInput } from "./working-memory-tool.ts";
+import { WorkingMemoryStore } from "./working-memory-store.ts";
+import { parseMemory, workingMemoryInput } from "./working-memory-tool.ts";
 import { workingMemoryPrompt } from "./working-memory.ts";
 
 /**
@@ -173,7 +173,10 @@ export class Memory implements MastraMemory {
       resourceId: sourceResourceId,
     });
     const result = await store.cloneThread(clone, () => this.#system.newId());
-    await this.#cloneWorkingMemory(source, result.thread);
+    // A thread's own working memory is in its metadata, which the store has copied.
+    if (this.#settings(undefined).workingMemory?.scope === "resource") {
+      await this.#workingMemory.copyToResource(source.resourceId, result.thread);
+    }
     await this.#indexMessages(result.clonedMessages, result.thread, undefined);
     return { ...result, clonedMessages: transcriptView(result.clonedMessages) };
   }
@@ -192,7 +195,9 @@ export class Memory implements MastraMemory {
     for (const threadId of byThread.keys()) {
       threads.set(threadId, await this.#requireThread({ threadId, resourceId: options.resourceId }));
     }
-    const messages = options.messages.map((message) => this.#toOwned(message, threads));
+    const messages = options.messages.map((message) =>
+      this.#ownedBy(threads.get(String(message.threadId ?? "")) as StoredThread, message),
+    );
     await store.saveMessages({ messages });
     for (const thread of threads.values()) {
       const added = messages.filter((message) => message.threadId === thread.id);
@@ -263,7 +268,7 @@ export class Memory implements MastraMemory {
   /** The working memory a run on this thread would see; `null` when there is none yet, or it is not enabled. */
   async getWorkingMemory(address: WorkingMemoryAddress): Promise<string | null> {
     const settings = this.#settings(address.memoryConfig).workingMemory;
-    const place = settings && (await this.#place(settings, address));
+    const place = settings && (await this.#workingMemory.locate(settings.scope, address));
     return place ? this.#workingMemory.read(place) : null;
   }
 
@@ -276,9 +281,9 @@ export class Memory implements MastraMemory {
         "Working memory is off. Enable it: { workingMemory: { enabled: true } }.",
       );
     }
-    const place = await this.#place(settings, address);
+    const place = await this.#workingMemory.locate(settings.scope, address);
     if (!place) throw noThread(address.threadId);
-    if (settings.schema !== undefined) checkJsonObject(address.workingMemory);
+    if (settings.schema !== undefined) parseMemory(address.workingMemory);
     await this.#workingMemory.update(place, () => address.workingMemory);
   }
 
@@ -317,30 +322,6 @@ export class Memory implements MastraMemory {
     return input;
   }
 
-  /** Where the working memory of a thread is; nowhere when the thread is somebody else's or cannot be told. */
-  async #place(
-    settings: WorkingMemorySettings,
-    address: WorkingMemoryAddress,
-  ): Promise<WorkingMemoryPlace | undefined> {
-    const { threadId } = address;
-    const thread = await (await this.#store()).getThreadById({ threadId });
-    if (thread && address.resourceId !== undefined && thread.resourceId !== address.resourceId)
-      return undefined;
-    const resourceId = thread?.resourceId ?? address.resourceId;
-    if (resourceId === undefined || (settings.scope === "thread" && !thread)) return undefined;
-    return { scope: settings.scope, threadId, resourceId };
-  }
-
-  async #cloneWorkingMemory(source: StoredThread, clone: StoredThread): Promise<void> {
-    const settings = this.#settings(undefined).workingMemory;
-    // A thread's own working memory is in its metadata, which the store has copied.
-    if (settings?.scope !== "resource" || source.resourceId === clone.resourceId) return;
-    const from = { scope: settings.scope, threadId: source.id, resourceId: source.resourceId };
-    const to = { scope: settings.scope, threadId: clone.id, resourceId: clone.resourceId };
-    const text = await this.#workingMemory.read(from);
-    if (text !== null) await this.#workingMemory.update(to, (current) => current ?? text);
-  }
-
   async #search(
     text: string | undefined,
     thread: StoredThread,
@@ -367,30 +348,14 @@ export class Memory implements MastraMemory {
     }
   }
 
-  #toOwned(message: MessageLike, threads: ReadonlyMap<string, StoredThread>): StoredMessage {
-    const thread = threads.get(String(message["threadId"] ?? "")) as StoredThread;
-    const owner = message["resourceId"] ?? thread.resourceId;
-    if (owner !== thread.resourceId) throw noThread(thread.id);
+  #ownedBy({ id: threadId, resourceId }: StoredThread, message: MessageLike): StoredMessage {
+    if ((message["resourceId"] ?? resourceId) !== resourceId) throw noThread(threadId);
     const [stored] = new MessageList(this.#system).add(message, "input").get.all.db();
-    return { ...(stored as StoredMessage), threadId: thread.id, resourceId: thread.resourceId };
+    return { ...(stored as StoredMessage), threadId, resourceId };
   }
 }
 
 /** Absent and somebody else's read alike. */
 function noThread(threadId: string): AgentError {
   return new AgentError("not-found", `There is no thread ${JSON.stringify(threadId)}.`);
-}
-
-function checkJsonObject(text: string): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
-  throw new AgentError(
-    "invalid-argument",
-    `This working memory is a JSON object, got ${JSON.stringify(text).slice(0, 100)}.`,
-  );
 }

@@ -23,12 +23,13 @@ export class RecallIndexer implements Processor {
     this.#warn = options.warn;
   }
 
-  processOutputResult({ messageList, threadId, resourceId, waitUntil }: ProcessOutputResultArgs): void {
+  processOutputResult(args: ProcessOutputResultArgs): void {
+    const { messageList, threadId, resourceId } = args;
     if (threadId === undefined || resourceId === undefined) return;
     const added = [...messageList.get.input.db(), ...messageList.get.response.db()];
     const owner = { threadId, resourceId };
     const work = within(this.#system, PATIENCE_MS, (signal) => this.#add(added, owner, signal));
-    waitUntil(
+    args.waitUntil(
       work.catch((error: unknown) => this.#warn(`Indexing messages of thread "${threadId}" failed.`, error)),
     );
   }

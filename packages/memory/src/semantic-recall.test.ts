@@ -1,4 +1,4 @@
-import { type MemoryConfig, type MemoryParts, realSystem } from "@selvedge/core/memory";
+import { type MemoryConfig, type MemoryParts, realSystem, type System } from "@selvedge/core/memory";
 import { RequestContext } from "@selvedge/core/request-context";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { conversation, type ProcessorRun, runOn, texts } from "./__fixtures__/run-processors.ts";
@@ -41,14 +41,23 @@ describe.each(STORES)("semantic recall on %s", (_name, open) => {
     await memory.saveMessages({ messages: conversation(owner, ...lines) });
   }
 
-  function parts(owner: typeof ada, config?: MemoryConfig): Promise<MemoryParts> {
+  function parts(
+    owner: typeof ada,
+    config?: MemoryConfig,
+    system: System = realSystem,
+  ): Promise<MemoryParts> {
     const requestContext = new RequestContext();
-    return memory.prepareRun({ ...owner, config, requestContext, model: "none/none", system: realSystem });
+    return memory.prepareRun({ ...owner, config, requestContext, model: "none/none", system });
   }
 
-  async function ask(owner: typeof ada, question: string, config?: MemoryConfig): Promise<ProcessorRun> {
+  async function ask(
+    owner: typeof ada,
+    question: string,
+    config?: MemoryConfig,
+    system?: System,
+  ): Promise<ProcessorRun> {
     const run = runOn(owner, question);
-    await run.input((await parts(owner, config)).inputProcessors);
+    await run.input((await parts(owner, config, system)).inputProcessors);
     return run;
   }
 
@@ -119,6 +128,24 @@ describe.each(STORES)("semantic recall on %s", (_name, open) => {
     }
   });
 
+  it("believes the store, not the index, about whose a message is", async () => {
+    await tell(ada, "my cat is called Loom");
+    const [indexName] = await stores.vector.listIndexes();
+    const metadata = { message_id: "ada-1-0", thread_id: "ada-1", resource_id: "bob", role: "user" };
+    await stores.vector.updateVector({ indexName: indexName!, id: "ada-1-0", update: { metadata } });
+    const run = await ask(bob, "what is my cat called");
+    expect(JSON.stringify([run.list.get.all.db(), system(run)])).not.toContain("Loom");
+  });
+
+  it("does not spend its matches on what the history shows anyway", async () => {
+    await tell(ada, "my cat is called Loom", "ok", "my cat is called Loom, is it");
+    const run = await ask(ada, "my cat is called Loom, is it");
+    expect(texts(run.list.get.remembered.db())).toEqual([
+      "my cat is called Loom",
+      "my cat is called Loom, is it",
+    ]);
+  });
+
   it("leaves out what is not similar enough", async () => {
     await tell(ada, "my cat is called Loom");
     const run = await ask(adaLater, "cat weather tomorrow in Lima please", {
@@ -157,6 +184,17 @@ describe.each(STORES)("semantic recall on %s", (_name, open) => {
     ]);
   });
 
+  it("does not wait for an embedder that hangs", async () => {
+    await tell(ada, "my cat is called Loom");
+    embedder.embed = () => new Promise(() => {});
+    const run = await ask(ada, "what is my cat called", undefined, {
+      ...realSystem,
+      setTimer: (_ms, callback) => realSystem.setTimer(0, callback),
+    });
+    expect(texts(run.list.get.all.db())).toEqual(["my cat is called Loom", "what is my cat called"]);
+    expect(warnings).toMatchObject([{ cause: { code: "model-timeout" } }]);
+  });
+
   it("forgets deleted threads and messages", async () => {
     await tell(ada, "my cat is called Loom", "my dog is called Heddle");
     const [indexName] = await stores.vector.listIndexes();
@@ -170,10 +208,9 @@ describe.each(STORES)("semantic recall on %s", (_name, open) => {
   it("leaves no vectors of a thread that was deleted while it was being indexed", async () => {
     await memory.createThread(ada);
     const { outputProcessors } = await parts(ada);
-    const { embed } = embedder;
     embedder.embed = async (lines) => {
       await memory.deleteThread("ada-1");
-      return embed(lines);
+      return wordEmbedder().embed(lines);
     };
     await runOn(ada, "remember me").output(outputProcessors, "yes");
     const [indexName] = await stores.vector.listIndexes();

@@ -36,7 +36,8 @@ export class ThreadTitle implements Processor {
     this.#options = options;
   }
 
-  processOutputResult({ messageList, threadId, requestContext, waitUntil }: ProcessOutputResultArgs): void {
+  processOutputResult(args: ProcessOutputResultArgs): void {
+    const { messageList, threadId, requestContext } = args;
     const { underWay, warn } = this.#options;
     const spoken = [...messageList.get.remembered.db(), ...messageList.get.input.db()];
     const question = spoken.find((message) => message.role === "user");
@@ -46,7 +47,7 @@ export class ThreadTitle implements Processor {
     const work = this.#name(threadId, text, requestContext)
       .catch((error: unknown) => warn(`No title could be made for thread "${threadId}".`, error))
       .finally(() => underWay.delete(threadId));
-    waitUntil(work);
+    args.waitUntil(work);
   }
 
   async #name(threadId: string, question: string, requestContext: RequestContext): Promise<void> {

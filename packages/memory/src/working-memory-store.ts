@@ -33,6 +33,26 @@ export class WorkingMemoryStore {
     return (await this.#load(place)).text;
   }
 
+  /** Where a thread's working memory is; nowhere when the thread is somebody else's or its owner cannot be told. */
+  async locate(
+    scope: WorkingMemoryPlace["scope"],
+    { threadId, resourceId }: { threadId: string; resourceId?: string | undefined },
+  ): Promise<WorkingMemoryPlace | undefined> {
+    const thread = await (await this.#store()).getThreadById({ threadId });
+    if (thread && resourceId !== undefined && thread.resourceId !== resourceId) return undefined;
+    const owner = thread?.resourceId ?? resourceId;
+    if (owner === undefined || (scope === "thread" && !thread)) return undefined;
+    return { scope, threadId, resourceId: owner };
+  }
+
+  /** Gives the new owner of a cloned thread what the old one had noted, unless it has notes of its own. */
+  async copyToResource(resourceId: string, clone: { id: string; resourceId: string }): Promise<void> {
+    if (clone.resourceId === resourceId) return;
+    const place: WorkingMemoryPlace = { scope: "resource", threadId: clone.id, resourceId: clone.resourceId };
+    const text = await this.read({ ...place, resourceId });
+    if (text !== null) await this.update(place, (current) => current ?? text);
+  }
+
   /** Replaces the text with what `change` makes of it. `change` may be called again when somebody else was faster. */
   update(place: WorkingMemoryPlace, change: (current: string | null) => string): Promise<string> {
     const key = place.scope === "thread" ? `thread ${place.threadId}` : `resource ${place.resourceId}`;

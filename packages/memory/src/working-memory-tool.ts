@@ -63,14 +63,29 @@ function nextMemory(settings: WorkingMemorySettings, current: string | null, mem
       `memory must be an object with the keys to change, got ${typeof memory}.`,
     );
   }
-  return JSON.stringify(mergePatch(parseMemory(current), memory));
+  return JSON.stringify(mergePatch(readMemory(current), memory));
 }
 
-/** What an older, differently shaped memory held cannot be merged into; it is replaced. */
-function parseMemory(current: string | null): unknown {
+/** What an older memory of another kind held cannot be merged into; it is replaced. */
+function readMemory(current: string | null): Record<string, unknown> {
   try {
-    return JSON.parse(current ?? "{}");
+    return parseMemory(current ?? "{}");
   } catch {
     return {};
   }
+}
+
+/** The object of a working memory that has a schema. */
+export function parseMemory(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (isObject(value)) return value;
+  throw new AgentError(
+    "invalid-argument",
+    `This working memory is a JSON object, got ${JSON.stringify(text).slice(0, 100)}.`,
+  );
 }

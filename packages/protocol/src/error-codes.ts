@@ -22,6 +22,14 @@ export const ERROR_CODES = {
   "model-failed": { status: 502, retryable: true },
   "model-timeout": { status: 504, retryable: true },
   "model-incomplete": { status: 502, retryable: true },
+  "thread-suspended": { status: 409, retryable: false },
+  "thread-busy": { status: 409, retryable: true },
+  superseded: { status: 409, retryable: true },
+  "already-decided": { status: 409, retryable: false },
+  ambiguous: { status: 409, retryable: false },
+  "mailbox-full": { status: 429, retryable: true },
+  "reader-too-slow": { status: 410, retryable: true },
+  "tool-outcome-unknown": { status: 500, retryable: false },
   "tool-not-found": { status: 404, retryable: false },
   "tool-input-invalid": { status: 400, retryable: false },
   "tool-output-invalid": { status: 500, retryable: false },
@@ -32,6 +40,6 @@ export const ERROR_CODES = {
   "structured-output-invalid": { status: 502, retryable: true },
   tripwire: { status: 422, retryable: false },
   internal: { status: 500, retryable: false },
-} as const satisfies Record<string, { status: number; retryable: boolean }>;
+} as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -30,6 +30,9 @@ export type {
   ToolInvocationState,
 } from "./message.ts";
 
+// Notifications
+export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
+
 // Values
 export type { JSONValue, ProviderMetadata } from "./json.ts";
 export type { FinishReason, Usage } from "./usage.ts";

@@ -1,4 +1,4 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
@@ -47,7 +47,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   constructor(config: AgentConfig<Id, Tools>) {
     if (typeof config?.name !== "string" || config.name === "") {
-      throw new AgentError("invalid-argument", `An agent needs a name, got ${JSON.stringify(config?.name)}.`);
+      throw new AgentError("invalid-argument", `An agent needs a name, got ${showValue(config?.name)}.`);
     }
     if (!config.model) {
       throw new AgentError("invalid-argument", `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`);

@@ -1,10 +1,11 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, errorMessage, showValue } from "../errors.ts";
 import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import { toSystemMessages } from "../message/system-message.ts";
 import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
 import { resolveModel } from "../model/resolve-model.ts";
+import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { Recorder, type RecorderThread } from "../run/recorder.ts";
 import type { RunSpec } from "../run/run.ts";
@@ -15,8 +16,9 @@ import { openTelemetry } from "../telemetry/telemetry.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import type { ToolCompiler, ToolSet } from "../tool/tool-set.ts";
 import { PayloadTransform } from "../tool/transform.ts";
+import type { AgentHost } from "./agent.ts";
 import type { AgentConfig } from "./agent-config.ts";
-import { checkOptions } from "./check-options.ts";
+import { checkOptions, isProcessors } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 import type { SubagentTools } from "./subagent-tools.ts";
@@ -29,7 +31,7 @@ export const DEFAULT_RUN_LIMITS: RunLimits = { ...DEFAULT_MODEL_LIMITS, toolTime
 export interface RunHost {
   agent: { id: string; name: string };
   config: AgentConfig;
-  mastra: unknown;
+  mastra: AgentHost | undefined;
   compiler: ToolCompiler;
   subagents: SubagentTools;
   system: System;
@@ -44,13 +46,15 @@ export async function prepareRun(
   callOptions: AgentExecutionOptions | undefined,
 ): Promise<RunSpec> {
   const { config, system } = host;
+  checkOptions(callOptions);
   const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
   const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra: host.mastra };
   await checkContext(config, requestContext);
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
   const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
-  checkOptions(options);
-  if (config.maxRetries !== undefined) options.maxRetries ??= config.maxRetries;
+  if (defaults) checkOptions(options);
+  const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
+  if (maxRetries !== undefined) options.maxRetries = maxRetries;
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
   const model = options.model ?? (await resolveDynamic(config.model, context));
   const list = new MessageList(system);
@@ -63,9 +67,8 @@ export async function prepareRun(
   const memory = await openMemory(host, options, context, model);
   const tools = await collectTools(host, options, context, memory?.parts.tools);
   const telemetry = await openTelemetry(options.telemetry);
-  const inputProcessors = options.inputProcessors ?? (config.inputProcessors && (await resolveDynamic(config.inputProcessors, context)));
-  const outputProcessors =
-    options.outputProcessors ?? (config.outputProcessors && (await resolveDynamic(config.outputProcessors, context)));
+  const inputProcessors = await processors("inputProcessors", options, config, context);
+  const outputProcessors = await processors("outputProcessors", options, config, context);
   return {
     runId: options.runId ?? system.newId(),
     agent: host.agent,
@@ -82,8 +85,8 @@ export async function prepareRun(
     threadId: memory?.thread.id,
     resourceId: memory?.thread.resourceId,
     recorder: memory?.recorder,
-    inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...(inputProcessors ?? [])],
-    outputProcessors: [...(outputProcessors ?? []), ...(memory?.parts.outputProcessors ?? [])],
+    inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
+    outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
     limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
     transform: openTransform(config, tools),
     telemetry,
@@ -94,12 +97,27 @@ export async function prepareRun(
 
 async function checkContext(config: AgentConfig, requestContext: RequestContext): Promise<void> {
   if (!config.requestContextSchema) return;
-  const checked = await validate(config.requestContextSchema, requestContext.toJSON());
+  const checked = await validate(config.requestContextSchema, requestContext.toJSON()).catch((cause: unknown) => {
+    if (AgentError.is(cause)) throw cause;
+    throw new AgentError("invalid-context", `The request context could not be checked: ${errorMessage(cause)}`, { cause });
+  });
   if (checked.ok) return;
   const list = checked.issues.map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`).join("; ");
   throw new AgentError("invalid-context", `The request context of agent "${config.name}" is not valid: ${list}`, {
     details: { issues: checked.issues },
   });
+}
+
+/** A call's own list replaces the agent's. */
+async function processors(
+  name: "inputProcessors" | "outputProcessors",
+  options: AgentExecutionOptions,
+  config: AgentConfig,
+  context: DynamicContext,
+): Promise<Processor[]> {
+  const list = options[name] ?? (config[name] && (await resolveDynamic(config[name], context))) ?? [];
+  if (isProcessors(list)) return list;
+  throw new AgentError("invalid-argument", `${name} must be an array of processors, each with an id, got ${showValue(list)}.`);
 }
 
 interface OpenMemory {
@@ -122,7 +140,7 @@ async function openMemory(
     throw new AgentError("invalid-argument", `A resource was given without a thread: pass memory: { thread, resource }.`);
   }
   if (typeof threadId !== "string" || threadId === "") {
-    throw new AgentError("invalid-argument", `memory.thread must be a thread id or { id }, got ${JSON.stringify(asked)}.`);
+    throw new AgentError("invalid-argument", `memory.thread must be a thread id or { id }, got ${showValue(asked)}.`);
   }
   const memory = config.memory && (await resolveDynamic(config.memory, context));
   if (!memory) {
@@ -131,7 +149,7 @@ async function openMemory(
       `Agent "${config.name}" was given thread "${threadId}" but has no memory. Pass memory: new Memory({ storage }) to the agent.`,
     );
   }
-  const storage = requireStorage(memory, config.name);
+  const storage = requireStorage(memory, host);
   await storage.init();
   const details = typeof asked === "object" ? asked : undefined;
   const resourceId = await findResource(memory, options, context, threadId);
@@ -143,6 +161,7 @@ async function openMemory(
   };
   const memoryConfig = options.memory?.options ?? options.memoryOptions;
   const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
+  if (readOnly) await checkOwner(memory, thread);
   const parts = await memory.prepareRun({
     threadId,
     resourceId,
@@ -154,12 +173,24 @@ async function openMemory(
   return { thread, parts, recorder: readOnly ? undefined : new Recorder(storage, thread, system) };
 }
 
-function requireStorage(memory: MastraMemory, agentName: string): NonNullable<MastraMemory["storage"]> {
+function requireStorage(memory: MastraMemory, { config, mastra }: RunHost): NonNullable<MastraMemory["storage"]> {
+  // A memory that was made for this call has not met the host yet.
+  const shared = memory.storage ? undefined : mastra?.getStorage();
+  if (shared) memory.useStorage(shared);
   if (memory.storage) return memory.storage;
   throw new AgentError(
     "storage-required",
-    `The memory of agent "${agentName}" has no storage. Pass one to new Memory({ storage }), or register the agent in new Mastra({ storage }).`,
+    `The memory of agent "${config.name}" has no storage. Pass one to new Memory({ storage }), or register the agent in new Mastra({ storage }).`,
   );
+}
+
+/** A run that writes finds out when it does; one that only reads has to ask. */
+async function checkOwner(memory: MastraMemory, { id, resourceId }: RecorderThread): Promise<void> {
+  const domain = await memory.storage?.getStore("memory");
+  const thread = await domain?.getThreadById({ threadId: id });
+  if (thread && thread.resourceId !== resourceId) {
+    throw new AgentError("not-found", `There is no thread "${id}" for resource "${resourceId}".`);
+  }
 }
 
 /** Whose thread it is: what the server fixed, what the caller says, whose it already is, or its own. */
@@ -171,7 +202,7 @@ async function findResource(
 ): Promise<string> {
   const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
   if (typeof said === "string" && said !== "") return said;
-  if (said !== undefined) throw new AgentError("invalid-argument", `memory.resource must be a non-empty string, got ${JSON.stringify(said)}.`);
+  if (said !== undefined) throw new AgentError("invalid-argument", `memory.resource must be a non-empty string, got ${showValue(said)}.`);
   const domain = await memory.storage?.getStore("memory");
   return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
 }

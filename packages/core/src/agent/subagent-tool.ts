@@ -55,6 +55,7 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       if (full.finishReason === "suspended") {
         throw new AgentError("not-supported", `Agent "${agent.name}" waits for somebody to answer its tool call; a subagent cannot wait.`);
       }
+      if (full.tripwire) throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${full.tripwire.reason}`);
       const toolResults = full.toolResults.map(({ toolName, toolCallId: id, result }) => ({ toolName, toolCallId: id, result }));
       return {
         text: full.text,

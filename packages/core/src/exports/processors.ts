@@ -14,3 +14,13 @@ export type {
   ProcessToolResultArgs,
   StepOverrides,
 } from "../processor/processor.ts";
+
+// Ready to use
+export { AgentsMdReminder, type AgentsMdReminderOptions } from "../processor/agents-md-reminder.ts";
+export { SecretRedactor, type SecretRedactorOptions } from "../processor/secret-redactor.ts";
+export {
+  TokenLimiter,
+  TokenLimiter as TokenLimiterProcessor,
+  type TokenLimiterOptions,
+} from "../processor/token-limiter.ts";
+export { UnicodeNormalizer, type UnicodeNormalizerOptions } from "../processor/unicode-normalizer.ts";

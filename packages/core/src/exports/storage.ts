@@ -32,9 +32,16 @@ export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } f
 export type { Table } from "../storage/tables.ts";
 export { toConditions } from "../storage/conditions.ts";
 export type { Condition } from "../storage/conditions.ts";
-export { columnType, decodeRow, encodeCell, encodeNewRow, encodeRow, mergeCell } from "../storage/row-codec.ts";
+export {
+  columnType,
+  decodeRow,
+  encodeCell,
+  encodeNewRow,
+  encodeRow,
+  mergeCell,
+} from "../storage/row-codec.ts";
 export type { Cell, Cells } from "../storage/row-codec.ts";
 export { checkSelect } from "../storage/check-select.ts";
 export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
-export { realSystem } from "../system.ts";
+export { realSystem, sleep } from "../system.ts";
 export type { System } from "../system.ts";

@@ -48,8 +48,7 @@ export class Mastra<
   constructor(config: MastraConfig<Agents, Vectors> = {}) {
     this.#config = config;
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
-    const system = config.system ?? realSystem;
-    this.system = config.idGenerator ? { ...system, newId: config.idGenerator } : system;
+    this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
     if (config.storage) for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
@@ -158,6 +157,17 @@ export class Mastra<
       seen.set(agent.id, key);
     }
   }
+}
+
+function withIds(system: System, newId: (() => string) | undefined): System {
+  if (!newId) return system;
+  return {
+    now: () => system.now(),
+    monotonic: () => system.monotonic(),
+    setTimer: (ms, callback) => system.setTimer(ms, callback),
+    newId: () => newId(),
+    random: () => system.random(),
+  };
 }
 
 function find<Value>(registry: Registry<Value> | undefined, name: string, kind: string): Value {

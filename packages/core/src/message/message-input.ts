@@ -1,5 +1,6 @@
 import type { FileMessagePart, MessagePart, MessageRole, ProviderMetadata, StoredMessage, TextMessagePart } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
+import { isStoredPart } from "./stored-part.ts";
 
 export interface TextPart {
   type: "text";
@@ -56,6 +57,7 @@ function fromObject(item: MessageLike, make: { newId(): string; now(): number })
   }
   const stored = item.content as StoredMessage["content"] | undefined;
   if (stored && typeof stored === "object" && !Array.isArray(stored) && stored.format === 2 && Array.isArray(stored.parts)) {
+    for (const part of stored.parts) if (!isStoredPart(part)) throw invalid("This is not a part of a stored message", part);
     const message = build(make, item as { role: MessageRole }, stored.parts);
     message.content = { ...stored, parts: stored.parts };
     if (typeof item.type === "string") message.type = item.type;
@@ -66,12 +68,15 @@ function fromObject(item: MessageLike, make: { newId(): string; now(): number })
   }
   const parts = (item.parts ?? item.content) as unknown;
   if (!Array.isArray(parts)) throw invalid("A message needs content: a string or an array of parts", item);
-  return build(make, item as { role: MessageRole }, parts.map((part) => toPart(part as LoosePart, item)));
+  const results = (parts as LoosePart[]).filter(isResult);
+  const others = (parts as LoosePart[]).filter((part) => !isResult(part));
+  const message = build(make, item as { role: MessageRole }, others.map((part) => toPart(part, item)));
+  for (const part of results) if (!attachResult([message], part)) message.content.parts.push(callWithResult(part));
+  return message;
 }
 
 function build(make: { newId(): string; now(): number }, item: { role: string } & Partial<MessageLike>, parts: MessagePart[]): StoredMessage {
-  const createdAt = item.createdAt === undefined ? new Date(make.now()) : new Date(item.createdAt);
-  if (Number.isNaN(createdAt.getTime())) throw invalid("createdAt is not a date", item.createdAt);
+  const createdAt = item.createdAt === undefined ? new Date(make.now()) : toDate(item.createdAt);
   return {
     id: typeof item.id === "string" && item.id !== "" ? item.id : make.newId(),
     role: item.role as MessageRole,
@@ -83,6 +88,13 @@ function build(make: { newId(): string; now(): number }, item: { role: string } 
       ...(item.providerOptions && { providerMetadata: item.providerOptions as ProviderMetadata }),
     },
   };
+}
+
+function toDate(value: unknown): Date {
+  const known = value instanceof Date || typeof value === "string" || typeof value === "number";
+  const date = known ? new Date(value) : undefined;
+  if (!date || Number.isNaN(date.getTime())) throw invalid("createdAt is not a date", value);
+  return date;
 }
 
 function toPart(part: LoosePart, message: unknown): MessagePart {
@@ -98,26 +110,27 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
     case "file":
       return { ...base, ...toFilePart(part) };
     case "reasoning": {
-      const text = String(part["text"] ?? part["reasoning"] ?? "");
+      const text: unknown = part["text"] ?? part["reasoning"] ?? "";
+      if (typeof text !== "string") throw invalid("A reasoning part needs text", part);
       return { ...base, type: "reasoning", reasoning: text, details: [{ type: "text", text }] };
     }
     case "tool-invocation":
-      return part as MessagePart;
+    case "source":
+      if (!isStoredPart(part)) throw invalid(`A ${type} part of a message is incomplete`, part);
+      return part;
     case "tool-call":
       return {
         ...base,
         type: "tool-invocation",
         toolInvocation: {
           state: "call",
-          toolCallId: String(part["toolCallId"]),
-          toolName: String(part["toolName"]),
+          toolCallId: text(part, "toolCallId"),
+          toolName: text(part, "toolName"),
           args: part["input"] ?? part["args"] ?? {},
         },
       };
     case "step-start":
       return { type: "step-start" };
-    case "source":
-      return part as MessagePart;
   }
   if (type.startsWith("data-")) return { ...base, type: type as `data-${string}`, data: part["data"] };
   // AI SDK UI messages spell a tool part `tool-<name>` or `dynamic-tool`.
@@ -132,8 +145,8 @@ function fromUiToolPart(part: LoosePart, type: string): MessagePart {
     type: "tool-invocation",
     toolInvocation: {
       state: done ? "result" : failed ? "output-error" : "call",
-      toolCallId: String(part["toolCallId"]),
-      toolName: type === "dynamic-tool" ? String(part["toolName"]) : type.slice("tool-".length),
+      toolCallId: text(part, "toolCallId"),
+      toolName: type === "dynamic-tool" ? text(part, "toolName") : type.slice("tool-".length),
       args: part["input"] ?? {},
       ...(done && { result: part["output"] }),
       ...(failed && { result: part["errorText"], isError: true }),
@@ -146,7 +159,15 @@ function toFilePart(part: LoosePart): FileMessagePart {
   const mimeType = part["mediaType"] ?? part["mimeType"] ?? (part.type === "image" ? "image/*" : undefined);
   if (typeof mimeType !== "string") throw invalid("A file part needs mediaType", { ...part, data: "…" });
   const filename = typeof part["filename"] === "string" ? { filename: part["filename"] } : {};
-  return { type: "file", data: toFileString(source), mimeType, ...filename };
+  const data = toFileString(source);
+  if (/^https?:/.test(data) && !URL.canParse(data)) throw invalid("A file part needs a URL that can be read", data);
+  return { type: "file", data, mimeType, ...filename };
+}
+
+function text(part: LoosePart, name: string): string {
+  const value: unknown = part[name];
+  if (typeof value !== "string" || value === "") throw invalid(`A ${String(part.type)} part needs ${name}`, part);
+  return value;
 }
 
 function toFileString(source: unknown): string {
@@ -161,27 +182,33 @@ function toFileString(source: unknown): string {
 function attachResults(messages: StoredMessage[], item: MessageLike, make: { newId(): string; now(): number }): void {
   if (!Array.isArray(item.content)) throw invalid("A tool message needs an array of results", item);
   for (const part of item.content as LoosePart[]) {
-    if (part?.type !== "tool-result") throw invalid("A tool message takes tool-result parts", part);
-    const result = unwrapOutput(part["output"] ?? part["result"]);
-    const call = findCall(messages, String(part["toolCallId"]));
-    if (call) Object.assign(call, { state: "result", ...result });
-    else {
-      messages.push(
-        build(make, { role: "assistant" }, [
-          {
-            type: "tool-invocation",
-            toolInvocation: {
-              state: "result",
-              toolCallId: String(part["toolCallId"]),
-              toolName: String(part["toolName"]),
-              args: part["input"] ?? part["args"] ?? {},
-              ...result,
-            },
-          },
-        ]),
-      );
-    }
+    if (!isResult(part)) throw invalid("A tool message takes tool-result parts", part);
+    if (!attachResult(messages, part)) messages.push(build(make, { role: "assistant" }, [callWithResult(part)]));
   }
+}
+
+function isResult(part: LoosePart | null | undefined): boolean {
+  return part?.type === "tool-result";
+}
+
+function attachResult(messages: StoredMessage[], part: LoosePart): boolean {
+  const call = findCall(messages, text(part, "toolCallId"));
+  if (call) Object.assign(call, { state: "result", ...unwrapOutput(part["output"] ?? part["result"]) });
+  return call !== undefined;
+}
+
+/** A result whose call is not among the messages: it brings the call along, as far as it knows it. */
+function callWithResult(part: LoosePart): MessagePart {
+  return {
+    type: "tool-invocation",
+    toolInvocation: {
+      state: "result",
+      toolCallId: text(part, "toolCallId"),
+      toolName: text(part, "toolName"),
+      args: part["input"] ?? part["args"] ?? {},
+      ...unwrapOutput(part["output"] ?? part["result"]),
+    },
+  };
 }
 
 function findCall(messages: StoredMessage[], toolCallId: string): object | undefined {
@@ -193,10 +220,11 @@ function findCall(messages: StoredMessage[], toolCallId: string): object | undef
   return undefined;
 }
 
-function unwrapOutput(output: unknown): { result: unknown; isError?: boolean } {
+function unwrapOutput(output: unknown): { result: unknown; isError?: boolean; modelOutput?: unknown } {
   const tagged = output as { type?: unknown; value?: unknown } | null;
   if (isRecord(tagged) && typeof tagged.type === "string" && "value" in tagged) {
-    return { result: tagged.value, ...(tagged.type.startsWith("error-") && { isError: true }) };
+    const isError = tagged.type.startsWith("error-");
+    return { result: tagged.value, ...(isError && { isError }), ...(tagged.type === "content" && { modelOutput: tagged }) };
   }
   return { result: output };
 }
@@ -206,11 +234,5 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function invalid(problem: string, value: unknown): AgentError {
-  let shown: string;
-  try {
-    shown = JSON.stringify(value) ?? String(value);
-  } catch {
-    shown = String(value);
-  }
-  return new AgentError("invalid-message", `${problem}, got ${shown.length > 300 ? `${shown.slice(0, 300)}…` : shown}.`);
+  return new AgentError("invalid-message", `${problem}, got ${showValue(value)}.`);
 }

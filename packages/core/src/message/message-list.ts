@@ -79,7 +79,8 @@ export class MessageList {
   /** Makes the list consist of these messages. Known ids keep their source; unknown ones count as `source`. */
   replace(messages: StoredMessage[], source: MessageSource): this {
     const sources = new Map(this.#entries.map((entry) => [entry.message.id, entry.source]));
-    const entries = messages.map(
+    const stored = messages.flatMap((message) => (message?.content?.format === 2 ? message : toStoredMessages(message, this.#make)));
+    const entries = stored.map(
       (message): Entry => ({ message, source: sources.get(message.id) ?? source, model: undefined }),
     );
     this.#entries.splice(0, this.#entries.length, ...entries);

@@ -1,5 +1,5 @@
 import type { ProviderMetadata } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 
 /** One system message. `role` is checked when it is read, so an object literal typed as `string` is welcome. */
 export interface SystemMessage {
@@ -34,7 +34,7 @@ export function toSystemMessages(instructions: Instructions | undefined): System
     } else {
       throw new AgentError(
         "invalid-argument",
-        `Instructions take strings and { role: "system", content: string } objects, got ${JSON.stringify(item)}.`,
+        `Instructions take strings and { role: "system", content: string } objects, got ${showValue(item)}.`,
       );
     }
   }

@@ -1,6 +1,9 @@
-import type { LanguageModelV4FilePart, LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
-import type { FileMessagePart, MessagePart, ProviderMetadata, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import { renderSignal } from "../signal/render-signal.ts";
+import type { SignalRecord } from "../signal/signal.ts";
 import type { ModelMessage } from "./model-message.ts";
+import { filePart, userContent, withOptions } from "./user-content.ts";
 
 /** What the model reads for a stored message. Every tool call it contains gets a result, whatever happened to it. */
 export function toModelMessages(message: StoredMessage): ModelMessage[] {
@@ -8,21 +11,12 @@ export function toModelMessages(message: StoredMessage): ModelMessage[] {
   const text = () =>
     message.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n") || (message.content.content ?? "");
   if (message.role === "system") return [{ role: "system", content: text() }];
-  return [withOptions({ role: "user", content: userContent(message) }, message.content.providerMetadata)];
+  const signal = message.role === "signal" ? message.content.metadata?.["signal"] : undefined;
+  if (signal) return [renderSignal(message.content, signal as SignalRecord)];
+  return [withOptions({ role: "user", content: userContent(message.content) }, message.content.providerMetadata)];
 }
 
-type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
 type AssistantContent = Extract<ModelMessage, { role: "assistant" }>["content"];
-
-function userContent(message: StoredMessage): UserContent {
-  const content: UserContent = [];
-  for (const part of message.content.parts) {
-    if (part.type === "text") content.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
-    else if (part.type === "file") content.push(filePart(part));
-  }
-  if (content.length === 0) content.push({ type: "text", text: message.content.content ?? "" });
-  return content;
-}
 
 /**
  * Assistant parts as alternating assistant and tool messages. A `step-start` closes what came before it, so the parts
@@ -104,27 +98,4 @@ const OUTPUT_TYPES = new Set(["text", "json", "execution-denied", "error-text", 
 function isToolOutput(value: unknown): value is LanguageModelV4ToolResultOutput {
   const output = value as { type?: unknown; value?: unknown } | null | undefined;
   return typeof output?.type === "string" && OUTPUT_TYPES.has(output.type) && "value" in output;
-}
-
-function filePart(part: FileMessagePart): LanguageModelV4FilePart {
-  return withOptions(
-    {
-      type: "file",
-      data: fileData(part.data),
-      mediaType: part.mimeType,
-      ...(part.filename && { filename: part.filename }),
-    },
-    part.providerMetadata,
-  );
-}
-
-function fileData(data: string): LanguageModelV4FilePart["data"] {
-  const inline = /^data:[^,]{0,200};base64,/.exec(data);
-  if (inline) return { type: "data", data: data.slice(inline[0].length) };
-  if (/^https?:\/\//.test(data)) return { type: "url", url: new URL(data) };
-  return { type: "data", data };
-}
-
-function withOptions<T extends object>(value: T, providerOptions: ProviderMetadata | undefined): T {
-  return providerOptions ? { ...value, providerOptions } : value;
 }

@@ -25,6 +25,7 @@ interface Bound {
   context: ProcessorContext;
 }
 
+type StreamResult = AgentChunk | AgentChunk[] | null | undefined | void;
 type Rest<Args> = Omit<Args, keyof ProcessorContext>;
 type Hook = Exclude<keyof Processor, "id" | "name" | "processDataParts">;
 
@@ -69,6 +70,7 @@ export class Pipeline {
   set retryCount(count: number) {
     this.#shared.retryCount = count;
     for (const { context } of this.#bound) context.retryCount = count;
+    this.#streamArgs.clear();
   }
 
   async input(list: MessageList): Promise<void> {
@@ -106,20 +108,35 @@ export class Pipeline {
     return current;
   }
 
-  /** A chunk on its way out, or `null` when a processor dropped it. */
-  async outputStream(chunk: AgentChunk, seen: readonly AgentChunk[]): Promise<AgentChunk | null> {
-    let current = chunk;
-    const isData = chunk.type.startsWith("data-");
+  /** A chunk on its way out: `null` when a processor dropped it, a list when one put several in its place. */
+  async outputStream(chunk: AgentChunk, seen: readonly AgentChunk[]): Promise<AgentChunk | AgentChunk[] | null> {
+    let current: AgentChunk | AgentChunk[] = chunk;
     for (const bound of this.#hooks.processOutputStream) {
-      if (isData && !bound.processor.processDataParts) continue;
-      let args = this.#streamArgs.get(bound);
-      if (!args) this.#streamArgs.set(bound, (args = { ...bound.context, part: current, streamParts: seen }));
-      args.part = current;
-      const result = await guard(bound, () => bound.processor.processOutputStream!(args));
+      const result: StreamResult = Array.isArray(current) ? await this.#streamAll(bound, current, seen) : await this.#stream(bound, current, seen);
       if (result === null) return null;
-      if (result !== undefined) current = result;
+      if (result) current = result;
     }
     return current;
+  }
+
+  #stream(bound: Bound, chunk: AgentChunk, seen: readonly AgentChunk[]): Promise<StreamResult> | undefined {
+    const isData = chunk.type.startsWith("data-");
+    if (isData && !bound.processor.processDataParts) return undefined;
+    let args = this.#streamArgs.get(bound);
+    // A data chunk may come while the processor still works on another one.
+    if (!args || isData) args = { ...bound.context, part: chunk, streamParts: seen };
+    if (!isData) this.#streamArgs.set(bound, args);
+    args.part = chunk;
+    return guard(bound, () => bound.processor.processOutputStream!(args));
+  }
+
+  async #streamAll(bound: Bound, chunks: AgentChunk[], seen: readonly AgentChunk[]): Promise<AgentChunk[]> {
+    const passed: AgentChunk[] = [];
+    for (const chunk of chunks) {
+      const result = await this.#stream(bound, chunk, seen);
+      if (result !== null) passed.push(...(Array.isArray(result) ? result : [result ?? chunk]));
+    }
+    return passed;
   }
 
   async response(step: Rest<ProcessLLMResponseArgs>): Promise<void> {

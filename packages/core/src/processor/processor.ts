@@ -128,7 +128,7 @@ type Awaitable<T> = T | Promise<T>;
  *
  *     processInput (once)
  *     each step:  processInputStep → processLLMRequest → model
- *                 → processOutputStream (each chunk; null drops it) → processLLMResponse
+ *                 → processOutputStream (each chunk; null drops it, a list puts several in its place) → processLLMResponse
  *                 → processOutputStep → tools → processToolResult (each result)
  *     processOutputResult (once); processAPIError when the model call was rejected
  */
@@ -140,7 +140,7 @@ export interface Processor {
   processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
   processInputStep?(args: ProcessInputStepArgs): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
   processLLMRequest?(args: ProcessLLMRequestArgs): Awaitable<ModelCallOptions | undefined | void>;
-  processOutputStream?(args: ProcessOutputStreamArgs): Awaitable<AgentChunk | null | undefined>;
+  processOutputStream?(args: ProcessOutputStreamArgs): Awaitable<AgentChunk | AgentChunk[] | null | undefined | void>;
   processLLMResponse?(args: ProcessLLMResponseArgs): Awaitable<void>;
   processOutputStep?(args: ProcessOutputStepArgs): Awaitable<ProcessInputResult>;
   processToolResult?(args: ProcessToolResultArgs): Awaitable<{ result: unknown } | undefined | void>;

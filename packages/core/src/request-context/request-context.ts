@@ -19,7 +19,10 @@ export class RequestContext<Values extends Record<string, any> = Record<string, 
     return this.#values.get(key) as Values[Key];
   }
 
-  set<Key extends keyof Values & string>(key: Key, value: Values[Key]): void {
+  set<Key extends keyof Values & string>(key: Key, value: Values[Key]): void;
+  /** Keys beyond the declared ones are welcome; they come back untyped. */
+  set<Key extends string>(key: Key extends keyof Values ? never : Key, value: unknown): void;
+  set(key: string, value: unknown): void {
     this.#values.set(key, value);
   }
 

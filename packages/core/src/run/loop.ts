@@ -3,6 +3,7 @@ import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { FinishEvent } from "./run-options.ts";
+import { joinAnswers } from "./join-answers.ts";
 import { runStep } from "./step.ts";
 import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
@@ -29,18 +30,20 @@ export async function runLoop(run: Run): Promise<void> {
     });
     await run.emit(agentChunk("start", spec.runId, {}));
     await run.pipeline.input(spec.list);
+    const answered = await joinAnswers(spec.list, spec.recorder);
     await spec.recorder?.begin(spec.list.get.input.db());
+    await spec.recorder?.replace(answered);
     await takeSteps(run);
     if (run.status === "running") await finishAnswer(run);
   } catch (thrown) {
-    await endAbnormally(run, thrown);
+    endAbnormally(run, thrown);
   }
   try {
     await announceEnd(run);
-  } catch (error) {
-    // A processor may object to the last chunk too; the run is over either way.
-    run.error ??= error;
-    run.status = "failed";
+  } catch (thrown) {
+    // A processor may object even to the last chunk.
+    endAbnormally(run, thrown);
+    await announceEnd(run);
   } finally {
     run.span?.end();
     run.close();
@@ -49,9 +52,8 @@ export async function runLoop(run: Run): Promise<void> {
 
 async function takeSteps(run: Run): Promise<void> {
   const conditions = stopConditions(run);
-  let retries = 0;
   for (let stepNumber = 0; ; ) {
-    const next = await runStep(run, stepNumber, (tripwire) => retryStep(run, tripwire, retries++));
+    const next = await runStep(run, stepNumber, (tripwire) => retryStep(run, tripwire));
     if (next === "again") continue;
     stepNumber++;
     run.finishReason = run.steps.at(-1)?.finishReason ?? "unknown";
@@ -72,9 +74,9 @@ function stopConditions(run: Run): StopCondition[] {
 }
 
 /** Whether a step that a processor turned down is tried again; if so the model is told why. */
-function retryStep(run: Run, tripwire: Tripwire, retries: number): boolean {
-  if (!tripwire.retry || retries >= (run.spec.options.maxProcessorRetries ?? 0)) return false;
-  run.pipeline.retryCount = retries + 1;
+function retryStep(run: Run, tripwire: Tripwire): boolean {
+  if (!tripwire.retry || run.retries >= (run.spec.options.maxProcessorRetries ?? 0)) return false;
+  run.pipeline.retryCount = ++run.retries;
   const feedback = `Your previous answer was not accepted: ${tripwire.reason}\nPlease answer again.`;
   run.spec.list.add({ role: "user", content: feedback }, "feedback");
   run.responseId = run.spec.system.newId();
@@ -84,7 +86,7 @@ function retryStep(run: Run, tripwire: Tripwire, retries: number): boolean {
 async function finishAnswer(run: Run): Promise<void> {
   const { spec } = run;
   const last = run.steps.at(-1);
-  if (spec.format) await structureAnswer(run, spec.format);
+  if (run.format) await structureAnswer(run, run.format);
   const changed = await run.pipeline.outputResult(spec.list, {
     text: last?.text ?? "",
     usage: run.totalUsage,
@@ -95,7 +97,7 @@ async function finishAnswer(run: Run): Promise<void> {
   run.status = "success";
 }
 
-async function endAbnormally(run: Run, thrown: unknown): Promise<void> {
+function endAbnormally(run: Run, thrown: unknown): void {
   if (thrown instanceof Tripwire) {
     run.tripwire = thrown;
     run.status = "tripwire";
@@ -114,12 +116,13 @@ async function endAbnormally(run: Run, thrown: unknown): Promise<void> {
   run.finishReason = "error";
 }
 
+/** Throws only before anything was said: when a processor objects to `finish`. */
 async function announceEnd(run: Run): Promise<void> {
   const { spec, tripwire } = run;
   run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
   switch (run.status) {
     case "tripwire":
-      await run.emit(
+      await run.conclude(
         agentChunk("tripwire", spec.runId, {
           reason: tripwire!.reason,
           ...(tripwire!.retry && { retry: true }),
@@ -129,25 +132,25 @@ async function announceEnd(run: Run): Promise<void> {
       );
       break;
     case "canceled":
-      await run.emit(agentChunk("abort", spec.runId, {}));
+      await run.conclude(agentChunk("abort", spec.runId, {}));
       await run.call("onAbort", { steps: run.steps });
       return;
     case "failed":
       run.span?.fail(run.error);
-      await run.emit(agentChunk("error", spec.runId, { error: run.error }));
+      await run.conclude(agentChunk("error", spec.runId, { error: run.error }));
       await run.call("onError", { error: run.error });
       return;
   }
   const all = spec.list.get.all.db();
   const isUser = (message: { role: string }) => message.role === "user";
-  await run.emit(
-    agentChunk("finish", spec.runId, {
-      stepResult: { reason: run.finishReason },
-      output: { usage: run.totalUsage },
-      metadata: {},
-      messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
-    }),
-  );
+  const finish = agentChunk("finish", spec.runId, {
+    stepResult: { reason: run.finishReason },
+    output: { usage: run.totalUsage },
+    metadata: {},
+    messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
+  });
+  if (tripwire) await run.conclude(finish);
+  else await run.emit(finish);
   await run.call("onFinish", finishEvent(run));
 }
 

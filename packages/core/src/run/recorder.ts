@@ -1,5 +1,5 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, errorMessage } from "../errors.ts";
 import { insertMessage, insertThread, putStep, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
@@ -52,7 +52,7 @@ export class Recorder {
     }
     writes.push(touchThread(id, now.getTime()));
     try {
-      await this.#storage.commit(writes);
+      await this.#commit(writes);
     } catch (cause) {
       if (!AgentError.is(cause, "conflict")) throw cause;
       const ofThread = cause.details?.["index"] === 0;
@@ -73,15 +73,45 @@ export class Recorder {
       writes.push(insertMessage({ ...message, threadId, resourceId, content }));
     } else if (metadata) writes.push(setMessageMetadata(message.id, metadata));
     writes.push(putStep({ messageId: message.id, threadId, step, parts }), touchThread(threadId, this.#system.now()));
-    await this.#storage.commit(writes);
+    await this.#commit(writes);
     this.#begun.set(message.id, step + 1);
   }
 
-  /** Puts changed response messages in the place of what was stored. */
-  async rewrite(messages: readonly StoredMessage[]): Promise<void> {
+  /** Puts the response messages of this run, changed, in the place of what was stored. */
+  rewrite(messages: readonly StoredMessage[]): Promise<void> {
+    return this.replace(messages.filter((message) => this.#begun.has(message.id)));
+  }
+
+  /** Puts whole messages in the place of what was stored of them. */
+  async replace(messages: readonly StoredMessage[]): Promise<void> {
+    if (messages.length === 0) return;
     const { id: threadId, resourceId } = this.#thread;
     const memory = await this.#storage.getStore("memory");
-    const stored = messages.filter((message) => this.#begun.has(message.id));
-    await memory?.saveMessages({ messages: stored.map((message) => ({ ...message, threadId, resourceId })) });
+    await inOurWords(() => memory?.saveMessages({ messages: messages.map((message) => ({ ...message, threadId, resourceId })) }));
+  }
+
+  /** The newest messages of the thread, as far as they are this resource's. */
+  async recent(): Promise<StoredMessage[]> {
+    const { id: threadId, resourceId } = this.#thread;
+    const memory = await this.#storage.getStore("memory");
+    const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
+    return messages.filter((message) => message.resourceId === resourceId);
+  }
+
+  async #commit(writes: readonly Write[]): Promise<void> {
+    await inOurWords(() => this.#storage.commit(writes));
+  }
+}
+
+/** How far back the calls may be that a client answers. */
+const RECENT = 20;
+
+/** What a store throws in its own words, in ours. */
+async function inOurWords(write: () => Promise<unknown> | undefined): Promise<void> {
+  try {
+    await write();
+  } catch (cause) {
+    if (AgentError.is(cause)) throw cause;
+    throw new AgentError("storage-failed", `The store could not write: ${errorMessage(cause)}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import type { AgentChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
@@ -14,6 +14,7 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import type { Recorder } from "./recorder.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
+import type { StepBuilder } from "./step-builder.ts";
 import type { StepResult } from "./step-result.ts";
 import type { ObjectFormat } from "./structured-output.ts";
 import { NO_USAGE, addUsage } from "./usage.ts";
@@ -56,6 +57,9 @@ export interface OpenCall {
   resumeSchema: string;
 }
 
+/** A chunk as the processors left it: `null` when they dropped it, a list when they put several in its place. */
+export type Emitted = AgentChunk | AgentChunk[] | null;
+
 /** One activity of an agent: its events, its steps and how it ended. The loop writes it; outputs read it. */
 export class Run {
   readonly spec: RunSpec;
@@ -75,7 +79,14 @@ export class Run {
   totalUsage: Usage = NO_USAGE;
   span: OpenSpan | undefined;
   responseId: string;
+  /** Steps tried again on a processor's wish. */
+  retries = 0;
+  /** The step under way: an app's own chunks are stored with it. */
+  step: StepBuilder | undefined;
+  format: ObjectFormat | undefined;
   #tail: Promise<unknown> = Promise.resolve();
+  /** Chunks that processors hold at this moment. */
+  #held = 0;
   readonly #slow: boolean;
   readonly #close: () => void;
   readonly #releaseAbort: () => void;
@@ -83,6 +94,7 @@ export class Run {
   constructor(spec: RunSpec) {
     this.spec = spec;
     this.responseId = spec.system.newId();
+    this.format = spec.format;
     const { abortSignal, onChunk } = spec.options;
     const shared: Omit<ProcessorContext, "abort" | "state"> = {
       requestContext: spec.requestContext,
@@ -93,7 +105,7 @@ export class Run {
       threadId: spec.threadId,
       resourceId: spec.resourceId,
       runId: spec.runId,
-      writer: { custom: async (chunk) => void (await this.emit({ ...chunk, runId: spec.runId, from: "AGENT" })) },
+      writer: { custom: (chunk) => this.custom(chunk) },
       waitUntil: spec.waitUntil,
     };
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
@@ -112,10 +124,10 @@ export class Run {
   }
 
   /**
-   * Puts a chunk on the stream and answers it as the processors left it, or `null` if they dropped it. Without
-   * processors, transforms and callbacks there is nothing to wait for, and the answer comes at once.
+   * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
+   * there is nothing to wait for, and the answer comes at once.
    */
-  emit(chunk: AgentChunk): AgentChunk | null | Promise<AgentChunk | null> {
+  emit(chunk: AgentChunk): Emitted | Promise<Emitted> {
     if (!this.#slow) {
       this.events.push(chunk);
       return chunk;
@@ -125,13 +137,46 @@ export class Run {
     return emitted;
   }
 
-  async #emitThrough(chunk: AgentChunk): Promise<AgentChunk | null> {
-    const passed = this.pipeline.seesStream ? await this.pipeline.outputStream(chunk, this.events.events) : chunk;
-    if (!passed) return null;
-    const shown = this.spec.transform ? await this.spec.transform.display(passed) : passed;
-    this.events.push(shown);
-    await this.call("onChunk", shown);
+  /** Puts an app's own chunk on the stream and, unless it is transient, into the step under way. */
+  custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
+    const full: DataChunk = { ...chunk, runId: this.spec.runId, from: "AGENT" };
+    const step = this.step;
+    const take = async (): Promise<void> => {
+      // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
+      const passed = await (this.#held > 0 ? this.#emitThrough(full) : this.emit(full));
+      if (passed) for (const one of [passed].flat()) step?.take(one);
+    };
+    const taken = take();
+    taken.catch(() => {});
+    return taken;
+  }
+
+  /** Puts the chunk on the stream that says how the run ended. Processors have no say in it. */
+  async conclude(chunk: AgentChunk): Promise<void> {
+    await this.#tail;
+    await this.#show(chunk);
+  }
+
+  async #emitThrough(chunk: AgentChunk): Promise<Emitted> {
+    const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
+    if (Array.isArray(passed)) for (const one of passed) await this.#show(one);
+    else if (passed) await this.#show(passed);
     return passed;
+  }
+
+  async #process(chunk: AgentChunk): Promise<Emitted> {
+    this.#held++;
+    try {
+      return await this.pipeline.outputStream(chunk, this.events.events);
+    } finally {
+      this.#held--;
+    }
+  }
+
+  async #show(chunk: AgentChunk): Promise<void> {
+    const shown = this.spec.transform ? await this.spec.transform.display(chunk) : chunk;
+    this.events.push(shown);
+    if (this.spec.options.onChunk) await this.call("onChunk", shown);
   }
 
   /** Calls back into the app. What a callback throws is logged: it must not break the run. */

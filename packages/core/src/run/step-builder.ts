@@ -9,8 +9,11 @@ import type {
   ToolInvocation,
 } from "@selvedge/protocol";
 import type { ModelPart } from "../model/model.ts";
+import { limitResult } from "../tool/limit-result.ts";
 import type { StepResult } from "./step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
+
+const MAX_DATA_BYTES = 1 << 20;
 
 /** Collects what a step writes, chunk by chunk, in the order it was streamed. Work per chunk does not grow. */
 export class StepBuilder {
@@ -19,6 +22,8 @@ export class StepBuilder {
   finishReason: FinishReason = "unknown";
   /** False until the model said it was done: a reply that just stops is not a reply. */
   finished = false;
+  /** True once the step was handed to the conversation and the store, whether that went well or not. */
+  stored = false;
   readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();
   readonly #invocations = new Map<string, ToolInvocation>();
   readonly #result: StepResult;
@@ -131,7 +136,8 @@ export class StepBuilder {
         break;
       default:
         if (chunk.type.startsWith("data-") && "data" in chunk && !chunk.transient) {
-          this.parts.push({ type: chunk.type as `data-${string}`, data: chunk.data });
+          const data = limitResult(chunk.data, MAX_DATA_BYTES, chunk.type);
+          this.parts.push({ type: chunk.type as `data-${string}`, data });
         }
     }
   }
@@ -169,7 +175,7 @@ export class StepBuilder {
 
   /** Every call that has no answer yet. */
   openCalls(): ToolInvocation[] {
-    return [...this.#invocations.values()].filter((call) => call.state === "call");
+    return [...this.#invocations.values()].filter((call) => call.state === "call" || call.state === "approval-requested");
   }
 
   build(): StepResult {

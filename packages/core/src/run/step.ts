@@ -1,17 +1,20 @@
-import type { MessagePart } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import type { AgentChunk, MessagePart } from "@selvedge/protocol";
+import { AgentError, errorMessage } from "../errors.ts";
 import { toSystemMessages } from "../message/system-message.ts";
 import { applySettings, candidateOptions } from "../model/candidate-options.ts";
 import { openModelReply } from "../model/open-model-reply.ts";
 import type { ModelCallOptions, ModelCandidate, ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
+import type { OpenSpan } from "../telemetry/telemetry.ts";
+import { InputWatcher } from "../tool/input-watcher.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
 import { StepBuilder } from "./step-builder.ts";
+import { addUsage } from "./usage.ts";
 import { runToolCalls } from "./tool-calls.ts";
-import { PartialObjectReader } from "./structured-output.ts";
+import { ObjectFormat, PartialObjectReader } from "./structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
 export type Next = "continue" | "stop" | "suspend" | "again";
@@ -23,21 +26,41 @@ interface StepSettings extends PreparedStep {
 }
 
 const DEFAULT_MAX_RETRIES = 2;
+/** How often `processAPIError` may have a call made again, where `maxProcessorRetries` does not say. */
+const DEFAULT_API_RETRIES = 10;
+const NO_TOOLS: ToolSet = new Map();
 
 /** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
 export async function runStep(run: Run, stepNumber: number, mayRetry: (tripwire: Tripwire) => boolean): Promise<Next> {
-  const { spec } = run;
   const settings = await prepare(run, stepNumber);
   const span = startSpan(run, settings);
-  const reply = await open(run, stepNumber, settings);
-  if (!reply) return "again";
-  const step = new StepBuilder(stepNumber, reply.candidate.model.modelId);
+  try {
+    const reply = await open(run, stepNumber, settings);
+    return reply ? await takeReply(run, reply, stepNumber, settings, mayRetry, span) : "again";
+  } catch (thrown) {
+    if (!run.aborted && !(thrown instanceof Tripwire)) span?.fail(thrown);
+    throw thrown;
+  } finally {
+    span?.end();
+  }
+}
+
+async function takeReply(
+  run: Run,
+  reply: ModelReply,
+  stepNumber: number,
+  settings: StepSettings,
+  mayRetry: (tripwire: Tripwire) => boolean,
+  span: OpenSpan | undefined,
+): Promise<Next> {
+  const { spec } = run;
+  const step = (run.step = new StepBuilder(stepNumber, reply.candidate.model.modelId));
   step.setExchange(reply.request, reply.response);
   try {
     await run.emit(
       agentChunk("step-start", spec.runId, { messageId: run.responseId, request: reply.request ?? {}, warnings: [] }),
     );
-    await readReply(run, reply, step);
+    await readReply(run, reply, step, InputWatcher.of(settings.toolSet));
     await run.pipeline.response({
       stepNumber,
       text: step.text,
@@ -47,6 +70,7 @@ export async function runStep(run: Run, stepNumber: number, mayRetry: (tripwire:
     });
     await processOutput(run, step, stepNumber);
     const tools = await runToolCalls(run, step, settings.toolSet, settings.activeTools);
+    if (tools.client) step.finishReason = "tool-calls";
     await store(run, step, tools.metadata);
     await tools.announce();
     const next: Next = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
@@ -56,21 +80,20 @@ export async function runStep(run: Run, stepNumber: number, mayRetry: (tripwire:
   } catch (thrown) {
     reply.cancel(thrown);
     if (thrown instanceof Tripwire) {
-      if (!mayRetry(thrown)) throw thrown;
+      if (step.stored || !mayRetry(thrown)) throw thrown;
       step.finishReason = "retry";
       await closeStep(run, step, "continue");
       return "again";
     }
-    span?.fail(thrown);
-    await storePartial(run, step, thrown);
+    await storePartial(run, step);
     throw thrown;
   } finally {
+    run.step = undefined;
     span?.set({
       "gen_ai.response.finish_reasons": [step.finishReason],
       "gen_ai.usage.input_tokens": step.usage.inputTokens,
       "gen_ai.usage.output_tokens": step.usage.outputTokens,
     });
-    span?.end();
   }
 }
 
@@ -86,10 +109,12 @@ async function prepare(run: Run, stepNumber: number): Promise<StepSettings> {
     activeTools: options.activeTools,
     providerOptions: options.providerOptions as never,
     modelSettings: options.modelSettings,
-    structuredOutput: spec.format?.options,
+    structuredOutput: run.format?.options,
     messageId: run.responseId,
     rotateResponseMessageId: () => (run.responseId = spec.system.newId()),
   }));
+  const { structuredOutput } = changes;
+  if (structuredOutput && structuredOutput !== run.format?.options) run.format = new ObjectFormat(structuredOutput, false);
   const own = await options.prepareStep?.({
     stepNumber,
     steps: run.steps,
@@ -97,7 +122,8 @@ async function prepare(run: Run, stepNumber: number): Promise<StepSettings> {
     messages: list.get.all.model(),
   });
   const merged: PreparedStep = { ...changes, ...own } as PreparedStep;
-  const toolSet = merged.tools ? spec.compileTools(merged.tools) : spec.tools;
+  const ownTools = merged.tools ? spec.compileTools(merged.tools) : spec.tools;
+  const toolSet = run.format?.exclusive ? NO_TOOLS : ownTools;
   const activeTools = merged.activeTools ?? options.activeTools;
   return {
     ...merged,
@@ -114,30 +140,32 @@ async function open(run: Run, stepNumber: number, settings: StepSettings): Promi
   try {
     return await openModelReply(settings.candidates, (candidate) => candidateOptions(request, candidate), {
       limits: spec.limits,
-      maxRetries: spec.options.maxRetries ?? spec.options.modelSettings?.maxRetries ?? DEFAULT_MAX_RETRIES,
+      maxRetries: spec.options.maxRetries ?? DEFAULT_MAX_RETRIES,
       system: spec.system,
       abortSignal: run.controller.signal,
       onRetry: (retry) => spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
     });
   } catch (error) {
-    if (!run.aborted && (await run.pipeline.apiError(error, stepNumber, spec.list))) return undefined;
-    throw error;
+    const retries = spec.options.maxProcessorRetries ?? DEFAULT_API_RETRIES;
+    const again = !run.aborted && (await run.pipeline.apiError(error, stepNumber, spec.list));
+    if (!again || run.retries >= retries) throw error;
+    run.pipeline.retryCount = ++run.retries;
+    return undefined;
   }
 }
 
 function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {
   const { spec } = run;
-  const { options, format, list } = spec;
+  const { options, list } = spec;
+  const { format } = run;
   const prompt = settings.messages ? [...list.getSystemMessages(), ...settings.messages] : list.toPrompt();
   if (settings.system !== undefined) {
     const rest = prompt.filter((message) => message.role !== "system");
     prompt.splice(0, prompt.length, ...toSystemMessages(settings.system), ...rest);
   }
-  const tools = format?.exclusive
-    ? []
-    : [...settings.toolSet.values()]
-        .filter((tool) => !settings.activeTools || settings.activeTools.includes(tool.name))
-        .map((tool) => tool.declaration);
+  const tools = [...settings.toolSet.values()]
+    .filter((tool) => !settings.activeTools || settings.activeTools.includes(tool.name))
+    .map((tool) => tool.declaration);
   const toolChoice = settings.toolChoice ?? options.toolChoice;
   const asksForJson = format && !format.options.model;
   const injects = asksForJson && format.options.jsonPromptInjection;
@@ -159,28 +187,34 @@ function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {
   return request;
 }
 
-async function readReply(run: Run, reply: ModelReply, step: StepBuilder): Promise<void> {
-  const { runId, format } = run.spec;
+async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher: InputWatcher | undefined): Promise<void> {
+  const { format } = run;
+  const { runId } = run.spec;
   const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
+  const take = async (chunk: AgentChunk): Promise<void> => {
+    step.take(chunk);
+    if (!objects || chunk.type !== "text-delta") return;
+    const partial = await objects.add(chunk.payload.text);
+    if (partial) await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
+  };
   for (;;) {
     const part = await reply.read();
     if (part === undefined) break;
     if (part.type === "error") {
-      throw new AgentError("model-failed", `The model's reply broke off: ${String(part.error)}`, { cause: part.error });
+      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, { cause: part.error });
     }
     const chunk = toChunk(part, runId);
     if (!chunk) {
       step.takeMeta(part);
       continue;
     }
+    watcher?.see(chunk);
     const emitted = run.emit(chunk);
     const passed = emitted instanceof Promise ? await emitted : emitted;
-    if (!passed) continue;
-    step.take(passed);
-    if (objects && passed.type === "text-delta") {
-      const partial = await objects.add(passed.payload.text);
-      if (partial) await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
-    }
+    if (Array.isArray(passed)) for (const one of passed) await take(one);
+    else if (!passed) continue;
+    else if (objects) await take(passed);
+    else step.take(passed);
   }
   if (!step.finished) {
     throw new AgentError("model-incomplete", `The model's reply ended before it was finished, after ${step.text.length} characters.`);
@@ -207,18 +241,20 @@ async function processOutput(run: Run, step: StepBuilder, stepNumber: number): P
 /** The step becomes part of the conversation and, with memory, of the thread. */
 async function store(run: Run, step: StepBuilder, metadata: Record<string, unknown> | undefined): Promise<void> {
   const message = run.responseMessage();
+  step.stored = true;
   if (run.pipeline.seesSteps) run.spec.list.invalidate();
   else run.spec.list.appendResponse(message, step.parts);
   await run.spec.recorder?.step(message, step.parts, metadata);
 }
 
 /** Keeps what there is of a step that did not come to its end, marked as incomplete. */
-async function storePartial(run: Run, step: StepBuilder, thrown: unknown): Promise<void> {
+async function storePartial(run: Run, step: StepBuilder): Promise<void> {
+  if (step.stored) return;
   for (const call of step.openCalls()) {
     const result = run.aborted ? "The run was aborted before this call was answered." : "The run failed before this call was answered.";
     step.settle(call.toolCallId, { state: "output-error", result, isError: true });
   }
-  if (!step.hasContent || AgentError.is(thrown, "storage-failed")) return;
+  if (!step.hasContent) return;
   step.finishReason = run.aborted ? "aborted" : "error";
   run.addStep(step.build());
   try {
@@ -230,7 +266,8 @@ async function storePartial(run: Run, step: StepBuilder, thrown: unknown): Promi
 
 async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void> {
   const result = step.build();
-  if (step.finishReason !== "retry") run.addStep(result);
+  if (step.finishReason === "retry") run.totalUsage = addUsage(run.totalUsage, result.usage);
+  else run.addStep(result);
   await run.emit(
     agentChunk("step-finish", run.spec.runId, {
       stepResult: { reason: result.finishReason, isContinued: next === "continue", warnings: result.warnings },
@@ -242,14 +279,14 @@ async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void>
 }
 
 function currentResponse(run: Run): { content: { parts: MessagePart[] } } | undefined {
-  return run.spec.list.get.response.db().find((message) => message.id === run.responseId);
+  return run.spec.list.get.response.db().findLast((message) => message.id === run.responseId);
 }
 
 function responseLength(run: Run): number {
   return currentResponse(run)?.content.parts.length ?? 0;
 }
 
-function startSpan(run: Run, settings: StepSettings): ReturnType<NonNullable<Run["spec"]["telemetry"]>["start"]> | undefined {
+function startSpan(run: Run, settings: StepSettings): OpenSpan | undefined {
   const { telemetry } = run.spec;
   if (!telemetry) return undefined;
   const model = settings.candidates[0]?.model;

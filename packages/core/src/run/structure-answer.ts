@@ -1,4 +1,4 @@
-import type { AgentError } from "../errors.ts";
+import { errorMessage } from "../errors.ts";
 import { askModel } from "../model/ask-model.ts";
 import type { Run } from "./run.ts";
 import type { ObjectFormat } from "./structured-output.ts";
@@ -6,6 +6,8 @@ import type { ObjectFormat } from "./structured-output.ts";
 /** Turns the finished answer into `run.object`, by the strategy the caller chose for answers that do not fit. */
 export async function structureAnswer(run: Run, format: ObjectFormat): Promise<void> {
   const { options } = format;
+  // Calls are left to somebody else, or the steps ran out: there is no answer yet.
+  if (run.finishReason === "tool-calls") return;
   const answer = run.steps.at(-1)?.text ?? "";
   try {
     const json = options.model
@@ -14,7 +16,7 @@ export async function structureAnswer(run: Run, format: ObjectFormat): Promise<v
     run.object = await format.parse(json);
   } catch (error) {
     if ((options.errorStrategy ?? "strict") === "strict") throw error;
-    run.warnings.push({ type: "other", message: (error as AgentError).message });
+    run.warnings.push({ type: "other", message: errorMessage(error) });
     if (options.errorStrategy === "warn") return;
     run.object = options.fallbackValue;
   }

@@ -28,8 +28,8 @@ export class ObjectFormat {
     this.options = options;
     this.exclusive = exclusive;
     this.#schema = compileSchema(options.schema);
-    const type = this.#schema.jsonSchema["type"];
-    this.#wrapped = typeof type === "string" && type !== "object";
+    const { type, properties } = this.#schema.jsonSchema;
+    this.#wrapped = type !== "object" && properties === undefined;
   }
 
   get isArray(): boolean {
@@ -39,11 +39,16 @@ export class ObjectFormat {
   /** The schema the model is given. */
   get jsonSchema(): JsonSchema {
     if (!this.#wrapped) return this.#schema.jsonSchema;
+    // References are paths from the root, so what they point at stays there.
+    const { $schema, $defs, definitions, ...value } = this.#schema.jsonSchema;
     return {
+      ...($schema !== undefined && { $schema }),
       type: "object",
-      properties: { value: this.#schema.jsonSchema },
+      properties: { value },
       required: ["value"],
       additionalProperties: false,
+      ...($defs !== undefined && { $defs }),
+      ...(definitions !== undefined && { definitions }),
     };
   }
 

@@ -2,6 +2,7 @@ import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
 import { errorMessage } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import { type CheckedCall, checkCall, executeTool, type ToolOutcome, type ToolRunContext } from "../tool/execute-tool.ts";
+import { limitResult } from "../tool/limit-result.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk } from "./model-part-chunk.ts";
@@ -32,31 +33,42 @@ export async function runToolCalls(
 ): Promise<ToolCallsOutcome> {
   const calls = step.calls.filter((call) => !call.providerExecuted);
   if (calls.length === 0) return NO_CALLS;
-  const context = toolContext(run, tools, activeTools);
+  const objections: unknown[] = [];
+  const context = toolContext(run, tools, activeTools, objections);
   const checked = await Promise.all(calls.map((call) => checkCall(call, context)));
   const waiting: OpenCall[] = [];
   let answered = false;
   let client = false;
   const finish = async ({ call }: CheckedCall, outcome: ToolOutcome): Promise<void> => {
-    if (outcome.kind === "client") client = true;
-    else if (outcome.kind === "result" || outcome.kind === "error") {
+    if (outcome.kind === "result" || outcome.kind === "error") {
       await answer(run, step, call, outcome);
       answered = true;
-    } else {
-      waiting.push(toOpenCall(call, outcome, tools));
-      if (outcome.kind === "approval") step.settle(call.toolCallId, { state: "approval-requested", approval: { id: call.toolCallId } });
+      return;
     }
+    if (outcome.kind === "client") client = true;
+    else waiting.push(toOpenCall(call, outcome, tools));
+    const approval = outcome.kind === "approval";
+    step.settle(call.toolCallId, {
+      ...(approval && { state: "approval-requested", approval: { id: call.toolCallId } }),
+      ...(await transcript(run, call)),
+    });
   };
-  await inParallel(concurrency(run), checked, async (item) =>
-    finish(item, item.settled ?? (await traced(run, item.call, () => executeTool(item, context)))),
-  );
+  await inParallel(concurrency(run), checked, async (item) => {
+    try {
+      await finish(item, item.settled ?? (await traced(run, item.call, () => executeTool(item, context))));
+    } catch (thrown) {
+      // A processor's. The other calls have begun, so they end before the step does.
+      objections.push(thrown);
+    }
+  });
   run.controller.signal.throwIfAborted();
+  if (objections.length > 0) throw objections[0];
   run.openCalls = waiting;
   return {
     answered,
     client,
     suspended: waiting.length > 0,
-    metadata: waitingMetadata(run, waiting),
+    metadata: waitingMetadata(run, step, waiting),
     announce: async () => {
       for (const call of waiting) await announce(run, call);
     },
@@ -80,7 +92,8 @@ async function answer(
   const { runId } = run.spec;
   const { toolCallId, toolName, args } = call;
   const failed = outcome.kind === "error" || outcome.isError === true;
-  const raw = outcome.kind === "error" ? errorMessage(outcome.error) : outcome.result;
+  const raw =
+    outcome.kind === "error" ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName) : outcome.result;
   const result = await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed });
   const settled: Partial<ToolInvocation> = {
     state: outcome.kind === "error" ? "output-error" : "result",
@@ -88,7 +101,7 @@ async function answer(
     ...(failed && { isError: true }),
     ...(outcome.kind === "result" && outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
   };
-  step.settle(toolCallId, { ...settled, ...(await transcript(run, call, outcome, result)) });
+  step.settle(toolCallId, { ...settled, ...(await transcript(run, call, { outcome, result })) });
   await run.emit(
     outcome.kind === "error"
       ? agentChunk("tool-error", runId, { toolCallId, toolName, args, error: outcome.error })
@@ -100,22 +113,27 @@ async function answer(
 async function transcript(
   run: Run,
   call: ToolCallPayload,
-  outcome: ToolOutcome,
-  result: unknown,
+  answer?: { outcome: ToolOutcome; result: unknown },
 ): Promise<Pick<ToolInvocation, "transcript"> | undefined> {
   const { transform } = run.spec;
   if (!transform) return undefined;
   const base = { target: "transcript", toolName: call.toolName, toolCallId: call.toolCallId, input: call.args } as const;
   const input = await transform.apply({ ...base, phase: "input-available" });
   const output =
-    outcome.kind === "error"
-      ? await transform.apply({ ...base, phase: "error", error: outcome.error })
-      : await transform.apply({ ...base, phase: "output-available", output: result });
+    answer &&
+    (answer.outcome.kind === "error"
+      ? await transform.apply({ ...base, phase: "error", error: answer.outcome.error })
+      : await transform.apply({ ...base, phase: "output-available", output: answer.result }));
   if (!input && !output) return undefined;
   return { transcript: { ...(input && { args: input.value }), ...(output && { result: output.value }) } };
 }
 
-function toolContext(run: Run, tools: ToolSet, activeTools: readonly string[] | undefined): ToolRunContext {
+function toolContext(
+  run: Run,
+  tools: ToolSet,
+  activeTools: readonly string[] | undefined,
+  objections: unknown[],
+): ToolRunContext {
   const { spec } = run;
   return {
     tools,
@@ -130,15 +148,21 @@ function toolContext(run: Run, tools: ToolSet, activeTools: readonly string[] | 
     abortSignal: run.controller.signal,
     limits: spec.limits,
     system: spec.system,
-    writer: (call) => toolWriter(run, call),
+    writer: (call) => toolWriter(run, call, objections),
   };
 }
 
-function toolWriter(run: Run, { toolCallId, toolName }: ToolCallPayload): ToolWriter {
+/** A processor that objects to what a tool writes objects to the step, whether the tool waits for its writes or not. */
+function toolWriter(run: Run, { toolCallId, toolName }: ToolCallPayload, objections: unknown[]): ToolWriter {
   const { runId } = run.spec;
+  const written = (emitted: unknown): Promise<void> =>
+    Promise.resolve(emitted).then(
+      () => {},
+      (thrown: unknown) => void objections.push(thrown),
+    );
   return {
-    write: async (output) => void (await run.emit(agentChunk("tool-output", runId, { toolCallId, toolName, output }))),
-    custom: async (chunk) => void (await run.emit({ ...chunk, runId, from: "AGENT" })),
+    write: (output) => written(run.emit(agentChunk("tool-output", runId, { toolCallId, toolName, output }))),
+    custom: (chunk) => written(run.custom(chunk)),
   };
 }
 
@@ -161,9 +185,13 @@ const APPROVAL_SCHEMA = {
   required: ["approved"],
 };
 
-function waitingMetadata(run: Run, waiting: OpenCall[]): Record<string, unknown> | undefined {
+function waitingMetadata(run: Run, step: StepBuilder, waiting: OpenCall[]): Record<string, unknown> | undefined {
   if (waiting.length === 0) return undefined;
-  const byId = (calls: OpenCall[]) => Object.fromEntries(calls.map((call) => [call.toolCallId, { ...call, runId: run.spec.runId }]));
+  const { runId } = run.spec;
+  // People read this: they see the arguments as the transcript shows them.
+  const shownArgs = (call: OpenCall) => step.invocation(call.toolCallId)?.transcript?.args ?? call.args;
+  const byId = (calls: OpenCall[]) =>
+    Object.fromEntries(calls.map((call) => [call.toolCallId, { ...call, args: shownArgs(call), runId }]));
   const approvals = waiting.filter((call) => call.requiresApproval);
   const suspended = waiting.filter((call) => !call.requiresApproval);
   return {

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import type { JsonSchema, Schema, SchemaIssue, Validation } from "./schema.ts";
 
 /** A schema in the two forms the runtime needs. Both are made on first use and kept. */
@@ -23,7 +23,7 @@ export function compileSchema(schema: Schema): CompiledSchema {
   if (isStandard(schema)) return compileStandard(schema);
   if (isWrapped(schema)) return compilePlain(schema.jsonSchema as JsonSchema);
   if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) return compilePlain(schema as JsonSchema);
-  throw new AgentError("invalid-schema", `Expected a Standard Schema or a JSON Schema object, got ${String(schema)}.`);
+  throw new AgentError("invalid-schema", `Expected a Standard Schema or a JSON Schema object, got ${showValue(schema)}.`);
 }
 
 function compileStandard(schema: StandardSchemaV1): CompiledSchema {

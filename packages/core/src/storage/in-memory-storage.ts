@@ -26,7 +26,10 @@ export class InMemoryStorage extends Storage {
     const rows: Row[] = [];
     if (limit === 0) return rows;
     let skipped = 0;
-    for (const cells of this.#table(query.table).find(toConditions(query.table, query.where), query.orderBy)) {
+    for (const cells of this.#table(query.table).find(
+      toConditions(query.table, query.where),
+      query.orderBy,
+    )) {
       if (skipped++ < offset) continue;
       rows.push(decodeRow(query.table, cells));
       if (rows.length === limit) break;
@@ -96,7 +99,8 @@ export { InMemoryStorage as InMemoryStore };
 function insert(table: MemoryTable, write: Write & { op: "insert" }, undo: (() => void)[]): Applied {
   const { auto } = table.table;
   const cells = encodeNewRow(table.table, write.row);
-  const current = write.onConflict === undefined || write.onConflict === "fail" ? undefined : table.findByKey(cells);
+  const current =
+    write.onConflict === undefined || write.onConflict === "fail" ? undefined : table.findByKey(cells);
   if (!current) {
     const added = auto === undefined ? cells : { ...cells, [auto]: table.nextAuto() };
     table.add(added);

@@ -32,7 +32,10 @@ export interface ListMessagesResult extends Page {
 }
 
 /** A page of messages in the order of their threads; `total` and `hasMore` do not count what `include` added. */
-export async function listMessages(storage: Storage, options: ListMessagesOptions): Promise<ListMessagesResult> {
+export async function listMessages(
+  storage: Storage,
+  options: ListMessagesOptions,
+): Promise<ListMessagesResult> {
   const window = toWindow(options, 40);
   const where = toWhere(options);
   const direction = options.orderBy?.direction === "DESC" ? "desc" : "asc";
@@ -92,7 +95,10 @@ function toWhere({ threadId, resourceId, filter }: ListMessagesOptions): Where {
   };
 }
 
-async function includedRows(storage: Storage, { include = [], resourceId }: ListMessagesOptions): Promise<Row[]> {
+async function includedRows(
+  storage: Storage,
+  { include = [], resourceId }: ListMessagesOptions,
+): Promise<Row[]> {
   if (include.length === 0) return [];
   const anchors = await storage.select({
     table: MESSAGES,
@@ -117,7 +123,12 @@ async function includedRows(storage: Storage, { include = [], resourceId }: List
   return groups.flat();
 }
 
-async function neighbours(storage: Storage, anchor: Row, direction: "asc" | "desc", limit = 0): Promise<Row[]> {
+async function neighbours(
+  storage: Storage,
+  anchor: Row,
+  direction: "asc" | "desc",
+  limit = 0,
+): Promise<Row[]> {
   if (limit <= 0) return [];
   const seq = anchor.seq as number;
   return storage.select({

@@ -3,7 +3,12 @@ import { AgentError } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { cloneThread, type CloneThreadOptions, type CloneThreadResult } from "./clone-thread.ts";
-import { assemble, listMessages, type ListMessagesOptions, type ListMessagesResult } from "./list-messages.ts";
+import {
+  assemble,
+  listMessages,
+  type ListMessagesOptions,
+  type ListMessagesResult,
+} from "./list-messages.ts";
 import { toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
@@ -213,7 +218,8 @@ export class MemoryDomain {
         ...(patch.metadata && { merge: patch.metadata }),
         expectedVersion: patch.expectedVersion,
       }),
-      () => `Resource ${patch.resourceId} is no longer at version ${patch.expectedVersion}; read it and try again`,
+      () =>
+        `Resource ${patch.resourceId} is no longer at version ${patch.expectedVersion}; read it and try again`,
     );
     return this.#resource(patch.resourceId);
   }

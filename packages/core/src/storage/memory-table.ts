@@ -27,11 +27,13 @@ export class MemoryTable {
 
   constructor(table: Table) {
     this.table = table;
-    this.#indexes = [{ columns: table.key, unique: true }, ...table.indexes].map(({ columns, unique = false }) => ({
-      columns,
-      unique,
-      buckets: new Map(),
-    }));
+    this.#indexes = [{ columns: table.key, unique: true }, ...table.indexes].map(
+      ({ columns, unique = false }) => ({
+        columns,
+        unique,
+        buckets: new Map(),
+      }),
+    );
   }
 
   nextAuto(): number {
@@ -99,7 +101,9 @@ export class MemoryTable {
     const usable = this.#indexes.filter((index) =>
       conditions.some(({ column, op }) => column === index.columns[0] && (op === "eq" || op === "in")),
     );
-    const inOrder = usable.find((index) => isOrderOf(index, order) && bucketsOf(index, conditions).length === 1);
+    const inOrder = usable.find(
+      (index) => isOrderOf(index, order) && bucketsOf(index, conditions).length === 1,
+    );
     if (inOrder) {
       const [bucket] = bucketsOf(inOrder, conditions);
       const range = rangeOf(bucket!, inOrder.columns[1], conditions);
@@ -120,7 +124,9 @@ export class MemoryTable {
     const at = lowerBound(bucket, (row) => compareBy(row, cells, rest));
     const row = bucket[at];
     // Rows without a value are never equal, as in SQL.
-    return row && rest.every((column) => cells[column] != null && row[column] === cells[column]) ? row : undefined;
+    return row && rest.every((column) => cells[column] != null && row[column] === cells[column])
+      ? row
+      : undefined;
   }
 
   #position(bucket: Cells[], index: Index, cells: Cells): number {

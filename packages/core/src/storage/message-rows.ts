@@ -1,4 +1,10 @@
-import type { MessageContent, MessagePart, MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
+import type {
+  MessageContent,
+  MessagePart,
+  MessageRole,
+  StoredMessage,
+  StoredThread,
+} from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import type { ColumnValue, Row } from "./storage.ts";
@@ -34,7 +40,10 @@ export function toMessageRow(message: StoredMessage): Row {
     throw new AgentError("invalid-message", `Message ${id} has the role ${JSON.stringify(message.role)}`);
   }
   if (!Array.isArray(message.content?.parts)) {
-    throw new AgentError("invalid-message", `Message ${id} needs content of the form { format: 2, parts: [...] }`);
+    throw new AgentError(
+      "invalid-message",
+      `Message ${id} needs content of the form { format: 2, parts: [...] }`,
+    );
   }
   const { metadata, ...content } = message.content;
   return {
@@ -72,7 +81,10 @@ export function toMessage(row: Row, stepParts: readonly MessagePart[] = []): Sto
 export function toMillis(name: string, value: Date | string | number): number {
   const millis = value instanceof Date ? value.getTime() : new Date(value).getTime();
   if (Number.isNaN(millis)) {
-    throw new AgentError("invalid-argument", `${name} is not a date: ${JSON.stringify(value) ?? typeof value}`);
+    throw new AgentError(
+      "invalid-argument",
+      `${name} is not a date: ${JSON.stringify(value) ?? typeof value}`,
+    );
   }
   return Math.trunc(millis);
 }

@@ -24,7 +24,10 @@ export function toWindow({ page = 0, perPage }: PageOptions, defaultPerPage: num
   const size = perPage ?? defaultPerPage;
   if (!isCount(page)) throw new AgentError("invalid-argument", `page must be 0 or more, got ${String(page)}`);
   if (size !== false && !isCount(size)) {
-    throw new AgentError("invalid-argument", `perPage must be 0 or more, or false for all, got ${String(size)}`);
+    throw new AgentError(
+      "invalid-argument",
+      `perPage must be 0 or more, or false for all, got ${String(size)}`,
+    );
   }
   const offset = size === false ? 0 : page * size;
   return {

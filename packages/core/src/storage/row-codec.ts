@@ -83,9 +83,13 @@ export function encodeJson(place: string, value: unknown): string {
     // JSON.stringify escapes lone surrogates (and only those) this way; a match may also be harmless text.
     if (text?.includes("\\ud")) text = JSON.stringify(toWellFormedDeep(JSON.parse(text)));
   } catch (cause) {
-    throw new AgentError("invalid-argument", `${place} takes JSON, and this value is none: ${String(cause)}`, {
-      cause,
-    });
+    throw new AgentError(
+      "invalid-argument",
+      `${place} takes JSON, and this value is none: ${String(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   if (text === undefined) {
     throw new AgentError("invalid-argument", `${place} takes JSON, got ${typeof value}`);
@@ -97,7 +101,9 @@ function toWellFormedDeep(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map(toWellFormedDeep);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), toWellFormedDeep(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), toWellFormedDeep(item)]),
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

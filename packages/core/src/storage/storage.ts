@@ -67,6 +67,8 @@ export interface CommitResult {
 export abstract class Storage {
   readonly id: string;
   protected readonly system: System;
+  readonly #attached = new Map<symbol, unknown>();
+  #ownerId: string | undefined;
   #ready: Promise<void> | undefined;
   #domains: StorageDomains | undefined;
 
@@ -90,6 +92,28 @@ export abstract class Storage {
     await this.init();
     this.#domains ??= { memory: new MemoryDomain(this, this.system) };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
+  }
+
+  /** Something that lives as long as the store and is shared by all who use it, made when first asked for. */
+  attach<Value>(key: symbol, make: () => Value): Value {
+    if (!this.#attached.has(key)) this.#attached.set(key, make());
+    return this.#attached.get(key) as Value;
+  }
+
+  /** The name under which this process takes threads. */
+  ownerId(): string {
+    this.#ownerId ??= this.system.newId();
+    return this.#ownerId;
+  }
+
+  /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
+  isOwnerDead(_ownerId: string): boolean {
+    return false;
+  }
+
+  /** Calls back when another process may have changed the store. A store that only one process can see never does. */
+  watch(_onChange: () => void): () => void {
+    return () => {};
   }
 
   protected abstract migrate(): Promise<void>;

@@ -1,13 +1,7 @@
-/** How a table looks to every adapter. Names are snake_case because they are also the names in SQL. */
-export interface Table {
-  readonly name: string;
-  readonly columns: Readonly<Record<string, "text" | "integer" | "real" | "json">>;
-  /** The columns that identify a row; `onConflict` speaks of these. */
-  readonly key: readonly string[];
-  /** An integer column the store numbers by itself, rising with each insert into the table. */
-  readonly auto?: string;
-  readonly indexes: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
-}
+import type { Table } from "./table.ts";
+import { THREAD_TABLES } from "./thread-tables.ts";
+
+export type { Table };
 
 export const THREADS: Table = {
   name: "selvedge_threads",
@@ -75,7 +69,7 @@ export const RESOURCES: Table = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 1;
+export const SCHEMA_VERSION: number = 2;
 
 /** In the order migrations create them. Add at the end. */
-export const TABLES: readonly Table[] = [THREADS, MESSAGES, MESSAGE_STEPS, RESOURCES];
+export const TABLES: readonly Table[] = [THREADS, MESSAGES, MESSAGE_STEPS, RESOURCES, ...THREAD_TABLES];

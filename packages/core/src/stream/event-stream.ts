@@ -16,7 +16,9 @@ export class EventStream<Event> {
     return this.#ended;
   }
 
+  /** What comes after the end is dropped: readers may have left. */
   push(event: Event): void {
+    if (this.#ended) return;
     this.#events.push(event);
     if (this.#waiting.length > 0) this.#wake();
   }

@@ -181,10 +181,14 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
     return new ChunkStream(() => this.#run.events.read(pick));
   }
 
-  async #done<Value>(read: (run: Run) => Value): Promise<Value> {
-    await this.#run.finished;
-    if (this.#run.status === "failed") throw this.#run.error;
-    return read(this.#run);
+  #done<Value>(read: (run: Run) => Value): Promise<Value> {
+    const value = this.#run.finished.then(() => {
+      if (this.#run.status === "failed") throw this.#run.error;
+      return read(this.#run);
+    });
+    // Taking the output apart makes promises that nobody may look at; the failure is on the stream and in `error`.
+    value.catch(() => {});
+    return value;
   }
 
   #last<Value>(read: (step: StepResult | undefined, run: Run) => Value): Promise<Value> {

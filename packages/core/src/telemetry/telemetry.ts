@@ -1,5 +1,5 @@
 import type { AttributeValue, Span, Tracer } from "@opentelemetry/api";
-import { errorMessage } from "../errors.ts";
+import { AgentError, errorMessage, showValue } from "../errors.ts";
 
 /** OpenTelemetry for one run. Off unless `isEnabled`. */
 export interface TelemetrySettings {
@@ -32,25 +32,31 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
   if (!settings?.isEnabled) return undefined;
   const api = await import("@opentelemetry/api");
   const tracer = settings.tracer ?? api.trace.getTracer("selvedge");
+  const recordInputs = settings.recordInputs ?? true;
   const recordOutputs = settings.recordOutputs ?? true;
   const spans = new WeakMap<OpenSpan, Span>();
   const common: Record<string, unknown> = { "gen_ai.function_id": settings.functionId };
   for (const [key, value] of Object.entries(settings.metadata ?? {})) common[`gen_ai.metadata.${key}`] = value ?? undefined;
   return {
-    recordInputs: settings.recordInputs ?? true,
+    recordInputs,
     start(name, attributes, parent) {
       const parentSpan = parent && spans.get(parent);
       const context = parentSpan ? api.trace.setSpan(api.context.active(), parentSpan) : api.context.active();
       const span = tracer.startSpan(name, { attributes: toAttributes({ ...common, ...attributes }) }, context);
       const open: OpenSpan = {
         traceId: span.spanContext().traceId,
-        set: (more) => void span.setAttributes(toAttributes(more)),
-        setOutput: (more) => void (recordOutputs && span.setAttributes(toAttributes(more))),
-        fail(error) {
-          span.recordException(error instanceof Error ? error : { message: errorMessage(error) });
-          span.setStatus({ code: api.SpanStatusCode.ERROR, message: errorMessage(error) });
-        },
-        end: () => span.end(),
+        set: (more) => quietly(() => span.setAttributes(toAttributes(more))),
+        setOutput: (more) => void (recordOutputs && quietly(() => span.setAttributes(toAttributes(more)))),
+        fail: (error) =>
+          quietly(() => {
+          const type = errorType(error);
+          // An error's text may quote what a person or model said.
+          const message = recordInputs && recordOutputs ? errorMessage(error) : type;
+          span.setAttributes({ "error.type": type });
+          span.recordException({ name: type, message });
+          span.setStatus({ code: api.SpanStatusCode.ERROR, message });
+        }),
+        end: () => quietly(() => span.end()),
       };
       spans.set(open, span);
       return open;
@@ -58,11 +64,34 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
   };
 }
 
+/** A span that cannot be written must not break the run it is about. */
+function quietly(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // The tracer's own concern.
+  }
+}
+
+function errorType(error: unknown): string {
+  if (AgentError.is(error)) return error.code;
+  return error instanceof Error ? error.name : "_OTHER";
+}
+
+function toText(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return showValue(value);
+  }
+}
+
 function toAttributes(values: Record<string, unknown>): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = {};
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined || value === null) continue;
-    attributes[key] = typeof value === "object" ? JSON.stringify(value) : (value as AttributeValue);
+    const plain = typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
+    attributes[key] = plain ? (value as AttributeValue) : toText(value);
   }
   return attributes;
 }

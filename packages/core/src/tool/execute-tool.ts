@@ -5,6 +5,7 @@ import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, inputError } from "./check-payload.ts";
 import { limitResult } from "./limit-result.ts";
+import { notify } from "./notify.ts";
 import { NO_ELICITATION, type ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 
@@ -46,7 +47,7 @@ export async function checkCall(call: ToolCallPayload, context: ToolRunContext):
   }
   const input = await readInput(tool, call);
   if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
-  await notify(tool.definition.onInputAvailable?.bind(tool.definition), { toolCallId: call.toolCallId, input: input.value });
+  notify(tool.definition.onInputAvailable?.bind(tool.definition), { toolCallId: call.toolCallId, input: input.value });
   if (await needsApproval(tool, input.value, context)) return { call, settled: { kind: "approval" } };
   if (!tool.definition.execute) return { call, settled: { kind: "client" } };
   return { call, tool, input: input.value };
@@ -82,7 +83,7 @@ export async function executeTool(
   });
   interrupted.catch(() => {});
   try {
-    const work = Promise.resolve(
+    const work = start(() =>
       definition.execute!(
         {
           context: input,
@@ -106,12 +107,13 @@ export async function executeTool(
           },
         },
       ),
-    );
+    ).then((output): ToolOutcome | Promise<ToolOutcome> => {
+      if (suspended) return { kind: "suspended", payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name) };
+      return settle(tool, output, context.limits.toolResultBytes, call, input);
+    });
     // A tool that loses the race may still reject later; that is nobody's error any more.
     work.catch(() => {});
-    const output = await Promise.race([work, interrupted]);
-    if (suspended) return { kind: "suspended", payload: suspended.payload };
-    return await settle(tool, output, context.limits.toolResultBytes, call);
+    return await Promise.race([work, interrupted]);
   } catch (error) {
     return { kind: "error", error };
   } finally {
@@ -120,12 +122,25 @@ export async function executeTool(
   }
 }
 
-async function settle(tool: PreparedTool, output: unknown, maxBytes: number, call: ToolCallPayload): Promise<ToolOutcome> {
+/** What the tool throws at once counts like what it throws later. */
+async function start(execute: () => unknown): Promise<unknown> {
+  return execute();
+}
+
+async function settle(
+  tool: PreparedTool,
+  output: unknown,
+  maxBytes: number,
+  call: ToolCallPayload,
+  input: unknown,
+): Promise<ToolOutcome> {
   const result = await checkOutput(tool.name, tool.output, output);
   const limited = limitResult(result, maxBytes, tool.name);
   const { toModelOutput, onOutput } = tool.definition;
-  const modelOutput = toModelOutput ? limitResult(await toModelOutput(result as never), maxBytes, tool.name) : undefined;
-  await notify(onOutput?.bind(tool.definition), { toolCallId: call.toolCallId, toolName: tool.name, output: result });
+  const modelOutput = toModelOutput
+    ? limitResult(await toModelOutput.call(tool.definition, result as never, { toolCallId: call.toolCallId, input }), maxBytes, tool.name)
+    : undefined;
+  notify(onOutput?.bind(tool.definition), { toolCallId: call.toolCallId, toolName: tool.name, output: result });
   return { kind: "result", result: limited, ...(modelOutput !== undefined && { modelOutput }) };
 }
 
@@ -153,14 +168,4 @@ function unknownTool(name: string, context: ToolRunContext): AgentError {
   const available = [...context.tools.keys()].filter((key) => !context.activeTools || context.activeTools.includes(key));
   const list = available.length > 0 ? `Available tools: ${available.slice(0, 50).join(", ")}.` : "No tools are available.";
   return new AgentError("tool-not-found", `There is no tool "${name}". ${list}`);
-}
-
-/** Observers of a tool must not be able to break its call. */
-async function notify<Args>(observer: ((args: Args) => unknown) | undefined, args: Args): Promise<void> {
-  if (!observer) return;
-  try {
-    await observer(args);
-  } catch {
-    // The tool's own concern.
-  }
 }

@@ -1,7 +1,8 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4ProviderTool } from "@ai-sdk/provider";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import { fromAiTool } from "./from-ai-tool.ts";
 import { Tool, type ToolDefinition, type ToolLike, type ToolsInput } from "./tool.ts";
 
 type AnyDefinition = ToolDefinition<any, any>;
@@ -30,7 +31,7 @@ export class ToolCompiler {
     for (const group of groups) {
       if (!group) continue;
       if (typeof group !== "object") {
-        throw new AgentError("invalid-argument", `tools takes an object of tools by name, got ${String(group)}.`);
+        throw new AgentError("invalid-argument", `tools takes an object of tools by name, got ${showValue(group)}.`);
       }
       for (const [name, tool] of Object.entries(group)) tools.set(name, this.#compile(name, tool));
     }
@@ -39,7 +40,7 @@ export class ToolCompiler {
 
   #compile(name: string, tool: ToolLike): PreparedTool {
     if (typeof tool !== "object" || tool === null) {
-      throw new AgentError("invalid-argument", `Tool "${name}" is not a tool: got ${String(tool)}.`);
+      throw new AgentError("invalid-argument", `Tool "${name}" is not a tool: got ${showValue(tool)}.`);
     }
     let byName = this.#compiled.get(tool);
     if (!byName) this.#compiled.set(tool, (byName = new Map()));
@@ -83,7 +84,7 @@ function isProviderTool(tool: ToolLike): tool is ToolLike & { id: string } {
   return (type === "provider" || type === "provider-defined") && typeof tool.id === "string";
 }
 
-/** Our own tools as they are; AI SDK tools (no id, `execute(input, options)`) in our form. */
+/** Our own tools as they are; others in our form. */
 function toDefinition(name: string, tool: ToolLike): AnyDefinition {
   if (tool instanceof Tool) return tool.definition;
   const foreign = tool as Exclude<ToolLike, Tool>;
@@ -93,19 +94,8 @@ function toDefinition(name: string, tool: ToolLike): AnyDefinition {
   const base: AnyDefinition = {
     ...(foreign as object),
     id: foreign.id ?? name,
-    description: foreign.description ?? "",
+    description: typeof foreign.description === "string" ? foreign.description : "",
     ...(inputSchema && { inputSchema }),
   };
-  const execute = foreign.execute;
-  if (!execute || foreign.id !== undefined) return base;
-  return {
-    ...base,
-    execute: ({ context, requestContext }, options) =>
-      execute(context, {
-        toolCallId: options.toolCallId,
-        messages: options.messages,
-        abortSignal: options.abortSignal,
-        experimental_context: requestContext,
-      }),
-  };
+  return foreign.id === undefined ? fromAiTool(foreign, base) : base;
 }

@@ -1,5 +1,5 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
@@ -77,7 +77,7 @@ export interface ToolDefinition<InputSchema extends Schema | undefined, OutputSc
   timeoutMs?: number;
   transform?: ToolTransform;
   /** What the model sees in place of the result. */
-  toModelOutput?(output: ToolOutput<OutputSchema>): unknown;
+  toModelOutput?(output: ToolOutput<OutputSchema>, call?: { toolCallId: string; input: unknown }): unknown;
   execute?(
     context: ToolExecutionContext<ToolInput<InputSchema>>,
     options: ToolExecutionOptions,
@@ -146,7 +146,7 @@ export function createTool<
   const OutputSchema extends Schema | undefined = undefined,
 >(definition: ToolDefinition<InputSchema, OutputSchema>): Tool<InputSchema, OutputSchema> {
   if (typeof definition?.id !== "string" || definition.id === "") {
-    throw new AgentError("invalid-argument", `A tool needs an id, got ${JSON.stringify(definition?.id)}.`);
+    throw new AgentError("invalid-argument", `A tool needs an id, got ${showValue(definition?.id)}.`);
   }
   return new Tool(definition);
 }

@@ -1,4 +1,4 @@
-import type { AgentChunk, PayloadChunk, ProviderMetadata } from "@selvedge/protocol";
+import type { AgentChunk, MessagePart, PayloadChunk, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
 
 export type TransformTarget = "display" | "transcript";
 export type TransformPhase =
@@ -96,7 +96,9 @@ export class PayloadTransform {
       case "tool-call-delta": {
         const inputTextDelta = chunk.payload.argsTextDelta;
         const changed = await this.#displayed(chunk, "input-delta", { inputTextDelta });
-        return changed ? withPayload(chunk, { argsTextDelta: toText(changed.value) }) : chunk;
+        if (changed) return withPayload(chunk, { argsTextDelta: toText(changed.value) });
+        // A tool that hides its input would show it here piece by piece.
+        return this.#rulesOf(this.#toolName(chunk))?.display?.input ? withPayload(chunk, { argsTextDelta: "" }) : chunk;
       }
       case "tool-call": {
         const changed = await this.#displayed(chunk, "input-available", { input: chunk.payload.args });
@@ -122,9 +124,46 @@ export class PayloadTransform {
         const changed = await this.#displayed(chunk, "error", { input: args, error });
         return this.#hideArgs(changed ? withPayload(chunk, { error: changed.value }) : chunk);
       }
+      case "step-finish": {
+        const toolCalls = await Promise.all(chunk.payload.output.toolCalls.map((call) => this.#call(call)));
+        return { ...chunk, payload: { ...chunk.payload, output: { ...chunk.payload.output, toolCalls } } };
+      }
+      case "finish": {
+        const shown = await Promise.all(chunk.payload.messages.all.map((message) => this.#message(message)));
+        const user = shown.filter((message) => message.role === "user");
+        const nonUser = shown.filter((message) => message.role !== "user");
+        return { ...chunk, payload: { ...chunk.payload, messages: { all: shown, user, nonUser } } };
+      }
       default:
         return chunk;
     }
+  }
+
+  async #call<Call extends { toolCallId: string; toolName: string; args: unknown }>(call: Call): Promise<Call> {
+    const { toolName, toolCallId, args } = call;
+    const changed = await this.apply({ target: "display", phase: "input-available", toolName, toolCallId, input: args });
+    return changed ? { ...call, args: changed.value } : call;
+  }
+
+  /** A message that rides along with a chunk, shown by the rules for chunks. */
+  async #message(message: StoredMessage): Promise<StoredMessage> {
+    if (message.role !== "assistant") return message;
+    const parts = await Promise.all(message.content.parts.map((part) => this.#part(part)));
+    return { ...message, content: { ...message.content, parts } };
+  }
+
+  async #part(part: MessagePart): Promise<MessagePart> {
+    if (part.type !== "tool-invocation") return part;
+    const call = part.toolInvocation;
+    const { toolName, toolCallId, args, result } = call;
+    const base = { target: "display", toolName, toolCallId, input: args } as const;
+    const failed = call.state === "output-error";
+    const output =
+      "result" in call &&
+      (await this.apply(failed ? { ...base, phase: "error", error: result } : { ...base, phase: "output-available", output: result }));
+    const { modelOutput, ...shown } = await this.#call(call);
+    if (!output) return { ...part, toolInvocation: modelOutput === undefined ? shown : { ...shown, modelOutput } };
+    return { ...part, toolInvocation: { ...shown, result: output.value } };
   }
 
   /** Arguments that ride along with another payload follow the rule for arguments. */
@@ -137,9 +176,11 @@ export class PayloadTransform {
 
   #displayed(chunk: ToolChunk, phase: TransformPhase, more: Partial<TransformContext>): Promise<{ value: unknown } | undefined> {
     const { toolCallId } = chunk.payload;
-    const toolName =
-      ("toolName" in chunk.payload ? chunk.payload.toolName : undefined) ?? this.#toolNames.get(toolCallId) ?? "";
-    return this.apply({ target: "display", phase, toolName, toolCallId, ...more });
+    return this.apply({ target: "display", phase, toolName: this.#toolName(chunk), toolCallId, ...more });
+  }
+
+  #toolName({ payload }: ToolChunk): string {
+    return ("toolName" in payload ? payload.toolName : undefined) ?? this.#toolNames.get(payload.toolCallId) ?? "";
   }
 }
 

@@ -11,10 +11,16 @@ export function checkIndex(options: Parameters<Vector["createIndex"]>[0]): Requi
   const { dimension, metric = "cosine" } = options;
   const indexName = checkId("indexName", options.indexName);
   if (!Number.isSafeInteger(dimension) || dimension < 1 || dimension > 65_536) {
-    throw new AgentError("invalid-argument", `dimension must be between 1 and 65536, got ${String(dimension)}`);
+    throw new AgentError(
+      "invalid-argument",
+      `dimension must be between 1 and 65536, got ${String(dimension)}`,
+    );
   }
   if (!METRICS.includes(metric)) {
-    throw new AgentError("invalid-argument", `metric must be one of ${METRICS.join(", ")}, got ${String(metric)}`);
+    throw new AgentError(
+      "invalid-argument",
+      `metric must be one of ${METRICS.join(", ")}, got ${String(metric)}`,
+    );
   }
   return { indexName, dimension, metric };
 }
@@ -44,7 +50,10 @@ export function noSuchVector(indexName: string, id: string): AgentError {
 export function toFloat32(indexName: string, dimension: number, vector: readonly number[]): Float32Array {
   if (!Array.isArray(vector) || vector.length !== dimension) {
     const length = Array.isArray(vector) ? `${vector.length} numbers` : typeof vector;
-    throw new AgentError("invalid-argument", `Index ${indexName} takes vectors of ${dimension} numbers, got ${length}`);
+    throw new AgentError(
+      "invalid-argument",
+      `Index ${indexName} takes vectors of ${dimension} numbers, got ${length}`,
+    );
   }
   const floats = Float32Array.from(vector);
   const bad = floats.findIndex((value) => !Number.isFinite(value));

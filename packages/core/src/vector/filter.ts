@@ -85,12 +85,14 @@ function parseOperator(field: string, path: string[], operator: string, operand:
       return { op: "and", nodes: values.map((value) => ({ op: "contains", path, value })) };
     }
     case "$exists": {
-      if (typeof operand !== "boolean") throw invalid(field, `$exists takes true or false, got ${show(operand)}`);
+      if (typeof operand !== "boolean")
+        throw invalid(field, `$exists takes true or false, got ${show(operand)}`);
       const exists: FilterNode = { op: "exists", path };
       return operand ? exists : { op: "not", node: exists };
     }
     case "$not":
-      if (!isObject(operand)) throw invalid(field, `$not takes operators such as { $gt: 1 }, got ${show(operand)}`);
+      if (!isObject(operand))
+        throw invalid(field, `$not takes operators such as { $gt: 1 }, got ${show(operand)}`);
       return { op: "not", node: parseOperators(field, path, operand) };
     default:
       if (operator.startsWith("$")) throw unknownOperator(operator);

@@ -112,7 +112,9 @@ export class InMemoryVector implements Vector {
     for (const id of options.ids ?? []) entries.delete(id);
     if (options.ids) return;
     const filter = parseFilter(options.filter);
-    for (const entry of [...entries.values()]) if (matchesFilter(filter, entry.fields)) entries.delete(entry.id);
+    for (const entry of entries.values()) {
+      if (matchesFilter(filter, entry.fields)) entries.delete(entry.id);
+    }
   }
 
   async close(): Promise<void> {

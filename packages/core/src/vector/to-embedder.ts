@@ -22,7 +22,10 @@ export function toEmbedder(model: EmbedderConfig): Embedder {
     if (typeof value.embed === "function" && typeof value.id === "string") return value as Embedder;
     if (typeof value.doEmbed === "function") return fromModel(value as EmbeddingModel);
   }
-  const got = typeof value === "object" ? `an object with ${Object.keys(value ?? {}).join(", ") || "no keys"}` : show(value);
+  const got =
+    typeof value === "object"
+      ? `an object with ${Object.keys(value ?? {}).join(", ") || "no keys"}`
+      : show(value);
   throw new AgentError(
     "model-unsupported",
     `An embedder is an object with id and embed(texts), or an AI SDK embedding model such as ` +
@@ -45,7 +48,8 @@ function fromModel(model: EmbeddingModel): Embedder {
       const batches: string[][] = [];
       for (let start = 0; start < texts.length; start += size) batches.push(texts.slice(start, start + size));
       const call = (values: string[]): Promise<number[][]> => embedBatch(model, values, options.abortSignal);
-      if (batches.length > 1 && (await model.supportsParallelCalls)) return (await Promise.all(batches.map(call))).flat();
+      if (batches.length > 1 && (await model.supportsParallelCalls))
+        return (await Promise.all(batches.map(call))).flat();
       const vectors: number[][] = [];
       for (const batch of batches) vectors.push(...(await call(batch)));
       return vectors;
@@ -53,7 +57,11 @@ function fromModel(model: EmbeddingModel): Embedder {
   };
 }
 
-async function embedBatch(model: EmbeddingModel, values: string[], abortSignal?: AbortSignal): Promise<number[][]> {
+async function embedBatch(
+  model: EmbeddingModel,
+  values: string[],
+  abortSignal?: AbortSignal,
+): Promise<number[][]> {
   const { embeddings } = await model.doEmbed({ values, ...(abortSignal && { abortSignal }) });
   if (embeddings.length !== values.length) {
     throw new AgentError(

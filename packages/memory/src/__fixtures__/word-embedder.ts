@@ -20,7 +20,7 @@ export function wordEmbedder(dimension = 256): WordEmbedder {
 }
 
 function embedWords(text: string, dimension: number): number[] {
-  const vector = new Array<number>(dimension).fill(0);
+  const vector = Array.from({ length: dimension }, () => 0);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["?"]) {
     let hash = 2166136261;
     for (const letter of word) hash = Math.imul(hash ^ letter.codePointAt(0)!, 16777619) >>> 0;

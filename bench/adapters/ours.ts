@@ -1,0 +1,85 @@
+import { peerImport } from "../lib/env.ts";
+import { TOOL } from "../lib/script.ts";
+import { aiSdkModel } from "../mocks/ai-sdk-model.ts";
+import type { Adapter, AgentSpec } from "./types.ts";
+
+const PEER = "ours";
+const RESOURCE = "bench-user";
+
+/** Selvedge as a user gets it: `pack-ours.ts` installs the packed packages in PEERS_DIR/ours. */
+export default {
+  name: "ours",
+  peer: PEER,
+  cases: ["a", "b", "c", "d", "e"],
+  packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql"],
+  entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
+  storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
+  storeNote: "Memory({ lastMessages: 20 }) on LibSQLStore, file URL, all defaults",
+  async load() {
+    const { Agent } = await peerImport(PEER, "@selvedge/core/agent");
+    const { createTool } = await peerImport(PEER, "@selvedge/core/tools");
+    const { z } = await peerImport(PEER, "zod");
+    const add = createTool({
+      id: TOOL.name,
+      description: TOOL.description,
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      execute: TOOL.run,
+    });
+
+    async function openMemory(file: string, lastMessages: number) {
+      const { Memory } = await peerImport(PEER, "@selvedge/memory");
+      const { LibSQLStore } = await peerImport(PEER, "@selvedge/libsql");
+      const storage = new LibSQLStore({ id: "bench", url: `file:${file}` });
+      return { storage, memory: new Memory({ storage, options: { lastMessages } }) };
+    }
+
+    return {
+      async createAgent(spec: AgentSpec) {
+        const open = spec.store && (await openMemory(spec.store.file, spec.store.lastMessages));
+        const agent = new Agent({
+          id: "bench-agent",
+          name: "bench-agent",
+          instructions: "You are a benchmark.",
+          model: aiSdkModel("v4", spec.model),
+          tools: spec.tools ? { add } : {},
+          ...(open && { memory: open.memory }),
+        });
+        return {
+          async run(prompt, { threadId, onChunk }) {
+            const out = await agent.stream(prompt, {
+              maxSteps: spec.maxSteps,
+              ...(open && threadId && { memory: { thread: threadId, resource: RESOURCE } }),
+            });
+            for await (const chunk of out.fullStream) {
+              if (chunk.type === "text-delta") onChunk("text");
+              else if (chunk.type === "tool-call") onChunk("tool");
+              else if (chunk.type === "error") throw chunk.payload.error;
+            }
+          },
+          async seed(threadIds, messages) {
+            for (const threadId of threadIds) {
+              await open!.memory.createThread({ threadId, resourceId: RESOURCE, title: "bench" });
+              for (let i = 0; i < messages.length; i += 500) {
+                const page = messages.slice(i, i + 500).map(({ role, text, at }, k) => ({
+                  id: `${threadId}-${i + k}`,
+                  role,
+                  createdAt: at,
+                  threadId,
+                  resourceId: RESOURCE,
+                  content: { format: 2, parts: [{ type: "text", text }] },
+                }));
+                await open!.memory.saveMessages({ messages: page });
+              }
+            }
+          },
+          async count(threadId) {
+            return (await open!.memory.recall({ threadId, resourceId: RESOURCE, perPage: false })).total;
+          },
+          async close() {
+            await open?.storage.close();
+          },
+        };
+      },
+    };
+  },
+} satisfies Adapter;

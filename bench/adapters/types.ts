@@ -1,0 +1,80 @@
+import type { ModelSpec } from '../lib/script.ts';
+
+export type ChunkKind = 'text' | 'tool';
+
+export interface StoreSpec { file: string; lastMessages: number }
+
+export interface AgentSpec {
+  model: ModelSpec;
+  tools: boolean;
+  maxSteps: number;
+  /** When set: persist the thread in an embedded file store and recall the last N messages. */
+  store?: StoreSpec;
+}
+
+export interface RunSpec {
+  threadId?: string;
+  /** Called for every model-originated chunk that the framework's public stream delivers. */
+  onChunk(kind: ChunkKind): void;
+}
+
+export interface BenchAgent {
+  /** Resolves when the public stream is drained and the framework reports the run complete. */
+  run(prompt: string, spec: RunSpec): Promise<void>;
+  /** Create threads and write history through the framework's own store API. */
+  seed?(threadIds: string[], messages: { role: 'user' | 'assistant'; text: string; at: Date }[]): Promise<void>;
+  /** Number of stored messages (or the store's nearest unit) on the thread; checks that c really persists. */
+  count?(threadId: string): Promise<number>;
+  close?(): Promise<void>;
+}
+
+export interface SignalsApi {
+  subscribe(threadId: string): Promise<{ stream: AsyncIterable<any>; unsubscribe(): void; isText(c: any): boolean; isEcho(c: any): boolean; isFinish(c: any): boolean }>;
+  /** Resolves when the framework has decided what to do with the message. */
+  sendMessage(threadId: string, text: string): Promise<{ action: string }>;
+  /** Resolves when the signal is stored. */
+  persistSignal(threadId: string, text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface McpApi {
+  connect(t: { kind: 'stdio'; command: string; args: string[] } | { kind: 'http'; url: string }): Promise<{
+    call(args: { a: number; b: number }): Promise<unknown>;
+    close(): Promise<void>;
+  }>;
+}
+
+export interface RagApi {
+  buildGraph(chunks: { text: string }[], vectors: number[][], threshold: number): { query(v: number[], topK: number): number; edges(): number };
+  chunk(text: string, size: number, overlap: number): Promise<number>;
+}
+
+export interface Loaded {
+  createAgent(spec: AgentSpec): Promise<BenchAgent>;
+  /** Case f. `model` sees the whole prompt, so it can tell when a signal arrives. */
+  signals?(spec: { model: ModelSpec; file: string; tools: boolean }): Promise<SignalsApi>;
+  /** Case g: one entry per client variant. */
+  mcp?: Record<string, McpApi>;
+  /** Case h. */
+  rag?: RagApi;
+}
+
+export interface Adapter {
+  name: string;
+  /** Folder under PEERS_DIR; undefined when nothing has to be installed. */
+  peer?: string;
+  /** The cases it takes part in; undefined = all that list it. */
+  cases?: string[];
+  /** Packages whose versions go in the report. */
+  packages: string[];
+  /** Case d: what a user imports for an agent with a tool, and the embedded store on top. */
+  entry?: string[];
+  storeEntry?: string[];
+  /** Case d: folder under PEERS_DIR that holds the minimal install, when it is not `peer`. */
+  sizePeer?: string;
+  /** Case c: largest history to seed, for a store whose writes are too slow for the full set. */
+  maxHistory?: number;
+  /** How the store of case c is realised, for the report. */
+  storeNote?: string;
+  load(): Promise<Loaded>;
+}

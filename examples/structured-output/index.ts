@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { Agent } from "@selvedge/core/agent";
+import { scriptedModel } from "@selvedge/testing";
+import { z } from "zod";
+
+const recipe = z.object({ title: z.string(), minutes: z.number().int(), steps: z.array(z.string()) });
+
+const agent = new Agent({
+  name: "cook",
+  instructions: "Write recipes.",
+  model: scriptedModel([
+    { object: { title: "Porridge", minutes: 10, steps: ["Boil oats.", "Stir."] } },
+    { text: ['{"title": "Toast", ', '"minutes": 3, "steps": ', '["Toast bread."]}'] },
+    "I cannot cook.",
+  ]),
+});
+
+// The type of `object` follows from the schema.
+const { object } = await agent.generate("Something warm.", { structuredOutput: { schema: recipe } });
+const total: number = object.minutes;
+console.log(object.title, total);
+assert.deepEqual(object.steps, ["Boil oats.", "Stir."]);
+
+// While it streams, the object grows.
+const run = await agent.stream("Something quick.", { structuredOutput: { schema: recipe } });
+let seen = 0;
+for await (const partial of run.objectStream) {
+  console.log(partial);
+  seen++;
+}
+assert.ok(seen > 1);
+assert.equal((await run.object).title, "Toast");
+
+// An answer that does not fit is an error with the code "structured-output-invalid", or what you say instead.
+const fallback = await agent.generate("Anything.", {
+  structuredOutput: {
+    schema: recipe,
+    errorStrategy: "fallback",
+    fallbackValue: { title: "Water", minutes: 0, steps: [] },
+  },
+});
+assert.equal(fallback.object.title, "Water");

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+const fromSource = process.execArgv.includes("--conditions=selvedge-source");
+
+if (major < 22 || (major === 22 && minor < 13)) {
+  console.error(`selvedge needs Node 22.13 or later, this is ${process.version}.`);
+  process.exitCode = 1;
+} else if (fromSource || existsSync(new URL("../dist/index.js", import.meta.url))) {
+  const { main } = await import("selvedge");
+  process.exitCode = await main(process.argv);
+} else {
+  // A clone that was never built: the sources run as they are under this condition.
+  const self = fileURLToPath(import.meta.url);
+  const args = ["--conditions=selvedge-source", self, ...process.argv.slice(2)];
+  process.exitCode = spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1;
+}

@@ -1,0 +1,73 @@
+import { AgentError } from "../errors.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../signal/signal.ts";
+import { checkId } from "../storage/check-id.ts";
+import type { DeliveryOptions } from "../thread/delivery.ts";
+import type { StateMode } from "../thread/lane.ts";
+import type { Admitted } from "../thread/send.ts";
+
+/** Where a message or signal goes, and what it does there. */
+export interface SendOptions {
+  runId?: string;
+  resourceId?: string;
+  threadId?: string;
+  ifActive?: { behavior?: "deliver" | "persist" | "discard"; attributes?: SignalAttributes };
+  ifIdle?: { behavior?: "wake" | "persist" | "discard"; attributes?: SignalAttributes; streamOptions?: AgentExecutionOptions };
+  /** The same key on a thread is the same message: sending it again changes nothing and gets the same answer. */
+  idempotencyKey?: string;
+}
+
+export interface SendResult {
+  accepted: true;
+  /** The run that will see the message, as far as this process knows. `admitted` knows. */
+  runId: string;
+  signal: CreatedAgentSignal;
+  /** For `persist`: resolves when it is stored. */
+  persisted?: Promise<void>;
+  /** Resolves when the message is durable, with what became of it; rejects when it could not be stored. */
+  admitted: Promise<Admitted>;
+}
+
+/** A named state of a thread, as a producer tells it. */
+export interface StateSignalInput {
+  /** The lane. */
+  id: string;
+  /** The same key and mode as the current state means: nothing new. */
+  cacheKey: string;
+  contents: SignalContents;
+  mode?: StateMode;
+  value?: unknown;
+  delta?: unknown;
+  attributes?: SignalAttributes;
+  metadata?: Record<string, unknown>;
+  tagName?: string;
+}
+
+export type SendStateResult =
+  | (SendResult & { skipped?: false })
+  | { accepted: true; skipped: true; reason: "unchanged" };
+
+const ACTIVE = new Set(["deliver", "persist", "discard"]);
+const IDLE = new Set(["wake", "persist", "discard"]);
+
+export function toDelivery(options: SendOptions, queued: boolean): DeliveryOptions {
+  const ifActive = options.ifActive?.behavior ?? "deliver";
+  const ifIdle = options.ifIdle?.behavior ?? "wake";
+  if (!ACTIVE.has(ifActive)) throw bad(`ifActive.behavior must be "deliver", "persist" or "discard", got ${JSON.stringify(ifActive)}.`);
+  if (!IDLE.has(ifIdle)) throw bad(`ifIdle.behavior must be "wake", "persist" or "discard", got ${JSON.stringify(ifIdle)}.`);
+  return { queued, ifActive, ifIdle };
+}
+
+/** The thread a send names. A message needs both ids: a thread belongs to a resource. */
+export function checkTarget(options: SendOptions): { threadId: string; resourceId: string } | undefined {
+  const { threadId, resourceId } = options;
+  if (threadId === undefined && resourceId === undefined) return undefined;
+  if (threadId === undefined || resourceId === undefined) {
+    throw bad(`resourceId and threadId go together, got resourceId ${JSON.stringify(resourceId)} and threadId ${JSON.stringify(threadId)}.`);
+  }
+  return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };
+}
+
+function bad(message: string): AgentError {
+  return new AgentError("invalid-argument", message);
+}

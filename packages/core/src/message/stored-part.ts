@@ -1,0 +1,24 @@
+import type { MessagePart } from "@selvedge/protocol";
+
+/** Whether a value has what its type of part needs, so that everything after this can rely on it. */
+export function isStoredPart(value: unknown): value is MessagePart {
+  const part = value as Record<string, unknown> | null | undefined;
+  switch (part?.["type"]) {
+    case "text":
+      return typeof part["text"] === "string";
+    case "reasoning":
+      return typeof part["reasoning"] === "string";
+    case "file":
+      return typeof part["data"] === "string" && typeof part["mimeType"] === "string";
+    case "source":
+      return typeof part["source"] === "object" && part["source"] !== null;
+    case "step-start":
+      return true;
+    case "tool-invocation": {
+      const call = part["toolInvocation"] as Record<string, unknown> | null | undefined;
+      return typeof call?.["toolCallId"] === "string" && typeof call["toolName"] === "string" && typeof call["state"] === "string";
+    }
+    default:
+      return typeof part?.["type"] === "string" && part["type"].startsWith("data-");
+  }
+}

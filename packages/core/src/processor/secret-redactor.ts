@@ -1,0 +1,126 @@
+import type { AgentChunk, PayloadChunk } from "@selvedge/protocol";
+import { AgentError, showValue } from "../errors.ts";
+import { findSecrets, type SecretSpan } from "./find-secrets.ts";
+import type { Processor, ProcessOutputStreamArgs } from "./processor.ts";
+
+export interface SecretRedactorOptions {
+  /** Secrets of your own. Keep them linear: no repetition inside a repetition. */
+  patterns?: RegExp[];
+  /** How many characters wait in case one of `patterns` is split over two chunks: at least the longest match. */
+  holdBack?: number;
+  replacement?: string;
+}
+
+/** A token that has not ended is waited for this long, a private key longer. */
+const MAX_OPEN_TOKEN = 512;
+const MAX_HELD = 20_000;
+const TOKEN_CHAR = /[A-Za-z0-9_.\-~+/=]/;
+const BEARER_LENGTH = "Bearer ".length;
+
+/**
+ * Takes keys, tokens and private keys out of the answer, on the stream and in what is stored. The end of the text waits
+ * until it is certain that it is not the beginning of a secret; what waits is bounded.
+ */
+export class SecretRedactor implements Processor {
+  readonly id = "secret-redactor";
+  readonly #patterns: RegExp[];
+  readonly #holdBack: number;
+  readonly #replacement: string;
+
+  constructor(options: SecretRedactorOptions = {}) {
+    const { patterns = [], holdBack = 64, replacement = "[redacted]" } = options;
+    for (const pattern of patterns) {
+      if (!(pattern instanceof RegExp)) {
+        throw new AgentError("invalid-argument", `SecretRedactor takes patterns as regular expressions, got ${showValue(pattern)}.`);
+      }
+    }
+    this.#patterns = patterns.map((pattern) => new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, "")}g`));
+    this.#holdBack = patterns.length > 0 ? holdBack : 0;
+    this.#replacement = replacement;
+  }
+
+  processOutputStream({ part, state }: ProcessOutputStreamArgs): AgentChunk | AgentChunk[] | null {
+    switch (part.type) {
+      case "text-delta":
+      case "reasoning-delta": {
+        const held = heldTexts(state);
+        const text = (held.get(part.payload.id) ?? "") + part.payload.text;
+        const spans = this.#spans(text);
+        const cut = this.#safeLength(text, spans);
+        held.set(part.payload.id, text.slice(cut));
+        return cut === 0 ? null : withText(part, this.#replace(text.slice(0, cut), spans));
+      }
+      case "text-end":
+      case "reasoning-end": {
+        const held = heldTexts(state);
+        const rest = held.get(part.payload.id);
+        held.delete(part.payload.id);
+        if (!rest) return part;
+        const delta = { ...part, type: part.type === "text-end" ? "text-delta" : "reasoning-delta" } as Delta;
+        return [withText(delta, this.redact(rest)), part];
+      }
+      default:
+        return part;
+    }
+  }
+
+  redact(text: string): string {
+    return this.#replace(text, this.#spans(text));
+  }
+
+  #spans(text: string): SecretSpan[] {
+    const spans = findSecrets(text);
+    for (const pattern of this.#patterns) {
+      for (const match of text.matchAll(pattern)) {
+        if (match[0] !== "") spans.push({ start: match.index, end: match.index + match[0].length });
+      }
+    }
+    return spans.sort((a, b) => a.start - b.start);
+  }
+
+  #replace(text: string, spans: readonly SecretSpan[]): string {
+    let result = "";
+    let at = 0;
+    for (const { start, end } of spans) {
+      if (start >= text.length) break;
+      if (start >= at) result += text.slice(at, start) + this.#replacement;
+      at = Math.max(at, end);
+    }
+    return result + text.slice(at);
+  }
+
+  /** How much of the text can go out: all that later text cannot make a part of a secret. */
+  #safeLength(text: string, spans: readonly SecretSpan[]): number {
+    let cut = Math.min(text.length - this.#holdBack, openTokenStart(text), openKeyStart(text));
+    for (const { start, end } of spans) if (start < cut && (cut < end || end === text.length)) cut = start;
+    if (text.length - cut > MAX_HELD) return text.length;
+    return Math.max(0, cut);
+  }
+}
+
+type Delta = PayloadChunk<"text-delta" | "reasoning-delta">;
+
+function withText(chunk: Delta, text: string): Delta {
+  return { ...chunk, payload: { ...chunk.payload, text } } as Delta;
+}
+
+function heldTexts(state: Record<string, unknown>): Map<string, string> {
+  return (state["held"] ??= new Map<string, string>()) as Map<string, string>;
+}
+
+/** Where the run of token characters at the end of the text begins, with the word `Bearer` before it. */
+function openTokenStart(text: string): number {
+  let start = text.length;
+  const least = Math.max(0, text.length - MAX_OPEN_TOKEN);
+  while (start > least && TOKEN_CHAR.test(text[start - 1]!)) start--;
+  const before = text.slice(Math.max(0, start - BEARER_LENGTH), start);
+  return /^bearer $/i.test(before) ? start - BEARER_LENGTH : start;
+}
+
+/** Where a private key begins whose beginning is not whole yet. One that has begun is among the spans. */
+function openKeyStart(text: string): number {
+  const start = text.lastIndexOf("-----BEGIN ");
+  return start >= 0 && text.length - start < MAX_OPEN_KEY_LINE && !text.slice(start + 5).includes("-----") ? start : text.length;
+}
+
+const MAX_OPEN_KEY_LINE = 100;

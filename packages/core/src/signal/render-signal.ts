@@ -1,0 +1,67 @@
+import type { JSONValue, MessageContent, ProviderMetadata } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import type { ModelMessage } from "../message/model-message.ts";
+import { userContent } from "../message/user-content.ts";
+import type { SignalRecord } from "./signal.ts";
+
+const XML_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/;
+
+/** Names that appear in XML are checked when a signal is sent, not when a model is about to read it. */
+export function checkXmlName(what: string, name: unknown): void {
+  if (typeof name === "string" && XML_NAME.test(name)) return;
+  throw new AgentError(
+    "invalid-argument",
+    `${what} ${JSON.stringify(name)} is not a name: it takes letters, digits, "_", "." and "-", and starts with a letter or "_".`,
+  );
+}
+
+/**
+ * What the model reads for a signal: a person's words as they are when they carry no attributes; otherwise one XML
+ * element around every text part.
+ */
+export function renderSignal(content: MessageContent, signal: Pick<SignalRecord, "type" | "tagName" | "attributes">): ModelMessage {
+  const parts = userContent(content);
+  const options = content.providerMetadata && { providerOptions: content.providerMetadata as ProviderMetadata };
+  if (signal.type === "user" && !signal.attributes) return { role: "user", content: parts, ...options };
+  const attributes = Object.entries(signal.attributes ?? {})
+    .map(([name, value]) => ` ${name}="${escapeAttribute(value)}"`)
+    .join("");
+  const open = `<${signal.tagName}${attributes}>`;
+  const close = `</${signal.tagName}>`;
+  const texts = parts.filter((part) => part.type === "text");
+  const body = texts.map((part) => part.text).join("\n");
+  if (body === "") {
+    const marker = { type: "text" as const, text: `<${signal.tagName}${attributes} />` };
+    return { role: "user", content: [marker, ...parts.filter((part) => part.type !== "text")], ...options };
+  }
+  if (texts.length === parts.length && !texts.some((part) => part.providerOptions)) {
+    return { role: "user", content: [{ type: "text", text: `${open}${escapeText(body)}${close}` }], ...options };
+  }
+  const [first, last] = [texts[0], texts.at(-1)];
+  const wrapped = parts.map((part) => {
+    if (part.type !== "text") return part;
+    return { ...part, text: `${part === first ? open : ""}${escapeText(part.text)}${part === last ? close : ""}` };
+  });
+  return { role: "user", content: wrapped, ...options };
+}
+
+const ESCAPES: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\n": "&#10;",
+  "\t": "&#9;",
+  "\r": "&#13;",
+};
+// Characters XML 1.0 cannot hold at all.
+const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g;
+
+function escapeAttribute(value: JSONValue): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.toWellFormed().replace(NOT_XML, "").replace(/[&<>"\n\t\r]/g, (character) => ESCAPES[character] as string);
+}
+
+function escapeText(text: string): string {
+  return text.toWellFormed().replace(NOT_XML, "").replace(/[&<>\r]/g, (character) => ESCAPES[character] as string);
+}

@@ -1,0 +1,264 @@
+import type { DataChunk, JSONValue, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import type { FilePart, TextPart } from "../message/message-input.ts";
+import { toStoredMessages } from "../message/message-input.ts";
+import type { ModelMessage } from "../message/model-message.ts";
+import { checkId, checkMetadata } from "../storage/check-id.ts";
+import { checkXmlName, renderSignal } from "./render-signal.ts";
+
+export type SignalType = "user" | "state" | "reactive" | "notification";
+
+/** Types of older payloads, still taken. */
+type LegacySignalType = "user-message" | "system-reminder";
+
+export type SignalContents = string | (TextPart | FilePart)[];
+export type SignalAttributes = Record<string, JSONValue | undefined>;
+
+/** What `sendSignal()` takes. */
+export interface SignalInput {
+  type: SignalType | LegacySignalType;
+  /** The XML tag the model sees. The type, when absent; `system-reminder` for reactive ones. */
+  tagName?: string;
+  contents: SignalContents;
+  attributes?: SignalAttributes;
+  metadata?: Record<string, unknown>;
+  providerOptions?: Record<string, Record<string, any>>;
+  id?: string;
+  createdAt?: Date | string | number;
+}
+
+/** A message by a person: `sendMessage()` and `queueMessage()`. */
+export type MessageInput =
+  | string
+  | (TextPart | FilePart)[]
+  | Pick<SignalInput, "contents" | "attributes" | "metadata" | "providerOptions" | "id">;
+
+/** What is stored of a signal besides its parts, in `content.metadata.signal`. Dates are ISO texts. */
+export interface SignalRecord {
+  id: string;
+  type: SignalType;
+  tagName: string;
+  createdAt: string;
+  acceptedAt?: string;
+  attributes?: Record<string, JSONValue>;
+  metadata?: Record<string, unknown>;
+}
+
+export interface SignalLimits {
+  /** Bytes of text in one signal, attributes included. */
+  textBytes: number;
+  /** Bytes of file data in one signal. */
+  fileBytes: number;
+}
+
+export const DEFAULT_SIGNAL_LIMITS: SignalLimits = { textBytes: 1 << 20, fileBytes: 32 << 20 };
+
+const LEGACY: Record<LegacySignalType, { type: SignalType; tagName: string }> = {
+  "user-message": { type: "user", tagName: "user" },
+  "system-reminder": { type: "reactive", tagName: "system-reminder" },
+};
+const TYPES: ReadonlySet<string> = new Set<SignalType>(["user", "state", "reactive", "notification"]);
+
+/** Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. */
+export class CreatedAgentSignal {
+  readonly id: string;
+  readonly type: SignalType;
+  readonly tagName: string;
+  readonly contents: SignalContents;
+  /** Settled when the signal is admitted: which branch's attributes apply is decided there. */
+  attributes: Record<string, JSONValue> | undefined;
+  metadata: Record<string, unknown> | undefined;
+  readonly providerOptions: ProviderMetadata | undefined;
+  createdAt: Date;
+  acceptedAt: Date | undefined;
+
+  constructor(fields: Omit<CreatedAgentSignal, "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON">) {
+    this.id = fields.id;
+    this.type = fields.type;
+    this.tagName = fields.tagName;
+    this.contents = fields.contents;
+    this.attributes = fields.attributes;
+    this.metadata = fields.metadata;
+    this.providerOptions = fields.providerOptions;
+    this.createdAt = fields.createdAt;
+    this.acceptedAt = fields.acceptedAt;
+  }
+
+  toDBMessage(target: { threadId?: string; resourceId?: string } = {}): StoredMessage {
+    const [message] = toStoredMessages([{ id: this.id, role: "user", content: this.contents }], {
+      newId: () => this.id,
+      now: () => this.createdAt.getTime(),
+    });
+    return {
+      ...(message as StoredMessage),
+      ...target,
+      role: "signal",
+      type: this.tagName,
+      content: {
+        ...(message as StoredMessage).content,
+        metadata: { signal: this.#record() },
+        ...(this.providerOptions && { providerMetadata: this.providerOptions }),
+      },
+    };
+  }
+
+  toLLMMessage(): ModelMessage {
+    return renderSignal(this.toDBMessage().content, this.#record());
+  }
+
+  toDataPart(): Pick<DataChunk, "type" | "data" | "transient"> {
+    return {
+      type: this.type === "user" ? "data-user-message" : "data-signal",
+      data: {
+        ...this.#record(),
+        contents: this.contents,
+        ...(this.providerOptions && { providerOptions: this.providerOptions }),
+      },
+      transient: true,
+    };
+  }
+
+  toJSON(): SignalRecord & { contents: SignalContents; providerOptions?: ProviderMetadata } {
+    return { ...this.#record(), contents: this.contents, ...(this.providerOptions && { providerOptions: this.providerOptions }) };
+  }
+
+  #record(): SignalRecord {
+    return {
+      id: this.id,
+      type: this.type,
+      tagName: this.tagName,
+      createdAt: this.createdAt.toISOString(),
+      ...(this.acceptedAt && { acceptedAt: this.acceptedAt.toISOString() }),
+      ...(this.attributes && { attributes: this.attributes }),
+      ...(this.metadata && { metadata: this.metadata }),
+    };
+  }
+}
+
+/** Checks a signal and gives it its id. Throws before anything is stored. */
+export function createSignal(
+  input: SignalInput,
+  make: { newId(): string; now(): number },
+  limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
+): CreatedAgentSignal {
+  if (typeof input !== "object" || input === null) throw bad(`A signal is an object, got ${String(input)}.`);
+  const legacy = Object.hasOwn(LEGACY, input.type) ? LEGACY[input.type as LegacySignalType] : undefined;
+  const type = (legacy?.type ?? input.type) as SignalType;
+  if (!TYPES.has(type)) {
+    throw bad(`Unknown signal type ${JSON.stringify(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`);
+  }
+  const tagName = input.tagName ?? legacy?.tagName ?? (type === "reactive" ? "system-reminder" : type);
+  checkXmlName("tagName", tagName);
+  const attributes = cleanAttributes(input.attributes);
+  if (input.metadata !== undefined) checkMetadata("metadata", input.metadata);
+  const now = new Date(make.now());
+  const signal = new CreatedAgentSignal({
+    id: input.id === undefined ? make.newId() : checkId("signal.id", input.id),
+    type,
+    tagName,
+    contents: checkContents(input.contents),
+    attributes,
+    metadata: toJson("metadata", input.metadata),
+    providerOptions: toJson("providerOptions", input.providerOptions) as ProviderMetadata | undefined,
+    createdAt: input.createdAt === undefined ? now : new Date(input.createdAt),
+    acceptedAt: now,
+  });
+  checkSize(signal, limits);
+  return signal;
+}
+
+/** A person's message as a signal. */
+export function messageToSignal(message: MessageInput): SignalInput {
+  const base = { type: "user", tagName: "user" } as const;
+  if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
+  if (typeof message !== "object" || message === null) throw bad(`A message is a string, parts or { contents }, got ${String(message)}.`);
+  const { contents, attributes, metadata, providerOptions, id } = message;
+  return {
+    ...base,
+    contents,
+    ...(attributes && { attributes }),
+    ...(metadata && { metadata }),
+    ...(providerOptions && { providerOptions }),
+    ...(id !== undefined && { id }),
+  };
+}
+
+/** A signal as it was stored or sent over a wire. */
+export function reviveSignal(json: ReturnType<CreatedAgentSignal["toJSON"]>): CreatedAgentSignal {
+  return new CreatedAgentSignal({
+    id: json.id,
+    type: json.type,
+    tagName: json.tagName,
+    contents: json.contents,
+    attributes: json.attributes,
+    metadata: json.metadata,
+    providerOptions: json.providerOptions,
+    createdAt: new Date(json.createdAt),
+    acceptedAt: json.acceptedAt === undefined ? undefined : new Date(json.acceptedAt),
+  });
+}
+
+/** Attributes without empty values; names are checked, values must be JSON. */
+export function cleanAttributes(attributes: SignalAttributes | undefined): Record<string, JSONValue> | undefined {
+  if (attributes === undefined) return undefined;
+  checkMetadata("attributes", attributes);
+  const clean: Record<string, JSONValue> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null) continue;
+    checkXmlName("attribute", name);
+    clean[name] = toJson(`attribute "${name}"`, value) as JSONValue;
+  }
+  return Object.keys(clean).length > 0 ? clean : undefined;
+}
+
+function checkContents(contents: unknown): SignalContents {
+  if (typeof contents === "string") return contents.toWellFormed();
+  if (!Array.isArray(contents)) throw bad(`contents must be a string or an array of text and file parts, got ${JSON.stringify(contents) ?? typeof contents}.`);
+  return contents.map((part: TextPart | FilePart) => {
+    if (part?.type === "text" && typeof part.text === "string") return { ...part, text: part.text.toWellFormed() };
+    if (part?.type === "file") return toFile(part);
+    throw bad(`contents takes text and file parts, got ${JSON.stringify(part)?.slice(0, 200)}.`);
+  });
+}
+
+/** File data as text, so that the signal is JSON. */
+function toFile(part: FilePart): FilePart {
+  const [message] = toStoredMessages([{ role: "user", content: [part] }], { newId: () => "file", now: () => 0 });
+  const stored = message?.content.parts[0] as { data: string; mimeType: string; filename?: string };
+  return {
+    type: "file",
+    data: stored.data,
+    mediaType: stored.mimeType,
+    ...(stored.filename !== undefined && { filename: stored.filename }),
+    ...(part.providerOptions && { providerOptions: part.providerOptions }),
+  };
+}
+
+function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
+  const parts = typeof signal.contents === "string" ? [{ type: "text" as const, text: signal.contents }] : signal.contents;
+  let text = Buffer.byteLength(JSON.stringify([signal.attributes ?? {}, signal.metadata ?? {}]));
+  let files = 0;
+  for (const part of parts) {
+    if (part.type === "text") text += Buffer.byteLength(part.text);
+    else files += (part.data as string).length;
+  }
+  if (text > limits.textBytes) {
+    throw new AgentError("limit-exceeded", `The message has ${text} bytes of text; the limit is ${limits.textBytes}.`);
+  }
+  if (files > limits.fileBytes) {
+    throw new AgentError("limit-exceeded", `The message has ${files} bytes of file data; the limit is ${limits.fileBytes}.`);
+  }
+}
+
+function toJson<Value>(name: string, value: Value): Value {
+  if (value === undefined) return value;
+  try {
+    return JSON.parse(JSON.stringify(value)) as Value;
+  } catch (cause) {
+    throw new AgentError("invalid-argument", `${name} is not JSON: ${String(cause)}`, { cause });
+  }
+}
+
+function bad(message: string): AgentError {
+  return new AgentError("invalid-argument", message);
+}

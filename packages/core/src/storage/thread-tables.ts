@@ -1,0 +1,153 @@
+import type { Table } from "./table.ts";
+
+/**
+ * Who runs a thread. `fence` rises with every change of hands and stands in the condition of every write of a run, so
+ * a process that lost a thread cannot write to it. `run_id` is the active run; `run_state` is idle, running or suspended.
+ */
+export const ACTORS: Table = {
+  name: "selvedge_actors",
+  columns: {
+    thread_id: "text",
+    resource_id: "text",
+    owner: "text",
+    fence: "integer",
+    run_id: "text",
+    run_state: "text",
+    agent_id: "text",
+    /** The number the next event gets. */
+    next_seq: "integer",
+    /** The run somebody asked to abort. */
+    abort_run: "text",
+    mailbox_count: "integer",
+    mailbox_bytes: "integer",
+  },
+  key: ["thread_id"],
+  indexes: [{ columns: ["run_state"] }, { columns: ["owner"] }],
+};
+
+/** A process that runs threads, as long as it shows that it lives. */
+export const OWNERS: Table = {
+  name: "selvedge_owners",
+  columns: { id: "text", beat: "integer", lease_until: "integer" },
+  key: ["id"],
+  indexes: [],
+};
+
+/** Signals that were accepted and not yet taken by a run. `due` 0 joins the run under way, 1 opens a run of its own. */
+export const MAILBOX: Table = {
+  name: "selvedge_mailbox",
+  columns: {
+    seq: "integer",
+    id: "text",
+    thread_id: "text",
+    resource_id: "text",
+    agent_id: "text",
+    due: "integer",
+    run_id: "text",
+    signal: "json",
+    options: "json",
+    bytes: "integer",
+  },
+  key: ["id"],
+  auto: "seq",
+  indexes: [{ columns: ["thread_id", "due", "seq"] }],
+};
+
+/** What was answered to a send with an idempotency key. */
+export const SENDS: Table = {
+  name: "selvedge_sends",
+  columns: { thread_id: "text", key: "text", signal: "json", run_id: "text", action: "text", created_at: "integer" },
+  key: ["thread_id", "key"],
+  indexes: [{ columns: ["created_at"] }],
+};
+
+/** Runs on threads: what is needed to go on with one in another process. `step` counts the steps that are stored. */
+export const RUNS: Table = {
+  name: "selvedge_runs",
+  columns: {
+    id: "text",
+    thread_id: "text",
+    resource_id: "text",
+    agent_id: "text",
+    state: "text",
+    options: "json",
+    step: "integer",
+    /** What the loop does after the last stored step. */
+    next: "text",
+    response_id: "text",
+    /** Steps stored in the message `response_id`. */
+    response_steps: "integer",
+    /** The order number of the run's first message. */
+    first_message_id: "text",
+    first_seq: "integer",
+    usage: "json",
+    started_at: "integer",
+    suspended_at: "integer",
+    ended_at: "integer",
+    error: "json",
+  },
+  key: ["id"],
+  indexes: [{ columns: ["thread_id", "state"] }, { columns: ["state", "suspended_at"] }],
+};
+
+/**
+ * The journal of tool calls that are under way or wait for somebody. A row is written before the tool runs and goes
+ * when its result is in the history.
+ *
+ *     started → done            waiting → approved | declined | aborted
+ */
+export const CALLS: Table = {
+  name: "selvedge_calls",
+  columns: {
+    run_id: "text",
+    tool_call_id: "text",
+    thread_id: "text",
+    step: "integer",
+    position: "integer",
+    tool_name: "text",
+    args: "json",
+    args_hash: "text",
+    state: "text",
+    requires_approval: "integer",
+    suspend_payload: "json",
+    resume_schema: "text",
+    outcome: "json",
+    decision: "json",
+  },
+  key: ["run_id", "tool_call_id"],
+  indexes: [{ columns: ["thread_id", "state"] }],
+};
+
+/** The current state of each lane of a thread. */
+export const LANES: Table = {
+  name: "selvedge_lanes",
+  columns: {
+    thread_id: "text",
+    lane_id: "text",
+    version: "integer",
+    cache_key: "text",
+    mode: "text",
+    last_signal_id: "text",
+    last_snapshot_id: "text",
+    updated_at: "integer",
+  },
+  key: ["thread_id", "lane_id"],
+  indexes: [],
+};
+
+/** The thread's stream, in pieces: the events numbered `first` to `last`. */
+export const EVENTS: Table = {
+  name: "selvedge_events",
+  columns: {
+    thread_id: "text",
+    first: "integer",
+    last: "integer",
+    run_id: "text",
+    chunks: "json",
+    created_at: "integer",
+  },
+  key: ["thread_id", "first"],
+  indexes: [{ columns: ["thread_id", "last"] }, { columns: ["created_at"] }],
+};
+
+export const THREAD_TABLES: readonly Table[] = [ACTORS, OWNERS, MAILBOX, SENDS, RUNS, CALLS, LANES, EVENTS];

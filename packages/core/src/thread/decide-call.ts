@@ -1,0 +1,59 @@
+import { AgentError } from "../errors.ts";
+import type { Row, Where } from "../storage/storage.ts";
+import { ACTORS, CALLS } from "../storage/thread-tables.ts";
+import type { Decision } from "./resumption.ts";
+import type { Thread } from "./thread.ts";
+
+/**
+ * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
+ * run being still the thread's active one.
+ */
+export async function decideCall(
+  thread: Thread,
+  target: { toolCallId: string | undefined; runId: string | undefined },
+  decision: Decision,
+): Promise<{ runId: string; toolCallId: string }> {
+  const row = await findWaiting(thread, target);
+  const runId = row["run_id"] as string;
+  const toolCallId = row["tool_call_id"] as string;
+  const where = { run_id: runId, tool_call_id: toolCallId, state: "waiting", args_hash: row["args_hash"] as string };
+  try {
+    await thread.storage.commit([
+      { op: "require", table: ACTORS, where: { thread_id: thread.threadId, run_id: runId, abort_run: null }, exists: true },
+      { op: "update", table: CALLS, where, set: { state: "decided", decision: decision as never }, require: true },
+    ]);
+  } catch (error) {
+    if (!AgentError.is(error, "conflict")) throw error;
+    throw new AgentError("already-decided", `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`, { cause: error });
+  }
+  thread.pump();
+  return { runId, toolCallId };
+}
+
+async function findWaiting(thread: Thread, { toolCallId, runId }: { toolCallId: string | undefined; runId: string | undefined }): Promise<Row> {
+  const where: Where = {
+    thread_id: thread.threadId,
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    ...(runId !== undefined && { run_id: runId }),
+  };
+  const rows = await thread.storage.select({ table: CALLS, where });
+  const waiting = rows.filter((row) => row["state"] === "waiting");
+  if (waiting.length === 1) return waiting[0] as Row;
+  if (waiting.length > 1) {
+    const ids = waiting.map((row) => row["tool_call_id"] as string).join(", ");
+    throw new AgentError("ambiguous", `Several tool calls of thread "${thread.threadId}" wait: say which one with toolCallId (${ids}).`);
+  }
+  const decided = rows.find((row) => row["state"] === "decided");
+  if (decided && toolCallId !== undefined) {
+    const { approved } = decided["decision"] as unknown as Decision;
+    throw new AgentError("already-decided", `Tool call "${toolCallId}" was already ${approved ? "approved" : "declined"}.`, {
+      details: { approved },
+    });
+  }
+  throw new AgentError(
+    "not-found",
+    toolCallId === undefined
+      ? `No tool call of thread "${thread.threadId}" waits for an answer.`
+      : `Tool call "${toolCallId}" of thread "${thread.threadId}" does not wait for an answer.`,
+  );
+}

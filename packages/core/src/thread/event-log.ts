@@ -1,0 +1,78 @@
+import type { AgentChunk } from "@selvedge/protocol";
+import type { Row, Storage, Write } from "../storage/storage.ts";
+import { EVENTS } from "../storage/thread-tables.ts";
+
+/** A chunk of a thread's stream with its number. */
+export type NumberedChunk = AgentChunk & { seq: number };
+
+/** Events numbered from `first`, as one row holds them. */
+export interface EventPiece {
+  first: number;
+  chunks: NumberedChunk[];
+}
+
+/** One row with the events from `first` on. */
+export function insertEvents(threadId: string, runId: string, first: number, chunks: readonly AgentChunk[], now: number): Write {
+  return {
+    op: "insert",
+    table: EVENTS,
+    row: {
+      thread_id: threadId,
+      first,
+      last: first + chunks.length - 1,
+      run_id: runId,
+      // The run id is the same in all of them: it stands in the row once.
+      chunks: chunks.map(({ runId: _, ...chunk }) => toJson(chunk)) as never,
+      created_at: Math.trunc(now),
+    },
+  };
+}
+
+/** The next piece after number `after`, or `undefined` when there is none yet. */
+export async function readEvents(storage: Storage, threadId: string, after: number, limit = 16): Promise<EventPiece[]> {
+  const rows = await storage.select({
+    table: EVENTS,
+    where: { thread_id: threadId, last: { gt: after } },
+    orderBy: [{ column: "last", direction: "asc" }],
+    limit,
+  });
+  return rows.map(toPiece);
+}
+
+/** What a subscriber gets of a chunk: bulky fields that only a direct caller can use stay behind. */
+export function toBroadcast(chunk: AgentChunk): AgentChunk {
+  if (chunk.type === "step-start") return { ...chunk, payload: { ...(chunk.payload.messageId !== undefined && { messageId: chunk.payload.messageId }) } };
+  if (chunk.type === "step-finish") return chunk;
+  if (chunk.type === "finish") return { ...chunk, payload: { ...chunk.payload, messages: { all: [], user: [], nonUser: [] } } };
+  if (chunk.type === "error" || chunk.type === "tool-error") {
+    return { ...chunk, payload: { ...chunk.payload, error: errorToJson(chunk.payload.error) } } as AgentChunk;
+  }
+  return chunk;
+}
+
+export function numbered(chunks: readonly AgentChunk[], first: number): NumberedChunk[] {
+  return chunks.map((chunk, index) => ({ ...chunk, seq: first + index }));
+}
+
+function toPiece(row: Row): EventPiece {
+  const first = row["first"] as number;
+  const runId = row["run_id"] as string;
+  const chunks = row["chunks"] as unknown as Omit<AgentChunk, "runId">[];
+  return { first, chunks: chunks.map((chunk, index) => ({ ...chunk, runId, seq: first + index }) as NumberedChunk) };
+}
+
+function errorToJson(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code, details } = error as { code?: unknown; details?: unknown };
+  return { name: error.name, message: error.message, ...(code !== undefined && { code }), ...(details !== undefined && { details }) };
+}
+
+/** What apps put on a stream themselves may not be JSON, and must not keep a run from going on. */
+function toJson(chunk: Omit<AgentChunk, "runId">): unknown {
+  if (!chunk.type.startsWith("data-") && chunk.type !== "tool-output" && chunk.type !== "raw") return chunk;
+  try {
+    return JSON.parse(JSON.stringify(chunk)) as unknown;
+  } catch {
+    return { type: chunk.type, from: chunk.from, data: null, payload: {} };
+  }
+}

@@ -1,0 +1,70 @@
+import type { Storage, Where } from "../storage/storage.ts";
+import { CALLS, RUNS } from "../storage/thread-tables.ts";
+
+export interface ListSuspendedRunsOptions {
+  threadId?: string;
+  resourceId?: string;
+  fromDate?: Date;
+  toDate?: Date;
+  perPage?: number;
+  page?: number;
+}
+
+export interface SuspendedRun {
+  runId: string;
+  status: "suspended";
+  threadId: string;
+  resourceId: string;
+  suspendedAt: Date;
+  toolCalls: {
+    toolCallId: string;
+    toolName: string;
+    args?: unknown;
+    requiresApproval: boolean;
+    suspendPayload?: unknown;
+  }[];
+}
+
+const DEFAULT_PER_PAGE = 100;
+
+/** Runs of an agent that wait for somebody, those that have waited longest first. */
+export async function listSuspendedRuns(
+  storage: Storage,
+  agentId: string,
+  options: ListSuspendedRunsOptions,
+): Promise<{ runs: SuspendedRun[]; total: number }> {
+  const { threadId, resourceId, fromDate, toDate, perPage = DEFAULT_PER_PAGE, page = 0 } = options;
+  const since = { ...(fromDate && { gte: fromDate.getTime() }), ...(toDate && { lte: toDate.getTime() }) };
+  const where: Where = {
+    state: "suspended",
+    agent_id: agentId,
+    ...(threadId !== undefined && { thread_id: threadId }),
+    ...(resourceId !== undefined && { resource_id: resourceId }),
+    ...(Object.keys(since).length > 0 && { suspended_at: since }),
+  };
+  const [rows, total] = await Promise.all([
+    storage.select({ table: RUNS, where, orderBy: [{ column: "suspended_at" }, { column: "id" }], limit: perPage, offset: page * perPage }),
+    storage.count({ table: RUNS, where }),
+  ]);
+  const ids = rows.map((row) => row["id"] as string);
+  const calls = ids.length === 0 ? [] : await storage.select({ table: CALLS, where: { run_id: { in: ids }, state: "waiting" }, orderBy: [{ column: "position" }] });
+  return {
+    total,
+    runs: rows.map((row) => ({
+      runId: row["id"] as string,
+      status: "suspended",
+      threadId: row["thread_id"] as string,
+      resourceId: row["resource_id"] as string,
+      suspendedAt: new Date(row["suspended_at"] as number),
+      toolCalls: calls
+        .filter((call) => call["run_id"] === row["id"])
+        .map((call) => ({
+          toolCallId: call["tool_call_id"] as string,
+          toolName: call["tool_name"] as string,
+          args: call["args"] ?? undefined,
+          requiresApproval: call["requires_approval"] === 1,
+          ...(call["suspend_payload"] !== null && { suspendPayload: call["suspend_payload"] }),
+        })),
+    })),
+  };
+}

@@ -1,0 +1,109 @@
+import type { Row, Storage, Write } from "../storage/storage.ts";
+import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
+import { AgentError } from "../errors.ts";
+import { type CreatedAgentSignal, reviveSignal } from "../signal/signal.ts";
+import type { StoredOptions } from "./stored-options.ts";
+
+/** `NOW` joins the run under way at its next step; `NEXT` opens a run of its own. */
+export const NOW = 0;
+export const NEXT = 1;
+export type Due = typeof NOW | typeof NEXT;
+
+/** A signal that waits. */
+export interface Letter {
+  seq: number;
+  threadId: string;
+  resourceId: string;
+  agentId: string;
+  due: Due;
+  /** The run it was promised, if it opens one. */
+  runId: string;
+  signal: CreatedAgentSignal;
+  options: StoredOptions | undefined;
+  bytes: number;
+}
+
+export interface MailboxLimits {
+  messages: number;
+  bytes: number;
+}
+
+export const DEFAULT_MAILBOX_LIMITS: MailboxLimits = { messages: 10_000, bytes: 64 << 20 };
+
+/** Puts a letter in, unless the box is full: the second write is the one that fails then. */
+export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): [Write, Write] {
+  const room = {
+    thread_id: letter.threadId,
+    mailbox_count: { lt: limits.messages },
+    mailbox_bytes: { lte: limits.bytes - letter.bytes },
+  };
+  return [
+    {
+      op: "insert",
+      table: MAILBOX,
+      row: {
+        id: letter.signal.id,
+        thread_id: letter.threadId,
+        resource_id: letter.resourceId,
+        agent_id: letter.agentId,
+        due: letter.due,
+        run_id: letter.runId,
+        signal: letter.signal.toJSON() as never,
+        options: (letter.options ?? null) as never,
+        bytes: letter.bytes,
+      },
+    },
+    { op: "update", table: ACTORS, where: room, increment: { mailbox_count: 1, mailbox_bytes: letter.bytes }, require: true },
+  ];
+}
+
+/** Takes letters out. In one commit with what becomes of them, so each is taken once. */
+export function takeLetters(threadId: string, letters: readonly Letter[]): Write[] {
+  if (letters.length === 0) return [];
+  const bytes = letters.reduce((sum, letter) => sum + letter.bytes, 0);
+  return [
+    ...letters.map((letter): Write => ({ op: "delete", table: MAILBOX, where: { id: letter.signal.id }, require: true })),
+    {
+      op: "update",
+      table: ACTORS,
+      where: { thread_id: threadId },
+      increment: { mailbox_count: -letters.length, mailbox_bytes: -bytes },
+    },
+  ];
+}
+
+/** Waiting letters, those due now first, oldest first. */
+export async function readLetters(storage: Storage, threadId: string, options: { due?: Due; limit: number }): Promise<Letter[]> {
+  const rows = await storage.select({
+    table: MAILBOX,
+    where: { thread_id: threadId, ...(options.due !== undefined && { due: options.due }) },
+    orderBy: [{ column: "due" }, { column: "seq" }],
+    limit: options.limit,
+  });
+  return rows.map(toLetter);
+}
+
+/** Removes a letter that nobody has taken yet, at its sender's wish. */
+export async function recallLetter(storage: Storage, letter: Letter): Promise<boolean> {
+  try {
+    await storage.commit(takeLetters(letter.threadId, [letter]));
+    return true;
+  } catch (error) {
+    if (AgentError.is(error, "conflict")) return false;
+    throw error;
+  }
+}
+
+function toLetter(row: Row): Letter {
+  return {
+    seq: row["seq"] as number,
+    threadId: row["thread_id"] as string,
+    resourceId: row["resource_id"] as string,
+    agentId: row["agent_id"] as string,
+    due: row["due"] as Due,
+    runId: row["run_id"] as string,
+    signal: reviveSignal(row["signal"] as never),
+    options: (row["options"] ?? undefined) as StoredOptions | undefined,
+    bytes: row["bytes"] as number,
+  };
+}

@@ -1,0 +1,86 @@
+import type { Storage } from "../storage/storage.ts";
+import { OWNERS } from "../storage/thread-tables.ts";
+import type { System } from "../system.ts";
+import type { Actor } from "./actor.ts";
+
+export interface LeaseLimits {
+  leaseMs: number;
+  renewMs: number;
+}
+
+export const DEFAULT_LEASE: LeaseLimits = { leaseMs: 15_000, renewMs: 5_000 };
+
+/**
+ * This process as the store knows it. One row with a time limit stands for all threads it runs, so keeping a thousand
+ * of them costs one write every few seconds, and a process that runs nothing writes nothing.
+ */
+export class Owner {
+  readonly id: string;
+  readonly #storage: Storage;
+  readonly #system: System;
+  readonly #lease: LeaseLimits;
+  #registered: Promise<void> | undefined;
+  #held = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(storage: Storage, system: System, lease: LeaseLimits) {
+    this.id = storage.ownerId();
+    this.#storage = storage;
+    this.#system = system;
+    this.#lease = lease;
+  }
+
+  /** Before taking a thread: makes sure that others see this process live. */
+  hold(): Promise<void> {
+    this.#held++;
+    this.#registered ??= this.#beat().catch((error: unknown) => {
+      this.#registered = undefined;
+      throw error;
+    });
+    this.#schedule();
+    return this.#registered;
+  }
+
+  release(): void {
+    this.#held--;
+    if (this.#held > 0) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    // The row runs out by itself; the next thread taken writes it anew.
+    this.#registered = undefined;
+  }
+
+  /** Whether a thread may be taken from its owner. */
+  async mayTake(actor: Actor): Promise<boolean> {
+    if (actor.owner === undefined) return true;
+    if (actor.owner === this.id) return false;
+    if (this.#storage.isOwnerDead(actor.owner)) return true;
+    const [row] = await this.#storage.select({ table: OWNERS, where: { id: actor.owner }, limit: 1 });
+    return !row || (row["lease_until"] as number) < this.#system.now();
+  }
+
+  /** Gives up: threads of this process may be taken at once. */
+  async retire(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    await this.#storage.commit([{ op: "delete", table: OWNERS, where: { id: this.id } }]);
+  }
+
+  async #beat(): Promise<void> {
+    const leaseUntil = Math.trunc(this.#system.now() + this.#lease.leaseMs);
+    await this.#storage.commit([
+      { op: "insert", table: OWNERS, row: { id: this.id, beat: 0, lease_until: leaseUntil }, onConflict: "update" },
+    ]);
+  }
+
+  #schedule(): void {
+    if (this.#cancelTimer) return;
+    this.#cancelTimer = this.#system.setTimer(this.#lease.renewMs, () => {
+      this.#cancelTimer = undefined;
+      if (this.#held === 0) return;
+      // A beat that fails is tried again with the next one; if the lease runs out meanwhile, the fence keeps order.
+      this.#beat().catch(() => {});
+      this.#schedule();
+    });
+  }
+}

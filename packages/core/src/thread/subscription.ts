@@ -1,0 +1,92 @@
+import { AgentError } from "../errors.ts";
+import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
+import type { Thread } from "./thread.ts";
+
+/** A reader of a thread's stream. */
+export interface AgentThreadSubscription {
+  /** Chunks of all runs, one after another, each with its number. Read once. */
+  readonly stream: AsyncIterable<NumberedChunk>;
+  /** The active run, also one that is only reserved or that waits for somebody; `null` when the thread is idle. */
+  activeRunId(): string | null;
+  /** Aborts the active run. */
+  abort(): boolean;
+  /** Ends the subscription, not the run. */
+  unsubscribe(): void;
+}
+
+/**
+ * A place in a thread's log. It keeps a number and no buffer: a slow reader costs nothing and slows nobody, until what
+ * it has not read is older than the store keeps.
+ */
+export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
+  readonly #thread: Thread;
+  #after: number;
+  #piece: NumberedChunk[] = [];
+  #index = 0;
+  #left = false;
+
+  constructor(thread: Thread, after: number) {
+    this.#thread = thread;
+    this.#after = after;
+  }
+
+  /** The number of the last chunk that was handed out. */
+  get after(): number {
+    return this.#after;
+  }
+
+  async next(): Promise<IteratorResult<NumberedChunk>> {
+    for (;;) {
+      if (this.#left) return { done: true, value: undefined };
+      const chunk = this.#piece[this.#index];
+      if (chunk) {
+        this.#index++;
+        this.#after = chunk.seq;
+        return { done: false, value: chunk };
+      }
+      await this.#more();
+    }
+  }
+
+  return(): Promise<IteratorResult<NumberedChunk>> {
+    this.#left = true;
+    this.#thread.tail.wake();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #more(): Promise<void> {
+    const { tail, storage, threadId } = this.#thread;
+    let pieces = tail.read(this.#after);
+    if (!pieces) {
+      // Ask for the change before reading, so that nothing falls between.
+      const changed = tail.changed();
+      pieces = await readEvents(storage, threadId, this.#after);
+      if (pieces.length === 0) {
+        await changed;
+        return;
+      }
+    } else if (pieces.length === 0) {
+      await tail.changed();
+      return;
+    }
+    this.#take(pieces[0] as EventPiece);
+  }
+
+  #take(piece: EventPiece): void {
+    const skip = this.#after + 1 - piece.first;
+    if (skip < 0) {
+      throw new AgentError(
+        "reader-too-slow",
+        `Events ${this.#after + 1} to ${piece.first - 1} of thread "${this.#thread.threadId}" are no longer kept. Read the messages and subscribe again.`,
+        { details: { after: this.#after } },
+      );
+    }
+    this.#piece = piece.chunks;
+    this.#index = skip;
+  }
+}
+

@@ -1,0 +1,220 @@
+import { AgentError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
+import type { Storage } from "../storage/storage.ts";
+import { THREADS } from "../storage/tables.ts";
+import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
+import type { System } from "../system.ts";
+import { type Actor, readActor, toActor } from "./actor.ts";
+import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
+import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
+import { readResumption, type Resumption } from "./resumption.ts";
+import { Thread } from "./thread.ts";
+import { ThreadRun } from "./thread-run.ts";
+
+export interface ThreadLimits {
+  signal: SignalLimits;
+  mailbox: MailboxLimits;
+  lease: LeaseLimits;
+  /** How long the events of a thread's stream are kept for readers that come later. */
+  retentionMs: number;
+}
+
+export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
+  signal: DEFAULT_SIGNAL_LIMITS,
+  mailbox: DEFAULT_MAILBOX_LIMITS,
+  lease: DEFAULT_LEASE,
+  retentionMs: 3_600_000,
+};
+
+/** An agent as the runtime needs it: somebody who can carry out a run. */
+export interface ThreadAgent {
+  readonly id: string;
+  /** Carries out the run that a letter opened. Never rejects. */
+  openRun(thread: Thread, run: ThreadRun, letter: Letter, options: AgentExecutionOptions | undefined): Promise<void>;
+  /** Goes on with a run that was left behind or that was answered. Never rejects. */
+  resumeRun(thread: Thread, run: ThreadRun, resumption: Resumption): Promise<void>;
+}
+
+/** What a thread needs of its runtime. */
+export interface ThreadHost {
+  readonly storage: Storage;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly owner: Owner;
+  readonly limits: ThreadLimits;
+  hasAgent(agentId: string): boolean;
+  open(thread: Thread, run: ThreadRun, letter: Letter): void;
+  resume(thread: Thread, actor: Actor): Promise<boolean>;
+  lookAgain(thread: Thread): void;
+  forget(thread: Thread): void;
+}
+
+const KEY = Symbol("thread-runtime");
+
+/**
+ * All threads of a store, as far as this process is concerned with them: hands threads to agents, takes over what
+ * other processes left behind, and wakes readers when another process wrote.
+ */
+export class ThreadRuntime implements ThreadHost {
+  readonly storage: Storage;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly owner: Owner;
+  readonly limits: ThreadLimits;
+  readonly #threads = new Map<string, Thread>();
+  readonly #agents = new Map<string, ThreadAgent>();
+  /** Options of sends that are not JSON, for as long as this process may still use them. */
+  readonly #liveOptions = new Map<string, AgentExecutionOptions>();
+  readonly #lookAt = new Set<Thread>();
+  #cancelLook: (() => void) | undefined;
+  #stopWatching: (() => void) | undefined;
+  #recovery: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(storage: Storage, system: System, logger: Logger, limits: Partial<ThreadLimits>) {
+    this.storage = storage;
+    this.system = system;
+    this.logger = logger;
+    this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
+    this.owner = new Owner(storage, system, this.limits.lease);
+  }
+
+  /** The runtime of a store. The first to ask decides clock, logger and limits. */
+  static of(storage: Storage, system: System, logger: Logger, limits: Partial<ThreadLimits> = {}): ThreadRuntime {
+    return storage.attach(KEY, () => new ThreadRuntime(storage, system, logger, limits));
+  }
+
+  register(agent: ThreadAgent): void {
+    const known = this.#agents.get(agent.id);
+    this.#agents.set(agent.id, agent);
+    // What was found before the agent was there can go on now.
+    if (!known && this.#recovery) void this.#recovery.then(() => this.#recoverFor(agent.id));
+  }
+
+  hasAgent(agentId: string): boolean {
+    return this.#agents.has(agentId);
+  }
+
+  /** This process's view of a thread. */
+  thread(threadId: string, resourceId: string): Thread {
+    this.#stopWatching ??= this.storage.watch(() => this.#onForeignChange());
+    const key = `${resourceId}\u0000${threadId}`;
+    let thread = this.#threads.get(key);
+    if (!thread) this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
+    return thread;
+  }
+
+  /** A thread whose resource the caller does not name. */
+  async findThread(threadId: string, resourceId: string | undefined): Promise<Thread> {
+    if (resourceId !== undefined) return this.thread(threadId, resourceId);
+    const actor = await readActor(this.storage, threadId);
+    if (actor) return this.thread(threadId, actor.resourceId);
+    const [row] = await this.storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
+    return this.thread(threadId, (row?.["resource_id"] as string | undefined) ?? threadId);
+  }
+
+  /** The thread of a run of this process. */
+  threadOfRun(runId: string): Thread | undefined {
+    for (const thread of this.#threads.values()) if (thread.activeRunId === runId) return thread;
+    return undefined;
+  }
+
+  keepOptions(signalId: string, options: AgentExecutionOptions): void {
+    this.#liveOptions.set(signalId, options);
+  }
+
+  dropOptions(signalId: string): void {
+    this.#liveOptions.delete(signalId);
+  }
+
+  open(thread: Thread, run: ThreadRun, letter: Letter): void {
+    const options = this.#liveOptions.get(letter.signal.id);
+    this.#liveOptions.delete(letter.signal.id);
+    void this.#agents.get(letter.agentId)!.openRun(thread, run, letter, options);
+  }
+
+  /** Goes on with a run that nobody carries out. Answers whether the thread should be looked at again at once. */
+  async resume(thread: Thread, actor: Actor): Promise<boolean> {
+    const [row] = await this.storage.select({ table: RUNS, where: { id: actor.runId as string }, limit: 1 });
+    const agent = actor.agentId === undefined ? undefined : this.#agents.get(actor.agentId);
+    if (!agent && row?.["first_message_id"]) return false; // Another process may have the agent.
+    const resumption = row && (await readResumption(this.storage, actor, row));
+    const lease = await thread.takeOver(actor, resumption?.responseSteps ?? new Map());
+    if (!lease) return true;
+    const run = new ThreadRun({ thread, runId: actor.runId as string, create: {}, opener: undefined, enter: async () => lease });
+    run.hold(lease);
+    thread.run = run;
+    if (!resumption || !agent || !resumption.begun) {
+      // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
+      await run.end({ state: "failed", error: new AgentError("superseded", "The process ended before the run began."), chunks: [] });
+      return true;
+    }
+    void agent.resumeRun(thread, run, resumption);
+    return false;
+  }
+
+  lookAgain(thread: Thread): void {
+    if (this.#closed) return;
+    this.#lookAt.add(thread);
+    this.#cancelLook ??= this.system.setTimer(this.limits.lease.renewMs, () => {
+      this.#cancelLook = undefined;
+      const threads = [...this.#lookAt];
+      this.#lookAt.clear();
+      for (const one of threads) one.pump();
+    });
+  }
+
+  forget(thread: Thread): void {
+    if (thread.inUse || this.#lookAt.has(thread)) return;
+    this.#threads.delete(`${thread.resourceId}\u0000${thread.threadId}`);
+  }
+
+  /** Takes up what other processes left unfinished, of agents that are registered. Later calls wait for the first. */
+  recover(): Promise<void> {
+    this.#recovery ??= this.#recoverFor(undefined);
+    return this.#recovery;
+  }
+
+  /** Stops taking threads and lets others have them. Runs under way are aborted by their owners before this. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelLook?.();
+    this.#stopWatching?.();
+    for (const thread of this.#threads.values()) thread.tail.wake();
+    await this.owner.retire().catch(() => {});
+  }
+
+  async #recoverFor(agentId: string | undefined): Promise<void> {
+    const mine = agentId === undefined ? {} : { agent_id: agentId };
+    const [running, letters] = await Promise.all([
+      this.storage.select({ table: ACTORS, where: { run_state: { in: ["running", "suspended"] }, ...mine } }),
+      this.storage.select({ table: MAILBOX, where: mine }),
+    ]);
+    const found = new Map<string, string>();
+    for (const actor of running.map(toActor)) found.set(actor.threadId, actor.resourceId);
+    for (const row of letters) found.set(row["thread_id"] as string, row["resource_id"] as string);
+    for (const [threadId, resourceId] of found) this.thread(threadId, resourceId).pump();
+  }
+
+  /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
+  #onForeignChange(): void {
+    for (const thread of this.#threads.values()) {
+      thread.tail.wake();
+      if (!thread.run && (thread.inUse || this.#lookAt.has(thread))) thread.pump();
+    }
+    void this.#checkAborts().catch(() => {});
+  }
+
+  async #checkAborts(): Promise<void> {
+    const here = [...this.#threads.values()].filter((thread) => thread.run);
+    if (here.length === 0) return;
+    const rows = await this.storage.select({ table: ACTORS, where: { owner: this.owner.id } });
+    for (const actor of rows.map(toActor)) {
+      if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;
+      const thread = here.find((one) => one.threadId === actor.threadId);
+      if (thread?.run?.runId === actor.abortRun) thread.abortRun?.();
+    }
+  }
+}

@@ -1,0 +1,288 @@
+import { AgentError } from "../errors.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { THREADS } from "../storage/tables.ts";
+import { ACTORS, CALLS, RUNS } from "../storage/thread-tables.ts";
+import type { System } from "../system.ts";
+import { type Actor, firstFreeSeq, insertActor, readActor } from "./actor.ts";
+import { type Letter, readLetters } from "./mailbox.ts";
+import type { StoredOptions } from "./stored-options.ts";
+import { Tail } from "./tail.ts";
+import type { ThreadHost } from "./thread-runtime.ts";
+import { type Lease, ThreadRun } from "./thread-run.ts";
+
+/** What the store is told about a run that begins. */
+export interface RunTicket {
+  runId: string;
+  agentId: string;
+  options: StoredOptions;
+}
+
+interface Waiter {
+  ticket: RunTicket;
+  run: ThreadRun;
+  /** Letters up to this number were accepted before the waiter came, so they go first. */
+  after: number;
+  admit(lease: Lease): void;
+  refuse(error: unknown): void;
+}
+
+/**
+ * A thread as this process sees it: who waits for it here, which run of it is here, and the newest events. The truth
+ * is in the store; this is dropped when nobody uses it.
+ */
+export class Thread {
+  readonly threadId: string;
+  readonly resourceId: string;
+  readonly tail: Tail = new Tail();
+  /** The run this process is carrying out. */
+  run: ThreadRun | undefined;
+  /** The active run as last heard of, for answers that cannot wait for the store. */
+  activeRunId: string | undefined;
+  activeAgentId: string | undefined;
+  /** The highest mailbox number this process knows of. */
+  lastLetter = 0;
+  readonly #host: ThreadHost;
+  readonly #waiters: Waiter[] = [];
+  #pump: Promise<void> | undefined;
+  #pumpAgain = false;
+  #admissions: Promise<unknown> = Promise.resolve();
+
+  constructor(host: ThreadHost, threadId: string, resourceId: string) {
+    this.#host = host;
+    this.threadId = threadId;
+    this.resourceId = resourceId;
+  }
+
+  get storage(): Storage {
+    return this.#host.storage;
+  }
+  get system(): System {
+    return this.#host.system;
+  }
+  get owner(): string {
+    return this.#host.owner.id;
+  }
+  get limits(): ThreadHost["limits"] {
+    return this.#host.limits;
+  }
+
+  /** Sends to one thread are admitted one after another, in the order they were made. */
+  inOrder<Value>(admit: () => Promise<Value>): Promise<Value> {
+    const turn = this.#admissions.then(admit);
+    this.#admissions = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Waits for the thread, behind everything that was accepted before. */
+  enter(ticket: RunTicket, run: ThreadRun, abortSignal: AbortSignal): Promise<Lease> {
+    return this.inOrder(async () => {
+      abortSignal.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<Lease>();
+      const waiter: Waiter = { ticket, run, after: this.lastLetter, admit: resolve, refuse: reject };
+      const onAbort = () => {
+        const index = this.#waiters.indexOf(waiter);
+        if (index < 0) return;
+        this.#waiters.splice(index, 1);
+        reject(abortSignal.reason);
+      };
+      abortSignal.addEventListener("abort", onAbort, { once: true });
+      this.#waiters.push(waiter);
+      this.pump();
+      const lease = promise.finally(() => abortSignal.removeEventListener("abort", onAbort));
+      return { lease };
+    }).then(({ lease }) => lease);
+  }
+
+  /** Looks what the thread should do next, and does it. Safe to call at any time. */
+  pump(): void {
+    if (this.#pump) {
+      this.#pumpAgain = true;
+      return;
+    }
+    this.#pump = this.#pumpAll()
+      .catch((error: unknown) => {
+        this.#host.logger.error(`Thread "${this.threadId}" could not go on, and is looked at again later`, error);
+        this.#host.lookAgain(this);
+      })
+      .finally(() => {
+        this.#pump = undefined;
+        if (!this.#pumpAgain) return this.#host.forget(this);
+        this.#pumpAgain = false;
+        this.pump();
+      });
+  }
+
+  /** Takes an idle thread for a run. Answers `undefined` when somebody else was faster. */
+  async take(actor: Actor | undefined, ticket: RunTicket): Promise<Lease | undefined> {
+    const known = actor ?? { fence: 0, nextSeq: 1, threadId: this.threadId };
+    const now = Math.trunc(this.system.now());
+    const writes: Write[] = actor
+      ? []
+      : [
+          { op: "require", table: THREADS, where: { id: this.threadId, resource_id: { ne: this.resourceId } }, exists: false },
+          insertActor(this.threadId, this.resourceId),
+        ];
+    writes.push(
+      {
+        op: "update",
+        table: ACTORS,
+        where: { thread_id: this.threadId, fence: known.fence, run_id: null, resource_id: this.resourceId },
+        set: {
+          owner: this.owner,
+          fence: known.fence + 1,
+          run_id: ticket.runId,
+          run_state: "running",
+          agent_id: ticket.agentId,
+          abort_run: null,
+        },
+        require: true,
+      },
+      {
+        op: "insert",
+        table: RUNS,
+        row: {
+          id: ticket.runId,
+          thread_id: this.threadId,
+          resource_id: this.resourceId,
+          agent_id: ticket.agentId,
+          state: "running",
+          options: ticket.options,
+          step: 0,
+          next: "continue",
+          first_seq: known.nextSeq,
+          started_at: now,
+        },
+      },
+    );
+    return this.#grasp(writes, known.fence + 1, known.nextSeq, ticket.runId, ticket.agentId);
+  }
+
+  /** Takes over a run that was left behind, or that waits and was answered. */
+  async takeOver(actor: Actor, responseSteps: Map<string, number>): Promise<Lease | undefined> {
+    const nextSeq = await firstFreeSeq(this.storage, actor);
+    const writes: Write[] = [
+      {
+        op: "update",
+        table: ACTORS,
+        where: { thread_id: this.threadId, fence: actor.fence, run_id: actor.runId ?? null },
+        set: { owner: this.owner, fence: actor.fence + 1, run_state: "running" },
+        require: true,
+      },
+      { op: "update", table: RUNS, where: { id: actor.runId as string }, set: { state: "running", suspended_at: null } },
+    ];
+    const lease = await this.#grasp(writes, actor.fence + 1, nextSeq, actor.runId as string, actor.agentId as string);
+    if (lease) for (const [id, steps] of responseSteps) lease.responseSteps.set(id, steps);
+    return lease;
+  }
+
+  /** Called by a run when it let go of the thread. */
+  left(run: ThreadRun): void {
+    if (this.run !== run) return;
+    this.run = undefined;
+    this.activeRunId = undefined;
+    this.activeAgentId = undefined;
+    this.#host.owner.release();
+    this.tail.wake();
+    this.pump();
+  }
+
+  /** Aborts the run that this process carries out; one that is only reserved stops when it starts. */
+  abortRun: (() => void) | undefined;
+  readers = 0;
+
+  get inUse(): boolean {
+    return this.run !== undefined || this.#waiters.length > 0 || this.#pump !== undefined || this.readers > 0;
+  }
+
+  async #grasp(writes: Write[], fence: number, nextSeq: number, runId: string, agentId: string): Promise<Lease | undefined> {
+    await this.#host.owner.hold();
+    try {
+      await this.storage.commit(writes);
+    } catch (error) {
+      this.#host.owner.release();
+      if (AgentError.is(error, "conflict")) return undefined;
+      throw error;
+    }
+    this.activeRunId = runId;
+    this.activeAgentId = agentId;
+    return { fence, nextSeq, responseSteps: new Map() };
+  }
+
+  async #pumpAll(): Promise<void> {
+    while (!this.run) {
+      const actor = await readActor(this.storage, this.threadId);
+      this.activeRunId = actor?.runId;
+      this.activeAgentId = actor?.agentId;
+      if (actor?.runId !== undefined) {
+        if (!(await this.#pumpActive(actor))) return;
+      } else if (!(await this.#pumpIdle(actor))) return;
+    }
+  }
+
+  /** A thread with a run that is not here. Answers whether to look again. */
+  async #pumpActive(actor: Actor): Promise<boolean> {
+    if (actor.owner === undefined && actor.runState === "suspended") {
+      const [decided] = await this.storage.select({ table: CALLS, where: { thread_id: this.threadId, state: "decided" }, limit: 1 });
+      if (decided || actor.abortRun === actor.runId) return this.#host.resume(this, actor);
+      for (const waiter of this.#waiters.splice(0)) waiter.refuse(waitsForSomebody(actor));
+      return false;
+    }
+    // A run that is ours in the store and not here was left behind by a failure of the store.
+    if (actor.owner === this.owner || (await this.#host.owner.mayTake(actor))) return this.#host.resume(this, actor);
+    this.#host.lookAgain(this);
+    return false;
+  }
+
+  /** A free thread: the oldest of what waits for it runs. Answers whether to look again. */
+  async #pumpIdle(actor: Actor | undefined): Promise<boolean> {
+    const [letter] = actor ? await readLetters(this.storage, this.threadId, { limit: 1 }) : [];
+    const [waiter] = this.#waiters;
+    if (letter && (!waiter || letter.seq <= waiter.after || letter.due === 0) && this.#host.hasAgent(letter.agentId)) {
+      return this.#open(actor, letter);
+    }
+    if (!waiter) return false;
+    if (actor && actor.resourceId !== this.resourceId) {
+      this.#waiters.shift();
+      waiter.refuse(new AgentError("not-found", `There is no thread "${this.threadId}" for resource "${this.resourceId}".`));
+      return true;
+    }
+    let lease: Lease | undefined;
+    try {
+      lease = await this.take(actor, waiter.ticket);
+    } catch (error) {
+      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+      waiter.refuse(error);
+      return true;
+    }
+    if (!lease) return true;
+    this.run = waiter.run;
+    const index = this.#waiters.indexOf(waiter);
+    if (index < 0) {
+      // Aborted while the store answered: the run exists there and has to be ended.
+      waiter.run.hold(lease);
+      await waiter.run.end({ state: "aborted", chunks: [] });
+      return true;
+    }
+    this.#waiters.splice(index, 1);
+    waiter.admit(lease);
+    return false;
+  }
+
+  async #open(actor: Actor | undefined, letter: Letter): Promise<boolean> {
+    const ticket = { runId: letter.runId, agentId: letter.agentId, options: letter.options ?? {} };
+    const lease = await this.take(actor, ticket);
+    if (!lease) return true;
+    this.run = new ThreadRun({ thread: this, runId: letter.runId, create: {}, opener: letter, enter: async () => lease });
+    this.run.hold(lease);
+    this.#host.open(this, this.run, letter);
+    return false;
+  }
+}
+
+function waitsForSomebody(actor: Actor): AgentError {
+  return new AgentError(
+    "thread-suspended",
+    `Thread "${actor.threadId}" waits for an answer to a tool call of run "${actor.runId}". Answer it with sendToolApproval(), or abort the run.`,
+    { details: { runId: actor.runId } },
+  );
+}

@@ -1,0 +1,39 @@
+import type { ToolDefinition, ToolExecutionOptions, ToolLike, Tool } from "./tool.ts";
+
+type AnyDefinition = ToolDefinition<any, any>;
+type AiTool = Exclude<ToolLike, Tool>;
+
+/** An AI SDK tool, which has no id, takes `execute(input, options)` and may yield its result in instalments. */
+export function fromAiTool(tool: AiTool, base: AnyDefinition): AnyDefinition {
+  const { execute, needsApproval, toModelOutput } = tool;
+  const { id: _id, ...own } = base;
+  return {
+    ...own,
+    id: base.id,
+    ...(needsApproval !== undefined && {
+      requireApproval: typeof needsApproval === "function" ? (input: unknown) => needsApproval(input, {}) : Boolean(needsApproval),
+    }),
+    ...(toModelOutput && { toModelOutput: (output: unknown, call?: object) => toModelOutput({ ...call, output }) }),
+    ...(execute && {
+      execute: async ({ context, requestContext }, options) => {
+        const { toolCallId, messages, abortSignal } = options;
+        const result: unknown = await execute(context, { toolCallId, messages, abortSignal, context: requestContext, experimental_context: requestContext });
+        return isAsyncIterable(result) ? lastOf(result, options) : result;
+      },
+    }),
+  };
+}
+
+/** Each instalment is shown as progress; the last one is the result. */
+async function lastOf(results: AsyncIterable<unknown>, { writer }: ToolExecutionOptions): Promise<unknown> {
+  let last: unknown;
+  for await (const result of results) {
+    if (last !== undefined) await writer.write(last);
+    last = result;
+  }
+  return last;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof (value as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] === "function";
+}

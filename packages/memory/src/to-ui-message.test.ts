@@ -1,0 +1,56 @@
+import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import { describe, expect, it } from "vitest";
+import { toUIMessage } from "./to-ui-message.ts";
+
+function message(...parts: MessagePart[]): StoredMessage {
+  const content = { format: 2 as const, parts, metadata: { incomplete: true } };
+  return { id: "m", role: "assistant", createdAt: new Date(0), content };
+}
+
+function call(invocation: Partial<ToolInvocation>): MessagePart {
+  const base: ToolInvocation = { state: "result", toolCallId: "c", toolName: "pay", args: { n: 1 } };
+  return { type: "tool-invocation", toolInvocation: { ...base, ...invocation } };
+}
+
+describe("toUIMessage", () => {
+  it("keeps id, role, time and metadata", () => {
+    const signal: StoredMessage = { ...message({ type: "text", text: "hi" }), role: "signal" };
+    expect(toUIMessage(signal)).toEqual({
+      id: "m",
+      role: "user",
+      parts: [{ type: "text", text: "hi", state: "done" }],
+      metadata: { incomplete: true, createdAt: new Date(0) },
+    });
+  });
+
+  it("draws tool calls in the state they are in", () => {
+    const { parts } = toUIMessage(
+      message(
+        call({ result: "ok" }),
+        call({ state: "call" }),
+        call({ isError: true, result: "boom" }),
+        call({ state: "output-denied", approval: { id: "c", approved: false } }),
+        call({ state: "partial-call" }),
+      ),
+    );
+    expect(parts).toMatchObject([
+      { type: "tool-pay", state: "output-available", input: { n: 1 }, output: "ok" },
+      { state: "input-available" },
+      { state: "output-error", errorText: "boom" },
+      { state: "output-denied", approval: { approved: false } },
+    ]);
+    expect(parts).toHaveLength(4);
+  });
+
+  it("makes files and sources readable for a browser", () => {
+    const source = { id: "s", sourceType: "url" as const, url: "https://example.com", title: "E" };
+    const parts = [
+      { type: "file" as const, data: "AAAA", mimeType: "image/png" },
+      { type: "source" as const, source },
+    ];
+    expect(toUIMessage(message(...parts)).parts).toEqual([
+      { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" },
+      { type: "source-url", sourceId: "s", url: "https://example.com", title: "E" },
+    ]);
+  });
+});

@@ -1,0 +1,3 @@
+// Contract suites. They need vitest, so they are apart from the rest of this package.
+export { testStore, type StoreHarness } from "./test-store.ts";
+export { testVector, type VectorHarness } from "./test-vector.ts";

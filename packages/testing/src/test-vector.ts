@@ -1,0 +1,506 @@
+import type { Vector, VectorFilter, VectorMetric, VectorResult } from "@selvedge/core/vector";
+import { describe, expect, it } from "vitest";
+
+export interface VectorHarness {
+  vector: Vector;
+  /** For stores that outlive their process: the same data, opened anew. The suite closes `vector` first. */
+  reopen?: () => Promise<Vector>;
+  close(): Promise<void>;
+}
+
+type VectorTest = (title: string, body: (vector: Vector, harness: VectorHarness) => Promise<void>) => void;
+
+const indexName = "docs";
+
+/** The vector contract. `create` makes an empty store for each test; `close` gets rid of it. */
+export function testVector(name: string, create: () => Promise<VectorHarness>): void {
+  const test: VectorTest = (title, body) => {
+    it(title, async () => {
+      const harness = await create();
+      try {
+        await body(harness.vector, harness);
+      } finally {
+        await harness.close();
+      }
+    });
+  };
+  describe(name, () => {
+    describe("indexes", () => testIndexes(test));
+    describe("search", () => testSearch(test));
+    describe("changes", () => testChanges(test));
+    describe("filters", () => testFilters(test));
+  });
+}
+
+/** Three axes as `x`, `y`, `z`. */
+async function axes(vector: Vector, metric: VectorMetric = "cosine"): Promise<void> {
+  await vector.createIndex({ indexName, dimension: 3, metric });
+  await vector.upsert({
+    indexName,
+    vectors: [
+      [1, 0, 0],
+      [0, 2, 0],
+      [0, 0, 3],
+    ],
+    ids: ["x", "y", "z"],
+    metadata: [{ axis: "x" }, { axis: "y" }, { axis: "z" }],
+    documents: ["the x axis", "the y axis", "the z axis"],
+  });
+}
+
+const scores = (results: VectorResult[]): [string, number][] =>
+  results.map(({ id, score }) => [id, Math.round(score * 1e4) / 1e4]);
+
+function testIndexes(test: VectorTest): void {
+  test("creates, lists, describes and deletes indexes under any name", async (vector) => {
+    const names = ["docs", "Docs", 'we"ird; DROP TABLE x --', "ünïcode \u{1F600}", "sqlite_master"];
+    for (const name of names) await vector.createIndex({ indexName: name, dimension: 2 });
+    expect((await vector.listIndexes()).toSorted()).toEqual(names.toSorted());
+    await vector.upsert({ indexName: "Docs", vectors: [[1, 2]] });
+    expect(await vector.describeIndex({ indexName: "Docs" })).toEqual({
+      dimension: 2,
+      count: 1,
+      metric: "cosine",
+    });
+    expect(await vector.describeIndex({ indexName: "docs" })).toMatchObject({ count: 0 });
+    for (const name of names) await vector.deleteIndex({ indexName: name });
+    await vector.deleteIndex({ indexName: "docs" });
+    expect(await vector.listIndexes()).toEqual([]);
+  });
+
+  test("takes an index that is there for done, unless it is another one", async (vector) => {
+    await axes(vector);
+    await vector.createIndex({ indexName, dimension: 3 });
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 3 });
+    const others = [{ dimension: 4 }, { dimension: 3, metric: "euclidean" as const }];
+    for (const other of others) {
+      await expect(vector.createIndex({ indexName, ...other })).rejects.toMatchObject({
+        code: "invalid-argument",
+      });
+    }
+  });
+
+  test("is empty after an index was deleted and made again", async (vector) => {
+    await axes(vector);
+    await vector.deleteIndex({ indexName });
+    await vector.createIndex({ indexName, dimension: 2 });
+    expect(await vector.query({ indexName, queryVector: [1, 0] })).toEqual([]);
+  });
+
+  test("says clearly that an index does not exist", async (vector) => {
+    const missing = { code: "not-found", message: expect.stringContaining("docs") };
+    await expect(vector.describeIndex({ indexName })).rejects.toMatchObject(missing);
+    await expect(vector.upsert({ indexName, vectors: [[1]] })).rejects.toMatchObject(missing);
+    await expect(vector.query({ indexName, queryVector: [1] })).rejects.toMatchObject(missing);
+    await expect(vector.deleteVector({ indexName, id: "x" })).rejects.toMatchObject(missing);
+    const update = { metadata: {} };
+    await expect(vector.updateVector({ indexName, id: "x", update })).rejects.toMatchObject(missing);
+  });
+
+  test("refuses indexes that make no sense", async (vector) => {
+    for (const dimension of [0, -1, 1.5, Number.NaN, 100_000]) {
+      await expect(vector.createIndex({ indexName, dimension })).rejects.toMatchObject({
+        code: "invalid-argument",
+      });
+    }
+    const metric = "manhattan" as VectorMetric;
+    await expect(vector.createIndex({ indexName, dimension: 2, metric })).rejects.toMatchObject({
+      code: "invalid-argument",
+    });
+    await expect(vector.createIndex({ indexName: "", dimension: 2 })).rejects.toMatchObject({
+      code: "invalid-argument",
+    });
+  });
+}
+
+function testSearch(test: VectorTest): void {
+  const queryVector = [2, 1, 0];
+
+  test("scores by cosine similarity, nearest first", async (vector) => {
+    await axes(vector);
+    const results = await vector.query({ indexName, queryVector });
+    expect(scores(results)).toEqual([
+      ["x", 0.8944],
+      ["y", 0.4472],
+      ["z", 0],
+    ]);
+    expect(results[0]).toEqual({
+      id: "x",
+      score: expect.any(Number),
+      metadata: { axis: "x" },
+      document: "the x axis",
+    });
+    const opposite = await vector.query({ indexName, queryVector: [-5, 0, 0] });
+    expect(scores(opposite).at(-1)).toEqual(["x", -1]);
+  });
+
+  test("scores by euclidean distance, nearest first", async (vector) => {
+    await axes(vector, "euclidean");
+    expect(scores(await vector.query({ indexName, queryVector: [0, 2, 0] }))).toEqual([
+      ["y", 1],
+      ["x", 0.309],
+      ["z", 0.2171],
+    ]);
+  });
+
+  test("scores by dot product, highest first", async (vector) => {
+    await axes(vector, "dotproduct");
+    expect(scores(await vector.query({ indexName, queryVector: [2, 1.5, -1] }))).toEqual([
+      ["y", 3],
+      ["x", 2],
+      ["z", -3],
+    ]);
+  });
+
+  test("limits to topK and to a minimal score", async (vector) => {
+    await axes(vector);
+    expect(scores(await vector.query({ indexName, queryVector, topK: 1 }))).toEqual([["x", 0.8944]]);
+    expect(await vector.query({ indexName, queryVector, topK: 0 })).toEqual([]);
+    expect(await vector.query({ indexName, queryVector, minScore: 0.4 })).toHaveLength(2);
+    expect(await vector.query({ indexName, queryVector, minScore: 0.99 })).toEqual([]);
+    await vector.upsert({ indexName, vectors: Array.from({ length: 20 }, () => [1, 1, 1]) });
+    expect(await vector.query({ indexName, queryVector })).toHaveLength(10);
+  });
+
+  test("orders what is equally near by id, so that answers do not change", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 2 });
+    await vector.upsert({ indexName, vectors: ["c", "a", "b"].map(() => [1, 1]), ids: ["c", "a", "b"] });
+    const results = await vector.query({ indexName, queryVector: [1, 1], topK: 2 });
+    expect(results.map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(results[0]!.score).toBeLessThanOrEqual(1);
+  });
+
+  test("takes a vector without direction for near to nothing", async (vector) => {
+    await axes(vector);
+    await vector.upsert({ indexName, vectors: [[0, 0, 0]], ids: ["zero"] });
+    expect(scores(await vector.query({ indexName, queryVector: [1, 0, 0], minScore: 0.5 }))).toEqual([
+      ["x", 1],
+    ]);
+    const all = scores(await vector.query({ indexName, queryVector: [0, 0, 0] }));
+    expect(all).toEqual([
+      ["x", 0],
+      ["y", 0],
+      ["z", 0],
+      ["zero", 0],
+    ]);
+  });
+
+  test("gives vectors back when asked", async (vector) => {
+    await axes(vector);
+    const [nearest] = await vector.query({ indexName, queryVector: [0, 1, 0], topK: 1, includeVector: true });
+    expect(nearest!.vector).toEqual([0, 2, 0]);
+  });
+
+  test("says which dimension it wanted and which it got", async (vector) => {
+    await axes(vector);
+    const refused = { code: "invalid-argument", message: expect.stringMatching(/3 numbers.*2 numbers/) };
+    await expect(vector.query({ indexName, queryVector: [1, 0] })).rejects.toMatchObject(refused);
+    const upsert = vector.upsert({
+      indexName,
+      vectors: [
+        [1, 1, 1],
+        [1, 0],
+      ],
+      ids: ["new", "bad"],
+    });
+    await expect(upsert).rejects.toMatchObject(refused);
+    const update = vector.updateVector({ indexName, id: "x", update: { vector: [1, 0] } });
+    await expect(update).rejects.toMatchObject(refused);
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 3 });
+  });
+
+  test("finds among thousands what a plain computation finds", async (vector) => {
+    const dimension = 16;
+    let seed = 1;
+    const next = (): number => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647 - 0.5;
+    const vectors = Array.from({ length: 2_000 }, () => Array.from({ length: dimension }, next));
+    const target = Array.from({ length: dimension }, next);
+    await vector.createIndex({ indexName, dimension });
+    await vector.upsert({ indexName, vectors, ids: vectors.map((_, index) => `v${index}`) });
+    const dot = (a: number[], b: number[]): number =>
+      a.reduce((sum, value, index) => sum + value * b[index]!, 0);
+    const cosine = (a: number[]): number => dot(a, target) / Math.sqrt(dot(a, a) * dot(target, target));
+    const expected = vectors
+      .map((item, index) => ({ id: `v${index}`, score: cosine(item) }))
+      .toSorted((a, b) => b.score - a.score)
+      .slice(0, 5);
+    const found = await vector.query({ indexName, queryVector: target, topK: 5 });
+    expect(scores(found)).toEqual(scores(expected));
+  });
+}
+
+function testChanges(test: VectorTest): void {
+  test("makes ids where none are given and answers them in order", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 2 });
+    const ids = await vector.upsert({
+      indexName,
+      vectors: [
+        [1, 0],
+        [0, 1],
+      ],
+    });
+    expect(new Set(ids).size).toBe(2);
+    const [nearest] = await vector.query({ indexName, queryVector: [0, 1], topK: 1 });
+    expect(nearest).toEqual({ id: ids[1], score: expect.any(Number) });
+  });
+
+  test("replaces whole entries of the same id", async (vector) => {
+    await axes(vector);
+    await vector.upsert({ indexName, vectors: [[0, 0, 1]], ids: ["x"], metadata: [{ now: "z" }] });
+    const [first] = await vector.query({ indexName, queryVector: [0, 0, 1], topK: 1 });
+    expect(first).toEqual({ id: "x", score: expect.closeTo(1), metadata: { now: "z" } });
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 3 });
+  });
+
+  test("stores all of an upsert or nothing", async (vector) => {
+    await axes(vector);
+    const bad: Parameters<Vector["upsert"]>[0][] = [
+      {
+        indexName,
+        vectors: [
+          [1, 1, 1],
+          [1, Number.NaN, 1],
+        ],
+      },
+      {
+        indexName,
+        vectors: [
+          [1, 1, 1],
+          [1, 1e300, 1],
+        ],
+      },
+      {
+        indexName,
+        vectors: [
+          [1, 1, 1],
+          [1, 1, 1],
+        ],
+        ids: ["a"],
+      },
+      {
+        indexName,
+        vectors: [
+          [1, 1, 1],
+          [1, 1, 1],
+        ],
+        ids: ["a", ""],
+      },
+      { indexName, vectors: [[1, 1, 1]], metadata: [] },
+      { indexName, vectors: [[1, 1, 1]], metadata: [JSON.parse('{"__proto__": 1}')] },
+      { indexName, vectors: [[1, 1, 1]], documents: ["a", "b"] },
+    ];
+    for (const options of bad) {
+      await expect(vector.upsert(options)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 3 });
+    expect(await vector.upsert({ indexName, vectors: [] })).toEqual([]);
+  });
+
+  test("updates a vector or its metadata and leaves the rest", async (vector) => {
+    await axes(vector);
+    await vector.updateVector({ indexName, id: "x", update: { vector: [0, 0, -1] } });
+    await vector.updateVector({ indexName, id: "y", update: { metadata: { changed: true } } });
+    const results = await vector.query({ indexName, queryVector: [0, 0, -1], includeVector: true });
+    expect(results[0]).toMatchObject({ id: "x", metadata: { axis: "x" }, document: "the x axis" });
+    expect(results.find(({ id }) => id === "y")).toMatchObject({
+      metadata: { changed: true },
+      vector: [0, 2, 0],
+    });
+    const nobody = vector.updateVector({ indexName, id: "none", update: { metadata: {} } });
+    await expect(nobody).rejects.toMatchObject({ code: "not-found" });
+    const nothing = vector.updateVector({ indexName, id: "x", update: {} });
+    await expect(nothing).rejects.toMatchObject({ code: "invalid-argument" });
+  });
+
+  test("deletes by id, by ids and by filter, and never everything by accident", async (vector) => {
+    await axes(vector);
+    await vector.deleteVector({ indexName, id: "x" });
+    await vector.deleteVector({ indexName, id: "x" });
+    await vector.deleteVectors({ indexName, filter: { axis: "y" } });
+    const left = await vector.query({ indexName, queryVector: [1, 1, 1] });
+    expect(left.map(({ id }) => id)).toEqual(["z"]);
+    for (const options of [{}, { filter: {} }, { ids: ["z"], filter: { axis: "z" } }]) {
+      const refused = vector.deleteVectors({ indexName, ...options });
+      await expect(refused).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    await vector.deleteVectors({ indexName, ids: [] });
+    await vector.deleteVectors({ indexName, ids: ["z", "none"] });
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 0 });
+  });
+
+  test("hands out copies", async (vector) => {
+    const metadata = { list: [1] };
+    await vector.createIndex({ indexName, dimension: 1 });
+    await vector.upsert({ indexName, vectors: [[1]], metadata: [metadata] });
+    metadata.list.push(2);
+    const [first] = await vector.query({ indexName, queryVector: [1] });
+    (first!.metadata!.list as number[]).push(3);
+    const [second] = await vector.query({ indexName, queryVector: [1] });
+    expect(second!.metadata).toEqual({ list: [1] });
+  });
+
+  test("keeps what it has when it is opened again, where it outlives its process", async (vector, harness) => {
+    if (!harness.reopen) return;
+    await axes(vector);
+    await vector.close?.();
+    const reopened = await harness.reopen();
+    expect(scores(await reopened.query({ indexName, queryVector: [0, 1, 0], topK: 1 }))).toEqual([["y", 1]]);
+    await reopened.close?.();
+  });
+}
+
+const ENTRIES: Record<string, Record<string, unknown> | undefined> = {
+  num: { v: 5, tag: "a" },
+  real: { v: 5.5, tag: "b" },
+  str: { v: "5" },
+  yes: { v: true },
+  no: { v: false },
+  nil: { v: null },
+  arr: { v: [5, "x", true, null] },
+  obj: { v: { in: { deep: 7 } } },
+  text: { v: "xyz \u{1F600}", "odd key": 1 },
+  none: {},
+  bare: undefined,
+};
+
+const ALL = Object.keys(ENTRIES);
+const without = (...ids: string[]): string[] => ALL.filter((id) => !ids.includes(id));
+
+/** What each filter lets through. `nil`, `none` and `bare` have no value for `v`; only `nil` has the key. */
+const FILTERS: [VectorFilter, string[]][] = [
+  [{}, ALL],
+  [{ v: 5 }, ["num"]],
+  [{ v: { $eq: 5.5 } }, ["real"]],
+  [{ v: "5" }, ["str"]],
+  [{ v: true }, ["yes"]],
+  [{ v: false }, ["no"]],
+  [{ v: null }, ["nil", "none", "bare"]],
+  [{ v: { $ne: null } }, without("nil", "none", "bare")],
+  [{ v: { $ne: 5 } }, without("num")],
+  [{ v: { $ne: "nothing has this" } }, ALL],
+  [{ v: { $in: [5, "5", true] } }, ["num", "str", "yes"]],
+  [{ v: { $in: [null, 5.5] } }, ["real", "nil", "none", "bare"]],
+  [{ v: { $in: [] } }, []],
+  [{ v: { $nin: [] } }, ALL],
+  [{ v: { $nin: [5, "5"] } }, without("num", "str")],
+  [{ v: { $nin: [null] } }, without("nil", "none", "bare")],
+  [{ v: { $gt: 5 } }, ["real"]],
+  [{ v: { $gte: 5 } }, ["num", "real"]],
+  [{ v: { $lt: 5.5 } }, ["num"]],
+  [{ v: { $lte: 5.5, $gt: 0 } }, ["num", "real"]],
+  [{ v: { $gt: "" } }, ["str", "text"]],
+  [{ v: { $lt: "6" } }, ["str"]],
+  [{ v: { $not: { $gt: 5 } } }, without("real")],
+  [{ v: { $not: { $gte: 5, $lt: 5.5 } } }, without("num")],
+  [{ v: { $not: { $eq: null } } }, without("nil", "none", "bare")],
+  [{ v: { $exists: true } }, without("none", "bare")],
+  [{ v: { $exists: false } }, ["none", "bare"]],
+  [{ tag: { $exists: true }, v: { $gt: 5 } }, ["real"]],
+  [{ v: { $contains: 5 } }, ["arr"]],
+  [{ v: { $contains: "x" } }, ["arr", "text"]],
+  [{ v: { $contains: ["x", 5] } }, ["arr"]],
+  [{ v: { $contains: "\u{1F600}" } }, ["text"]],
+  [{ v: { $contains: "%" } }, []],
+  [{ v: { $contains: true } }, ["arr"]],
+  [{ v: { $contains: null } }, ["arr"]],
+  [{ v: { $not: { $contains: "x" } } }, without("arr", "text")],
+  [{ "v.in.deep": 7 }, ["obj"]],
+  [{ "v.in": { $exists: true } }, ["obj"]],
+  [{ "v.in.deep.er": null }, ALL],
+  [{ "v.length": { $exists: true } }, []],
+  [{ "v.0": { $exists: true } }, []],
+  [{ "odd key": 1 }, ["text"]],
+  [{ constructor: { $exists: true } }, []],
+  [{ $and: [] }, ALL],
+  [{ $or: [] }, []],
+  [{ $nor: [] }, ALL],
+  [{ $and: [{ v: { $gte: 5 } }, { tag: "b" }] }, ["real"]],
+  [{ $or: [{ v: 5 }, { v: "5" }] }, ["num", "str"]],
+  [{ $nor: [{ v: 5 }, { v: { $exists: false } }] }, without("num", "none", "bare")],
+  [{ $not: { v: 5 } }, without("num")],
+  [{ $not: { $or: [{ v: { $exists: true } }] } }, ["none", "bare"]],
+  [{ tag: "a", $or: [{ v: 5 }, { v: 5.5 }] }, ["num"]],
+  [{ tag: "x' OR 1=1 --" }, []],
+];
+
+const REFUSED: unknown[] = [
+  { v: undefined },
+  { v: { $in: 5 } },
+  { v: { $in: [undefined] } },
+  { v: { $in: [[1]] } },
+  { v: { $regex: "x" } },
+  { v: { $exists: 1 } },
+  { v: { $gt: null } },
+  { v: { $gt: true } },
+  { v: {} },
+  { v: { in: 1 } },
+  { v: [1] },
+  { v: Number.NaN },
+  { v: { $not: 5 } },
+  { $where: "1" },
+  { $or: {} },
+  { $and: [5] },
+  { $not: [] },
+  { "a..b": 1 },
+  { 'a"b': 1 },
+  { "a\\b": 1 },
+  [],
+  "v = 5",
+];
+
+function testFilters(test: VectorTest): void {
+  const fill = async (vector: Vector): Promise<void> => {
+    await vector.createIndex({ indexName, dimension: 1 });
+    for (const [id, metadata] of Object.entries(ENTRIES)) {
+      await vector.upsert({
+        indexName,
+        vectors: [[1]],
+        ids: [id],
+        ...(metadata && { metadata: [metadata] }),
+      });
+    }
+  };
+  const query = async (vector: Vector, filter: VectorFilter): Promise<string[]> => {
+    const results = await vector.query({ indexName, queryVector: [1], topK: 100, filter });
+    return results.map(({ id }) => id);
+  };
+
+  test("lets through exactly what the table says", async (vector) => {
+    await fill(vector);
+    for (const [filter, expected] of FILTERS) {
+      expect((await query(vector, filter)).toSorted(), JSON.stringify(filter)).toEqual(expected.toSorted());
+    }
+  });
+
+  test("compares dates as they are stored", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 1 });
+    const days = ["2026-01-01", "2026-06-01"];
+    await vector.upsert({
+      indexName,
+      vectors: days.map(() => [1]),
+      ids: days,
+      metadata: days.map((day) => ({ at: new Date(day) })),
+    });
+    expect(await query(vector, { at: { $gt: new Date("2026-03-01") } })).toEqual(["2026-06-01"]);
+    expect(await query(vector, { at: new Date("2026-01-01") })).toEqual(["2026-01-01"]);
+  });
+
+  test("filters before it takes the nearest", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 2 });
+    const vectors = Array.from({ length: 50 }, (_, index) => [1, index / 100]);
+    await vector.upsert({ indexName, vectors, metadata: vectors.map((_, index) => ({ far: index >= 48 })) });
+    const results = await vector.query({ indexName, queryVector: [1, 0], topK: 5, filter: { far: true } });
+    expect(results).toHaveLength(2);
+  });
+
+  test("refuses filters it does not understand instead of ignoring them", async (vector) => {
+    await fill(vector);
+    for (const filter of REFUSED) {
+      const refused = query(vector, filter as VectorFilter);
+      await expect(refused, JSON.stringify(filter)).rejects.toMatchObject({ code: "invalid-argument" });
+      const deletion = vector.deleteVectors({ indexName, filter: filter as VectorFilter });
+      await expect(deletion, JSON.stringify(filter)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: ALL.length });
+  });
+}

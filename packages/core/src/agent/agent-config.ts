@@ -11,6 +11,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
+import type { ThreadsConfig } from "./thread-runs.ts";
 
 /** Which fields an external editor may override. Carried for it; nothing here acts on it. */
 export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };
@@ -53,6 +54,8 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   maxProcessorRetries?: number;
   requestContextSchema?: Schema;
   editor?: EditorConfig;
+  /** Limits of the agent's threads, and whether it takes up what other processes left. */
+  threads?: ThreadsConfig;
   logger?: Logger;
   /** Clock, ids and randomness, for tests. */
   system?: System;

@@ -22,8 +22,8 @@ import { checkTarget, type SendOptions, type SendResult, type SendStateResult, t
 export interface ThreadsHost {
   readonly id: string;
   readonly name: string;
-  readonly system: System;
-  readonly logger: Logger;
+  /** What may change when the agent is registered with a host. */
+  environment(): { system: System; logger: Logger };
   /** The runtime of the agent's store; a store of this process alone where the agent has no memory. */
   runtime(): ThreadRuntime | Promise<ThreadRuntime>;
   memory(): Promise<MastraMemory | undefined>;
@@ -101,7 +101,7 @@ export class AgentThreads {
         throw new AgentError("conflict", "The state is current already.");
       }
       signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<string, unknown>;
-      return [advanceLane(target.threadId, laneId, seen, { cacheKey, mode, signalId: signal.id, now: this.#host.system.now() })];
+      return [advanceLane(target.threadId, laneId, seen, { cacheKey, mode, signalId: signal.id, now: this.#environment.system.now() })];
     });
     try {
       await result.admitted;
@@ -147,7 +147,9 @@ export class AgentThreads {
     const runId = thread.activeRunId;
     if (runId === undefined) return false;
     if (thread.abortRun) thread.abortRun();
-    else void this.#requestAbort(runtime, thread, runId).catch((error: unknown) => this.#host.logger.warn(`Run ${runId} could not be aborted`, error));
+    // Reserved here and not yet running: it stops as it starts.
+    else if (thread.run) thread.abortWanted = runId;
+    else void this.#requestAbort(runtime, thread, runId).catch((error: unknown) => this.#environment.logger.warn(`Run ${runId} could not be aborted`, error));
     return true;
   }
 
@@ -180,13 +182,17 @@ export class AgentThreads {
     return listSuspendedRuns(runtime.storage, this.#host.id, options);
   }
 
+  get #environment(): ReturnType<ThreadsHost["environment"]> {
+    return this.#host.environment();
+  }
+
   #send(
     input: SignalInput,
     options: SendOptions,
     queued: boolean,
     alongside?: (signal: CreatedAgentSignal) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
   ): SendResult {
-    const { system } = this.#host;
+    const { system } = this.#environment;
     const signal = createSignal(input, system);
     const delivery = toDelivery(options, queued);
     const { idempotencyKey } = options;
@@ -207,7 +213,7 @@ export class AgentThreads {
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
     });
-    admitted.catch((error: unknown) => this.#host.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error));
+    admitted.catch((error: unknown) => this.#environment.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error));
     const persisted = guess.action === "persist" ? admitted.then(() => {}) : undefined;
     persisted?.catch(() => {});
     return {

@@ -6,25 +6,38 @@ import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { runLoop } from "../run/loop.ts";
+import type { Decision, Resumption } from "../run/resume.ts";
 import { Run } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { MessageInput, SignalInput } from "../signal/signal.ts";
 import { type FullOutput, RunOutput } from "../stream/run-output.ts";
 import { realSystem, type System } from "../system.ts";
+import type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/list-suspended-runs.ts";
+import type { AgentThreadSubscription } from "../thread/subscription.ts";
+import type { ThreadRuntime } from "../thread/thread-runtime.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
-import { prepareRun } from "./prepare-run.ts";
+import { prepareRun, type RunStart } from "./prepare-run.ts";
+import { AgentThreads, type ToolApprovalOptions } from "./agent-threads.ts";
+import { ParkedRuns } from "./parked-runs.ts";
+import type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
+import { ThreadRuns, type ThreadsConfig } from "./thread-runs.ts";
 
 /** What an agent needs of the host it is registered with. */
 export interface AgentHost {
   readonly logger?: Logger | undefined;
   readonly system?: System | undefined;
+  readonly threads?: ThreadsConfig | undefined;
   getStorage(): MastraMemory["storage"];
 }
+
+/** Answers a waiting call and goes on with its run; the other options are for the rest of the run. */
+export type AnswerCallOptions = AgentExecutionOptions & { runId: string; toolCallId?: string; resumeData?: unknown };
 
 type ContextOptions = { requestContext?: RequestContext<any>; runtimeContext?: RequestContext<any> };
 
@@ -43,6 +56,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   readonly #compiler = new ToolCompiler();
   readonly #subagents = new SubagentTools();
   readonly #background = new Set<Promise<unknown>>();
+  readonly #runs: ThreadRuns;
+  readonly #threads: AgentThreads;
+  readonly #parked = new ParkedRuns();
   #host: AgentHost | undefined;
 
   constructor(config: AgentConfig<Id, Tools>) {
@@ -58,6 +74,19 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     this.voice = config.voice;
     this.editor = config.editor;
     this.#config = config;
+    const environment = () => ({
+      system: this.#system,
+      logger: this.#logger,
+      threads: config.threads ?? this.#host?.threads,
+    });
+    this.#runs = new ThreadRuns({ id: this.id, environment, prepare: (options, start) => this.#prepare([], options, start) });
+    this.#threads = new AgentThreads({
+      id: this.id,
+      name: this.name,
+      environment,
+      memory: () => this.getMemory(),
+      runtime: () => this.#runtime(),
+    });
     if (config.mastra) this.useHost(config.mastra as AgentHost);
   }
 
@@ -78,8 +107,60 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     options?: AgentExecutionOptions<Output>,
   ): Promise<RunOutput<Output>> {
     const run = new Run(await this.#prepare(messages, options));
-    void runLoop(run);
+    void this.#carryOut(run);
     return new RunOutput<Output>(run);
+  }
+
+  /** Sends a person's message: into the active run of a thread, or to open one. */
+  sendMessage(message: MessageInput, options?: SendOptions): SendResult {
+    return this.#threads.sendMessage(message, options);
+  }
+
+  /** Sends a person's message for a run of its own, after the active one. */
+  queueMessage(message: MessageInput, options?: SendOptions): SendResult {
+    return this.#threads.queueMessage(message, options);
+  }
+
+  /** Sends context that a system made. */
+  sendSignal(signal: SignalInput, options?: SendOptions): SendResult {
+    return this.#threads.sendSignal(signal, options);
+  }
+
+  /** Tells a thread the current state of something, unless it knows. */
+  sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
+    return this.#threads.sendStateSignal(state, options);
+  }
+
+  /** Follows a thread, from its active run on, or from the chunk after number `after`. */
+  subscribeToThread(options: { resourceId?: string; threadId: string; after?: number }): Promise<AgentThreadSubscription> {
+    return this.#threads.subscribe(options);
+  }
+
+  /** Answers a waiting tool call. What the run does next is on the thread's stream. */
+  sendToolApproval(options: ToolApprovalOptions): Promise<{ accepted: true; runId: string; toolCallId: string }> {
+    return this.#threads.sendToolApproval(options);
+  }
+
+  /** Approves a waiting tool call and answers the rest of its run as a stream. */
+  approveToolCall(options: AnswerCallOptions): Promise<RunOutput> {
+    const { resumeData } = options;
+    return this.#answerCall(options, { approved: true, ...(resumeData !== undefined && { resumeData }) });
+  }
+
+  /** Declines a waiting tool call and answers the rest of its run as a stream. */
+  declineToolCall(options: AnswerCallOptions & { reason?: string }): Promise<RunOutput> {
+    const { reason, ...rest } = options;
+    return this.#answerCall(rest, { approved: false, ...(reason !== undefined && { reason }) });
+  }
+
+  listSuspendedRuns(options?: ListSuspendedRunsOptions): Promise<{ runs: SuspendedRun[]; total: number }> {
+    return this.#threads.listSuspendedRuns(options);
+  }
+
+  /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */
+  async recover(): Promise<void> {
+    const memory = await this.getMemory();
+    if (memory?.storage) await this.#runs.runtime(memory.storage).recover();
   }
 
   /** Runs to the end and answers everything at once. Throws when the run failed. */
@@ -161,7 +242,42 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     while (this.#background.size > 0) await Promise.allSettled(this.#background);
   }
 
-  #prepare(messages: MessagesInput, options: AgentExecutionOptions | undefined): ReturnType<typeof prepareRun> {
+  /** Without waiting where the memory is not a function, so that sends can answer at once. */
+  #runtime(): ThreadRuntime | Promise<ThreadRuntime> {
+    const { memory } = this.#config;
+    if (typeof memory !== "function") return this.#runs.runtime(memory?.storage);
+    return this.getMemory().then((resolved) => this.#runs.runtime(resolved?.storage));
+  }
+
+  async #answerCall(options: AnswerCallOptions, decision: Decision): Promise<RunOutput> {
+    const { runId, toolCallId, resumeData: _, ...rest } = options;
+    if (this.#parked.has(runId)) {
+      const { run: parked, resumption } = this.#parked.answer(runId, toolCallId, decision);
+      const { threadId: __, resourceId: ___, memory: ____, ...before } = parked.spec.options;
+      const run = new Run(await this.#prepare([], { ...before, ...rest, runId }));
+      void this.#carryOut(run, resumption);
+      return new RunOutput(run);
+    }
+    const expected = this.#runs.expect(runId, rest);
+    try {
+      await this.#threads.decide(runId, toolCallId, decision);
+    } catch (error) {
+      expected.forget();
+      throw error;
+    }
+    return new RunOutput(await expected.run);
+  }
+
+  async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
+    await runLoop(run, resumption);
+    if (run.status === "suspended" && !run.spec.thread) this.#parked.park(run);
+  }
+
+  #prepare(
+    messages: MessagesInput,
+    options: AgentExecutionOptions | undefined,
+    start?: RunStart,
+  ): ReturnType<typeof prepareRun> {
     return prepareRun(
       {
         agent: this,
@@ -169,13 +285,19 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
         mastra: this.#host,
         compiler: this.#compiler,
         subagents: this.#subagents,
-        system: this.#config.system ?? this.#host?.system ?? realSystem,
+        system: this.#system,
         logger: this.#logger,
         waitUntil: (work) => this.#waitUntil(work),
+        joinThread: (storage, target, ticket) => this.#runs.joinThread(storage, target, ticket),
       },
       messages,
       options,
+      start,
     );
+  }
+
+  get #system(): System {
+    return this.#config.system ?? this.#host?.system ?? realSystem;
   }
 
   get #logger(): Logger {

@@ -7,8 +7,10 @@ import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
-import { Recorder, type RecorderThread } from "../run/recorder.ts";
 import type { RunSpec } from "../run/run.ts";
+import type { RunThread } from "../run/run-thread.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
 import { ObjectFormat } from "../run/structured-output.ts";
 import { validate } from "../schema/validate.ts";
@@ -37,6 +39,23 @@ export interface RunHost {
   system: System;
   logger: Logger;
   waitUntil(work: Promise<unknown>): void;
+  /** A place in the queue of a thread, for a run that stores what it does. */
+  joinThread(storage: Storage, target: ThreadTarget, ticket: { runId: string; options: AgentExecutionOptions }): RunThread;
+}
+
+/** The thread a run is on. */
+export interface ThreadTarget {
+  id: string;
+  resourceId: string;
+  title?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** A run that does not begin with a call: its thread is already in hand. */
+export interface RunStart {
+  thread: RunThread;
+  target: ThreadTarget;
+  signals: readonly CreatedAgentSignal[];
 }
 
 /** Resolves everything that may depend on the request, once, and checks it before any model is called. */
@@ -44,6 +63,7 @@ export async function prepareRun(
   host: RunHost,
   input: MessagesInput,
   callOptions: AgentExecutionOptions | undefined,
+  start?: RunStart,
 ): Promise<RunSpec> {
   const { config, system } = host;
   checkOptions(callOptions);
@@ -64,13 +84,14 @@ export async function prepareRun(
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
-  const memory = await openMemory(host, options, context, model);
+  const runId = options.runId ?? system.newId();
+  const memory = await openMemory(host, options, context, model, runId, start);
   const tools = await collectTools(host, options, context, memory?.parts.tools);
   const telemetry = await openTelemetry(options.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
   return {
-    runId: options.runId ?? system.newId(),
+    runId,
     agent: host.agent,
     system,
     logger: host.logger,
@@ -82,9 +103,10 @@ export async function prepareRun(
     options,
     requestContext,
     mastra: host.mastra,
-    threadId: memory?.thread.id,
-    resourceId: memory?.thread.resourceId,
-    recorder: memory?.recorder,
+    threadId: memory?.target.id,
+    resourceId: memory?.target.resourceId,
+    thread: memory?.thread,
+    signals: start?.signals ?? [],
     inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
     outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
     limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
@@ -121,18 +143,24 @@ async function processors(
 }
 
 interface OpenMemory {
-  thread: RecorderThread;
+  target: ThreadTarget;
   parts: MemoryParts;
-  recorder: Recorder | undefined;
+  thread: RunThread | undefined;
 }
+
+const NO_PARTS: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
 
 async function openMemory(
   host: RunHost,
   options: AgentExecutionOptions,
   context: DynamicContext,
   model: ModelConfig,
+  runId: string,
+  start: RunStart | undefined,
 ): Promise<OpenMemory | undefined> {
   const { config, system } = host;
+  // A thread of an agent without memory lives in this process alone: it has signals and no history.
+  if (start && !config.memory) return { target: start.target, parts: NO_PARTS, thread: start.thread };
   const asked = options.memory?.thread ?? options.threadId;
   const threadId = context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
   if (threadId === undefined) {
@@ -153,7 +181,7 @@ async function openMemory(
   await storage.init();
   const details = typeof asked === "object" ? asked : undefined;
   const resourceId = await findResource(memory, options, context, threadId);
-  const thread: RecorderThread = {
+  const target: ThreadTarget = {
     id: threadId,
     resourceId,
     ...(details?.title !== undefined && { title: details.title }),
@@ -161,7 +189,7 @@ async function openMemory(
   };
   const memoryConfig = options.memory?.options ?? options.memoryOptions;
   const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
-  if (readOnly) await checkOwner(memory, thread);
+  if (readOnly) await checkOwner(memory, target);
   const parts = await memory.prepareRun({
     threadId,
     resourceId,
@@ -170,7 +198,8 @@ async function openMemory(
     model,
     system,
   });
-  return { thread, parts, recorder: readOnly ? undefined : new Recorder(storage, thread, system) };
+  const thread = start?.thread ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
+  return { target, parts, thread };
 }
 
 function requireStorage(memory: MastraMemory, { config, mastra }: RunHost): NonNullable<MastraMemory["storage"]> {
@@ -185,7 +214,7 @@ function requireStorage(memory: MastraMemory, { config, mastra }: RunHost): NonN
 }
 
 /** A run that writes finds out when it does; one that only reads has to ask. */
-async function checkOwner(memory: MastraMemory, { id, resourceId }: RecorderThread): Promise<void> {
+async function checkOwner(memory: MastraMemory, { id, resourceId }: ThreadTarget): Promise<void> {
   const domain = await memory.storage?.getStore("memory");
   const thread = await domain?.getThreadById({ threadId: id });
   if (thread && thread.resourceId !== resourceId) {

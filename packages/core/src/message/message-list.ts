@@ -65,6 +65,12 @@ export class MessageList {
     return this;
   }
 
+  /** Adds a message after everything else. */
+  append(message: StoredMessage, source: MessageSource): this {
+    this.#entries.push({ message, source, model: undefined });
+    return this;
+  }
+
   /** Adds what a step produced to a response message, converting only those parts. */
   appendResponse(message: StoredMessage, parts: readonly MessagePart[]): void {
     let entry = this.#entries.at(-1);

@@ -1,12 +1,12 @@
 import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import type { MessageList } from "../message/message-list.ts";
-import type { Recorder } from "./recorder.ts";
+import type { RunThread } from "./run-thread.ts";
 
 /**
  * Input may bring the results of calls that an earlier run left to the client. Each goes to the call it answers, so
  * that the prompt has every call once, with one result. Answers the stored messages that this changed.
  */
-export async function joinAnswers(list: MessageList, recorder: Recorder | undefined): Promise<StoredMessage[]> {
+export async function joinAnswers(list: MessageList, thread: RunThread | undefined): Promise<StoredMessage[]> {
   const answers = new Map<string, { message: StoredMessage; call: ToolInvocation }>();
   for (const message of list.get.input.db()) {
     for (const call of callsOf(message)) if (ANSWERED.has(call.state)) answers.set(call.toolCallId, { message, call });
@@ -14,7 +14,7 @@ export async function joinAnswers(list: MessageList, recorder: Recorder | undefi
   if (answers.size === 0) return [];
   const remembered = list.get.remembered.db();
   const known = new Set(remembered.map((message) => message.id));
-  const unread = ((await recorder?.recent()) ?? []).filter((message) => !known.has(message.id));
+  const unread = ((await thread?.recent()) ?? []).filter((message) => !known.has(message.id));
   const changed: StoredMessage[] = [];
   for (const earlier of [...unread, ...remembered]) {
     let answered = false;

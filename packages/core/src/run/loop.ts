@@ -1,10 +1,13 @@
+import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
-import { runStep } from "./step.ts";
+import { resume, type Resumption } from "./resume.ts";
+import { type Next, runStep } from "./step.ts";
+import type { StepResult } from "./step-result.ts";
 import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
 
@@ -13,13 +16,14 @@ const DEFAULT_MAX_STEPS = 5;
 const STOP_WHEN_CEILING = 1000;
 
 /**
- * The loop. Everything an agent does runs through here: `stream()`, `generate()`, a subagent.
+ * The loop. Everything an agent does runs through here: `stream()`, `generate()`, a woken thread, an answered approval,
+ * a subagent.
  *
- *     start → processInput → input stored → [ step → stored ]… → finish
+ *     start → processInput → input stored → [ step → stored → signals that joined ]… → finish
  *
  * A failure, an abort and a tripwire are ways a run ends: each puts its chunk on the stream, and none is thrown.
  */
-export async function runLoop(run: Run): Promise<void> {
+export async function runLoop(run: Run, resumption?: Resumption): Promise<void> {
   const { spec } = run;
   try {
     run.span = spec.telemetry?.start(`invoke_agent ${spec.agent.name}`, {
@@ -28,20 +32,14 @@ export async function runLoop(run: Run): Promise<void> {
       "gen_ai.agent.name": spec.agent.name,
       "gen_ai.conversation.id": spec.threadId,
     });
-    await run.emit(agentChunk("start", spec.runId, {}));
-    await run.pipeline.input(spec.list);
-    const answered = await joinAnswers(spec.list, spec.recorder);
-    await spec.recorder?.begin(spec.list.get.input.db());
-    await spec.recorder?.replace(answered);
-    await takeSteps(run);
-    if (run.status === "running") await finishAnswer(run);
+    await spec.thread?.acquire(run.controller.signal);
+    if (resumption) await answer(run, await resume(run, resumption));
+    else {
+      await run.emit(agentChunk("start", spec.runId, {}));
+      await begin(run);
+      await answer(run, { stepNumber: 0, next: "continue" });
+    }
   } catch (thrown) {
-    endAbnormally(run, thrown);
-  }
-  try {
-    await announceEnd(run);
-  } catch (thrown) {
-    // A processor may object even to the last chunk.
     endAbnormally(run, thrown);
     await announceEnd(run);
   } finally {
@@ -50,20 +48,54 @@ export async function runLoop(run: Run): Promise<void> {
   }
 }
 
-async function takeSteps(run: Run): Promise<void> {
+async function begin(run: Run): Promise<void> {
+  const { list, thread, signals } = run.spec;
+  await run.pipeline.input(list);
+  const answered = await joinAnswers(list, thread);
+  const folded = await thread?.begin(list.get.input.db());
+  await thread?.replace(answered);
+  for (const signal of signals) await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
+  for (const signal of folded ?? []) await run.join(signal);
+}
+
+/** Takes steps until there is nothing left to answer, then ends the run. */
+async function answer(run: Run, from: { stepNumber: number; next: Next }): Promise<void> {
+  let { stepNumber, next } = from;
+  for (;;) {
+    if (next === "continue") ({ stepNumber, next } = await takeSteps(run, stepNumber));
+    run.finishReason = run.steps.at(-1)?.finishReason ?? "stop";
+    if (next === "suspend") return suspend(run);
+    await finishAnswer(run);
+    if (await run.finish(finishChunk(run))) break;
+    // Signals joined while the run was ending: they are its next input.
+    run.status = "running";
+    for (const signal of (await run.spec.thread?.border(undefined, { take: true, next: "continue" })) ?? []) await run.join(signal);
+    next = "continue";
+  }
+  run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
+  await run.call("onFinish", finishEvent(run));
+}
+
+async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; next: Next }> {
   const conditions = stopConditions(run);
-  for (let stepNumber = 0; ; ) {
-    const next = await runStep(run, stepNumber, (tripwire) => retryStep(run, tripwire));
+  const mayContinue = async (step: StepResult): Promise<boolean> => {
+    run.mayContinue = !(await shouldStop(conditions, [...run.steps, step]));
+    return run.mayContinue;
+  };
+  for (let stepNumber = from; ; ) {
+    const next = await runStep(run, stepNumber, { mayRetry: (tripwire) => retryStep(run, tripwire), mayContinue });
     if (next === "again") continue;
     stepNumber++;
-    run.finishReason = run.steps.at(-1)?.finishReason ?? "unknown";
-    if (next === "suspend") {
-      run.status = "suspended";
-      run.finishReason = "suspended";
-      return;
-    }
-    if (next === "stop" || (await shouldStop(conditions, run.steps))) return;
+    if (next !== "continue") return { stepNumber, next };
   }
+}
+
+async function suspend(run: Run): Promise<void> {
+  run.status = "suspended";
+  run.finishReason = "suspended";
+  await run.emit(finishChunk(run));
+  await run.spec.thread?.park();
+  await run.call("onFinish", finishEvent(run));
 }
 
 function stopConditions(run: Run): StopCondition[] {
@@ -93,7 +125,7 @@ async function finishAnswer(run: Run): Promise<void> {
     finishReason: run.finishReason,
     steps: run.steps,
   });
-  if (changed) await spec.recorder?.rewrite(spec.list.get.response.db());
+  if (changed) await spec.thread?.replace(spec.list.get.response.db().filter((message) => message.role === "assistant"));
   run.status = "success";
 }
 
@@ -116,42 +148,37 @@ function endAbnormally(run: Run, thrown: unknown): void {
   run.finishReason = "error";
 }
 
-/** Throws only before anything was said: when a processor objects to `finish`. */
 async function announceEnd(run: Run): Promise<void> {
   const { spec, tripwire } = run;
   run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
-  switch (run.status) {
-    case "tripwire":
-      await run.conclude(
-        agentChunk("tripwire", spec.runId, {
-          reason: tripwire!.reason,
-          ...(tripwire!.retry && { retry: true }),
-          ...(tripwire!.metadata !== undefined && { metadata: tripwire!.metadata }),
-          processorId: tripwire!.processorId,
-        }),
-      );
-      break;
-    case "canceled":
-      await run.conclude(agentChunk("abort", spec.runId, {}));
-      await run.call("onAbort", { steps: run.steps });
-      return;
-    case "failed":
-      run.span?.fail(run.error);
-      await run.conclude(agentChunk("error", spec.runId, { error: run.error }));
-      await run.call("onError", { error: run.error });
-      return;
+  if (run.status === "tripwire") {
+    const payload = {
+      reason: tripwire!.reason,
+      ...(tripwire!.retry && { retry: true }),
+      ...(tripwire!.metadata !== undefined && { metadata: tripwire!.metadata }),
+      processorId: tripwire!.processorId,
+    };
+    await run.conclude("failed", undefined, [agentChunk("tripwire", spec.runId, payload), finishChunk(run)]);
+    await run.call("onFinish", finishEvent(run));
+  } else if (run.status === "canceled") {
+    await run.conclude("aborted", undefined, [agentChunk("abort", spec.runId, {})]);
+    await run.call("onAbort", { steps: run.steps });
+  } else {
+    run.span?.fail(run.error);
+    await run.conclude("failed", run.error, [agentChunk("error", spec.runId, { error: run.error })]);
+    await run.call("onError", { error: run.error });
   }
-  const all = spec.list.get.all.db();
+}
+
+function finishChunk(run: Run): AgentChunk {
+  const all = run.spec.list.get.all.db();
   const isUser = (message: { role: string }) => message.role === "user";
-  const finish = agentChunk("finish", spec.runId, {
+  return agentChunk("finish", run.spec.runId, {
     stepResult: { reason: run.finishReason },
     output: { usage: run.totalUsage },
     metadata: {},
     messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
   });
-  if (tripwire) await run.conclude(finish);
-  else await run.emit(finish);
-  await run.call("onFinish", finishEvent(run));
 }
 
 function finishEvent(run: Run): FinishEvent {

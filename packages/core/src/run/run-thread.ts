@@ -25,6 +25,8 @@ export interface CallIntent {
 /** How a run ends. */
 export interface RunEnd {
   state: "done" | "failed" | "aborted";
+  /** The run could take another step, so it does not end while signals wait for one. */
+  mayContinue: boolean;
   error?: unknown;
   /** The last chunks of the stream: they become visible with the end, not before. */
   chunks: readonly AgentChunk[];
@@ -55,4 +57,10 @@ export interface RunThread {
   end(end: RunEnd): Promise<boolean>;
   /** Lets go of a parked run, once its last chunks are on the stream. */
   park(): Promise<void>;
+  /** Lets go without a word: the store or the thread is lost to this process. */
+  abandon(): void;
+  /** Puts whole messages in the place of what was stored of them. */
+  replace(messages: readonly StoredMessage[]): Promise<void>;
+  /** The newest messages of the thread. */
+  recent(): Promise<StoredMessage[]>;
 }

@@ -6,14 +6,15 @@ import { Pipeline } from "../processor/pipeline.ts";
 import type { Processor, ProcessorContext } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
-import type { Recorder } from "./recorder.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
+import type { RunEnd, RunThread } from "./run-thread.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import type { StepResult } from "./step-result.ts";
 import type { ObjectFormat } from "./structured-output.ts";
@@ -35,7 +36,9 @@ export interface RunSpec {
   mastra: unknown;
   threadId: string | undefined;
   resourceId: string | undefined;
-  recorder: Recorder | undefined;
+  thread: RunThread | undefined;
+  /** Signals among the input: subscribers are told of them once they are stored. */
+  signals: readonly CreatedAgentSignal[];
   inputProcessors: readonly Processor[];
   outputProcessors: readonly Processor[];
   limits: RunLimits;
@@ -79,6 +82,8 @@ export class Run {
   totalUsage: Usage = NO_USAGE;
   span: OpenSpan | undefined;
   responseId: string;
+  /** Whether the stop conditions leave room for another step. */
+  mayContinue = true;
   /** Steps tried again on a processor's wish. */
   retries = 0;
   /** The step under way: an app's own chunks are stored with it. */
@@ -129,7 +134,7 @@ export class Run {
    */
   emit(chunk: AgentChunk): Emitted | Promise<Emitted> {
     if (!this.#slow) {
-      this.events.push(chunk);
+      this.#push(chunk);
       return chunk;
     }
     const emitted = this.#tail.then(() => this.#emitThrough(chunk));
@@ -151,10 +156,34 @@ export class Run {
     return taken;
   }
 
-  /** Puts the chunk on the stream that says how the run ended. Processors have no say in it. */
-  async conclude(chunk: AgentChunk): Promise<void> {
+  /**
+   * Ends a run that went well, with the chunk that says so. Answers false when signals joined it at the last moment:
+   * then it is not over. Throws when a processor objects to the chunk.
+   */
+  async finish(chunk: AgentChunk): Promise<boolean> {
     await this.#tail;
-    await this.#show(chunk);
+    const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
+    const chunks = await Promise.all([passed ?? []].flat().map((one) => this.#displayed(one)));
+    const ended = await this.#end({ state: "done", mayContinue: this.mayContinue, chunks });
+    if (ended) for (const one of chunks) await this.#shown(one);
+    return ended;
+  }
+
+  /** Ends a run that did not go well. Processors have no say in it, and neither has a store that fails. */
+  async conclude(state: RunEnd["state"], error: unknown, chunks: AgentChunk[]): Promise<void> {
+    await this.#tail;
+    const displayed = await Promise.all(chunks.map((chunk) => this.#displayed(chunk)));
+    try {
+      await this.#end({ state, mayContinue: false, chunks: displayed, ...(error !== undefined && { error }) });
+    } catch (failure) {
+      this.spec.thread?.abandon();
+      this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);
+    }
+    for (const chunk of displayed) await this.#shown(chunk);
+  }
+
+  async #end(end: RunEnd): Promise<boolean> {
+    return this.spec.thread ? this.spec.thread.end(end) : true;
   }
 
   async #emitThrough(chunk: AgentChunk): Promise<Emitted> {
@@ -174,9 +203,23 @@ export class Run {
   }
 
   async #show(chunk: AgentChunk): Promise<void> {
-    const shown = this.spec.transform ? await this.spec.transform.display(chunk) : chunk;
-    this.events.push(shown);
-    if (this.spec.options.onChunk) await this.call("onChunk", shown);
+    const shown = await this.#displayed(chunk);
+    this.spec.thread?.publish(shown);
+    await this.#shown(shown);
+  }
+
+  async #displayed(chunk: AgentChunk): Promise<AgentChunk> {
+    return this.spec.transform ? this.spec.transform.display(chunk) : chunk;
+  }
+
+  async #shown(chunk: AgentChunk): Promise<void> {
+    this.events.push(chunk);
+    if (this.spec.options.onChunk) await this.call("onChunk", chunk);
+  }
+
+  #push(chunk: AgentChunk): void {
+    this.events.push(chunk);
+    this.spec.thread?.publish(chunk);
   }
 
   /** Calls back into the app. What a callback throws is logged: it must not break the run. */
@@ -209,6 +252,13 @@ export class Run {
       ...(this.spec.threadId !== undefined && { threadId: this.spec.threadId }),
       ...(this.spec.resourceId !== undefined && { resourceId: this.spec.resourceId }),
     };
+  }
+
+  /** A signal joins the conversation: what the model says after it is a message of its own. */
+  async join(signal: CreatedAgentSignal): Promise<void> {
+    this.spec.list.append(signal.toDBMessage(), "response");
+    this.responseId = this.spec.system.newId();
+    await this.emit({ ...signal.toDataPart(), runId: this.spec.runId, from: "AGENT" });
   }
 
   close(): void {

@@ -28,7 +28,10 @@ export class StepBuilder {
   readonly #invocations = new Map<string, ToolInvocation>();
   readonly #result: StepResult;
 
+  readonly stepNumber: number;
+
   constructor(stepNumber: number, model: string) {
+    this.stepNumber = stepNumber;
     this.parts.push({ type: "step-start", model });
     this.#result = {
       stepNumber,
@@ -47,6 +50,16 @@ export class StepBuilder {
       providerMetadata: undefined,
       content: this.parts,
     };
+  }
+
+  /** A step that was stored before its calls were answered. */
+  static resume(stepNumber: number, parts: MessagePart[]): StepBuilder {
+    const step = new StepBuilder(stepNumber, "");
+    step.adopt(parts);
+    step.finished = true;
+    step.finishReason = "tool-calls";
+    for (const { toolCallId, toolName, args } of step.openCalls()) step.calls.push({ toolCallId, toolName, args });
+    return step;
   }
 
   get text(): string {

@@ -5,6 +5,7 @@ import { applySettings, candidateOptions } from "../model/candidate-options.ts";
 import { openModelReply } from "../model/open-model-reply.ts";
 import type { ModelCallOptions, ModelCandidate, ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
@@ -13,11 +14,21 @@ import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
-import { runToolCalls } from "./tool-calls.ts";
+import type { StepResult } from "./step-result.ts";
+import { stepRecord } from "./step-record.ts";
+import { runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
 import { ObjectFormat, PartialObjectReader } from "./structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
 export type Next = "continue" | "stop" | "suspend" | "again";
+
+/** What the loop decides about a step. */
+export interface StepPolicy {
+  /** Whether a step that a processor turned down is tried again. */
+  mayRetry(tripwire: Tripwire): boolean;
+  /** Whether the stop conditions leave room for another step after this one. */
+  mayContinue(step: StepResult): Promise<boolean>;
+}
 
 /** A step's own settings: the run's, with what processors and `prepareStep` changed. */
 interface StepSettings extends PreparedStep {
@@ -31,12 +42,12 @@ const DEFAULT_API_RETRIES = 10;
 const NO_TOOLS: ToolSet = new Map();
 
 /** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
-export async function runStep(run: Run, stepNumber: number, mayRetry: (tripwire: Tripwire) => boolean): Promise<Next> {
+export async function runStep(run: Run, stepNumber: number, policy: StepPolicy): Promise<Next> {
   const settings = await prepare(run, stepNumber);
   const span = startSpan(run, settings);
   try {
     const reply = await open(run, stepNumber, settings);
-    return reply ? await takeReply(run, reply, stepNumber, settings, mayRetry, span) : "again";
+    return reply ? await takeReply(run, reply, stepNumber, settings, policy, span) : "again";
   } catch (thrown) {
     if (!run.aborted && !(thrown instanceof Tripwire)) span?.fail(thrown);
     throw thrown;
@@ -50,7 +61,7 @@ async function takeReply(
   reply: ModelReply,
   stepNumber: number,
   settings: StepSettings,
-  mayRetry: (tripwire: Tripwire) => boolean,
+  policy: StepPolicy,
   span: OpenSpan | undefined,
 ): Promise<Next> {
   const { spec } = run;
@@ -70,17 +81,12 @@ async function takeReply(
     });
     await processOutput(run, step, stepNumber);
     const tools = await runToolCalls(run, step, settings.toolSet, settings.activeTools);
-    if (tools.client) step.finishReason = "tool-calls";
-    await store(run, step, tools.metadata);
-    await tools.announce();
-    const next: Next = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
     span?.setOutput({ "gen_ai.output.messages": step.parts });
-    await closeStep(run, step, next);
-    return next;
+    return await endStep(run, step, tools, policy.mayContinue);
   } catch (thrown) {
     reply.cancel(thrown);
     if (thrown instanceof Tripwire) {
-      if (step.stored || !mayRetry(thrown)) throw thrown;
+      if (step.stored || !policy.mayRetry(thrown)) throw thrown;
       step.finishReason = "retry";
       await closeStep(run, step, "continue");
       return "again";
@@ -238,13 +244,34 @@ async function processOutput(run: Run, step: StepBuilder, stepNumber: number): P
   step.adopt(currentResponse(run)?.content.parts.slice(before) ?? []);
 }
 
-/** The step becomes part of the conversation and, with memory, of the thread. */
-async function store(run: Run, step: StepBuilder, metadata: Record<string, unknown> | undefined): Promise<void> {
-  const message = run.responseMessage();
+/** The step becomes part of the conversation and, with memory, of the thread; signals that waited for it join. */
+export async function endStep(
+  run: Run,
+  step: StepBuilder,
+  tools: ToolCallsOutcome,
+  mayContinue: StepPolicy["mayContinue"],
+): Promise<Next> {
+  if (tools.client) step.finishReason = "tool-calls";
+  const wanted: Next = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
+  const room = await mayContinue(step.build());
+  const next = wanted === "continue" && !room ? "stop" : wanted;
+  converse(run, step);
+  const { thread } = run.spec;
+  const record = stepRecord(run, step, tools.metadata);
+  let signals: CreatedAgentSignal[] = [];
+  if (thread && next === "suspend") await thread.suspend(record, run.openCalls);
+  else if (thread) signals = await thread.border(record, { take: room && !tools.client, next: next === "continue" ? "continue" : "stop" });
+  if (signals.length > 0 && next === "stop") step.finishReason = "other";
+  await tools.announce();
+  await closeStep(run, step, signals.length > 0 ? "continue" : next);
+  for (const signal of signals) await run.join(signal);
+  return signals.length > 0 ? "continue" : next;
+}
+
+function converse(run: Run, step: StepBuilder): void {
   step.stored = true;
   if (run.pipeline.seesSteps) run.spec.list.invalidate();
-  else run.spec.list.appendResponse(message, step.parts);
-  await run.spec.recorder?.step(message, step.parts, metadata);
+  else run.spec.list.appendResponse(run.responseMessage(), step.parts);
 }
 
 /** Keeps what there is of a step that did not come to its end, marked as incomplete. */
@@ -258,7 +285,8 @@ async function storePartial(run: Run, step: StepBuilder): Promise<void> {
   step.finishReason = run.aborted ? "aborted" : "error";
   run.addStep(step.build());
   try {
-    await store(run, step, { incomplete: true });
+    converse(run, step);
+    await run.spec.thread?.border(stepRecord(run, step, { incomplete: true }), { take: false, next: "stop" });
   } catch (error) {
     run.spec.logger.error(`The partial answer of run ${run.spec.runId} could not be stored`, error);
   }

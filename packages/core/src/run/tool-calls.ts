@@ -1,13 +1,15 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
-import { errorMessage } from "../errors.ts";
+import { AgentError, errorMessage } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import { type CheckedCall, checkCall, executeTool, type ToolOutcome, type ToolRunContext } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk } from "./model-part-chunk.ts";
+import type { JournaledCall } from "./resume.ts";
 import type { OpenCall, Run } from "./run.ts";
 import type { StepBuilder } from "./step-builder.ts";
+import { stepRecord } from "./step-record.ts";
 
 const DEFAULT_CONCURRENCY = 10;
 
@@ -30,18 +32,30 @@ export async function runToolCalls(
   step: StepBuilder,
   tools: ToolSet,
   activeTools: readonly string[] | undefined,
+  journal: ReadonlyMap<string, JournaledCall> = NOTHING,
 ): Promise<ToolCallsOutcome> {
   const calls = step.calls.filter((call) => !call.providerExecuted);
   if (calls.length === 0) return NO_CALLS;
   const objections: unknown[] = [];
-  const context = toolContext(run, tools, activeTools, objections);
-  const checked = await Promise.all(calls.map((call) => checkCall(call, context)));
+  const context = toolContext(run, tools, activeTools, objections, journal);
+  const checked = await Promise.all(calls.map((call) => fromJournal(call, journal, tools) ?? checkCall(call, context)));
+  const { thread } = run.spec;
+  const running = checked.filter((item) => !item.settled);
+  if (thread && running.length > 0) {
+    const intents = running.map(({ call }, position) => ({ ...call, position }));
+    await thread.intend(stepRecord(run, step), intents);
+  }
   const waiting: OpenCall[] = [];
   let answered = false;
   let client = false;
   const finish = async ({ call }: CheckedCall, outcome: ToolOutcome): Promise<void> => {
     if (outcome.kind === "result" || outcome.kind === "error") {
       await answer(run, step, call, outcome);
+      answered = true;
+      return;
+    }
+    if (outcome.kind === "denied") {
+      await deny(run, step, call, outcome.reason);
       answered = true;
       return;
     }
@@ -55,7 +69,11 @@ export async function runToolCalls(
   };
   await inParallel(concurrency(run), checked, async (item) => {
     try {
-      await finish(item, item.settled ?? (await traced(run, item.call, () => executeTool(item, context))));
+      if (item.settled) return await finish(item, item.settled);
+      const outcome = await traced(run, item.call, () => executeTool(item, context));
+      // One result alone is stored with the step, right after this.
+      if (thread && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
+      await finish(item, outcome);
     } catch (thrown) {
       // A processor's. The other calls have begun, so they end before the step does.
       objections.push(thrown);
@@ -73,6 +91,46 @@ export async function runToolCalls(
       for (const call of waiting) await announce(run, call);
     },
   };
+}
+
+const NOTHING: ReadonlyMap<string, JournaledCall> = new Map();
+
+/** What the store knows about a call of a run that is gone on with; `undefined` for one that is to be carried out. */
+function fromJournal(
+  call: ToolCallPayload,
+  journal: ReadonlyMap<string, JournaledCall>,
+  tools: ToolSet,
+): CheckedCall | undefined {
+  const entry = journal.get(call.toolCallId);
+  if (!entry) return undefined;
+  switch (entry.state) {
+    case "waiting":
+      return { call, settled: entry.requiresApproval ? { kind: "approval" } : { kind: "suspended", payload: entry.suspendPayload } };
+    case "done":
+      return { call, settled: entry.outcome! };
+    case "started":
+      return tools.get(call.toolName)?.definition.idempotent ? undefined : { call, settled: { kind: "error", error: outcomeUnknown(call) } };
+    case "decided": {
+      const { approved, reason, message } = entry.decision!;
+      return approved ? undefined : { call, settled: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
+    }
+  }
+}
+
+const NOT_APPROVED = "The user did not approve this call.";
+
+function outcomeUnknown(call: ToolCallPayload): AgentError {
+  return new AgentError(
+    "tool-outcome-unknown",
+    `The process ended while tool "${call.toolName}" was working, so it is unknown whether the call took effect. It was not run again. Find out before you call it again.`,
+  );
+}
+
+async function deny(run: Run, step: StepBuilder, call: ToolCallPayload, reason: string): Promise<void> {
+  const { toolCallId, toolName, args } = call;
+  const approval = { id: toolCallId, approved: false as const, reason };
+  step.settle(toolCallId, { state: "output-denied", approval, ...(await transcript(run, call)) });
+  await run.emit(agentChunk("tool-output-denied", run.spec.runId, { toolCallId, toolName, args, approval }));
 }
 
 const NO_CALLS: ToolCallsOutcome = {
@@ -133,8 +191,15 @@ function toolContext(
   tools: ToolSet,
   activeTools: readonly string[] | undefined,
   objections: unknown[],
+  journal: ReadonlyMap<string, JournaledCall>,
 ): ToolRunContext {
   const { spec } = run;
+  const answered = new Map<string, { resumeData?: unknown }>();
+  for (const { toolCallId, state, decision } of journal.values()) {
+    if (state === "decided" && decision?.approved) answered.set(toolCallId, { resumeData: decision.resumeData });
+    // It ran before the crash, so it was allowed to.
+    else if (state === "started") answered.set(toolCallId, {});
+  }
   return {
     tools,
     activeTools,
@@ -149,6 +214,7 @@ function toolContext(
     limits: spec.limits,
     system: spec.system,
     writer: (call) => toolWriter(run, call, objections),
+    answered,
   };
 }
 

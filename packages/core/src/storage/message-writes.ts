@@ -14,6 +14,14 @@ export function insertMessage(message: StoredMessage, onConflict: "fail" | "igno
   return { op: "insert", table: MESSAGES, row: toMessageRow(message), onConflict };
 }
 
+/** Puts a whole message in the place of what was stored of it; it keeps its place in the thread. */
+export function replaceMessage(message: StoredMessage): Write[] {
+  return [
+    { op: "insert", table: MESSAGES, row: toMessageRow(message), onConflict: "update" },
+    { op: "delete", table: MESSAGE_STEPS, where: { message_id: message.id } },
+  ];
+}
+
 /** Stores what a step added to its assistant message. Storing the same step again replaces it. */
 export function putStep(step: {
   messageId: string;

@@ -1,7 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { Row, Where } from "../storage/storage.ts";
 import { ACTORS, CALLS } from "../storage/thread-tables.ts";
-import type { Decision } from "./resumption.ts";
+import type { Decision } from "../run/resume.ts";
 import type { Thread } from "./thread.ts";
 
 /**

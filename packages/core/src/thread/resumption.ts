@@ -4,53 +4,9 @@ import type { Row, Storage } from "../storage/storage.ts";
 import { MESSAGES, MESSAGE_STEPS } from "../storage/tables.ts";
 import { CALLS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import type { Decision, JournaledCall, Resumption } from "../run/resume.ts";
 import type { Actor } from "./actor.ts";
-import type { StoredOptions } from "./stored-options.ts";
-
-/** A decision about a waiting call. */
-export interface Decision {
-  approved: boolean;
-  reason?: string;
-  message?: string;
-  resumeData?: unknown;
-}
-
-/** A tool call the store knows to be unfinished. */
-export interface JournaledCall {
-  toolCallId: string;
-  toolName: string;
-  args: unknown;
-  argsHash: string;
-  /** `started`: was about to run; `done`: ran; `waiting`: for somebody; `decided`: was answered. */
-  state: "started" | "done" | "waiting" | "decided";
-  requiresApproval: boolean;
-  suspendPayload: unknown;
-  resumeSchema: string;
-  outcome: ToolOutcome | undefined;
-  decision: Decision | undefined;
-}
-
-/** Where a stored run stands, read from the store alone. */
-export interface Resumption {
-  runId: string;
-  options: StoredOptions;
-  /** Steps that are stored whole. */
-  step: number;
-  /** What the loop was going to do after them. */
-  next: "continue" | "stop";
-  responseId: string | undefined;
-  usage: Usage | undefined;
-  /** Whether it had taken its input in. */
-  begun: boolean;
-  /** Somebody asked for it to be aborted. */
-  abort: boolean;
-  /** The unfinished step: what the model said, and its calls in order. */
-  parts: MessagePart[];
-  calls: JournaledCall[];
-  /** The run's messages so far, without the unfinished step. */
-  messages: StoredMessage[];
-  responseSteps: Map<string, number>;
-}
+import { reviveOptions, type StoredOptions } from "./stored-options.ts";
 
 export async function readResumption(storage: Storage, actor: Actor, row: Row): Promise<Resumption> {
   const runId = row["id"] as string;
@@ -73,7 +29,7 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
   }
   return {
     runId,
-    options: row["options"] as StoredOptions,
+    options: reviveOptions(row["options"] as StoredOptions),
     step: row["step"] as number,
     next: row["next"] as "continue" | "stop",
     responseId,

@@ -83,7 +83,7 @@ async function tryAdmit(runtime: ThreadRuntime, thread: Thread, request: SendReq
   if (delivery.action === "wake" || delivery.action === "queue") {
     if (request.streamOptions) runtime.keepOptions(signal.id, request.streamOptions);
     thread.pump();
-  } else if (delivery.action === "persist") thread.tail.wake();
+  } else if (delivery.action === "persist") thread.tail.refresh();
   else if (thread.run === undefined) thread.pump(); // The run is elsewhere; see to it that somebody carries it out.
   return { action: delivery.action, runId };
 }

@@ -37,6 +37,12 @@ export class Tail {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** Somebody else wrote: readers look into the store. */
+  refresh(): void {
+    this.#clear();
+    this.wake();
+  }
+
   wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];

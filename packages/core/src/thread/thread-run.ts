@@ -3,9 +3,9 @@ import { AgentError, errorMessage } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
-import { insertMessage, insertThread, putStep, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
+import { insertMessage, insertThread, putStep, replaceMessage, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
 import type { Write } from "../storage/storage.ts";
-import { MESSAGES, THREADS } from "../storage/tables.ts";
+import { MESSAGES, MESSAGE_STEPS, THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";
@@ -32,6 +32,8 @@ export interface ThreadRunOptions {
   enter(abortSignal: AbortSignal): Promise<Lease>;
 }
 
+/** How far back the calls may be that a client answers. */
+const RECENT = 20;
 const FLUSH_INTERVAL_MS = 8;
 /** Signals taken at one step border; more wait for the next. */
 const LETTERS_PER_STEP = 256;
@@ -238,9 +240,8 @@ export class ThreadRun implements RunThread {
       this.#leave();
       return true;
     }
-    // Only an answer that went well has something to add; a run that failed leaves its letters to the next one.
     const guard: Write[] =
-      end.state === "done"
+      end.mayContinue
         ? [{ op: "require", table: MAILBOX, where: { thread_id: threadId, due: NOW }, exists: false }]
         : [];
     const opener = this.#begun ? [] : takeLetters(threadId, this.#opener ? [this.#opener] : []);
@@ -265,6 +266,7 @@ export class ThreadRun implements RunThread {
             set: { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null, next_seq: nextSeq },
           },
           { op: "delete", table: EVENTS, where: { thread_id: threadId, created_at: { lt: now - this.#thread.limits.retentionMs } } },
+          ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
         ],
       );
     } catch (thrown) {
@@ -276,9 +278,21 @@ export class ThreadRun implements RunThread {
     return true;
   }
 
-  /** The thread is another process's now: nothing more is written. */
   abandon(): void {
     this.#leave();
+  }
+
+  async replace(messages: readonly StoredMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const { threadId, resourceId } = this.#thread;
+    await this.#commit(messages.flatMap((message) => replaceMessage({ ...message, threadId, resourceId })));
+  }
+
+  async recent(): Promise<StoredMessage[]> {
+    const { threadId, resourceId, storage } = this.#thread;
+    const memory = await storage.getStore("memory");
+    const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
+    return messages.filter((message) => message.resourceId === resourceId);
   }
 
   #stepWrites(step: StepRecord): Write[] {
@@ -298,6 +312,13 @@ export class ThreadRun implements RunThread {
       { op: "update", table: RUNS, where: { id: this.runId }, set: { response_id: message.id, response_steps: index } },
     );
     return writes;
+  }
+
+  #forgetHistory(): Write[] {
+    const where = { thread_id: this.#thread.threadId };
+    return [MESSAGES, MESSAGE_STEPS, RUNS, THREADS].map(
+      (table): Write => ({ op: "delete", table, where: table === THREADS ? { id: where.thread_id } : where }),
+    );
   }
 
   #countStep(step: StepRecord): void {
@@ -337,7 +358,10 @@ export class ThreadRun implements RunThread {
     try {
       await storage.commit(all);
     } catch (error) {
-      if (!AgentError.is(error, "conflict")) throw error;
+      if (!AgentError.is(error)) {
+        throw new AgentError("storage-failed", `The store could not write: ${errorMessage(error)}`, { cause: error });
+      }
+      if (error.code !== "conflict") throw error;
       const index = (error.details?.["index"] as number) ?? 0;
       if (index === 0) {
         this.abandon();

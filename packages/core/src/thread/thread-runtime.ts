@@ -9,7 +9,8 @@ import type { System } from "../system.ts";
 import { type Actor, readActor, toActor } from "./actor.ts";
 import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
-import { readResumption, type Resumption } from "./resumption.ts";
+import type { Resumption } from "../run/resume.ts";
+import { readResumption } from "./resumption.ts";
 import { Thread } from "./thread.ts";
 import { ThreadRun } from "./thread-run.ts";
 
@@ -19,6 +20,8 @@ export interface ThreadLimits {
   lease: LeaseLimits;
   /** How long the events of a thread's stream are kept for readers that come later. */
   retentionMs: number;
+  /** Without it a thread has signals and a stream, and forgets what was said when its run ends. */
+  keepHistory: boolean;
 }
 
 export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
@@ -26,6 +29,7 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
   mailbox: DEFAULT_MAILBOX_LIMITS,
   lease: DEFAULT_LEASE,
   retentionMs: 3_600_000,
+  keepHistory: true,
 };
 
 /** An agent as the runtime needs it: somebody who can carry out a run. */
@@ -148,7 +152,8 @@ export class ThreadRuntime implements ThreadHost {
     thread.run = run;
     if (!resumption || !agent || !resumption.begun) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
-      await run.end({ state: "failed", error: new AgentError("superseded", "The process ended before the run began."), chunks: [] });
+      const error = new AgentError("superseded", "The process ended before the run began.");
+      await run.end({ state: "failed", mayContinue: false, error, chunks: [] });
       return true;
     }
     void agent.resumeRun(thread, run, resumption);
@@ -201,7 +206,7 @@ export class ThreadRuntime implements ThreadHost {
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
   #onForeignChange(): void {
     for (const thread of this.#threads.values()) {
-      thread.tail.wake();
+      thread.tail.refresh();
       if (!thread.run && (thread.inUse || this.#lookAt.has(thread))) thread.pump();
     }
     void this.#checkAborts().catch(() => {});

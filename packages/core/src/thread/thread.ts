@@ -179,6 +179,8 @@ export class Thread {
   left(run: ThreadRun): void {
     if (this.run !== run) return;
     this.run = undefined;
+    this.abortRun = undefined;
+    this.abortWanted = undefined;
     this.activeRunId = undefined;
     this.activeAgentId = undefined;
     this.#host.owner.release();
@@ -188,6 +190,7 @@ export class Thread {
 
   /** Aborts the run that this process carries out; one that is only reserved stops when it starts. */
   abortRun: (() => void) | undefined;
+  abortWanted: string | undefined;
   readers = 0;
 
   get inUse(): boolean {
@@ -260,7 +263,7 @@ export class Thread {
     if (index < 0) {
       // Aborted while the store answered: the run exists there and has to be ended.
       waiter.run.hold(lease);
-      await waiter.run.end({ state: "aborted", chunks: [] });
+      await waiter.run.end({ state: "aborted", mayContinue: false, chunks: [] });
       return true;
     }
     this.#waiters.splice(index, 1);

@@ -2,6 +2,8 @@ import type { StoredMessage, ToolCallPayload } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
+import { compileSchema } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, inputError } from "./check-payload.ts";
 import { limitResult } from "./limit-result.ts";
@@ -16,6 +18,8 @@ export type ToolOutcome =
   /** The caller has to execute it. */
   | { kind: "client" }
   | { kind: "approval" }
+  /** A person said no. */
+  | { kind: "denied"; reason: string }
   | { kind: "suspended"; payload: unknown };
 
 /** A call whose arguments were read: ready to run, or settled before it started. */
@@ -37,6 +41,8 @@ export interface ToolRunContext {
   limits: RunLimits;
   system: System;
   writer(call: ToolCallPayload): ToolWriter;
+  /** Calls that somebody answered, with what they said: these need no approval any more. */
+  answered: ReadonlyMap<string, { resumeData?: unknown }>;
 }
 
 /** Reads a call: is there such a tool, does its input fit, may it run without being asked for. */
@@ -48,7 +54,7 @@ export async function checkCall(call: ToolCallPayload, context: ToolRunContext):
   const input = await readInput(tool, call);
   if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
   notify(tool.definition.onInputAvailable?.bind(tool.definition), { toolCallId: call.toolCallId, input: input.value });
-  if (await needsApproval(tool, input.value, context)) return { call, settled: { kind: "approval" } };
+  if (!context.answered.has(call.toolCallId) && (await needsApproval(tool, input.value, context))) return { call, settled: { kind: "approval" } };
   if (!tool.definition.execute) return { call, settled: { kind: "client" } };
   return { call, tool, input: input.value };
 }
@@ -60,6 +66,9 @@ export async function executeTool(
 ): Promise<ToolOutcome> {
   const { call, tool, input } = checked;
   const { definition } = tool;
+  const resumeData = context.answered.get(call.toolCallId)?.resumeData;
+  const unfit = await checkResumeData(definition.resumeSchema, resumeData, tool.name);
+  if (unfit) return { kind: "error", error: unfit };
   const controller = new AbortController();
   let suspended: { payload: unknown } | undefined;
   let cancelTimer: (() => void) | undefined;
@@ -102,6 +111,7 @@ export async function executeTool(
           writableStream: writer,
           idempotencyKey: `${context.runId}:${call.toolCallId}`,
           elicitation: NO_ELICITATION,
+          ...(resumeData !== undefined && { resumeData }),
           suspend: async (payload) => {
             suspended = { payload };
           },
@@ -162,6 +172,14 @@ async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRu
   } catch {
     return true;
   }
+}
+
+async function checkResumeData(schema: Schema | undefined, data: unknown, name: string): Promise<AgentError | undefined> {
+  if (!schema || data === undefined) return undefined;
+  const checked = await compileSchema(schema).validate(data);
+  if (checked.ok) return undefined;
+  const list = checked.issues.map((issue) => `${issue.path.join(".") || "resumeData"}: ${issue.message}`).join("; ");
+  return new AgentError("tool-input-invalid", `The answer to tool "${name}" does not fit its resumeSchema: ${list}`);
 }
 
 function unknownTool(name: string, context: ToolRunContext): AgentError {

@@ -1,0 +1,66 @@
+import type { Decision, Resumption } from "../run/resume.ts";
+import type { Run } from "../run/run.ts";
+import { AgentError } from "../errors.ts";
+
+const MAX_PARKED = 1000;
+
+/**
+ * Runs without a thread that wait for an answer. They live in this process alone, and only so many of them: a run that
+ * must outlive the process belongs on a thread.
+ */
+export class ParkedRuns {
+  readonly #runs = new Map<string, Run>();
+
+  park(run: Run): void {
+    this.#runs.set(run.spec.runId, run);
+    if (this.#runs.size > MAX_PARKED) this.#runs.delete(this.#runs.keys().next().value as string);
+  }
+
+  has(runId: string): boolean {
+    return this.#runs.has(runId);
+  }
+
+  /** Takes a run out with one of its calls answered. */
+  answer(runId: string, toolCallId: string | undefined, decision: Decision): { run: Run; resumption: Resumption } {
+    const run = this.#runs.get(runId)!;
+    const waiting = run.openCalls.filter((call) => toolCallId === undefined || call.toolCallId === toolCallId);
+    if (waiting.length !== 1) {
+      throw new AgentError(
+        waiting.length === 0 ? "not-found" : "ambiguous",
+        waiting.length === 0
+          ? `Tool call "${toolCallId}" of run "${runId}" does not wait for an answer.`
+          : `Several tool calls of run "${runId}" wait: say which one with toolCallId.`,
+      );
+    }
+    this.#runs.delete(runId);
+    const answered = waiting[0]!.toolCallId;
+    const parts = run.steps.at(-1)?.content ?? [];
+    const messages = run.spec.list.get.all.db();
+    const response = messages.find((message) => message.id === run.responseId);
+    response?.content.parts.splice(response.content.parts.length - parts.length);
+    return {
+      run,
+      resumption: {
+        runId,
+        options: run.spec.options,
+        step: run.steps.length - 1,
+        next: "continue",
+        responseId: run.responseId,
+        usage: run.totalUsage,
+        begun: true,
+        abort: false,
+        parts,
+        messages,
+        responseSteps: new Map(),
+        calls: run.openCalls.map((call) => ({
+          ...call,
+          argsHash: "",
+          suspendPayload: call.suspendPayload,
+          state: call.toolCallId === answered ? "decided" : "waiting",
+          outcome: undefined,
+          decision: call.toolCallId === answered ? decision : undefined,
+        })),
+      },
+    };
+  }
+}

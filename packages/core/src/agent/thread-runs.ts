@@ -1,0 +1,158 @@
+import { AgentError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import { runLoop } from "../run/loop.ts";
+import { agentChunk } from "../run/model-part-chunk.ts";
+import type { Resumption } from "../run/resume.ts";
+import { Run, type RunSpec } from "../run/run.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { RunThread } from "../run/run-thread.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import type { Storage } from "../storage/storage.ts";
+import { type System, sleep } from "../system.ts";
+import type { Letter } from "../thread/mailbox.ts";
+import { reviveOptions, storeOptions } from "../thread/stored-options.ts";
+import type { Thread } from "../thread/thread.ts";
+import { ThreadRun } from "../thread/thread-run.ts";
+import { type ThreadAgent, type ThreadLimits, ThreadRuntime } from "../thread/thread-runtime.ts";
+import type { RunStart, ThreadTarget } from "./prepare-run.ts";
+
+/** Settings of an agent's or a host's threads. */
+export interface ThreadsConfig extends Partial<ThreadLimits> {
+  /** Take up what other processes left unfinished. On unless `false`. */
+  recover?: boolean;
+}
+
+/** What an agent lends to the runs that its threads start. */
+export interface ThreadRunsHost {
+  readonly id: string;
+  /** What may change when the agent is registered with a host. */
+  environment(): { system: System; logger: Logger; threads: ThreadsConfig | undefined };
+  prepare(options: AgentExecutionOptions, start: RunStart): Promise<RunSpec>;
+}
+
+/** How long the events of a thread without memory are kept, and how long an answered call may take to go on here. */
+const EPHEMERAL_RETENTION_MS = 60_000;
+const CONTINUE_WITHIN_MS = 10_000;
+
+/** Carries out the runs that threads ask for: those a message opened, and those that are gone on with. */
+export class ThreadRuns implements ThreadAgent {
+  readonly #host: ThreadRunsHost;
+  readonly #expected = new Map<string, { options: AgentExecutionOptions; resolve(run: Run): void }>();
+  #ephemeral: Storage | undefined;
+
+  constructor(host: ThreadRunsHost) {
+    this.#host = host;
+  }
+
+  get id(): string {
+    return this.#host.id;
+  }
+
+  /** The runtime of a store, with this agent known to it. Without a store, threads live in this process alone. */
+  runtime(storage: Storage | undefined): ThreadRuntime {
+    const { system, logger, threads } = this.#environment;
+    const { recover, ...limits } = threads ?? {};
+    if (!storage) {
+      this.#ephemeral ??= new InMemoryStorage();
+      Object.assign(limits, { retentionMs: EPHEMERAL_RETENTION_MS, keepHistory: false });
+    }
+    const runtime = ThreadRuntime.of(storage ?? this.#ephemeral!, system, logger, limits);
+    runtime.register(this);
+    if (storage && recover !== false) {
+      runtime.recover().catch((error: unknown) => logger.error("What other processes left unfinished could not be taken up", error));
+    }
+    return runtime;
+  }
+
+  joinThread(storage: Storage, target: ThreadTarget, ticket: { runId: string; options: AgentExecutionOptions }): RunThread {
+    const { id: threadId, resourceId, ...create } = target;
+    const thread = this.runtime(storage).thread(threadId, resourceId);
+    const { runId } = ticket;
+    const run: ThreadRun = new ThreadRun({
+      thread,
+      runId,
+      create,
+      opener: undefined,
+      enter: (abortSignal) =>
+        thread.enter({ runId, agentId: this.#host.id, options: storeOptions(ticket.options) }, run, abortSignal),
+    });
+    return run;
+  }
+
+  async openRun(thread: Thread, threadRun: ThreadRun, letter: Letter, live: AgentExecutionOptions | undefined): Promise<void> {
+    const { signal } = letter;
+    signal.createdAt = new Date(this.#environment.system.now());
+    const message = signal.toDBMessage({ threadId: thread.threadId, resourceId: thread.resourceId });
+    try {
+      const spec = await this.#prepare(thread, threadRun, live ?? reviveOptions(letter.options), [signal]);
+      spec.list.append(message, "input");
+      await this.#carryOut(thread, new Run(spec));
+    } catch (error) {
+      // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
+      await this.#failToStart(threadRun, letter, error).catch((failure: unknown) => {
+        threadRun.abandon();
+        this.#environment.logger.error(`Run ${letter.runId} could not start`, failure);
+      });
+    }
+  }
+
+  async resumeRun(thread: Thread, threadRun: ThreadRun, resumption: Resumption): Promise<void> {
+    const expected = this.#expected.get(resumption.runId);
+    this.#expected.delete(resumption.runId);
+    try {
+      const spec = await this.#prepare(thread, threadRun, { ...resumption.options, ...expected?.options }, []);
+      const run = new Run(spec);
+      expected?.resolve(run);
+      await this.#carryOut(thread, run, resumption);
+    } catch (error) {
+      this.#environment.logger.error(`Run ${resumption.runId} could not go on`, error);
+      const chunks = [agentChunk("error", resumption.runId, { error })];
+      await threadRun.end({ state: "failed", mayContinue: false, error, chunks }).catch(() => threadRun.abandon());
+    }
+  }
+
+  /** The run that goes on here once its call is answered. Ask before answering. */
+  expect(runId: string, options: AgentExecutionOptions): { run: Promise<Run>; forget(): void } {
+    const { promise, resolve } = Promise.withResolvers<Run>();
+    this.#expected.set(runId, { options, resolve });
+    const forget = () => void this.#expected.delete(runId);
+    const elsewhere = sleep(this.#environment.system, CONTINUE_WITHIN_MS).then(() => {
+      forget();
+      throw new AgentError("superseded", `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`);
+    });
+    elsewhere.catch(() => {});
+    return { run: Promise.race([promise, elsewhere]), forget };
+  }
+
+  get #environment(): ReturnType<ThreadRunsHost["environment"]> {
+    return this.#host.environment();
+  }
+
+  #prepare(
+    thread: Thread,
+    threadRun: ThreadRun,
+    { threadId: _, resourceId: __, ...options }: AgentExecutionOptions,
+    signals: RunStart["signals"],
+  ): Promise<RunSpec> {
+    const target = { id: thread.threadId, resourceId: thread.resourceId };
+    const memory = { ...options.memory, thread: target.id, resource: target.resourceId };
+    return this.#host.prepare({ ...options, runId: threadRun.runId, memory }, { thread: threadRun, target, signals });
+  }
+
+  async #carryOut(thread: Thread, run: Run, resumption?: Resumption): Promise<void> {
+    thread.abortRun = () => run.controller.abort();
+    if (thread.abortWanted === run.spec.runId) thread.abortRun();
+    await runLoop(run, resumption);
+  }
+
+  async #failToStart(threadRun: ThreadRun, { signal, runId }: Letter, error: unknown): Promise<void> {
+    this.#environment.logger.error(`Run ${runId} could not start`, error);
+    await threadRun.begin([signal.toDBMessage()]);
+    const chunks = [
+      agentChunk("start", runId, {}),
+      { ...signal.toDataPart(), runId, from: "AGENT" as const },
+      agentChunk("error", runId, { error }),
+    ];
+    await threadRun.end({ state: "failed", mayContinue: false, error, chunks });
+  }
+}

@@ -1,0 +1,85 @@
+import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { ToolOutcome } from "../tool/execute-tool.ts";
+import type { Run } from "./run.ts";
+import type { AgentExecutionOptions } from "./run-options.ts";
+import { endStep, type Next } from "./step.ts";
+import { StepBuilder } from "./step-builder.ts";
+import { stepRecord } from "./step-record.ts";
+import { runToolCalls } from "./tool-calls.ts";
+
+/** A decision about a waiting call. */
+export interface Decision {
+  approved: boolean;
+  reason?: string;
+  message?: string;
+  resumeData?: unknown;
+}
+
+/** A tool call the store knows to be unfinished. */
+export interface JournaledCall {
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  argsHash: string;
+  /** `started`: was about to run; `done`: ran; `waiting`: for somebody; `decided`: was answered. */
+  state: "started" | "done" | "waiting" | "decided";
+  requiresApproval: boolean;
+  suspendPayload: unknown;
+  resumeSchema: string;
+  outcome: ToolOutcome | undefined;
+  decision: Decision | undefined;
+}
+
+/** Where a stored run stands, read from the store alone. */
+export interface Resumption {
+  runId: string;
+  options: AgentExecutionOptions;
+  /** Steps that are stored whole. */
+  step: number;
+  /** What the loop was going to do after them. */
+  next: "continue" | "stop";
+  responseId: string | undefined;
+  usage: Usage | undefined;
+  /** Whether it had taken its input in. */
+  begun: boolean;
+  /** Somebody asked for it to be aborted. */
+  abort: boolean;
+  /** The unfinished step: what the model said, and its calls in order. */
+  parts: MessagePart[];
+  calls: JournaledCall[];
+  /** The run's messages so far, without the unfinished step. */
+  messages: StoredMessage[];
+  responseSteps: Map<string, number>;
+}
+
+/** Takes up a run where it stopped: finishes the step whose calls were open, and answers where the loop goes on. */
+export async function resume(run: Run, resumption: Resumption): Promise<{ stepNumber: number; next: Next }> {
+  const { list } = run.spec;
+  for (const message of resumption.messages) list.append(message, message.role === "assistant" ? "response" : "input");
+  await run.pipeline.input(list);
+  if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
+  if (resumption.usage) run.totalUsage = resumption.usage;
+  const { step: stepNumber, calls } = resumption;
+  if (resumption.abort) {
+    await settleAborted(run, resumption);
+    run.controller.abort();
+    run.controller.signal.throwIfAborted();
+  }
+  if (calls.length === 0) return { stepNumber, next: resumption.next };
+  const step = StepBuilder.resume(stepNumber, resumption.parts);
+  const journal = new Map(calls.map((call) => [call.toolCallId, call]));
+  const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
+  const next = await endStep(run, step, tools, async () => true);
+  return { stepNumber: stepNumber + 1, next };
+}
+
+/** An aborted run leaves no call without an answer. */
+async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
+  if (calls.length === 0) return;
+  const step = StepBuilder.resume(stepNumber, parts);
+  for (const { toolCallId } of step.openCalls()) {
+    step.settle(toolCallId, { state: "output-error", result: "The run was aborted before this call was answered.", isError: true });
+  }
+  run.spec.list.appendResponse(run.responseMessage(), step.parts);
+  await run.spec.thread?.border(stepRecord(run, step), { take: false, next: "stop" });
+}

@@ -1,0 +1,8 @@
+import type { Run } from "./run.ts";
+import type { StepRecord } from "./run-thread.ts";
+import type { StepBuilder } from "./step-builder.ts";
+
+/** A step as its thread stores it, now. */
+export function stepRecord(run: Run, step: StepBuilder, metadata?: Record<string, unknown>): StepRecord {
+  return { message: run.responseMessage(), stepNumber: step.stepNumber, parts: step.parts, metadata, usage: run.totalUsage };
+}

@@ -237,6 +237,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#config.defaultOptions ? this.#resolve(this.#config.defaultOptions, options) : {};
   }
 
+  /** Lets runs on threads end, or hands them to other processes, and waits for background work. The host calls it. */
+  async close(): Promise<void> {
+    await this.#runs.close();
+    await this.settled();
+  }
+
   /** Waits for work that goes on beside the answers, such as titles and indexing. */
   async settled(): Promise<void> {
     while (this.#background.size > 0) await Promise.allSettled(this.#background);

@@ -38,6 +38,7 @@ const CONTINUE_WITHIN_MS = 10_000;
 export class ThreadRuns implements ThreadAgent {
   readonly #host: ThreadRunsHost;
   readonly #expected = new Map<string, { options: AgentExecutionOptions; resolve(run: Run): void }>();
+  readonly #runtimes = new Set<ThreadRuntime>();
   #ephemeral: Storage | undefined;
 
   constructor(host: ThreadRunsHost) {
@@ -58,10 +59,15 @@ export class ThreadRuns implements ThreadAgent {
     }
     const runtime = ThreadRuntime.of(storage ?? this.#ephemeral!, system, logger, limits);
     runtime.register(this);
+    this.#runtimes.add(runtime);
     if (storage && recover !== false) {
       runtime.recover().catch((error: unknown) => logger.error("What other processes left unfinished could not be taken up", error));
     }
     return runtime;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#runtimes].map((runtime) => runtime.close()));
   }
 
   joinThread(storage: Storage, target: ThreadTarget, ticket: { runId: string; options: AgentExecutionOptions }): RunThread {

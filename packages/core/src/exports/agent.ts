@@ -9,6 +9,25 @@ export { DEFAULT_RUN_LIMITS } from "../agent/prepare-run.ts";
 export type { DynamicArgument, DynamicContext } from "../agent/dynamic.ts";
 export type { SubagentInput, SubagentOutput } from "../agent/subagent-tool.ts";
 
+// Threads
+export type { AnswerCallOptions } from "../agent/agent.ts";
+export type { ToolApprovalOptions } from "../agent/agent-threads.ts";
+export type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "../agent/send-options.ts";
+export type { ThreadsConfig } from "../agent/thread-runs.ts";
+export {
+  CreatedAgentSignal,
+  type MessageInput,
+  type SignalAttributes,
+  type SignalContents,
+  type SignalInput,
+  type SignalType,
+} from "../signal/signal.ts";
+export type { NumberedChunk } from "../thread/event-log.ts";
+export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/list-suspended-runs.ts";
+export type { Admitted } from "../thread/send.ts";
+export type { AgentThreadSubscription } from "../thread/subscription.ts";
+export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/thread-runtime.ts";
+
 // Runs
 export type {
   AgentExecutionOptions,

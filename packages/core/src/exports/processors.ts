@@ -1,5 +1,7 @@
 export type {
   AbortOptions,
+  ComputedState,
+  ComputeStateSignalArgs,
   ProcessAPIErrorArgs,
   ProcessInputArgs,
   ProcessInputResult,
@@ -12,6 +14,7 @@ export type {
   Processor,
   ProcessorContext,
   ProcessToolResultArgs,
+  StateSignal,
   StepOverrides,
 } from "../processor/processor.ts";
 

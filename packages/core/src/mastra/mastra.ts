@@ -1,6 +1,7 @@
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
+import type { ThreadsConfig } from "../agent/thread-runs.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
@@ -26,6 +27,8 @@ export interface MastraConfig<
   scorers?: Registry<any>;
   /** Carried; dispatching notifications is later work. */
   notifications?: { dispatch?: { enabled?: boolean; cron?: string; batchSize?: number } };
+  /** Limits of the threads of all agents, and whether unfinished ones are taken up. */
+  threads?: ThreadsConfig;
   /** `false` for silence. */
   logger?: Logger | false;
   idGenerator?: () => string;
@@ -44,6 +47,7 @@ export class Mastra<
   readonly system: System;
   readonly #config: MastraConfig<Agents, Vectors>;
   #closed: Promise<void> | undefined;
+  #recovery: Promise<void> | undefined;
 
   constructor(config: MastraConfig<Agents, Vectors> = {}) {
     this.#config = config;
@@ -52,6 +56,14 @@ export class Mastra<
     this.#checkAgentIds();
     if (config.storage) for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
+    if (config.storage && config.threads?.recover !== false) {
+      this.#recovery = this.#recover();
+      this.#recovery.catch((error: unknown) => !this.#closed && this.logger.error("Unfinished threads could not be taken up", error));
+    }
+  }
+
+  get threads(): ThreadsConfig | undefined {
+    return this.#config.threads;
   }
 
   getAgent<Name extends keyof Agents & string>(name: Name): Agents[Name] {
@@ -129,22 +141,31 @@ export class Mastra<
     return this.system.newId();
   }
 
-  /** Opens what runs in the background. Calls work without it; awaiting it shows early what would fail later. */
+  /**
+   * Waits until the store is open and what other processes left unfinished has been taken up. Calls work without it;
+   * awaiting it shows early what would fail later.
+   */
   async start(): Promise<void> {
     if (this.#closed) throw new AgentError("storage-closed", "This Mastra was closed. Make a new one.");
     await this.#config.storage?.init();
+    await this.#recovery;
   }
 
-  /** Waits for background work, then closes the storage and the vector stores. Calling it again is free. */
+  /** Gives threads back to other processes, once their runs have ended or had a moment to; then closes the storage and the vector stores. Calling it again is free. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
   async #close(): Promise<void> {
-    await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.settled()));
+    await this.#recovery?.catch(() => {});
+    await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.close()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map((vector) => vector.close?.()));
     await this.#config.storage?.close();
+  }
+
+  async #recover(): Promise<void> {
+    await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.recover()));
   }
 
   #checkAgentIds(): void {

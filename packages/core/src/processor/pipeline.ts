@@ -2,7 +2,10 @@ import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import { MessageList, type MessageSource } from "../message/message-list.ts";
 import type { ModelCallOptions } from "../model/model.ts";
+import type { StepResult } from "../run/step-result.ts";
 import type {
+  ComputedState,
+  ComputeStateSignalArgs,
   ProcessAPIErrorArgs,
   ProcessInputResult,
   ProcessInputStepArgs,
@@ -27,7 +30,7 @@ interface Bound {
 
 type StreamResult = AgentChunk | AgentChunk[] | null | undefined | void;
 type Rest<Args> = Omit<Args, keyof ProcessorContext>;
-type Hook = Exclude<keyof Processor, "id" | "name" | "processDataParts">;
+type Hook = Exclude<keyof Processor, "id" | "name" | "stateId" | "processDataParts">;
 
 /**
  * The processors of one run. Each hook is a fold over those that have it; a hook nobody has costs nothing. What a
@@ -48,6 +51,7 @@ export class Pipeline {
     this.#hooks = {
       processInput: having(input, "processInput"),
       processInputStep: having(input, "processInputStep"),
+      computeStateSignal: having(input, "computeStateSignal"),
       processLLMRequest: having(all, "processLLMRequest"),
       processOutputStream: having(output, "processOutputStream"),
       processLLMResponse: having(all, "processLLMResponse"),
@@ -97,6 +101,22 @@ export class Pipeline {
       list.invalidate();
     }
     return overrides;
+  }
+
+  /** Asks each processor that owns a lane for its state. */
+  async computeStates(
+    list: MessageList,
+    step: { stepNumber: number; steps: StepResult[] },
+    look: (laneId: string) => Promise<Rest<Omit<ComputeStateSignalArgs, "messages" | "messageList" | "systemMessages" | "stepNumber" | "steps">>>,
+    tell: (state: ComputedState & { id: string }) => Promise<void>,
+  ): Promise<void> {
+    for (const bound of this.#hooks.computeStateSignal) {
+      const { processor, context } = bound;
+      const laneId = processor.stateId ?? processor.id;
+      const args = { ...context, ...step, ...listArgs(list), ...(await look(laneId)) };
+      const state = await guard(bound, () => processor.computeStateSignal!(args));
+      if (state) await tell({ ...state, id: state.id ?? laneId });
+    }
   }
 
   async request(request: ModelCallOptions, stepNumber: number): Promise<ModelCallOptions> {

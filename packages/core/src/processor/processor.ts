@@ -6,6 +6,9 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { StepResult } from "../run/step-result.ts";
 import type { StructuredOutputOptions } from "../run/structured-output.ts";
 import type { ToolChoice } from "../run/run-options.ts";
+import type { StateSignalInput } from "../agent/send-options.ts";
+import type { CreatedAgentSignal, SignalInput } from "../signal/signal.ts";
+import type { Lane, StateMode } from "../thread/lane.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 
 export interface AbortOptions {
@@ -30,6 +33,11 @@ export interface ProcessorContext {
   state: Record<string, unknown>;
   /** Puts an app's own `data-*` chunk on the stream. */
   writer: { custom(chunk: Pick<DataChunk, "type" | "data"> & { transient?: boolean; id?: string }): Promise<void> };
+  /**
+   * Adds context to the conversation, as a `<system-reminder>` unless it says otherwise. It is stored, the model reads
+   * it next, and subscribers see it in its place once the promise resolves.
+   */
+  sendSignal(signal: SignalInput): Promise<CreatedAgentSignal>;
   /** Lets work go on beside the answer; the host waits for it when it closes. */
   waitUntil(work: Promise<unknown>): void;
 }
@@ -72,6 +80,36 @@ export interface StepOverrides {
   structuredOutput?: StructuredOutputOptions;
   messages?: StoredMessage[];
   systemMessages?: SystemMessage[];
+}
+
+/** A state signal in a conversation. */
+export interface StateSignal {
+  id: string;
+  laneId: string;
+  mode: StateMode;
+  cacheKey: string;
+  version: number;
+  contents: string;
+  value?: any;
+  delta?: any;
+  createdAt: Date;
+}
+
+/** What `computeStateSignal` returns: the state of its lane, for the model to read. */
+export type ComputedState = Omit<StateSignalInput, "id"> & { id?: string };
+
+export interface ComputeStateSignalArgs extends ProcessInputArgs {
+  stepNumber: number;
+  steps: StepResult[];
+  /** State signals of all lanes that the model will read. */
+  activeStateSignals: StateSignal[];
+  /** What the model will read of this lane. */
+  contextWindow: { hasSnapshot: boolean };
+  /** The newest snapshot of this lane, from the store if the window has lost it. */
+  lastSnapshot: StateSignal | undefined;
+  deltasSinceSnapshot: StateSignal[];
+  /** Where the lane stands in the store. */
+  tracking: Lane | undefined;
 }
 
 export interface ProcessLLMRequestArgs extends ProcessorContext {
@@ -127,7 +165,7 @@ type Awaitable<T> = T | Promise<T>;
  * A function around a step. Hooks run in this order:
  *
  *     processInput (once)
- *     each step:  processInputStep → processLLMRequest → model
+ *     each step:  processInputStep → computeStateSignal → processLLMRequest → model
  *                 → processOutputStream (each chunk; null drops it, a list puts several in its place) → processLLMResponse
  *                 → processOutputStep → tools → processToolResult (each result)
  *     processOutputResult (once); processAPIError when the model call was rejected
@@ -135,10 +173,14 @@ type Awaitable<T> = T | Promise<T>;
 export interface Processor {
   readonly id: string;
   readonly name?: string;
+  /** The lane of `computeStateSignal`; the processor's id when absent. */
+  readonly stateId?: string;
   /** Hand `data-*` chunks to `processOutputStream` too. */
   readonly processDataParts?: boolean;
   processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
   processInputStep?(args: ProcessInputStepArgs): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
+  /** Once per step, after `processInputStep`. Return nothing when nothing changed. */
+  computeStateSignal?(args: ComputeStateSignalArgs): Awaitable<ComputedState | undefined | void>;
   processLLMRequest?(args: ProcessLLMRequestArgs): Awaitable<ModelCallOptions | undefined | void>;
   processOutputStream?(args: ProcessOutputStreamArgs): Awaitable<AgentChunk | AgentChunk[] | null | undefined | void>;
   processLLMResponse?(args: ProcessLLMResponseArgs): Awaitable<void>;

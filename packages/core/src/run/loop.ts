@@ -52,7 +52,9 @@ async function begin(run: Run): Promise<void> {
   const { list, thread, signals } = run.spec;
   await run.pipeline.input(list);
   const answered = await joinAnswers(list, thread);
-  const folded = await thread?.begin(list.get.input.db());
+  const early = run.early ?? [];
+  run.early = undefined;
+  const folded = await thread?.begin([...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())]);
   await thread?.replace(answered);
   for (const signal of signals) await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
   for (const signal of folded ?? []) await run.join(signal);

@@ -56,6 +56,7 @@ export interface Resumption {
 export async function resume(run: Run, resumption: Resumption): Promise<{ stepNumber: number; next: Next }> {
   const { list } = run.spec;
   for (const message of resumption.messages) list.append(message, message.role === "assistant" ? "response" : "input");
+  run.early = undefined;
   await run.pipeline.input(list);
   if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
   if (resumption.usage) run.totalUsage = resumption.usage;

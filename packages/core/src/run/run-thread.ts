@@ -1,6 +1,7 @@
 import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Write } from "../storage/storage.ts";
+import type { Lane, StateMode } from "../thread/lane.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { OpenCall } from "./run.ts";
 
@@ -43,8 +44,14 @@ export interface RunThread {
   begin(input: readonly StoredMessage[]): Promise<CreatedAgentSignal[]>;
   /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */
   publish(chunk: AgentChunk): void;
-  /** Writes that go with the next commit. */
-  stage(writes: readonly Write[]): void;
+  /** Stores a signal in its place. Answers false when one of the conditions in `alongside` does not hold. */
+  record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean>;
+  /** The state of a lane. */
+  lane(laneId: string): Promise<Lane | undefined>;
+  /** Signals of the thread after one of them, and that one first. */
+  signalsSince(signalId: string): Promise<StoredMessage[]>;
+  /** The next state of a lane, on condition that it is still where it was seen. */
+  advanceLane(laneId: string, seen: Lane | undefined, next: { cacheKey: string; mode: StateMode; signalId: string }): Write;
   /** Before tools run: the model's reply and what is about to be executed. */
   intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
   /** After a tool ran, while others still do. */

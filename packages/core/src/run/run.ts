@@ -6,7 +6,7 @@ import { Pipeline } from "../processor/pipeline.ts";
 import type { Processor, ProcessorContext } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { CreatedAgentSignal } from "../signal/signal.ts";
+import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
@@ -82,6 +82,8 @@ export class Run {
   totalUsage: Usage = NO_USAGE;
   span: OpenSpan | undefined;
   responseId: string;
+  /** Signals that processors sent before the input was stored. */
+  early: CreatedAgentSignal[] | undefined = [];
   /** Whether the stop conditions leave room for another step. */
   mayContinue = true;
   /** Steps tried again on a processor's wish. */
@@ -112,6 +114,7 @@ export class Run {
       runId: spec.runId,
       writer: { custom: (chunk) => this.custom(chunk) },
       waitUntil: spec.waitUntil,
+      sendSignal: (signal) => this.sendSignal(signal),
     };
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
@@ -252,6 +255,15 @@ export class Run {
       ...(this.spec.threadId !== undefined && { threadId: this.spec.threadId }),
       ...(this.spec.resourceId !== undefined && { resourceId: this.spec.resourceId }),
     };
+  }
+
+  /** A processor's signal. Before the input is stored it waits, so that it comes after the input. */
+  async sendSignal(input: SignalInput): Promise<CreatedAgentSignal> {
+    const signal = createSignal(input, this.spec.system);
+    if (this.early) this.early.push(signal);
+    else await this.spec.thread?.record(signal, []);
+    await this.join(signal);
+    return signal;
   }
 
   /** A signal joins the conversation: what the model says after it is a message of its own. */

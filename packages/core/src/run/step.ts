@@ -12,6 +12,7 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
+import { computeStates } from "./state-signals.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "./step-result.ts";
@@ -119,6 +120,7 @@ async function prepare(run: Run, stepNumber: number): Promise<StepSettings> {
     messageId: run.responseId,
     rotateResponseMessageId: () => (run.responseId = spec.system.newId()),
   }));
+  await computeStates(run, stepNumber);
   const { structuredOutput } = changes;
   if (structuredOutput && structuredOutput !== run.format?.options) run.format = new ObjectFormat(structuredOutput, false);
   const own = await options.prepareStep?.({

@@ -4,10 +4,12 @@ import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { insertMessage, insertThread, putStep, replaceMessage, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
+import { assemble } from "../storage/list-messages.ts";
 import type { Write } from "../storage/storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
 import { hashArgs } from "./hash-args.ts";
 import { insertEvents, toBroadcast } from "./event-log.ts";
 import { type Letter, NOW, readLetters, takeLetters } from "./mailbox.ts";
@@ -34,6 +36,8 @@ export interface ThreadRunOptions {
 
 /** How far back the calls may be that a client answers. */
 const RECENT = 20;
+/** How many signals after a snapshot are looked through for its deltas. */
+const SIGNALS_BACK = 200;
 const FLUSH_INTERVAL_MS = 8;
 /** Signals taken at one step border; more wait for the next. */
 const LETTERS_PER_STEP = 256;
@@ -48,7 +52,6 @@ export class ThreadRun implements RunThread {
   readonly runId: string;
   #lease: Lease | undefined;
   #opener: Letter | undefined;
-  #staged: Write[] = [];
   #buffer: AgentChunk[] = [];
   #commits: Promise<unknown> = Promise.resolve();
   #flushTimer: (() => void) | undefined;
@@ -117,8 +120,31 @@ export class ThreadRun implements RunThread {
     }
   }
 
-  stage(writes: readonly Write[]): void {
-    this.#staged.push(...writes);
+  async record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean> {
+    const { threadId, resourceId } = this.#thread;
+    try {
+      await this.#commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], () => new LostRace());
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof LostRace) return false;
+      throw thrown;
+    }
+  }
+
+  lane(laneId: string): Promise<Lane | undefined> {
+    return readLane(this.#thread.storage, this.#thread.threadId, laneId);
+  }
+
+  advanceLane(laneId: string, seen: Lane | undefined, next: { cacheKey: string; mode: StateMode; signalId: string }): Write {
+    return advanceLane(this.#thread.threadId, laneId, seen, { ...next, now: this.#thread.system.now() });
+  }
+
+  async signalsSince(signalId: string): Promise<StoredMessage[]> {
+    const { storage, threadId } = this.#thread;
+    const [first] = await storage.select({ table: MESSAGES, where: { id: signalId, thread_id: threadId }, limit: 1 });
+    if (!first) return [];
+    const where = { thread_id: threadId, seq: { gte: first["seq"] as number }, role: "signal" };
+    return assemble(storage, await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }));
   }
 
   async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
@@ -184,7 +210,7 @@ export class ThreadRun implements RunThread {
     }
     for (const signal of signals) writes.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
     writes.push(...takeLetters(threadId, letters));
-    if (writes.length > 0 || this.#staged.length > 0) await this.#commit(writes);
+    if (writes.length > 0) await this.#commit(writes);
     if (step) this.#countStep(step);
     return signals;
   }
@@ -349,10 +375,9 @@ export class ThreadRun implements RunThread {
     const lease = this.#lease;
     if (!lease || this.#over) throw superseded(threadId);
     const chunks = this.#buffer.slice();
-    const staged = this.#staged.slice();
     const fence: Write = { op: "require", table: ACTORS, where: { thread_id: threadId, owner, fence: lease.fence }, exists: true };
     const nextSeq = lease.nextSeq + chunks.length;
-    const all: Write[] = [fence, ...staged, ...writes];
+    const all: Write[] = [fence, ...writes];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.runId, lease.nextSeq, chunks, system.now()));
     if (last) all.push(...last(nextSeq));
     try {
@@ -367,10 +392,9 @@ export class ThreadRun implements RunThread {
         this.abandon();
         throw superseded(threadId);
       }
-      throw explain?.(index - 1 - staged.length) ?? error;
+      throw explain?.(index - 1) ?? error;
     }
     this.#buffer.splice(0, chunks.length);
-    this.#staged.splice(0, staged.length);
     this.#flushedAt = system.monotonic();
     if (chunks.length > 0) {
       this.#thread.tail.append(lease.nextSeq, chunks);
@@ -394,6 +418,7 @@ export class ThreadRun implements RunThread {
 }
 
 class LettersWaiting {}
+class LostRace {}
 
 /** A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent. */
 function restamp(signal: CreatedAgentSignal, now: Date): CreatedAgentSignal {

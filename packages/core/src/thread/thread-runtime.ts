@@ -5,7 +5,7 @@ import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
-import type { System } from "../system.ts";
+import { sleep, type System } from "../system.ts";
 import { type Actor, readActor, toActor } from "./actor.ts";
 import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
@@ -56,6 +56,8 @@ export interface ThreadHost {
 }
 
 const KEY = Symbol("thread-runtime");
+const CLOSE_GRACE_MS = 5_000;
+const CLOSE_POLL_MS = 10;
 
 /**
  * All threads of a store, as far as this process is concerned with them: hands threads to agents, takes over what
@@ -75,7 +77,7 @@ export class ThreadRuntime implements ThreadHost {
   #cancelLook: (() => void) | undefined;
   #stopWatching: (() => void) | undefined;
   #recovery: Promise<void> | undefined;
-  #closed = false;
+  #closing: Promise<void> | undefined;
 
   private constructor(storage: Storage, system: System, logger: Logger, limits: Partial<ThreadLimits>) {
     this.storage = storage;
@@ -98,7 +100,8 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   hasAgent(agentId: string): boolean {
-    return this.#agents.has(agentId);
+    // While closing, nothing new begins here.
+    return !this.#closing && this.#agents.has(agentId);
   }
 
   /** This process's view of a thread. */
@@ -161,7 +164,7 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   lookAgain(thread: Thread): void {
-    if (this.#closed) return;
+    if (this.#closing) return;
     this.#lookAt.add(thread);
     this.#cancelLook ??= this.system.setTimer(this.limits.lease.renewMs, () => {
       this.#cancelLook = undefined;
@@ -182,13 +185,24 @@ export class ThreadRuntime implements ThreadHost {
     return this.#recovery;
   }
 
-  /** Stops taking threads and lets others have them. Runs under way are aborted by their owners before this. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  /** Lets the runs of this process end, for a moment; what is still going on then is for others to take up. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#cancelLook?.();
     this.#stopWatching?.();
+    const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
+    while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);
     for (const thread of this.#threads.values()) thread.tail.wake();
     await this.owner.retire().catch(() => {});
+  }
+
+  #isRunning(): boolean {
+    for (const thread of this.#threads.values()) if (thread.run) return true;
+    return false;
   }
 
   async #recoverFor(agentId: string | undefined): Promise<void> {

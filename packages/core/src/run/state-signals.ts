@@ -1,0 +1,93 @@
+import type { StoredMessage } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import type { ComputedState, StateSignal } from "../processor/processor.ts";
+import { createSignal, type SignalRecord } from "../signal/signal.ts";
+import type { StateMode } from "../thread/lane.ts";
+import type { Run } from "./run.ts";
+
+/** Lets the processors that own a lane tell its state, before the model is asked. Without a thread there are no lanes. */
+export async function computeStates(run: Run, stepNumber: number): Promise<void> {
+  const { list, thread } = run.spec;
+  if (!thread) return;
+  await run.pipeline.computeStates(
+    list,
+    { stepNumber, steps: run.steps },
+    async (laneId) => {
+      const window = list.get.all.db().flatMap((message) => toStateSignal(message) ?? []);
+      const tracking = await thread.lane(laneId);
+      const shown = sinceSnapshot(window, laneId);
+      const hasSnapshot = shown[0]?.mode === "snapshot";
+      const stored = hasSnapshot || !tracking?.lastSnapshotId ? [] : await thread.signalsSince(tracking.lastSnapshotId);
+      const known = hasSnapshot ? shown : sinceSnapshot(stored.flatMap((message) => toStateSignal(message) ?? []), laneId);
+      const lastSnapshot = known[0]?.mode === "snapshot" ? known[0] : undefined;
+      const deltasSinceSnapshot = lastSnapshot ? known.slice(1) : known;
+      return { activeStateSignals: window, contextWindow: { hasSnapshot }, lastSnapshot, deltasSinceSnapshot, tracking };
+    },
+    (state) => tell(run, state),
+  );
+}
+
+const ATTEMPTS = 5;
+
+/** Puts a lane's state into the conversation, unless the model already reads exactly that. */
+async function tell(run: Run, state: ComputedState & { id: string }): Promise<void> {
+  const { list, system } = run.spec;
+  const thread = run.spec.thread!;
+  const mode = state.mode ?? "snapshot";
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const lane = await thread.lane(state.id);
+    const current = lane?.cacheKey === state.cacheKey && lane.mode === mode;
+    const shown = list.get.all
+      .db()
+      .flatMap((message) => toStateSignal(message) ?? [])
+      .some((signal) => signal.laneId === state.id && signal.cacheKey === state.cacheKey && signal.mode === mode);
+    if (current && shown) return;
+    // The same state told again, because the model has lost sight of it, is not a new version.
+    const version = current ? lane.version : (lane?.version ?? 0) + 1;
+    const signal = createSignal(
+      {
+        type: "state",
+        contents: state.contents,
+        metadata: {
+          ...state.metadata,
+          state: { id: state.id, threadId: run.spec.threadId, cacheKey: state.cacheKey, version, mode },
+          ...(state.value !== undefined && { value: state.value }),
+          ...(state.delta !== undefined && { delta: state.delta }),
+        },
+        ...(state.tagName !== undefined && { tagName: state.tagName }),
+        ...(state.attributes && { attributes: state.attributes }),
+      },
+      system,
+    );
+    const advance = current ? [] : [thread.advanceLane(state.id, lane, { cacheKey: state.cacheKey, mode, signalId: signal.id })];
+    if (!(await thread.record(signal, advance))) continue;
+    await run.join(signal);
+    return;
+  }
+  throw new AgentError("conflict", `Lane "${state.id}" changed ${ATTEMPTS} times while its state was told.`);
+}
+
+/** The newest snapshot of a lane and what followed it; without one, everything of the lane. */
+function sinceSnapshot(signals: StateSignal[], laneId: string): StateSignal[] {
+  const own = signals.filter((signal) => signal.laneId === laneId);
+  const snapshot = own.findLastIndex((signal) => signal.mode === "snapshot");
+  return snapshot < 0 ? own : own.slice(snapshot);
+}
+
+function toStateSignal(message: StoredMessage): StateSignal | undefined {
+  const record = message.content.metadata?.["signal"] as SignalRecord | undefined;
+  const state = record?.metadata?.["state"] as { id: string; mode: StateMode; cacheKey: string; version: number } | undefined;
+  if (record?.type !== "state" || !state) return undefined;
+  const { value, delta } = record.metadata as { value?: unknown; delta?: unknown };
+  return {
+    id: record.id,
+    laneId: state.id,
+    mode: state.mode,
+    cacheKey: state.cacheKey,
+    version: state.version,
+    contents: message.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n"),
+    ...(value !== undefined && { value }),
+    ...(delta !== undefined && { delta }),
+    createdAt: new Date(record.createdAt),
+  };
+}

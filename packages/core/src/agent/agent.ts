@@ -37,7 +37,11 @@ export interface AgentHost {
 }
 
 /** Answers a waiting call and goes on with its run; the other options are for the rest of the run. */
-export type AnswerCallOptions = AgentExecutionOptions & { runId: string; toolCallId?: string; resumeData?: unknown };
+export type AnswerCallOptions = AgentExecutionOptions & {
+  runId: string;
+  toolCallId?: string;
+  resumeData?: unknown;
+};
 
 type ContextOptions = { requestContext?: RequestContext<any>; runtimeContext?: RequestContext<any> };
 
@@ -66,7 +70,10 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       throw new AgentError("invalid-argument", `An agent needs a name, got ${showValue(config?.name)}.`);
     }
     if (!config.model) {
-      throw new AgentError("invalid-argument", `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`);
+      throw new AgentError(
+        "invalid-argument",
+        `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`,
+      );
     }
     this.id = (config.id ?? config.name) as Id;
     this.name = config.name;
@@ -79,7 +86,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       logger: this.#logger,
       threads: config.threads ?? this.#host?.threads,
     });
-    this.#runs = new ThreadRuns({ id: this.id, environment, prepare: (options, start) => this.#prepare([], options, start) });
+    this.#runs = new ThreadRuns({
+      id: this.id,
+      environment,
+      prepare: (options, start) => this.#prepare([], options, start),
+    });
     this.#threads = new AgentThreads({
       id: this.id,
       name: this.name,
@@ -132,12 +143,18 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Follows a thread, from its active run on, or from the chunk after number `after`. */
-  subscribeToThread(options: { resourceId?: string; threadId: string; after?: number }): Promise<AgentThreadSubscription> {
+  subscribeToThread(options: {
+    resourceId?: string;
+    threadId: string;
+    after?: number;
+  }): Promise<AgentThreadSubscription> {
     return this.#threads.subscribe(options);
   }
 
   /** Answers a waiting tool call. What the run does next is on the thread's stream. */
-  sendToolApproval(options: ToolApprovalOptions): Promise<{ accepted: true; runId: string; toolCallId: string }> {
+  sendToolApproval(
+    options: ToolApprovalOptions,
+  ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
     return this.#threads.sendToolApproval(options);
   }
 
@@ -185,7 +202,10 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     messages: MessagesInput,
     options?: AgentGenerateOptions<Output>,
   ): Promise<FullOutput<Output>> {
-    return this.generate(messages, await this.#withDefaults(this.#config.defaultGenerateOptionsLegacy, options));
+    return this.generate(
+      messages,
+      await this.#withDefaults(this.#config.defaultGenerateOptionsLegacy, options),
+    );
   }
 
   get hasMemory(): boolean {

@@ -21,9 +21,15 @@ export class ParkedRuns {
   }
 
   /** Takes a run out with one of its calls answered. */
-  answer(runId: string, toolCallId: string | undefined, decision: Decision): { run: Run; resumption: Resumption } {
+  answer(
+    runId: string,
+    toolCallId: string | undefined,
+    decision: Decision,
+  ): { run: Run; resumption: Resumption } {
     const run = this.#runs.get(runId)!;
-    const waiting = run.openCalls.filter((call) => toolCallId === undefined || call.toolCallId === toolCallId);
+    const waiting = run.openCalls.filter(
+      (call) => toolCallId === undefined || call.toolCallId === toolCallId,
+    );
     if (waiting.length !== 1) {
       throw new AgentError(
         waiting.length === 0 ? "not-found" : "ambiguous",

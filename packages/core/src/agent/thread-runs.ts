@@ -61,7 +61,11 @@ export class ThreadRuns implements ThreadAgent {
     runtime.register(this);
     this.#runtimes.add(runtime);
     if (storage && recover !== false) {
-      runtime.recover().catch((error: unknown) => logger.error("What other processes left unfinished could not be taken up", error));
+      runtime
+        .recover()
+        .catch((error: unknown) =>
+          logger.error("What other processes left unfinished could not be taken up", error),
+        );
     }
     return runtime;
   }
@@ -70,7 +74,11 @@ export class ThreadRuns implements ThreadAgent {
     await Promise.all([...this.#runtimes].map((runtime) => runtime.close()));
   }
 
-  joinThread(storage: Storage, target: ThreadTarget, ticket: { runId: string; options: AgentExecutionOptions }): RunThread {
+  joinThread(
+    storage: Storage,
+    target: ThreadTarget,
+    ticket: { runId: string; options: AgentExecutionOptions },
+  ): RunThread {
     const { id: threadId, resourceId, ...create } = target;
     const thread = this.runtime(storage).thread(threadId, resourceId);
     const { runId } = ticket;
@@ -80,12 +88,21 @@ export class ThreadRuns implements ThreadAgent {
       create,
       opener: undefined,
       enter: (abortSignal) =>
-        thread.enter({ runId, agentId: this.#host.id, options: storeOptions(ticket.options) }, run, abortSignal),
+        thread.enter(
+          { runId, agentId: this.#host.id, options: storeOptions(ticket.options) },
+          run,
+          abortSignal,
+        ),
     });
     return run;
   }
 
-  async openRun(thread: Thread, threadRun: ThreadRun, letter: Letter, live: AgentExecutionOptions | undefined): Promise<void> {
+  async openRun(
+    thread: Thread,
+    threadRun: ThreadRun,
+    letter: Letter,
+    live: AgentExecutionOptions | undefined,
+  ): Promise<void> {
     const { signal } = letter;
     signal.createdAt = new Date(this.#environment.system.now());
     const message = signal.toDBMessage({ threadId: thread.threadId, resourceId: thread.resourceId });
@@ -106,14 +123,21 @@ export class ThreadRuns implements ThreadAgent {
     const expected = this.#expected.get(resumption.runId);
     this.#expected.delete(resumption.runId);
     try {
-      const spec = await this.#prepare(thread, threadRun, { ...resumption.options, ...expected?.options }, []);
+      const spec = await this.#prepare(
+        thread,
+        threadRun,
+        { ...resumption.options, ...expected?.options },
+        [],
+      );
       const run = new Run(spec);
       expected?.resolve(run);
       await this.#carryOut(thread, run, resumption);
     } catch (error) {
       this.#environment.logger.error(`Run ${resumption.runId} could not go on`, error);
       const chunks = [agentChunk("error", resumption.runId, { error })];
-      await threadRun.end({ state: "failed", mayContinue: false, error, chunks }).catch(() => threadRun.abandon());
+      await threadRun
+        .end({ state: "failed", mayContinue: false, error, chunks })
+        .catch(() => threadRun.abandon());
     }
   }
 
@@ -124,7 +148,10 @@ export class ThreadRuns implements ThreadAgent {
     const forget = () => void this.#expected.delete(runId);
     const elsewhere = sleep(this.#environment.system, CONTINUE_WITHIN_MS).then(() => {
       forget();
-      throw new AgentError("superseded", `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`);
+      throw new AgentError(
+        "superseded",
+        `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`,
+      );
     });
     elsewhere.catch(() => {});
     return { run: Promise.race([promise, elsewhere]), forget };
@@ -142,7 +169,10 @@ export class ThreadRuns implements ThreadAgent {
   ): Promise<RunSpec> {
     const target = { id: thread.threadId, resourceId: thread.resourceId };
     const memory = { ...options.memory, thread: target.id, resource: target.resourceId };
-    return this.#host.prepare({ ...options, runId: threadRun.runId, memory }, { thread: threadRun, target, signals });
+    return this.#host.prepare(
+      { ...options, runId: threadRun.runId, memory },
+      { thread: threadRun, target, signals },
+    );
   }
 
   async #carryOut(thread: Thread, run: Run, resumption?: Resumption): Promise<void> {

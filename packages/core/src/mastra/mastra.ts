@@ -54,11 +54,15 @@ export class Mastra<
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
-    if (config.storage) for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
+    if (config.storage)
+      for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
     if (config.storage && config.threads?.recover !== false) {
       this.#recovery = this.#recover();
-      this.#recovery.catch((error: unknown) => !this.#closed && this.logger.error("Unfinished threads could not be taken up", error));
+      this.#recovery.catch(
+        (error: unknown) =>
+          !this.#closed && this.logger.error("Unfinished threads could not be taken up", error),
+      );
     }
   }
 
@@ -72,7 +76,12 @@ export class Mastra<
 
   getAgentById(id: string): Agent<any, any> {
     const agent = Object.values(this.#config.agents ?? {}).find((candidate) => candidate.id === id);
-    if (!agent) throw missing("agent with id", id, Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id));
+    if (!agent)
+      throw missing(
+        "agent with id",
+        id,
+        Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id),
+      );
     return agent;
   }
 
@@ -137,7 +146,13 @@ export class Mastra<
     return this.logger;
   }
 
-  generateId(_purpose?: { idType?: string; source?: string; entityId?: string; threadId?: string; resourceId?: string }): string {
+  generateId(_purpose?: {
+    idType?: string;
+    source?: string;
+    entityId?: string;
+    threadId?: string;
+    resourceId?: string;
+  }): string {
     return this.system.newId();
   }
 
@@ -173,7 +188,10 @@ export class Mastra<
     for (const [key, agent] of Object.entries(this.#config.agents ?? {})) {
       const other = seen.get(agent.id);
       if (other !== undefined) {
-        throw new AgentError("invalid-argument", `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`);
+        throw new AgentError(
+          "invalid-argument",
+          `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`,
+        );
       }
       seen.set(agent.id, key);
     }

@@ -53,7 +53,11 @@ function findPrivateKeys(text: string): SecretSpan[] {
 
 function keyEnd(text: string, from: number): number {
   const limit = Math.min(text.length, from + MAX_KEY);
-  for (let at = text.indexOf("-----END ", from); at >= 0 && at < limit; at = text.indexOf("-----END ", at + 1)) {
+  for (
+    let at = text.indexOf("-----END ", from);
+    at >= 0 && at < limit;
+    at = text.indexOf("-----END ", at + 1)
+  ) {
     END_KEY.lastIndex = at;
     if (END_KEY.test(text)) return END_KEY.lastIndex;
   }

@@ -11,7 +11,8 @@ export class RequestContext<Values extends Record<string, any> = Record<string, 
 
   constructor(entries?: Iterable<readonly [string, unknown]> | Partial<Values>) {
     if (entries === undefined) this.#values = new Map();
-    else if (Symbol.iterator in entries) this.#values = new Map(entries as Iterable<readonly [string, unknown]>);
+    else if (Symbol.iterator in entries)
+      this.#values = new Map(entries as Iterable<readonly [string, unknown]>);
     else this.#values = new Map(Object.entries(entries));
   }
 

@@ -54,9 +54,13 @@ async function begin(run: Run): Promise<void> {
   const answered = await joinAnswers(list, thread);
   const early = run.early ?? [];
   run.early = undefined;
-  const folded = await thread?.begin([...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())]);
+  const folded = await thread?.begin([
+    ...list.get.input.db(),
+    ...early.map((signal) => signal.toDBMessage()),
+  ]);
   await thread?.replace(answered);
-  for (const signal of signals) await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
+  for (const signal of signals)
+    await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
   for (const signal of folded ?? []) await run.join(signal);
 }
 
@@ -71,7 +75,8 @@ async function answer(run: Run, from: { stepNumber: number; next: Next }): Promi
     if (await run.finish(finishChunk(run))) break;
     // Signals joined while the run was ending: they are its next input.
     run.status = "running";
-    for (const signal of (await run.spec.thread?.border(undefined, { take: true, next: "continue" })) ?? []) await run.join(signal);
+    for (const signal of (await run.spec.thread?.border(undefined, { take: true, next: "continue" })) ?? [])
+      await run.join(signal);
     next = "continue";
   }
   run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
@@ -84,8 +89,11 @@ async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; 
     run.mayContinue = !(await shouldStop(conditions, [...run.steps, step]));
     return run.mayContinue;
   };
-  for (let stepNumber = from; ; ) {
-    const next = await runStep(run, stepNumber, { mayRetry: (tripwire) => retryStep(run, tripwire), mayContinue });
+  for (let stepNumber = from; ;) {
+    const next = await runStep(run, stepNumber, {
+      mayRetry: (tripwire) => retryStep(run, tripwire),
+      mayContinue,
+    });
     if (next === "again") continue;
     stepNumber++;
     if (next !== "continue") return { stepNumber, next };
@@ -127,7 +135,8 @@ async function finishAnswer(run: Run): Promise<void> {
     finishReason: run.finishReason,
     steps: run.steps,
   });
-  if (changed) await spec.thread?.replace(spec.list.get.response.db().filter((message) => message.role === "assistant"));
+  if (changed)
+    await spec.thread?.replace(spec.list.get.response.db().filter((message) => message.role === "assistant"));
   run.status = "success";
 }
 

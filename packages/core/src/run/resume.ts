@@ -55,7 +55,8 @@ export interface Resumption {
 /** Takes up a run where it stopped: finishes the step whose calls were open, and answers where the loop goes on. */
 export async function resume(run: Run, resumption: Resumption): Promise<{ stepNumber: number; next: Next }> {
   const { list } = run.spec;
-  for (const message of resumption.messages) list.append(message, message.role === "assistant" ? "response" : "input");
+  for (const message of resumption.messages)
+    list.append(message, message.role === "assistant" ? "response" : "input");
   run.early = undefined;
   await run.pipeline.input(list);
   if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
@@ -79,7 +80,11 @@ async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resum
   if (calls.length === 0) return;
   const step = StepBuilder.resume(stepNumber, parts);
   for (const { toolCallId } of step.openCalls()) {
-    step.settle(toolCallId, { state: "output-error", result: "The run was aborted before this call was answered.", isError: true });
+    step.settle(toolCallId, {
+      state: "output-error",
+      result: "The run was aborted before this call was answered.",
+      isError: true,
+    });
   }
   run.spec.list.appendResponse(run.responseMessage(), step.parts);
   await run.spec.thread?.border(stepRecord(run, step), { take: false, next: "stop" });

@@ -51,13 +51,20 @@ export interface RunThread {
   /** Signals of the thread after one of them, and that one first. */
   signalsSince(signalId: string): Promise<StoredMessage[]>;
   /** The next state of a lane, on condition that it is still where it was seen. */
-  advanceLane(laneId: string, seen: Lane | undefined, next: { cacheKey: string; mode: StateMode; signalId: string }): Write;
+  advanceLane(
+    laneId: string,
+    seen: Lane | undefined,
+    next: { cacheKey: string; mode: StateMode; signalId: string },
+  ): Write;
   /** Before tools run: the model's reply and what is about to be executed. */
   intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
   /** After a tool ran, while others still do. */
   settle(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /** A step is over. With `take`, answers the signals that joined the run, stored in their place after the step. */
-  border(step: StepRecord | undefined, options: { take: boolean; next: "continue" | "stop" }): Promise<CreatedAgentSignal[]>;
+  border(
+    step: StepRecord | undefined,
+    options: { take: boolean; next: "continue" | "stop" },
+  ): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
   /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */

@@ -177,7 +177,12 @@ export class Run {
     await this.#tail;
     const displayed = await Promise.all(chunks.map((chunk) => this.#displayed(chunk)));
     try {
-      await this.#end({ state, mayContinue: false, chunks: displayed, ...(error !== undefined && { error }) });
+      await this.#end({
+        state,
+        mayContinue: false,
+        chunks: displayed,
+        ...(error !== undefined && { error }),
+      });
     } catch (failure) {
       this.spec.thread?.abandon();
       this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);

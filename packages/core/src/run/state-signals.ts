@@ -17,11 +17,23 @@ export async function computeStates(run: Run, stepNumber: number): Promise<void>
       const tracking = await thread.lane(laneId);
       const shown = sinceSnapshot(window, laneId);
       const hasSnapshot = shown[0]?.mode === "snapshot";
-      const stored = hasSnapshot || !tracking?.lastSnapshotId ? [] : await thread.signalsSince(tracking.lastSnapshotId);
-      const known = hasSnapshot ? shown : sinceSnapshot(stored.flatMap((message) => toStateSignal(message) ?? []), laneId);
+      const stored =
+        hasSnapshot || !tracking?.lastSnapshotId ? [] : await thread.signalsSince(tracking.lastSnapshotId);
+      const known = hasSnapshot
+        ? shown
+        : sinceSnapshot(
+            stored.flatMap((message) => toStateSignal(message) ?? []),
+            laneId,
+          );
       const lastSnapshot = known[0]?.mode === "snapshot" ? known[0] : undefined;
       const deltasSinceSnapshot = lastSnapshot ? known.slice(1) : known;
-      return { activeStateSignals: window, contextWindow: { hasSnapshot }, lastSnapshot, deltasSinceSnapshot, tracking };
+      return {
+        activeStateSignals: window,
+        contextWindow: { hasSnapshot },
+        lastSnapshot,
+        deltasSinceSnapshot,
+        tracking,
+      };
     },
     (state) => tell(run, state),
   );
@@ -40,7 +52,9 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
     const shown = list.get.all
       .db()
       .flatMap((message) => toStateSignal(message) ?? [])
-      .some((signal) => signal.laneId === state.id && signal.cacheKey === state.cacheKey && signal.mode === mode);
+      .some(
+        (signal) => signal.laneId === state.id && signal.cacheKey === state.cacheKey && signal.mode === mode,
+      );
     if (current && shown) return;
     // The same state told again, because the model has lost sight of it, is not a new version.
     const version = current ? lane.version : (lane?.version ?? 0) + 1;
@@ -59,7 +73,9 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
       },
       system,
     );
-    const advance = current ? [] : [thread.advanceLane(state.id, lane, { cacheKey: state.cacheKey, mode, signalId: signal.id })];
+    const advance = current
+      ? []
+      : [thread.advanceLane(state.id, lane, { cacheKey: state.cacheKey, mode, signalId: signal.id })];
     if (!(await thread.record(signal, advance))) continue;
     await run.join(signal);
     return;
@@ -76,7 +92,9 @@ function sinceSnapshot(signals: StateSignal[], laneId: string): StateSignal[] {
 
 function toStateSignal(message: StoredMessage): StateSignal | undefined {
   const record = message.content.metadata?.["signal"] as SignalRecord | undefined;
-  const state = record?.metadata?.["state"] as { id: string; mode: StateMode; cacheKey: string; version: number } | undefined;
+  const state = record?.metadata?.["state"] as
+    | { id: string; mode: StateMode; cacheKey: string; version: number }
+    | undefined;
   if (record?.type !== "state" || !state) return undefined;
   const { value, delta } = record.metadata as { value?: unknown; delta?: unknown };
   return {

@@ -58,7 +58,8 @@ export class StepBuilder {
     step.adopt(parts);
     step.finished = true;
     step.finishReason = "tool-calls";
-    for (const { toolCallId, toolName, args } of step.openCalls()) step.calls.push({ toolCallId, toolName, args });
+    for (const { toolCallId, toolName, args } of step.openCalls())
+      step.calls.push({ toolCallId, toolName, args });
     return step;
   }
 
@@ -76,7 +77,9 @@ export class StepBuilder {
 
   /** True once the step holds something worth storing. */
   get hasContent(): boolean {
-    return this.parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
+    return this.parts.some(
+      (part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""),
+    );
   }
 
   /** Parts of the reply that are about the call, not in it. */
@@ -90,7 +93,10 @@ export class StepBuilder {
     }
   }
 
-  setExchange(request: { body?: unknown } | undefined, response: { headers?: Record<string, string> } | undefined): void {
+  setExchange(
+    request: { body?: unknown } | undefined,
+    response: { headers?: Record<string, string> } | undefined,
+  ): void {
     if (request) this.#result.request = request;
     if (response?.headers) this.#result.response.headers = response.headers;
   }
@@ -178,7 +184,8 @@ export class StepBuilder {
     this.#result.content = parts;
     this.#result.text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
     for (const part of parts) {
-      if (part.type === "tool-invocation") this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
+      if (part.type === "tool-invocation")
+        this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
     }
   }
 
@@ -188,7 +195,9 @@ export class StepBuilder {
 
   /** Every call that has no answer yet. */
   openCalls(): ToolInvocation[] {
-    return [...this.#invocations.values()].filter((call) => call.state === "call" || call.state === "approval-requested");
+    return [...this.#invocations.values()].filter(
+      (call) => call.state === "call" || call.state === "approval-requested",
+    );
   }
 
   build(): StepResult {
@@ -215,7 +224,9 @@ export class StepBuilder {
       ...(call.providerExecuted && { providerExecuted: true }),
     };
     this.#invocations.set(call.toolCallId, toolInvocation);
-    this.parts.push(withMeta<MessagePart>({ type: "tool-invocation", toolInvocation }, call.providerMetadata));
+    this.parts.push(
+      withMeta<MessagePart>({ type: "tool-invocation", toolInvocation }, call.providerMetadata),
+    );
   }
 
   #textPart(id: string): TextMessagePart {
@@ -245,7 +256,10 @@ export class StepBuilder {
   }
 }
 
-function withMeta<Part extends { providerMetadata?: ProviderMetadata }>(part: Part, meta: ProviderMetadata | undefined): Part {
+function withMeta<Part extends { providerMetadata?: ProviderMetadata }>(
+  part: Part,
+  meta: ProviderMetadata | undefined,
+): Part {
   if (meta) part.providerMetadata = meta;
   return part;
 }

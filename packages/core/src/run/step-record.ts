@@ -4,5 +4,11 @@ import type { StepBuilder } from "./step-builder.ts";
 
 /** A step as its thread stores it, now. */
 export function stepRecord(run: Run, step: StepBuilder, metadata?: Record<string, unknown>): StepRecord {
-  return { message: run.responseMessage(), stepNumber: step.stepNumber, parts: step.parts, metadata, usage: run.totalUsage };
+  return {
+    message: run.responseMessage(),
+    stepNumber: step.stepNumber,
+    parts: step.parts,
+    metadata,
+    usage: run.totalUsage,
+  };
 }

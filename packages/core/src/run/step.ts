@@ -70,7 +70,11 @@ async function takeReply(
   step.setExchange(reply.request, reply.response);
   try {
     await run.emit(
-      agentChunk("step-start", spec.runId, { messageId: run.responseId, request: reply.request ?? {}, warnings: [] }),
+      agentChunk("step-start", spec.runId, {
+        messageId: run.responseId,
+        request: reply.request ?? {},
+        warnings: [],
+      }),
     );
     await readReply(run, reply, step, InputWatcher.of(settings.toolSet));
     await run.pipeline.response({
@@ -122,7 +126,8 @@ async function prepare(run: Run, stepNumber: number): Promise<StepSettings> {
   }));
   await computeStates(run, stepNumber);
   const { structuredOutput } = changes;
-  if (structuredOutput && structuredOutput !== run.format?.options) run.format = new ObjectFormat(structuredOutput, false);
+  if (structuredOutput && structuredOutput !== run.format?.options)
+    run.format = new ObjectFormat(structuredOutput, false);
   const own = await options.prepareStep?.({
     stepNumber,
     steps: run.steps,
@@ -151,7 +156,8 @@ async function open(run: Run, stepNumber: number, settings: StepSettings): Promi
       maxRetries: spec.options.maxRetries ?? DEFAULT_MAX_RETRIES,
       system: spec.system,
       abortSignal: run.controller.signal,
-      onRetry: (retry) => spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
+      onRetry: (retry) =>
+        spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
     });
   } catch (error) {
     const retries = spec.options.maxProcessorRetries ?? DEFAULT_API_RETRIES;
@@ -195,7 +201,12 @@ function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {
   return request;
 }
 
-async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher: InputWatcher | undefined): Promise<void> {
+async function readReply(
+  run: Run,
+  reply: ModelReply,
+  step: StepBuilder,
+  watcher: InputWatcher | undefined,
+): Promise<void> {
   const { format } = run;
   const { runId } = run.spec;
   const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
@@ -203,13 +214,16 @@ async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher
     step.take(chunk);
     if (!objects || chunk.type !== "text-delta") return;
     const partial = await objects.add(chunk.payload.text);
-    if (partial) await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
+    if (partial)
+      await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
   };
   for (;;) {
     const part = await reply.read();
     if (part === undefined) break;
     if (part.type === "error") {
-      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, { cause: part.error });
+      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
+        cause: part.error,
+      });
     }
     const chunk = toChunk(part, runId);
     if (!chunk) {
@@ -225,7 +239,10 @@ async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher
     else step.take(passed);
   }
   if (!step.finished) {
-    throw new AgentError("model-incomplete", `The model's reply ended before it was finished, after ${step.text.length} characters.`);
+    throw new AgentError(
+      "model-incomplete",
+      `The model's reply ended before it was finished, after ${step.text.length} characters.`,
+    );
   }
 }
 
@@ -262,7 +279,11 @@ export async function endStep(
   const record = stepRecord(run, step, tools.metadata);
   let signals: CreatedAgentSignal[] = [];
   if (thread && next === "suspend") await thread.suspend(record, run.openCalls);
-  else if (thread) signals = await thread.border(record, { take: room && !tools.client, next: next === "continue" ? "continue" : "stop" });
+  else if (thread)
+    signals = await thread.border(record, {
+      take: room && !tools.client,
+      next: next === "continue" ? "continue" : "stop",
+    });
   if (signals.length > 0 && next === "stop") step.finishReason = "other";
   await tools.announce();
   await closeStep(run, step, signals.length > 0 ? "continue" : next);
@@ -280,7 +301,9 @@ function converse(run: Run, step: StepBuilder): void {
 async function storePartial(run: Run, step: StepBuilder): Promise<void> {
   if (step.stored) return;
   for (const call of step.openCalls()) {
-    const result = run.aborted ? "The run was aborted before this call was answered." : "The run failed before this call was answered.";
+    const result = run.aborted
+      ? "The run was aborted before this call was answered."
+      : "The run failed before this call was answered.";
     step.settle(call.toolCallId, { state: "output-error", result, isError: true });
   }
   if (!step.hasContent) return;
@@ -300,7 +323,11 @@ async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void>
   else run.addStep(result);
   await run.emit(
     agentChunk("step-finish", run.spec.runId, {
-      stepResult: { reason: result.finishReason, isContinued: next === "continue", warnings: result.warnings },
+      stepResult: {
+        reason: result.finishReason,
+        isContinued: next === "continue",
+        warnings: result.warnings,
+      },
       output: { text: result.text, toolCalls: step.calls, usage: result.usage },
       metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
     }),
@@ -331,4 +358,3 @@ function startSpan(run: Run, settings: StepSettings): OpenSpan | undefined {
     run.span,
   );
 }
-

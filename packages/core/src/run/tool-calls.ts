@@ -1,7 +1,13 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
-import { type CheckedCall, checkCall, executeTool, type ToolOutcome, type ToolRunContext } from "../tool/execute-tool.ts";
+import {
+  type CheckedCall,
+  checkCall,
+  executeTool,
+  type ToolOutcome,
+  type ToolRunContext,
+} from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
@@ -38,7 +44,9 @@ export async function runToolCalls(
   if (calls.length === 0) return NO_CALLS;
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
-  const checked = await Promise.all(calls.map((call) => fromJournal(call, journal, tools) ?? checkCall(call, context)));
+  const checked = await Promise.all(
+    calls.map((call) => fromJournal(call, journal, tools) ?? checkCall(call, context)),
+  );
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
   if (thread && running.length > 0) {
@@ -105,14 +113,23 @@ function fromJournal(
   if (!entry) return undefined;
   switch (entry.state) {
     case "waiting":
-      return { call, settled: entry.requiresApproval ? { kind: "approval" } : { kind: "suspended", payload: entry.suspendPayload } };
+      return {
+        call,
+        settled: entry.requiresApproval
+          ? { kind: "approval" }
+          : { kind: "suspended", payload: entry.suspendPayload },
+      };
     case "done":
       return { call, settled: entry.outcome! };
     case "started":
-      return tools.get(call.toolName)?.definition.idempotent ? undefined : { call, settled: { kind: "error", error: outcomeUnknown(call) } };
+      return tools.get(call.toolName)?.definition.idempotent
+        ? undefined
+        : { call, settled: { kind: "error", error: outcomeUnknown(call) } };
     case "decided": {
       const { approved, reason, message } = entry.decision!;
-      return approved ? undefined : { call, settled: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
+      return approved
+        ? undefined
+        : { call, settled: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
     }
   }
 }
@@ -151,19 +168,28 @@ async function answer(
   const { toolCallId, toolName, args } = call;
   const failed = outcome.kind === "error" || outcome.isError === true;
   const raw =
-    outcome.kind === "error" ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName) : outcome.result;
+    outcome.kind === "error"
+      ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName)
+      : outcome.result;
   const result = await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed });
   const settled: Partial<ToolInvocation> = {
     state: outcome.kind === "error" ? "output-error" : "result",
     result,
     ...(failed && { isError: true }),
-    ...(outcome.kind === "result" && outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
+    ...(outcome.kind === "result" &&
+      outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
   };
   step.settle(toolCallId, { ...settled, ...(await transcript(run, call, { outcome, result })) });
   await run.emit(
     outcome.kind === "error"
       ? agentChunk("tool-error", runId, { toolCallId, toolName, args, error: outcome.error })
-      : agentChunk("tool-result", runId, { toolCallId, toolName, args, result, ...(failed && { isError: true }) }),
+      : agentChunk("tool-result", runId, {
+          toolCallId,
+          toolName,
+          args,
+          result,
+          ...(failed && { isError: true }),
+        }),
   );
 }
 
@@ -175,7 +201,12 @@ async function transcript(
 ): Promise<Pick<ToolInvocation, "transcript"> | undefined> {
   const { transform } = run.spec;
   if (!transform) return undefined;
-  const base = { target: "transcript", toolName: call.toolName, toolCallId: call.toolCallId, input: call.args } as const;
+  const base = {
+    target: "transcript",
+    toolName: call.toolName,
+    toolCallId: call.toolCallId,
+    input: call.args,
+  } as const;
   const input = await transform.apply({ ...base, phase: "input-available" });
   const output =
     answer &&
@@ -196,7 +227,8 @@ function toolContext(
   const { spec } = run;
   const answered = new Map<string, { resumeData?: unknown }>();
   for (const { toolCallId, state, decision } of journal.values()) {
-    if (state === "decided" && decision?.approved) answered.set(toolCallId, { resumeData: decision.resumeData });
+    if (state === "decided" && decision?.approved)
+      answered.set(toolCallId, { resumeData: decision.resumeData });
     // It ran before the crash, so it was allowed to.
     else if (state === "started") answered.set(toolCallId, {});
   }
@@ -251,7 +283,11 @@ const APPROVAL_SCHEMA = {
   required: ["approved"],
 };
 
-function waitingMetadata(run: Run, step: StepBuilder, waiting: OpenCall[]): Record<string, unknown> | undefined {
+function waitingMetadata(
+  run: Run,
+  step: StepBuilder,
+  waiting: OpenCall[],
+): Record<string, unknown> | undefined {
   if (waiting.length === 0) return undefined;
   const { runId } = run.spec;
   // People read this: they see the arguments as the transcript shows them.
@@ -282,7 +318,11 @@ function concurrency(run: Run): number {
 }
 
 /** Works through the items, at most `limit` at a time. */
-async function inParallel<Item>(limit: number, items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+async function inParallel<Item>(
+  limit: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   if (items.length <= limit) {
     await Promise.all(items.map(work));
     return;
@@ -294,7 +334,11 @@ async function inParallel<Item>(limit: number, items: readonly Item[], work: (it
   await Promise.all(Array.from({ length: limit }, worker));
 }
 
-async function traced(run: Run, call: ToolCallPayload, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+async function traced(
+  run: Run,
+  call: ToolCallPayload,
+  work: () => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const { telemetry } = run.spec;
   if (!telemetry) return work();
   const span = telemetry.start(

@@ -1,8 +1,8 @@
 import type { Table } from "./table.ts";
 
 /**
- * Who runs a thread. `fence` rises with every change of hands and stands in the condition of every write of a run, so
- * a process that lost a thread cannot write to it. `run_id` is the active run; `run_state` is idle, running or suspended.
+ * Who runs a thread. `fence` rises with every change of hands; the active run carries it too, and a process that lost
+ * the thread cannot write with the old one. `run_id` is the active run; `run_state` is idle, running or suspended.
  */
 export const ACTORS: Table = {
   name: "selvedge_actors",
@@ -28,7 +28,7 @@ export const ACTORS: Table = {
 /** A process that runs threads, as long as it shows that it lives. */
 export const OWNERS: Table = {
   name: "selvedge_owners",
-  columns: { id: "text", beat: "integer", lease_until: "integer" },
+  columns: { id: "text", lease_until: "integer" },
   key: ["id"],
   indexes: [],
 };
@@ -56,12 +56,22 @@ export const MAILBOX: Table = {
 /** What was answered to a send with an idempotency key. */
 export const SENDS: Table = {
   name: "selvedge_sends",
-  columns: { thread_id: "text", key: "text", signal: "json", run_id: "text", action: "text", created_at: "integer" },
+  columns: {
+    thread_id: "text",
+    key: "text",
+    signal: "json",
+    run_id: "text",
+    action: "text",
+    created_at: "integer",
+  },
   key: ["thread_id", "key"],
   indexes: [{ columns: ["created_at"] }],
 };
 
-/** Runs on threads: what is needed to go on with one in another process. `step` counts the steps that are stored. */
+/**
+ * Runs on threads: what is needed to go on with one in another process. `fence` is the actor's; it stands in the
+ * condition of every write of the run. `step` counts the steps that are stored.
+ */
 export const RUNS: Table = {
   name: "selvedge_runs",
   columns: {
@@ -69,6 +79,7 @@ export const RUNS: Table = {
     thread_id: "text",
     resource_id: "text",
     agent_id: "text",
+    fence: "integer",
     state: "text",
     options: "json",
     step: "integer",
@@ -103,6 +114,9 @@ export const CALLS: Table = {
     tool_call_id: "text",
     thread_id: "text",
     step: "integer",
+    /** The message and its step that hold the call. */
+    message_id: "text",
+    message_step: "integer",
     position: "integer",
     tool_name: "text",
     args: "json",

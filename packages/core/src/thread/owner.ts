@@ -19,7 +19,7 @@ export class Owner {
   readonly #storage: Storage;
   readonly #system: System;
   readonly #lease: LeaseLimits;
-  #registered: Promise<void> | undefined;
+  #leaseUntil = 0;
   #held = 0;
   #cancelTimer: (() => void) | undefined;
 
@@ -33,21 +33,17 @@ export class Owner {
   /** Before taking a thread: makes sure that others see this process live. */
   hold(): Promise<void> {
     this.#held++;
-    this.#registered ??= this.#beat().catch((error: unknown) => {
-      this.#registered = undefined;
-      throw error;
-    });
     this.#schedule();
-    return this.#registered;
+    if (this.#leaseUntil - this.#system.now() > this.#lease.leaseMs / 2) return Promise.resolve();
+    return this.#beat();
   }
 
   release(): void {
     this.#held--;
     if (this.#held > 0) return;
+    // The row runs out by itself; the next thread taken writes it anew.
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    // The row runs out by itself; the next thread taken writes it anew.
-    this.#registered = undefined;
   }
 
   /** Whether a thread may be taken from its owner. */
@@ -63,14 +59,16 @@ export class Owner {
   async retire(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    this.#leaseUntil = 0;
     await this.#storage.commit([{ op: "delete", table: OWNERS, where: { id: this.id } }]);
   }
 
   async #beat(): Promise<void> {
     const leaseUntil = Math.trunc(this.#system.now() + this.#lease.leaseMs);
     await this.#storage.commit([
-      { op: "insert", table: OWNERS, row: { id: this.id, beat: 0, lease_until: leaseUntil }, onConflict: "update" },
+      { op: "insert", table: OWNERS, row: { id: this.id, lease_until: leaseUntil }, onConflict: "update" },
     ]);
+    this.#leaseUntil = leaseUntil;
   }
 
   #schedule(): void {

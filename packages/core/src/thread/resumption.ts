@@ -11,15 +11,20 @@ import { reviveOptions, type StoredOptions } from "./stored-options.ts";
 export async function readResumption(storage: Storage, actor: Actor, row: Row): Promise<Resumption> {
   const runId = row["id"] as string;
   const firstId = row["first_message_id"] as string | null;
-  const responseId = (row["response_id"] as string | null) ?? undefined;
-  const callRows = await storage.select({ table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] });
+  const callRows = await storage.select({
+    table: CALLS,
+    where: { run_id: runId },
+    orderBy: [{ column: "position" }],
+  });
   const calls = callRows.map(toCall);
   const messages = firstId === null ? [] : await readMessages(storage, actor.threadId, firstId);
-  const lastStep = (row["response_steps"] as number | null) ?? 0;
+  // With calls in the journal the step that was stored last is still open: the journal knows where it is.
+  const open = callRows[0];
+  const responseId = ((open?.["message_id"] ?? row["response_id"]) as string | null) ?? undefined;
+  const lastStep = ((open?.["message_step"] ?? row["response_steps"]) as number | null) ?? 0;
   const responseSteps = new Map<string, number>();
   let parts: MessagePart[] = [];
   if (responseId !== undefined) {
-    // With calls in the journal the step that was stored last is still open.
     responseSteps.set(responseId, calls.length > 0 ? lastStep : lastStep + 1);
     if (calls.length > 0) {
       parts = await readParts(storage, responseId, lastStep);
@@ -44,7 +49,11 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
 }
 
 async function readParts(storage: Storage, messageId: string, step: number): Promise<MessagePart[]> {
-  const [row] = await storage.select({ table: MESSAGE_STEPS, where: { message_id: messageId, step }, limit: 1 });
+  const [row] = await storage.select({
+    table: MESSAGE_STEPS,
+    where: { message_id: messageId, step },
+    limit: 1,
+  });
   return (row?.["parts"] as unknown as MessagePart[] | undefined) ?? [];
 }
 

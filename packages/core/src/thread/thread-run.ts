@@ -3,11 +3,18 @@ import { AgentError, errorMessage } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
-import { insertMessage, insertThread, putStep, replaceMessage, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
+import {
+  insertMessage,
+  insertThread,
+  putStep,
+  replaceMessage,
+  setMessageMetadata,
+  touchThread,
+} from "../storage/message-writes.ts";
 import { assemble } from "../storage/list-messages.ts";
-import type { Write } from "../storage/storage.ts";
+import type { Row, Write } from "../storage/storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
 import { hashArgs } from "./hash-args.ts";
@@ -30,6 +37,8 @@ export interface ThreadRunOptions {
   create: { title?: string; metadata?: Record<string, unknown> };
   /** The letter that opened the run. */
   opener: Letter | undefined;
+  /** A run that is gone on with may have calls in the journal. */
+  resumed?: boolean;
   /** Takes the thread; given by who starts the run. */
   enter(abortSignal: AbortSignal): Promise<Lease>;
 }
@@ -57,6 +66,8 @@ export class ThreadRun implements RunThread {
   #flushTimer: (() => void) | undefined;
   #flushedAt = Number.NEGATIVE_INFINITY;
   #begun = false;
+  /** Whether the journal may hold calls of this run. */
+  #open: boolean;
   #over = false;
 
   constructor(options: ThreadRunOptions) {
@@ -64,6 +75,7 @@ export class ThreadRun implements RunThread {
     this.#thread = options.thread;
     this.runId = options.runId;
     this.#opener = options.opener;
+    this.#open = options.resumed ?? false;
   }
 
   async acquire(abortSignal: AbortSignal): Promise<void> {
@@ -78,11 +90,17 @@ export class ThreadRun implements RunThread {
   async begin(input: readonly StoredMessage[]): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
-    const folded = (await this.#letters()).filter((letter) => letter !== this.#opener);
+    const folded = (await this.#letters()).filter((letter) => letter.seq !== this.#opener?.seq);
     const letters = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      { op: "require", table: THREADS, where: { id: threadId, resource_id: { ne: resourceId } }, exists: false },
+      {
+        op: "require",
+        table: THREADS,
+        where: { id: threadId, resource_id: { ne: resourceId } },
+        exists: false,
+      },
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
+      touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
       const elsewhere = { id: message.id, thread_id: { ne: threadId } };
@@ -91,15 +109,16 @@ export class ThreadRun implements RunThread {
     }
     const signals = folded.map(({ signal }) => restamp(signal, now));
     for (const signal of signals) writes.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
-    const first = input[0]?.id ?? signals[0]?.id ?? null;
-    writes.push(
-      ...takeLetters(threadId, letters),
-      touchThread(threadId, now.getTime()),
-      { op: "update", table: RUNS, where: { id: this.runId }, set: { first_message_id: first } },
-    );
-    await this.#commit(writes, (index) => {
-      if (index === 0) return new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
-      return new AgentError("invalid-message", "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.");
+    writes.push(...takeLetters(threadId, letters));
+    await this.#commit(writes, {
+      run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
+      explain: (index) =>
+        index === 0
+          ? new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`)
+          : new AgentError(
+              "invalid-message",
+              "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+            ),
     });
     this.#begun = true;
     this.#opener = undefined;
@@ -123,7 +142,9 @@ export class ThreadRun implements RunThread {
   async record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean> {
     const { threadId, resourceId } = this.#thread;
     try {
-      await this.#commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], () => new LostRace());
+      await this.#commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], {
+        explain: () => new LostRace(),
+      });
       return true;
     } catch (thrown) {
       if (thrown instanceof LostRace) return false;
@@ -135,103 +156,88 @@ export class ThreadRun implements RunThread {
     return readLane(this.#thread.storage, this.#thread.threadId, laneId);
   }
 
-  advanceLane(laneId: string, seen: Lane | undefined, next: { cacheKey: string; mode: StateMode; signalId: string }): Write {
+  advanceLane(
+    laneId: string,
+    seen: Lane | undefined,
+    next: { cacheKey: string; mode: StateMode; signalId: string },
+  ): Write {
     return advanceLane(this.#thread.threadId, laneId, seen, { ...next, now: this.#thread.system.now() });
   }
 
   async signalsSince(signalId: string): Promise<StoredMessage[]> {
     const { storage, threadId } = this.#thread;
-    const [first] = await storage.select({ table: MESSAGES, where: { id: signalId, thread_id: threadId }, limit: 1 });
+    const [first] = await storage.select({
+      table: MESSAGES,
+      where: { id: signalId, thread_id: threadId },
+      limit: 1,
+    });
     if (!first) return [];
     const where = { thread_id: threadId, seq: { gte: first["seq"] as number }, role: "signal" };
-    return assemble(storage, await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }));
+    return assemble(
+      storage,
+      await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }),
+    );
   }
 
   async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
-    const { threadId } = this.#thread;
-    const intents = calls.map(
-      (call): Write => ({
-        op: "insert",
-        table: CALLS,
-        onConflict: "update",
-        row: {
-          run_id: this.runId,
-          tool_call_id: call.toolCallId,
-          thread_id: threadId,
-          step: step.stepNumber,
-          position: call.position,
-          tool_name: call.toolName,
-          args: (call.args ?? null) as never,
-          args_hash: hashArgs(call.toolName, call.args),
-          state: "started",
-          requires_approval: 0,
-        },
-      }),
-    );
-    await this.#commit([...this.#stepWrites(step), ...intents]);
+    const rows = calls.map((call) => this.#journal(step, call, { state: "started", requires_approval: 0 }));
+    // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
+    await this.#commit([...this.#stepWrites(step), ...rows], { quiet: true });
+    this.#open = true;
   }
 
   async settle(toolCallId: string, outcome: ToolOutcome): Promise<void> {
-    await this.#commit([
-      {
-        op: "update",
-        table: CALLS,
-        where: { run_id: this.runId, tool_call_id: toolCallId },
-        set: { state: "done", outcome: storeOutcome(outcome) as never },
-      },
-    ]);
+    const where = { run_id: this.runId, tool_call_id: toolCallId };
+    await this.#commit(
+      [
+        {
+          op: "update",
+          table: CALLS,
+          where,
+          set: { state: "done", outcome: storeOutcome(outcome) as never },
+        },
+      ],
+      { quiet: true },
+    );
   }
 
-  async border(step: StepRecord | undefined, { take, next }: { take: boolean; next: "continue" | "stop" }): Promise<CreatedAgentSignal[]> {
+  async border(
+    step: StepRecord | undefined,
+    { take, next }: { take: boolean; next: "continue" | "stop" },
+  ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
     const signals = letters.map(({ signal }) => restamp(signal, now));
-    const writes: Write[] = [];
-    if (step) {
-      const boundary = signals.length > 0 ? { mastra: { responseBoundary: true } } : undefined;
-      const metadata = step.metadata || boundary ? { ...step.metadata, ...boundary } : undefined;
-      writes.push(
-        ...this.#stepWrites({ ...step, metadata }),
-        { op: "delete", table: CALLS, where: { run_id: this.runId, step: step.stepNumber } },
-        {
-          op: "update",
-          table: RUNS,
-          where: { id: this.runId },
-          set: {
-            step: step.stepNumber + 1,
-            next: signals.length > 0 ? "continue" : next,
-            usage: step.usage as never,
-            // What follows the signals is a message of its own.
-            ...(signals.length > 0 && { response_id: null, response_steps: null }),
-          },
-        },
-      );
-    }
-    for (const signal of signals) writes.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
-    writes.push(...takeLetters(threadId, letters));
-    if (writes.length > 0) await this.#commit(writes);
+    const boundary = step && signals.length > 0 ? { mastra: { responseBoundary: true } } : undefined;
+    const metadata = step?.metadata || boundary ? { ...step?.metadata, ...boundary } : undefined;
+    const writes: Write[] = [
+      ...(step ? this.#stepWrites({ ...step, metadata }) : []),
+      ...this.#closeJournal(),
+      ...signals.map((signal) => insertMessage(signal.toDBMessage({ threadId, resourceId }))),
+      ...takeLetters(threadId, letters),
+    ];
+    if (!step && writes.length === 0) return [];
+    const progress = step && {
+      step: step.stepNumber + 1,
+      next: signals.length > 0 ? "continue" : next,
+      usage: step.usage as never,
+      // What follows signals is a message of its own.
+      ...(signals.length > 0 ? { response_id: null, response_steps: null } : this.#place(step)),
+    };
+    await this.#commit(writes, { run: progress });
     if (step) this.#countStep(step);
+    this.#open = false;
     return signals;
   }
 
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
     const { threadId, system } = this.#thread;
-    const now = Math.trunc(system.now());
-    const rows = waiting.map(
-      (call, position): Write => ({
-        op: "insert",
-        table: CALLS,
-        onConflict: "update",
-        row: {
-          run_id: this.runId,
-          tool_call_id: call.toolCallId,
-          thread_id: threadId,
-          step: step.stepNumber,
-          position,
-          tool_name: call.toolName,
-          args: (call.args ?? null) as never,
-          args_hash: hashArgs(call.toolName, call.args),
+    const rows = waiting.map((call, position) =>
+      this.#journal(
+        step,
+        { ...call, position },
+        {
           state: "waiting",
           requires_approval: call.requiresApproval ? 1 : 0,
           suspend_payload: (call.suspendPayload ?? null) as never,
@@ -239,24 +245,39 @@ export class ThreadRun implements RunThread {
           outcome: null,
           decision: null,
         },
-      }),
+      ),
     );
-    await this.#commit([
-      ...this.#stepWrites(step),
-      // Answers that are in the step need no journal any more; what waits is written after.
-      { op: "delete", table: CALLS, where: { run_id: this.runId, step: step.stepNumber } },
-      ...rows,
-      { op: "update", table: RUNS, where: { id: this.runId }, set: { state: "suspended", suspended_at: now, usage: step.usage as never } },
-      { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { run_state: "suspended" } },
-    ]);
+    const run = {
+      state: "suspended",
+      suspended_at: Math.trunc(system.now()),
+      usage: step.usage as never,
+      ...this.#place(step),
+    };
+    await this.#commit(
+      [
+        ...this.#stepWrites(step),
+        // Answers that are in the step need no journal any more; what waits is written after.
+        { op: "delete", table: CALLS, where: { run_id: this.runId } },
+        ...rows,
+        { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { run_state: "suspended" } },
+      ],
+      { run },
+    );
     this.#countStep(step);
   }
 
   async park(): Promise<void> {
     const { threadId } = this.#thread;
-    await this.#commit([], undefined, (nextSeq) => [
-      { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { owner: null, next_seq: nextSeq } },
-    ]);
+    await this.#commit([], {
+      last: (nextSeq) => [
+        {
+          op: "update",
+          table: ACTORS,
+          where: { thread_id: threadId },
+          set: { owner: null, next_seq: nextSeq },
+        },
+      ],
+    });
     this.#leave();
   }
 
@@ -266,35 +287,33 @@ export class ThreadRun implements RunThread {
       this.#leave();
       return true;
     }
-    const guard: Write[] =
-      end.mayContinue
-        ? [{ op: "require", table: MAILBOX, where: { thread_id: threadId, due: NOW }, exists: false }]
-        : [];
+    const guard: Write[] = end.mayContinue
+      ? [{ op: "require", table: MAILBOX, where: { thread_id: threadId, due: NOW }, exists: false }]
+      : [];
     const opener = this.#begun ? [] : takeLetters(threadId, this.#opener ? [this.#opener] : []);
     const now = Math.trunc(system.now());
-    const error = end.error === undefined ? null : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
+    const error =
+      end.error === undefined
+        ? null
+        : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
     const before = this.#buffer.length;
     this.#buffer.push(...end.chunks.map(toBroadcast));
+    const idle = { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null };
     try {
-      await this.#commit(
-        [
-          ...guard,
-          ...opener,
-          { op: "delete", table: CALLS, where: { run_id: this.runId } },
-          { op: "update", table: RUNS, where: { id: this.runId }, set: { state: end.state, ended_at: now, error } },
-        ],
-        (index) => (guard.length > 0 && index === 0 ? new LettersWaiting() : undefined),
-        (nextSeq) => [
+      await this.#commit([...guard, ...opener, ...this.#closeJournal(), touchThread(threadId, now)], {
+        run: { state: end.state, ended_at: now, error },
+        explain: (index) => (guard.length > 0 && index === 0 ? new LettersWaiting() : undefined),
+        last: (nextSeq) => [
           {
             op: "update",
             table: ACTORS,
             where: { thread_id: threadId },
-            set: { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null, next_seq: nextSeq },
+            set: { ...idle, next_seq: nextSeq },
           },
-          { op: "delete", table: EVENTS, where: { thread_id: threadId, created_at: { lt: now - this.#thread.limits.retentionMs } } },
+          ...this.#thread.prune(now),
           ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
         ],
-      );
+      });
     } catch (thrown) {
       if (!(thrown instanceof LettersWaiting)) throw thrown;
       this.#buffer.splice(before, end.chunks.length);
@@ -322,60 +341,97 @@ export class ThreadRun implements RunThread {
   }
 
   #stepWrites(step: StepRecord): Write[] {
-    const { threadId, resourceId, system } = this.#thread;
+    const { threadId, resourceId } = this.#thread;
     const { message, metadata } = step;
-    const index = this.#lease?.responseSteps.get(message.id) ?? 0;
+    const index = this.#stepsOf(message.id);
     const writes: Write[] = [];
     if (index === 0) {
+      // Before the tools ran and after them: the second time it is there.
       const content = { ...message.content, parts: [], ...(metadata && { metadata }) };
-      // Stored before the tools ran and again after them: the second time it is there.
       writes.push(insertMessage({ ...message, threadId, resourceId, content }, "ignore"));
-      if (metadata) writes.push(setMessageMetadata(message.id, metadata));
-    } else if (metadata) writes.push(setMessageMetadata(message.id, metadata));
-    writes.push(
-      putStep({ messageId: message.id, threadId, step: index, parts: step.parts }),
-      touchThread(threadId, system.now()),
-      { op: "update", table: RUNS, where: { id: this.runId }, set: { response_id: message.id, response_steps: index } },
-    );
+    }
+    if (metadata) writes.push(setMessageMetadata(message.id, metadata));
+    writes.push(putStep({ messageId: message.id, threadId, step: index, parts: step.parts }));
     return writes;
+  }
+
+  /** Where in the history a step is. */
+  #place(step: StepRecord): Row {
+    return { response_id: step.message.id, response_steps: this.#stepsOf(step.message.id) };
+  }
+
+  #journal(step: StepRecord, call: CallIntent, columns: Row): Write {
+    return {
+      op: "insert",
+      table: CALLS,
+      onConflict: "update",
+      row: {
+        run_id: this.runId,
+        tool_call_id: call.toolCallId,
+        thread_id: this.#thread.threadId,
+        step: step.stepNumber,
+        message_id: step.message.id,
+        message_step: this.#stepsOf(step.message.id),
+        position: call.position,
+        tool_name: call.toolName,
+        args: (call.args ?? null) as never,
+        args_hash: hashArgs(call.toolName, call.args),
+        ...columns,
+      },
+    };
+  }
+
+  /** The results are in the history: the journal of the step goes. */
+  #closeJournal(): Write[] {
+    return this.#open ? [{ op: "delete", table: CALLS, where: { run_id: this.runId } }] : [];
+  }
+
+  #stepsOf(messageId: string): number {
+    return this.#lease?.responseSteps.get(messageId) ?? 0;
   }
 
   #forgetHistory(): Write[] {
     const where = { thread_id: this.#thread.threadId };
-    return [MESSAGES, MESSAGE_STEPS, RUNS, THREADS].map(
-      (table): Write => ({ op: "delete", table, where: table === THREADS ? { id: where.thread_id } : where }),
-    );
+    return [MESSAGES, MESSAGE_STEPS, RUNS, THREADS].map((table): Write => ({
+      op: "delete",
+      table,
+      where: table === THREADS ? { id: where.thread_id } : where,
+    }));
   }
 
   #countStep(step: StepRecord): void {
-    const steps = this.#lease?.responseSteps;
-    steps?.set(step.message.id, (steps.get(step.message.id) ?? 0) + 1);
+    this.#lease?.responseSteps.set(step.message.id, this.#stepsOf(step.message.id) + 1);
   }
 
-  #letters(): Promise<Letter[]> {
-    return readLetters(this.#thread.storage, this.#thread.threadId, { due: NOW, limit: LETTERS_PER_STEP });
+  /** Signals that wait for this run. Asked of the store only when something may have come. */
+  async #letters(): Promise<Letter[]> {
+    const { thread } = this.#options;
+    if (!thread.mayHaveLetters) return [];
+    thread.mayHaveLetters = false;
+    const letters = await readLetters(thread.storage, thread.threadId, { due: NOW, limit: LETTERS_PER_STEP });
+    if (letters.length > 0) thread.mayHaveLetters = true;
+    return letters;
   }
 
   /**
    * One transaction: the fence, the writes and the chunks so far. Commits of a run follow each other, so numbers rise
-   * without a gap. `explain` names the error for a condition of `writes` that failed.
+   * without a gap.
    */
-  #commit(
-    writes: readonly Write[],
-    explain?: (index: number) => unknown,
-    last?: (nextSeq: number) => Write[],
-  ): Promise<void> {
-    const turn = this.#commits.then(() => this.#commitNow(writes, explain, last));
+  #commit(writes: readonly Write[], options: CommitOptions = {}): Promise<void> {
+    const turn = this.#commits.then(() => this.#commitNow(writes, options));
     this.#commits = turn.catch(() => {});
     return turn;
   }
 
-  async #commitNow(writes: readonly Write[], explain?: (index: number) => unknown, last?: (nextSeq: number) => Write[]): Promise<void> {
-    const { threadId, storage, system, owner } = this.#thread;
+  async #commitNow(writes: readonly Write[], { run, explain, last, quiet }: CommitOptions): Promise<void> {
+    const { threadId, storage, system } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#over) throw superseded(threadId);
-    const chunks = this.#buffer.slice();
-    const fence: Write = { op: "require", table: ACTORS, where: { thread_id: threadId, owner, fence: lease.fence }, exists: true };
+    const chunks = quiet ? [] : this.#buffer.slice();
+    const held = { id: this.runId, fence: lease.fence };
+    const fence: Write = run
+      ? { op: "update", table: RUNS, where: held, set: run, require: true }
+      : { op: "require", table: RUNS, where: held, exists: true };
     const nextSeq = lease.nextSeq + chunks.length;
     const all: Write[] = [fence, ...writes];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.runId, lease.nextSeq, chunks, system.now()));
@@ -384,7 +440,9 @@ export class ThreadRun implements RunThread {
       await storage.commit(all);
     } catch (error) {
       if (!AgentError.is(error)) {
-        throw new AgentError("storage-failed", `The store could not write: ${errorMessage(error)}`, { cause: error });
+        throw new AgentError("storage-failed", `The store could not write: ${errorMessage(error)}`, {
+          cause: error,
+        });
       }
       if (error.code !== "conflict") throw error;
       const index = (error.details?.["index"] as number) ?? 0;
@@ -394,12 +452,11 @@ export class ThreadRun implements RunThread {
       }
       throw explain?.(index - 1) ?? error;
     }
+    if (chunks.length === 0) return;
     this.#buffer.splice(0, chunks.length);
     this.#flushedAt = system.monotonic();
-    if (chunks.length > 0) {
-      this.#thread.tail.append(lease.nextSeq, chunks);
-      lease.nextSeq = nextSeq;
-    }
+    this.#thread.tail.append(lease.nextSeq, chunks);
+    lease.nextSeq = nextSeq;
   }
 
   #flush(): void {
@@ -417,6 +474,17 @@ export class ThreadRun implements RunThread {
   }
 }
 
+interface CommitOptions {
+  /** Changes to the run's own row. */
+  run?: Row | undefined;
+  /** Names the error for a condition of the writes that failed. */
+  explain?: (index: number) => unknown;
+  /** Writes that come last and know the number of the next event. */
+  last?: (nextSeq: number) => Write[];
+  /** Leaves the chunks for a later commit. */
+  quiet?: boolean;
+}
+
 class LettersWaiting {}
 class LostRace {}
 
@@ -427,9 +495,14 @@ function restamp(signal: CreatedAgentSignal, now: Date): CreatedAgentSignal {
 }
 
 function superseded(threadId: string): AgentError {
-  return new AgentError("superseded", `Thread "${threadId}" was taken over by another process; this run is over.`);
+  return new AgentError(
+    "superseded",
+    `Thread "${threadId}" was taken over by another process; this run is over.`,
+  );
 }
 
 function storeOutcome(outcome: ToolOutcome): unknown {
-  return outcome.kind === "error" ? { kind: "error", error: { message: errorMessage(outcome.error) } } : outcome;
+  return outcome.kind === "error"
+    ? { kind: "error", error: { message: errorMessage(outcome.error) } }
+    : outcome;
 }

@@ -14,7 +14,11 @@ export class AgentError extends Error {
     Object.defineProperty(this.prototype, BRAND, { value: true });
   }
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; details?: Record<string, unknown> } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown> } = {},
+  ) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.name = "AgentError";
     this.code = code;

@@ -9,7 +9,12 @@ const POLL_MS = 100;
  * Calls back after another connection changed the database. The file system says that the log beside the file was
  * written, and SQLite's data version whether it was somebody else: waiting costs nothing.
  */
-export function watchFile(path: string, dataVersion: () => number | undefined, system: System, onChange: () => void): () => void {
+export function watchFile(
+  path: string,
+  dataVersion: () => number | undefined,
+  system: System,
+  onChange: () => void,
+): () => void {
   let seen = dataVersion();
   let stopped = false;
   let cancelTimer: (() => void) | undefined;

@@ -51,8 +51,19 @@ export interface ChunkPayloads {
     filename?: string;
     providerMetadata?: ProviderMetadata;
   };
-  file: { data: string; base64?: string; mimeType: string; filename?: string; providerMetadata?: ProviderMetadata };
-  "tool-call-input-streaming-start": { toolCallId: string; toolName: string; providerExecuted?: boolean; dynamic?: boolean };
+  file: {
+    data: string;
+    base64?: string;
+    mimeType: string;
+    filename?: string;
+    providerMetadata?: ProviderMetadata;
+  };
+  "tool-call-input-streaming-start": {
+    toolCallId: string;
+    toolName: string;
+    providerExecuted?: boolean;
+    dynamic?: boolean;
+  };
   "tool-call-delta": { toolCallId: string; argsTextDelta: string; toolName?: string };
   "tool-call-input-streaming-end": { toolCallId: string };
   "tool-call": ToolCallPayload;
@@ -66,7 +77,13 @@ export interface ChunkPayloads {
   };
   "tool-output": { toolCallId: string; toolName?: string; output: unknown };
   "tool-result": ToolResultPayload;
-  "tool-error": { toolCallId: string; toolName: string; args?: unknown; error: unknown; providerExecuted?: boolean };
+  "tool-error": {
+    toolCallId: string;
+    toolName: string;
+    args?: unknown;
+    error: unknown;
+    providerExecuted?: boolean;
+  };
   "tool-output-denied": {
     toolCallId: string;
     toolName: string;

@@ -78,7 +78,14 @@ export interface FileMessagePart extends PartBase {
 
 export interface SourceMessagePart extends PartBase {
   type: "source";
-  source: { id: string; sourceType: "url" | "document"; title?: string; url?: string; mimeType?: string; filename?: string };
+  source: {
+    id: string;
+    sourceType: "url" | "document";
+    title?: string;
+    url?: string;
+    mimeType?: string;
+    filename?: string;
+  };
 }
 
 /** Marks where a step of the run begins; calls before it were answered before what follows was written. */

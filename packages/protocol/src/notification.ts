@@ -1,7 +1,14 @@
 import type { JSONValue } from "./json.ts";
 
 export type NotificationPriority = "low" | "medium" | "high" | "urgent";
-export type NotificationStatus = "pending" | "delivered" | "seen" | "dismissed" | "archived" | "discarded" | "failed";
+export type NotificationStatus =
+  | "pending"
+  | "delivered"
+  | "seen"
+  | "dismissed"
+  | "archived"
+  | "discarded"
+  | "failed";
 
 /** An external event in a thread's inbox. */
 export interface NotificationRecord {

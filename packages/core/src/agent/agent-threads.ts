@@ -2,7 +2,13 @@ import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import { type CreatedAgentSignal, createSignal, type MessageInput, messageToSignal, type SignalInput } from "../signal/signal.ts";
+import {
+  type CreatedAgentSignal,
+  createSignal,
+  type MessageInput,
+  messageToSignal,
+  type SignalInput,
+} from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS, ACTORS } from "../storage/thread-tables.ts";
@@ -11,12 +17,23 @@ import { readActor } from "../thread/actor.ts";
 import { decideCall } from "../thread/decide-call.ts";
 import { decideDelivery } from "../thread/delivery.ts";
 import { advanceLane, readLane } from "../thread/lane.ts";
-import { listSuspendedRuns, type ListSuspendedRunsOptions, type SuspendedRun } from "../thread/list-suspended-runs.ts";
+import {
+  listSuspendedRuns,
+  type ListSuspendedRunsOptions,
+  type SuspendedRun,
+} from "../thread/list-suspended-runs.ts";
 import { send } from "../thread/send.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { ThreadRuntime } from "../thread/thread-runtime.ts";
-import { checkTarget, type SendOptions, type SendResult, type SendStateResult, type StateSignalInput, toDelivery } from "./send-options.ts";
+import {
+  checkTarget,
+  type SendOptions,
+  type SendResult,
+  type SendStateResult,
+  type StateSignalInput,
+  toDelivery,
+} from "./send-options.ts";
 
 /** What an agent lends to its threads. */
 export interface ThreadsHost {
@@ -52,7 +69,10 @@ export class AgentThreads {
 
   queueMessage(message: MessageInput, options: SendOptions = {}): SendResult {
     if (options.threadId === undefined || options.resourceId === undefined) {
-      throw new AgentError("invalid-argument", "queueMessage() needs resourceId and threadId: it opens a run of its own on a thread.");
+      throw new AgentError(
+        "invalid-argument",
+        "queueMessage() needs resourceId and threadId: it opens a run of its own on a thread.",
+      );
     }
     return this.#send(messageToSignal(message), options, true);
   }
@@ -68,18 +88,25 @@ export class AgentThreads {
     const cacheKey = checkId("state.cacheKey", state.cacheKey);
     const mode = state.mode ?? "snapshot";
     if (mode !== "snapshot" && mode !== "delta") {
-      throw new AgentError("invalid-argument", `state.mode must be "snapshot" or "delta", got ${JSON.stringify(mode)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `state.mode must be "snapshot" or "delta", got ${JSON.stringify(mode)}.`,
+      );
     }
     const memory = await this.#requireMemory("sendStateSignal()");
     const runtime = await this.#host.runtime();
     const domain = await memory.storage?.getStore("memory");
     const stored = await domain?.getThreadById({ threadId: target.threadId });
     if (!stored || stored.resourceId !== target.resourceId) {
-      throw new AgentError("not-found", `There is no thread "${target.threadId}" for resource "${target.resourceId}".`);
+      throw new AgentError(
+        "not-found",
+        `There is no thread "${target.threadId}" for resource "${target.resourceId}".`,
+      );
     }
     const { storage } = runtime;
     const current = await readLane(storage, target.threadId, laneId);
-    if (current?.cacheKey === cacheKey && current.mode === mode) return { accepted: true, skipped: true, reason: "unchanged" };
+    if (current?.cacheKey === cacheKey && current.mode === mode)
+      return { accepted: true, skipped: true, reason: "unchanged" };
     const metadata = (version: number) => ({
       ...state.metadata,
       state: { id: laneId, threadId: target.threadId, cacheKey, version, mode },
@@ -100,8 +127,18 @@ export class AgentThreads {
         unchanged = true;
         throw new AgentError("conflict", "The state is current already.");
       }
-      signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<string, unknown>;
-      return [advanceLane(target.threadId, laneId, seen, { cacheKey, mode, signalId: signal.id, now: this.#host.system.now() })];
+      signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<
+        string,
+        unknown
+      >;
+      return [
+        advanceLane(target.threadId, laneId, seen, {
+          cacheKey,
+          mode,
+          signalId: signal.id,
+          now: this.#host.system.now(),
+        }),
+      ];
     });
     try {
       await result.admitted;
@@ -112,20 +149,33 @@ export class AgentThreads {
     return result;
   }
 
-  async subscribe(options: { resourceId?: string; threadId: string; after?: number }): Promise<AgentThreadSubscription> {
+  async subscribe(options: {
+    resourceId?: string;
+    threadId: string;
+    after?: number;
+  }): Promise<AgentThreadSubscription> {
     const threadId = checkId("threadId", options?.threadId);
     if (options.resourceId !== undefined) checkId("resourceId", options.resourceId);
     if (options.after !== undefined && (!Number.isInteger(options.after) || options.after < 0)) {
-      throw new AgentError("invalid-argument", `after must be the number of a chunk, got ${JSON.stringify(options.after)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `after must be the number of a chunk, got ${JSON.stringify(options.after)}.`,
+      );
     }
     const runtime = await this.#host.runtime();
     const thread = await runtime.findThread(threadId, options.resourceId);
     const actor = await readActor(runtime.storage, threadId);
     if (actor && actor.resourceId !== thread.resourceId) {
-      throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${options.resourceId}".`);
+      throw new AgentError(
+        "not-found",
+        `There is no thread "${threadId}" for resource "${options.resourceId}".`,
+      );
     }
     thread.activeRunId ??= actor?.runId;
-    const reader = new ThreadReader(thread, options.after ?? (await this.#startingPoint(runtime, thread, actor)));
+    const reader = new ThreadReader(
+      thread,
+      options.after ?? (await this.#startingPoint(runtime, thread, actor)),
+    );
     thread.readers++;
     let open = true;
     return {
@@ -147,13 +197,21 @@ export class AgentThreads {
     const runId = thread.activeRunId;
     if (runId === undefined) return false;
     if (thread.abortRun) thread.abortRun();
-    else void this.#requestAbort(runtime, thread, runId).catch((error: unknown) => this.#host.logger.warn(`Run ${runId} could not be aborted`, error));
+    else
+      void this.#requestAbort(runtime, thread, runId).catch((error: unknown) =>
+        this.#host.logger.warn(`Run ${runId} could not be aborted`, error),
+      );
     return true;
   }
 
-  async sendToolApproval(options: ToolApprovalOptions): Promise<{ accepted: true; runId: string; toolCallId: string }> {
+  async sendToolApproval(
+    options: ToolApprovalOptions,
+  ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
     if (typeof options?.approved !== "boolean") {
-      throw new AgentError("invalid-argument", `approved must be true or false, got ${JSON.stringify(options?.approved)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `approved must be true or false, got ${JSON.stringify(options?.approved)}.`,
+      );
     }
     const runtime = await this.#host.runtime();
     const thread = await runtime.findThread(checkId("threadId", options.threadId), options.resourceId);
@@ -161,21 +219,35 @@ export class AgentThreads {
     if (!actor || actor.resourceId !== thread.resourceId) {
       throw new AgentError("not-found", `No tool call of thread "${thread.threadId}" waits for an answer.`);
     }
-    const decided = await decideCall(thread, { toolCallId: options.toolCallId, runId: undefined }, toDecision(options));
+    const decided = await decideCall(
+      thread,
+      { toolCallId: options.toolCallId, runId: undefined },
+      toDecision(options),
+    );
     return { accepted: true, ...decided };
   }
 
   /** Decides a call of a known run. */
-  async decide(runId: string, toolCallId: string | undefined, decision: Parameters<typeof decideCall>[2]): Promise<Thread> {
+  async decide(
+    runId: string,
+    toolCallId: string | undefined,
+    decision: Parameters<typeof decideCall>[2],
+  ): Promise<Thread> {
     const runtime = await this.#host.runtime();
-    const [row] = await runtime.storage.select({ table: RUNS, where: { id: checkId("runId", runId), agent_id: this.#host.id }, limit: 1 });
+    const [row] = await runtime.storage.select({
+      table: RUNS,
+      where: { id: checkId("runId", runId), agent_id: this.#host.id },
+      limit: 1,
+    });
     if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
     const thread = runtime.thread(row["thread_id"] as string, row["resource_id"] as string);
     await decideCall(thread, { toolCallId, runId }, decision);
     return thread;
   }
 
-  async listSuspendedRuns(options: ListSuspendedRunsOptions = {}): Promise<{ runs: SuspendedRun[]; total: number }> {
+  async listSuspendedRuns(
+    options: ListSuspendedRunsOptions = {},
+  ): Promise<{ runs: SuspendedRun[]; total: number }> {
     const runtime = await this.#host.runtime();
     return listSuspendedRuns(runtime.storage, this.#host.id, options);
   }
@@ -184,7 +256,9 @@ export class AgentThreads {
     input: SignalInput,
     options: SendOptions,
     queued: boolean,
-    alongside?: (signal: CreatedAgentSignal) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
+    alongside?: (
+      signal: CreatedAgentSignal,
+    ) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
   ): SendResult {
     const { system } = this.#host;
     const signal = createSignal(input, system);
@@ -196,7 +270,11 @@ export class AgentThreads {
     const target = checkTarget(options) ?? targetOfRun(local, options.runId);
     const thread = local?.thread(target.threadId, target.resourceId);
     const newRunId = system.newId();
-    const guess = decideDelivery({ activeRunId: thread?.activeRunId, activeAgentId: thread?.activeAgentId }, this.#host.id, delivery);
+    const guess = decideDelivery(
+      { activeRunId: thread?.activeRunId, activeAgentId: thread?.activeAgentId },
+      this.#host.id,
+      delivery,
+    );
     const admitted = this.#admit(runtime, target, {
       signal,
       agentId: this.#host.id,
@@ -207,12 +285,14 @@ export class AgentThreads {
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
     });
-    admitted.catch((error: unknown) => this.#host.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error));
+    admitted.catch((error: unknown) =>
+      this.#host.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error),
+    );
     const persisted = guess.action === "persist" ? admitted.then(() => {}) : undefined;
     persisted?.catch(() => {});
     return {
       accepted: true,
-      runId: guess.action === "deliver" ? guess.runId : (("runId" in guess && guess.runId) || newRunId),
+      runId: guess.action === "deliver" ? guess.runId : ("runId" in guess && guess.runId) || newRunId,
       signal,
       ...(persisted && { persisted }),
       admitted,
@@ -240,7 +320,11 @@ export class AgentThreads {
   }
 
   /** Where a reader without a number begins: at the start of the active run, or at the end of everything. */
-  async #startingPoint(runtime: ThreadRuntime, thread: Thread, actor: Awaited<ReturnType<typeof readActor>>): Promise<number> {
+  async #startingPoint(
+    runtime: ThreadRuntime,
+    thread: Thread,
+    actor: Awaited<ReturnType<typeof readActor>>,
+  ): Promise<number> {
     if (!actor) return 0;
     if (actor.runId !== undefined) {
       const [row] = await runtime.storage.select({ table: RUNS, where: { id: actor.runId }, limit: 1 });
@@ -251,13 +335,21 @@ export class AgentThreads {
 
   async #requestAbort(runtime: ThreadRuntime, thread: Thread, runId: string): Promise<void> {
     await runtime.storage.commit([
-      { op: "update", table: ACTORS, where: { thread_id: thread.threadId, run_id: runId }, set: { abort_run: runId } },
+      {
+        op: "update",
+        table: ACTORS,
+        where: { thread_id: thread.threadId, run_id: runId },
+        set: { abort_run: runId },
+      },
     ]);
     thread.pump();
   }
 }
 
-function targetOfRun(runtime: ThreadRuntime | undefined, runId: string | undefined): { threadId: string; resourceId: string } {
+function targetOfRun(
+  runtime: ThreadRuntime | undefined,
+  runId: string | undefined,
+): { threadId: string; resourceId: string } {
   const thread = runId === undefined ? undefined : runtime?.threadOfRun(runId);
   if (thread) return { threadId: thread.threadId, resourceId: thread.resourceId };
   throw new AgentError(

@@ -50,7 +50,10 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       throw new AgentError("invalid-argument", `An agent needs a name, got ${showValue(config?.name)}.`);
     }
     if (!config.model) {
-      throw new AgentError("invalid-argument", `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`);
+      throw new AgentError(
+        "invalid-argument",
+        `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`,
+      );
     }
     this.id = (config.id ?? config.name) as Id;
     this.name = config.name;
@@ -104,7 +107,10 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     messages: MessagesInput,
     options?: AgentGenerateOptions<Output>,
   ): Promise<FullOutput<Output>> {
-    return this.generate(messages, await this.#withDefaults(this.#config.defaultGenerateOptionsLegacy, options));
+    return this.generate(
+      messages,
+      await this.#withDefaults(this.#config.defaultGenerateOptionsLegacy, options),
+    );
   }
 
   get hasMemory(): boolean {
@@ -161,7 +167,10 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     while (this.#background.size > 0) await Promise.allSettled(this.#background);
   }
 
-  #prepare(messages: MessagesInput, options: AgentExecutionOptions | undefined): ReturnType<typeof prepareRun> {
+  #prepare(
+    messages: MessagesInput,
+    options: AgentExecutionOptions | undefined,
+  ): ReturnType<typeof prepareRun> {
     return prepareRun(
       {
         agent: this,

@@ -17,15 +17,30 @@ const RULES: { [Name in keyof AgentExecutionOptions]?: [expected: string, fits: 
   modelSettings: ["an object", isObject],
   providerOptions: ["an object by provider", isObject],
   telemetry: ["an object", isObject],
-  limits: ["an object of numbers, 0 or more", (value) => isObject(value) && Object.values(value as object).every(isLimit)],
+  limits: [
+    "an object of numbers, 0 or more",
+    (value) => isObject(value) && Object.values(value as object).every(isLimit),
+  ],
   toolsets: ["an object of toolsets by name", isObject],
-  clientTools: ["an object of tools by name", (value) => isObject(value) && Object.values(value as object).every(isObject)],
-  activeTools: ["an array of tool names", (value) => Array.isArray(value) && value.every((name) => typeof name === "string")],
+  clientTools: [
+    "an object of tools by name",
+    (value) => isObject(value) && Object.values(value as object).every(isObject),
+  ],
+  activeTools: [
+    "an array of tool names",
+    (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+  ],
   abortSignal: ["an AbortSignal", isSignal],
   toolChoice: [`"auto", "none", "required" or { type: "tool", toolName }`, isToolChoice],
   toolCallConcurrency: ["a positive integer", isConcurrency],
-  requireToolApproval: ["a boolean or a function", (value) => typeof value === "boolean" || isFunction(value)],
-  stopWhen: ["a function or an array of functions", (value) => (Array.isArray(value) ? value.every(isFunction) : isFunction(value))],
+  requireToolApproval: [
+    "a boolean or a function",
+    (value) => typeof value === "boolean" || isFunction(value),
+  ],
+  stopWhen: [
+    "a function or an array of functions",
+    (value) => (Array.isArray(value) ? value.every(isFunction) : isFunction(value)),
+  ],
   structuredOutput: ["{ schema }", isStructuredOutput],
   requestContext: ["a RequestContext", isContext],
   runtimeContext: ["a RequestContext", isContext],
@@ -48,18 +63,26 @@ export function checkOptions(options: AgentExecutionOptions | undefined): void {
     const rule = value === undefined || !Object.hasOwn(RULES, name) ? undefined : RULES[name];
     if (rule && !rule[1](value)) throw bad(name, rule[0], value);
   }
-  const schemas = (["output", "experimental_output", "structuredOutput"] as const).filter((name) => options[name] !== undefined);
-  if (schemas.length > 1) throw new AgentError("invalid-argument", `Give one of ${schemas.join(" and ")}, not several.`);
+  const schemas = (["output", "experimental_output", "structuredOutput"] as const).filter(
+    (name) => options[name] !== undefined,
+  );
+  if (schemas.length > 1)
+    throw new AgentError("invalid-argument", `Give one of ${schemas.join(" and ")}, not several.`);
 }
 
 /** Processors from wherever they came: a list of objects with an id. */
 export function isProcessors(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => isObject(item) && typeof (item as { id?: unknown }).id === "string");
+  return (
+    Array.isArray(value) &&
+    value.every((item) => isObject(item) && typeof (item as { id?: unknown }).id === "string")
+  );
 }
 
 function bad(name: string, expected: string, value: unknown): AgentError {
   const details = { option: name };
-  return new AgentError("invalid-argument", `${name} must be ${expected}, got ${showValue(value)}.`, { details });
+  return new AgentError("invalid-argument", `${name} must be ${expected}, got ${showValue(value)}.`, {
+    details,
+  });
 }
 
 function isObject(value: unknown): boolean {
@@ -92,7 +115,11 @@ function isLimit(value: unknown): boolean {
 
 function isSignal(value: unknown): boolean {
   const signal = value as Partial<AbortSignal> | null;
-  return typeof signal?.aborted === "boolean" && isFunction(signal.addEventListener) && isFunction(signal.removeEventListener);
+  return (
+    typeof signal?.aborted === "boolean" &&
+    isFunction(signal.addEventListener) &&
+    isFunction(signal.removeEventListener)
+  );
 }
 
 function isContext(value: unknown): boolean {

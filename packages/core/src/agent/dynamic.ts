@@ -11,6 +11,11 @@ export interface DynamicContext {
 /** A value, or a function of the request that gives it. */
 export type DynamicArgument<Value> = Value | ((context: DynamicContext) => Value | Promise<Value>);
 
-export function resolveDynamic<Value>(argument: DynamicArgument<Value>, context: DynamicContext): Value | Promise<Value> {
-  return typeof argument === "function" ? (argument as (context: DynamicContext) => Value | Promise<Value>)(context) : argument;
+export function resolveDynamic<Value>(
+  argument: DynamicArgument<Value>,
+  context: DynamicContext,
+): Value | Promise<Value> {
+  return typeof argument === "function"
+    ? (argument as (context: DynamicContext) => Value | Promise<Value>)(context)
+    : argument;
 }

@@ -14,7 +14,10 @@ const MERGED_LEVELS: { [Key in keyof AgentExecutionOptions]?: number } = {
 };
 
 /** A new object: defaults with a call's own options over them. */
-export function mergeOptions<Options extends object>(defaults: Options | undefined, own: Options | undefined): Options {
+export function mergeOptions<Options extends object>(
+  defaults: Options | undefined,
+  own: Options | undefined,
+): Options {
   if (!defaults) return { ...own } as Options;
   const merged = { ...defaults } as Record<string, unknown>;
   for (const [key, value] of Object.entries(own ?? {})) {
@@ -31,7 +34,8 @@ function put(target: Record<string, unknown>, key: string, value: unknown, level
     return;
   }
   const merged = { ...base };
-  for (const [inner, next] of Object.entries(value)) if (next !== undefined) put(merged, inner, next, levels - 1);
+  for (const [inner, next] of Object.entries(value))
+    if (next !== undefined) put(merged, inner, next, levels - 1);
   target[key] = merged;
 }
 

@@ -25,7 +25,11 @@ import type { SubagentTools } from "./subagent-tools.ts";
 import type { Logger } from "../logger.ts";
 import type { System } from "../system.ts";
 
-export const DEFAULT_RUN_LIMITS: RunLimits = { ...DEFAULT_MODEL_LIMITS, toolTimeoutMs: 600_000, toolResultBytes: 1 << 20 };
+export const DEFAULT_RUN_LIMITS: RunLimits = {
+  ...DEFAULT_MODEL_LIMITS,
+  toolTimeoutMs: 600_000,
+  toolResultBytes: 1 << 20,
+};
 
 /** What the agent itself lends to a run. */
 export interface RunHost {
@@ -97,15 +101,27 @@ export async function prepareRun(
 
 async function checkContext(config: AgentConfig, requestContext: RequestContext): Promise<void> {
   if (!config.requestContextSchema) return;
-  const checked = await validate(config.requestContextSchema, requestContext.toJSON()).catch((cause: unknown) => {
-    if (AgentError.is(cause)) throw cause;
-    throw new AgentError("invalid-context", `The request context could not be checked: ${errorMessage(cause)}`, { cause });
-  });
+  const checked = await validate(config.requestContextSchema, requestContext.toJSON()).catch(
+    (cause: unknown) => {
+      if (AgentError.is(cause)) throw cause;
+      throw new AgentError(
+        "invalid-context",
+        `The request context could not be checked: ${errorMessage(cause)}`,
+        { cause },
+      );
+    },
+  );
   if (checked.ok) return;
-  const list = checked.issues.map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`).join("; ");
-  throw new AgentError("invalid-context", `The request context of agent "${config.name}" is not valid: ${list}`, {
-    details: { issues: checked.issues },
-  });
+  const list = checked.issues
+    .map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`)
+    .join("; ");
+  throw new AgentError(
+    "invalid-context",
+    `The request context of agent "${config.name}" is not valid: ${list}`,
+    {
+      details: { issues: checked.issues },
+    },
+  );
 }
 
 /** A call's own list replaces the agent's. */
@@ -117,7 +133,10 @@ async function processors(
 ): Promise<Processor[]> {
   const list = options[name] ?? (config[name] && (await resolveDynamic(config[name], context))) ?? [];
   if (isProcessors(list)) return list;
-  throw new AgentError("invalid-argument", `${name} must be an array of processors, each with an id, got ${showValue(list)}.`);
+  throw new AgentError(
+    "invalid-argument",
+    `${name} must be an array of processors, each with an id, got ${showValue(list)}.`,
+  );
 }
 
 interface OpenMemory {
@@ -134,13 +153,20 @@ async function openMemory(
 ): Promise<OpenMemory | undefined> {
   const { config, system } = host;
   const asked = options.memory?.thread ?? options.threadId;
-  const threadId = context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
+  const threadId =
+    context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
   if (threadId === undefined) {
     if (options.resourceId === undefined && options.memory === undefined) return undefined;
-    throw new AgentError("invalid-argument", `A resource was given without a thread: pass memory: { thread, resource }.`);
+    throw new AgentError(
+      "invalid-argument",
+      `A resource was given without a thread: pass memory: { thread, resource }.`,
+    );
   }
   if (typeof threadId !== "string" || threadId === "") {
-    throw new AgentError("invalid-argument", `memory.thread must be a thread id or { id }, got ${showValue(asked)}.`);
+    throw new AgentError(
+      "invalid-argument",
+      `memory.thread must be a thread id or { id }, got ${showValue(asked)}.`,
+    );
   }
   const memory = config.memory && (await resolveDynamic(config.memory, context));
   if (!memory) {
@@ -173,7 +199,10 @@ async function openMemory(
   return { thread, parts, recorder: readOnly ? undefined : new Recorder(storage, thread, system) };
 }
 
-function requireStorage(memory: MastraMemory, { config, mastra }: RunHost): NonNullable<MastraMemory["storage"]> {
+function requireStorage(
+  memory: MastraMemory,
+  { config, mastra }: RunHost,
+): NonNullable<MastraMemory["storage"]> {
   // A memory that was made for this call has not met the host yet.
   const shared = memory.storage ? undefined : mastra?.getStorage();
   if (shared) memory.useStorage(shared);
@@ -202,7 +231,11 @@ async function findResource(
 ): Promise<string> {
   const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
   if (typeof said === "string" && said !== "") return said;
-  if (said !== undefined) throw new AgentError("invalid-argument", `memory.resource must be a non-empty string, got ${showValue(said)}.`);
+  if (said !== undefined)
+    throw new AgentError(
+      "invalid-argument",
+      `memory.resource must be a non-empty string, got ${showValue(said)}.`,
+    );
   const domain = await memory.storage?.getStore("memory");
   return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
 }
@@ -216,7 +249,8 @@ async function collectTools(
   const { config } = host;
   const own = config.tools && (await resolveDynamic(config.tools, context));
   const agents = config.agents && (await resolveDynamic(config.agents, context));
-  const clientTools = options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
+  const clientTools =
+    options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
   return host.compiler.prepare([
     memoryTools,
     own,
@@ -228,23 +262,35 @@ async function collectTools(
 
 /** A client's tool is executed by the client, even if its definition came with a function. */
 function withoutExecute([name, tool]: [string, ToolLike]): [string, ToolLike] {
-  return [name, { id: tool.id ?? name, description: tool.description ?? "", inputSchema: tool.inputSchema ?? (tool as { parameters?: unknown }).parameters }];
+  return [
+    name,
+    {
+      id: tool.id ?? name,
+      description: tool.description ?? "",
+      inputSchema: tool.inputSchema ?? (tool as { parameters?: unknown }).parameters,
+    },
+  ];
 }
 
 function openTransform(config: AgentConfig, tools: ToolSet): PayloadTransform | undefined {
   let wanted = config.transform !== undefined;
   if (!wanted) for (const tool of tools.values()) if (tool.definition.transform) wanted = true;
-  return wanted ? new PayloadTransform(config.transform, (name) => tools.get(name)?.definition.transform) : undefined;
+  return wanted
+    ? new PayloadTransform(config.transform, (name) => tools.get(name)?.definition.transform)
+    : undefined;
 }
 
 function openFormat(options: AgentExecutionOptions): ObjectFormat | undefined {
   if (options.output !== undefined) return new ObjectFormat({ schema: options.output }, true);
-  if (options.experimental_output !== undefined) return new ObjectFormat({ schema: options.experimental_output }, false);
+  if (options.experimental_output !== undefined)
+    return new ObjectFormat({ schema: options.experimental_output }, false);
   return options.structuredOutput && new ObjectFormat(options.structuredOutput, false);
 }
 
 /** Most steps of a run use the model of the step before. */
-function rememberLast(resolve: (config: ModelConfig) => Promise<ModelCandidate[]>): (config: ModelConfig) => Promise<ModelCandidate[]> {
+function rememberLast(
+  resolve: (config: ModelConfig) => Promise<ModelCandidate[]>,
+): (config: ModelConfig) => Promise<ModelCandidate[]> {
   let last: { config: ModelConfig; candidates: ModelCandidate[] } | undefined;
   return async (config) => {
     if (last?.config !== config) last = { config, candidates: await resolve(config) };

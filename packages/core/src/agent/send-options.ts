@@ -12,7 +12,11 @@ export interface SendOptions {
   resourceId?: string;
   threadId?: string;
   ifActive?: { behavior?: "deliver" | "persist" | "discard"; attributes?: SignalAttributes };
-  ifIdle?: { behavior?: "wake" | "persist" | "discard"; attributes?: SignalAttributes; streamOptions?: AgentExecutionOptions };
+  ifIdle?: {
+    behavior?: "wake" | "persist" | "discard";
+    attributes?: SignalAttributes;
+    streamOptions?: AgentExecutionOptions;
+  };
   /** The same key on a thread is the same message: sending it again changes nothing and gets the same answer. */
   idempotencyKey?: string;
 }
@@ -53,8 +57,12 @@ const IDLE = new Set(["wake", "persist", "discard"]);
 export function toDelivery(options: SendOptions, queued: boolean): DeliveryOptions {
   const ifActive = options.ifActive?.behavior ?? "deliver";
   const ifIdle = options.ifIdle?.behavior ?? "wake";
-  if (!ACTIVE.has(ifActive)) throw bad(`ifActive.behavior must be "deliver", "persist" or "discard", got ${JSON.stringify(ifActive)}.`);
-  if (!IDLE.has(ifIdle)) throw bad(`ifIdle.behavior must be "wake", "persist" or "discard", got ${JSON.stringify(ifIdle)}.`);
+  if (!ACTIVE.has(ifActive))
+    throw bad(
+      `ifActive.behavior must be "deliver", "persist" or "discard", got ${JSON.stringify(ifActive)}.`,
+    );
+  if (!IDLE.has(ifIdle))
+    throw bad(`ifIdle.behavior must be "wake", "persist" or "discard", got ${JSON.stringify(ifIdle)}.`);
   return { queued, ifActive, ifIdle };
 }
 
@@ -63,7 +71,9 @@ export function checkTarget(options: SendOptions): { threadId: string; resourceI
   const { threadId, resourceId } = options;
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
-    throw bad(`resourceId and threadId go together, got resourceId ${JSON.stringify(resourceId)} and threadId ${JSON.stringify(threadId)}.`);
+    throw bad(
+      `resourceId and threadId go together, got resourceId ${JSON.stringify(resourceId)} and threadId ${JSON.stringify(threadId)}.`,
+    );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };
 }

@@ -23,7 +23,10 @@ const INPUT: JsonSchema = {
   type: "object",
   properties: {
     prompt: { type: "string", description: "What the agent should do, with everything it needs to know." },
-    threadId: { type: "string", description: "To continue an earlier conversation: the subAgentThreadId it returned." },
+    threadId: {
+      type: "string",
+      description: "To continue an earlier conversation: the subAgentThreadId it returned.",
+    },
     resourceId: { type: "string", description: "Ignored: the agent works for the same resource as you do." },
     instructions: { type: "string", description: "Instructions in place of the agent's own." },
     maxSteps: { type: "integer", minimum: 1 },
@@ -42,7 +45,10 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
     inputSchema: INPUT,
     execute: async ({ context, requestContext, resourceId, runId }, { abortSignal, writer, toolCallId }) => {
       const input = context as SubagentInput;
-      const memory = agent.hasMemory && resourceId !== undefined ? threadOf(key, input, resourceId, `${runId}-${toolCallId}`) : undefined;
+      const memory =
+        agent.hasMemory && resourceId !== undefined
+          ? threadOf(key, input, resourceId, `${runId}-${toolCallId}`)
+          : undefined;
       const output = await agent.stream(input.prompt, {
         requestContext: requestContext.without(THREAD_KEYS),
         abortSignal,
@@ -53,10 +59,18 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       for await (const chunk of output.fullStream) await writer.write(chunk);
       const full = await output.getFullOutput();
       if (full.finishReason === "suspended") {
-        throw new AgentError("not-supported", `Agent "${agent.name}" waits for somebody to answer its tool call; a subagent cannot wait.`);
+        throw new AgentError(
+          "not-supported",
+          `Agent "${agent.name}" waits for somebody to answer its tool call; a subagent cannot wait.`,
+        );
       }
-      if (full.tripwire) throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${full.tripwire.reason}`);
-      const toolResults = full.toolResults.map(({ toolName, toolCallId: id, result }) => ({ toolName, toolCallId: id, result }));
+      if (full.tripwire)
+        throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${full.tripwire.reason}`);
+      const toolResults = full.toolResults.map(({ toolName, toolCallId: id, result }) => ({
+        toolName,
+        toolCallId: id,
+        result,
+      }));
       return {
         text: full.text,
         ...(memory && { subAgentThreadId: memory.thread, subAgentResourceId: memory.resource }),
@@ -69,6 +83,11 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
 /** The parent's thread is not the subagent's. */
 const THREAD_KEYS = [THREAD_ID_KEY, RESOURCE_ID_KEY];
 
-function threadOf(key: string, input: SubagentInput, resourceId: string, fresh: string): { thread: string; resource: string } {
+function threadOf(
+  key: string,
+  input: SubagentInput,
+  resourceId: string,
+  fresh: string,
+): { thread: string; resource: string } {
   return { thread: input.threadId ?? fresh, resource: `${resourceId}/agent-${key}` };
 }

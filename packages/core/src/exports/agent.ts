@@ -29,4 +29,9 @@ export type { TelemetrySettings } from "../telemetry/telemetry.ts";
 export { MessageList } from "../message/message-list.ts";
 export type { FilePart, MessageLike, MessagesInput, TextPart } from "../message/message-input.ts";
 export type { Instructions, SystemMessage } from "../message/system-message.ts";
-export type { AgentChunk, AgentChunk as AgentChunkType, StoredMessage, StoredMessage as MastraDBMessage } from "@selvedge/protocol";
+export type {
+  AgentChunk,
+  AgentChunk as AgentChunkType,
+  StoredMessage,
+  StoredMessage as MastraDBMessage,
+} from "@selvedge/protocol";

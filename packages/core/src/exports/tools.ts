@@ -15,4 +15,11 @@ export type { ToolPayloadTransformPolicy, ToolTransform, TransformContext } from
 
 // Schemas of any kind
 export { compileSchema, type CompiledSchema } from "../schema/compile-schema.ts";
-export type { InferInput, InferOutput, JsonSchema, Schema, SchemaIssue, Validation } from "../schema/schema.ts";
+export type {
+  InferInput,
+  InferOutput,
+  JsonSchema,
+  Schema,
+  SchemaIssue,
+  Validation,
+} from "../schema/schema.ts";

@@ -50,7 +50,8 @@ export class Mastra<
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
-    if (config.storage) for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
+    if (config.storage)
+      for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
   }
 
@@ -60,7 +61,12 @@ export class Mastra<
 
   getAgentById(id: string): Agent<any, any> {
     const agent = Object.values(this.#config.agents ?? {}).find((candidate) => candidate.id === id);
-    if (!agent) throw missing("agent with id", id, Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id));
+    if (!agent)
+      throw missing(
+        "agent with id",
+        id,
+        Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id),
+      );
     return agent;
   }
 
@@ -125,7 +131,13 @@ export class Mastra<
     return this.logger;
   }
 
-  generateId(_purpose?: { idType?: string; source?: string; entityId?: string; threadId?: string; resourceId?: string }): string {
+  generateId(_purpose?: {
+    idType?: string;
+    source?: string;
+    entityId?: string;
+    threadId?: string;
+    resourceId?: string;
+  }): string {
     return this.system.newId();
   }
 
@@ -143,7 +155,7 @@ export class Mastra<
 
   async #close(): Promise<void> {
     await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.settled()));
-    await Promise.all(Object.values(this.#config.vectors ?? {}).map((vector) => vector.close?.()));
+    await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
   }
 
@@ -152,7 +164,10 @@ export class Mastra<
     for (const [key, agent] of Object.entries(this.#config.agents ?? {})) {
       const other = seen.get(agent.id);
       if (other !== undefined) {
-        throw new AgentError("invalid-argument", `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`);
+        throw new AgentError(
+          "invalid-argument",
+          `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`,
+        );
       }
       seen.set(agent.id, key);
     }

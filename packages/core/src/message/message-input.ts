@@ -1,4 +1,11 @@
-import type { FileMessagePart, MessagePart, MessageRole, ProviderMetadata, StoredMessage, TextMessagePart } from "@selvedge/protocol";
+import type {
+  FileMessagePart,
+  MessagePart,
+  MessageRole,
+  ProviderMetadata,
+  StoredMessage,
+  TextMessagePart,
+} from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { isStoredPart } from "./stored-part.ts";
 
@@ -35,7 +42,10 @@ export type MessagesInput = string | MessageLike | readonly (string | MessageLik
 type LoosePart = { type?: unknown; [key: string]: any };
 
 /** Input as stored messages. Throws `invalid-message` with the offending value; nothing is half taken. */
-export function toStoredMessages(input: MessagesInput, make: { newId(): string; now(): number }): StoredMessage[] {
+export function toStoredMessages(
+  input: MessagesInput,
+  make: { newId(): string; now(): number },
+): StoredMessage[] {
   const list = Array.isArray(input) ? input : [input as string | MessageLike];
   const messages: StoredMessage[] = [];
   for (const item of list) {
@@ -56,8 +66,15 @@ function fromObject(item: MessageLike, make: { newId(): string; now(): number })
     throw invalid(`A message needs a role ("system", "user", "assistant" or "tool")`, item);
   }
   const stored = item.content as StoredMessage["content"] | undefined;
-  if (stored && typeof stored === "object" && !Array.isArray(stored) && stored.format === 2 && Array.isArray(stored.parts)) {
-    for (const part of stored.parts) if (!isStoredPart(part)) throw invalid("This is not a part of a stored message", part);
+  if (
+    stored &&
+    typeof stored === "object" &&
+    !Array.isArray(stored) &&
+    stored.format === 2 &&
+    Array.isArray(stored.parts)
+  ) {
+    for (const part of stored.parts)
+      if (!isStoredPart(part)) throw invalid("This is not a part of a stored message", part);
     const message = build(make, item as { role: MessageRole }, stored.parts);
     message.content = { ...stored, parts: stored.parts };
     if (typeof item.type === "string") message.type = item.type;
@@ -70,12 +87,21 @@ function fromObject(item: MessageLike, make: { newId(): string; now(): number })
   if (!Array.isArray(parts)) throw invalid("A message needs content: a string or an array of parts", item);
   const results = (parts as LoosePart[]).filter(isResult);
   const others = (parts as LoosePart[]).filter((part) => !isResult(part));
-  const message = build(make, item as { role: MessageRole }, others.map((part) => toPart(part, item)));
-  for (const part of results) if (!attachResult([message], part)) message.content.parts.push(callWithResult(part));
+  const message = build(
+    make,
+    item as { role: MessageRole },
+    others.map((part) => toPart(part, item)),
+  );
+  for (const part of results)
+    if (!attachResult([message], part)) message.content.parts.push(callWithResult(part));
   return message;
 }
 
-function build(make: { newId(): string; now(): number }, item: { role: string } & Partial<MessageLike>, parts: MessagePart[]): StoredMessage {
+function build(
+  make: { newId(): string; now(): number },
+  item: { role: string } & Partial<MessageLike>,
+  parts: MessagePart[],
+): StoredMessage {
   const createdAt = item.createdAt === undefined ? new Date(make.now()) : toDate(item.createdAt);
   return {
     id: typeof item.id === "string" && item.id !== "" ? item.id : make.newId(),
@@ -160,30 +186,38 @@ function toFilePart(part: LoosePart): FileMessagePart {
   if (typeof mimeType !== "string") throw invalid("A file part needs mediaType", { ...part, data: "…" });
   const filename = typeof part["filename"] === "string" ? { filename: part["filename"] } : {};
   const data = toFileString(source);
-  if (/^https?:/.test(data) && !URL.canParse(data)) throw invalid("A file part needs a URL that can be read", data);
+  if (/^https?:/.test(data) && !URL.canParse(data))
+    throw invalid("A file part needs a URL that can be read", data);
   return { type: "file", data, mimeType, ...filename };
 }
 
 function text(part: LoosePart, name: string): string {
   const value: unknown = part[name];
-  if (typeof value !== "string" || value === "") throw invalid(`A ${String(part.type)} part needs ${name}`, part);
+  if (typeof value !== "string" || value === "")
+    throw invalid(`A ${String(part.type)} part needs ${name}`, part);
   return value;
 }
 
 function toFileString(source: unknown): string {
   if (typeof source === "string") return source;
   if (source instanceof URL) return source.href;
-  if (source instanceof Uint8Array) return Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString("base64");
+  if (source instanceof Uint8Array)
+    return Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString("base64");
   if (source instanceof ArrayBuffer) return Buffer.from(source).toString("base64");
   throw invalid("A file part needs data: a base64 string, a URL or bytes", typeof source);
 }
 
 /** A `tool` message answers calls of the assistant message before it (client tools come back this way). */
-function attachResults(messages: StoredMessage[], item: MessageLike, make: { newId(): string; now(): number }): void {
+function attachResults(
+  messages: StoredMessage[],
+  item: MessageLike,
+  make: { newId(): string; now(): number },
+): void {
   if (!Array.isArray(item.content)) throw invalid("A tool message needs an array of results", item);
   for (const part of item.content as LoosePart[]) {
     if (!isResult(part)) throw invalid("A tool message takes tool-result parts", part);
-    if (!attachResult(messages, part)) messages.push(build(make, { role: "assistant" }, [callWithResult(part)]));
+    if (!attachResult(messages, part))
+      messages.push(build(make, { role: "assistant" }, [callWithResult(part)]));
   }
 }
 
@@ -214,7 +248,8 @@ function callWithResult(part: LoosePart): MessagePart {
 function findCall(messages: StoredMessage[], toolCallId: string): object | undefined {
   for (const message of messages) {
     for (const part of message.content.parts) {
-      if (part.type === "tool-invocation" && part.toolInvocation.toolCallId === toolCallId) return part.toolInvocation;
+      if (part.type === "tool-invocation" && part.toolInvocation.toolCallId === toolCallId)
+        return part.toolInvocation;
     }
   }
   return undefined;
@@ -224,7 +259,11 @@ function unwrapOutput(output: unknown): { result: unknown; isError?: boolean; mo
   const tagged = output as { type?: unknown; value?: unknown } | null;
   if (isRecord(tagged) && typeof tagged.type === "string" && "value" in tagged) {
     const isError = tagged.type.startsWith("error-");
-    return { result: tagged.value, ...(isError && { isError }), ...(tagged.type === "content" && { modelOutput: tagged }) };
+    return {
+      result: tagged.value,
+      ...(isError && { isError }),
+      ...(tagged.type === "content" && { modelOutput: tagged }),
+    };
   }
   return { result: output };
 }

@@ -61,7 +61,9 @@ export class MessageList {
   prepend(messages: StoredMessage[]): this {
     const known = new Set(this.#entries.map((entry) => entry.message.id));
     const fresh = messages.filter((message) => !known.has(message.id));
-    this.#entries.unshift(...fresh.map((message): Entry => ({ message, source: "memory", model: undefined })));
+    this.#entries.unshift(
+      ...fresh.map((message): Entry => ({ message, source: "memory", model: undefined })),
+    );
     return this;
   }
 
@@ -69,7 +71,11 @@ export class MessageList {
   appendResponse(message: StoredMessage, parts: readonly MessagePart[]): void {
     let entry = this.#entries.at(-1);
     if (entry?.message.id !== message.id) {
-      entry = { message: { ...message, content: { ...message.content, parts: [] } }, source: "response", model: [] };
+      entry = {
+        message: { ...message, content: { ...message.content, parts: [] } },
+        source: "response",
+        model: [],
+      };
       this.#entries.push(entry);
     }
     entry.message.content.parts.push(...parts);
@@ -79,10 +85,14 @@ export class MessageList {
   /** Makes the list consist of these messages. Known ids keep their source; unknown ones count as `source`. */
   replace(messages: StoredMessage[], source: MessageSource): this {
     const sources = new Map(this.#entries.map((entry) => [entry.message.id, entry.source]));
-    const stored = messages.flatMap((message) => (message?.content?.format === 2 ? message : toStoredMessages(message, this.#make)));
-    const entries = stored.map(
-      (message): Entry => ({ message, source: sources.get(message.id) ?? source, model: undefined }),
+    const stored = messages.flatMap((message) =>
+      message?.content?.format === 2 ? message : toStoredMessages(message, this.#make),
     );
+    const entries = stored.map((message): Entry => ({
+      message,
+      source: sources.get(message.id) ?? source,
+      model: undefined,
+    }));
     this.#entries.splice(0, this.#entries.length, ...entries);
     return this;
   }
@@ -128,7 +138,8 @@ export class MessageList {
   }
 
   #view(picks: (entry: Entry) => boolean): MessageView {
-    const model = () => this.#entries.filter(picks).flatMap((entry) => (entry.model ??= toModelMessages(entry.message)));
+    const model = () =>
+      this.#entries.filter(picks).flatMap((entry) => (entry.model ??= toModelMessages(entry.message)));
     return { db: () => this.#entries.filter(picks).map((entry) => entry.message), model, aiV5: { model } };
   }
 }

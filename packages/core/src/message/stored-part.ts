@@ -16,7 +16,11 @@ export function isStoredPart(value: unknown): value is MessagePart {
       return true;
     case "tool-invocation": {
       const call = part["toolInvocation"] as Record<string, unknown> | null | undefined;
-      return typeof call?.["toolCallId"] === "string" && typeof call["toolName"] === "string" && typeof call["state"] === "string";
+      return (
+        typeof call?.["toolCallId"] === "string" &&
+        typeof call["toolName"] === "string" &&
+        typeof call["state"] === "string"
+      );
     }
     default:
       return typeof part?.["type"] === "string" && part["type"].startsWith("data-");

@@ -9,11 +9,14 @@ import { filePart, userContent, withOptions } from "./user-content.ts";
 export function toModelMessages(message: StoredMessage): ModelMessage[] {
   if (message.role === "assistant") return partsToModelMessages(message.content.parts);
   const text = () =>
-    message.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n") || (message.content.content ?? "");
+    message.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n") ||
+    (message.content.content ?? "");
   if (message.role === "system") return [{ role: "system", content: text() }];
   const signal = message.role === "signal" ? message.content.metadata?.["signal"] : undefined;
   if (signal) return [renderSignal(message.content, signal as SignalRecord)];
-  return [withOptions({ role: "user", content: userContent(message.content) }, message.content.providerMetadata)];
+  return [
+    withOptions({ role: "user", content: userContent(message.content) }, message.content.providerMetadata),
+  ];
 }
 
 type AssistantContent = Extract<ModelMessage, { role: "assistant" }>["content"];
@@ -40,7 +43,8 @@ export function partsToModelMessages(parts: readonly MessagePart[]): ModelMessag
       case "text":
         // Text after a result belongs to the next turn of the model.
         if (results.length > 0) close();
-        if (part.text !== "") content.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
+        if (part.text !== "")
+          content.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
         break;
       case "reasoning":
         content.push(withOptions({ type: "reasoning", text: part.reasoning }, part.providerMetadata));
@@ -84,7 +88,10 @@ function toolOutput(call: ToolInvocation): LanguageModelV4ToolResultOutput {
     return { type: "execution-denied", ...(call.approval?.reason && { reason: call.approval.reason }) };
   }
   if (call.state !== "result" && call.state !== "output-error") {
-    return { type: "error-text", value: "This call has no result: the run was interrupted before the tool answered." };
+    return {
+      type: "error-text",
+      value: "This call has no result: the run was interrupted before the tool answered.",
+    };
   }
   if (isToolOutput(call.modelOutput)) return call.modelOutput;
   const value = call.modelOutput ?? call.result;

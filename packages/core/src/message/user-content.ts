@@ -8,7 +8,8 @@ export type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
 export function userContent(content: MessageContent): UserContent {
   const parts: UserContent = [];
   for (const part of content.parts) {
-    if (part.type === "text") parts.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
+    if (part.type === "text")
+      parts.push(withOptions({ type: "text", text: part.text }, part.providerMetadata));
     else if (part.type === "file") parts.push(filePart(part));
   }
   if (parts.length === 0) parts.push({ type: "text", text: content.content ?? "" });

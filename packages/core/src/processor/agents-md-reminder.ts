@@ -27,7 +27,12 @@ export class AgentsMdReminder implements Processor {
     const sent = ((state["sent"] as Set<string>) ??= new Set(messages.flatMap(remindedPath)));
     for (const message of messages) {
       for (const part of message.content.parts) {
-        if (part.type !== "tool-invocation" || part.toolInvocation.state !== "result" || part.toolInvocation.isError) continue;
+        if (
+          part.type !== "tool-invocation" ||
+          part.toolInvocation.state !== "result" ||
+          part.toolInvocation.isError
+        )
+          continue;
         const path = findPath(part.toolInvocation.args);
         if (path === undefined || sent.has(path)) continue;
         sent.add(path);
@@ -56,7 +61,9 @@ function remindedPath(message: StoredMessage): string[] {
 /** The first argument that names such a file. */
 function findPath(args: unknown): string | undefined {
   if (typeof args !== "object" || args === null) return undefined;
-  return Object.values(args).find((value): value is string => typeof value === "string" && FILE_NAME.test(value));
+  return Object.values(args).find(
+    (value): value is string => typeof value === "string" && FILE_NAME.test(value),
+  );
 }
 
 function resultText({ result }: ToolInvocation): string | undefined {

@@ -44,7 +44,9 @@ export class Pipeline {
     const all = [...new Set([...input, ...output])];
     this.#bound = all.map((processor) => ({ processor, context: bind(processor, shared) }));
     const having = (list: readonly Processor[], hook: Hook) =>
-      this.#bound.filter(({ processor }) => list.includes(processor) && typeof processor[hook] === "function");
+      this.#bound.filter(
+        ({ processor }) => list.includes(processor) && typeof processor[hook] === "function",
+      );
     this.#hooks = {
       processInput: having(input, "processInput"),
       processInputStep: having(input, "processInputStep"),
@@ -109,10 +111,15 @@ export class Pipeline {
   }
 
   /** A chunk on its way out: `null` when a processor dropped it, a list when one put several in its place. */
-  async outputStream(chunk: AgentChunk, seen: readonly AgentChunk[]): Promise<AgentChunk | AgentChunk[] | null> {
+  async outputStream(
+    chunk: AgentChunk,
+    seen: readonly AgentChunk[],
+  ): Promise<AgentChunk | AgentChunk[] | null> {
     let current: AgentChunk | AgentChunk[] = chunk;
     for (const bound of this.#hooks.processOutputStream) {
-      const result: StreamResult = Array.isArray(current) ? await this.#streamAll(bound, current, seen) : await this.#stream(bound, current, seen);
+      const result: StreamResult = Array.isArray(current)
+        ? await this.#streamAll(bound, current, seen)
+        : await this.#stream(bound, current, seen);
       if (result === null) return null;
       if (result) current = result;
     }
@@ -204,7 +211,9 @@ function bind(processor: Processor, shared: SharedContext): ProcessorContext {
   };
 }
 
-function listArgs(list: MessageList): Pick<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages"> {
+function listArgs(
+  list: MessageList,
+): Pick<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages"> {
   return { messages: list.get.all.db(), messageList: list, systemMessages: list.getSystemMessages() };
 }
 
@@ -218,7 +227,12 @@ function applyMessages(list: MessageList, result: ProcessInputResult, source: Me
 }
 
 function isOverrides(result: unknown): result is StepOverrides {
-  return typeof result === "object" && result !== null && !Array.isArray(result) && !(result instanceof MessageList);
+  return (
+    typeof result === "object" &&
+    result !== null &&
+    !Array.isArray(result) &&
+    !(result instanceof MessageList)
+  );
 }
 
 async function guard<T>(bound: Bound, call: () => T | Promise<T>): Promise<T> {
@@ -226,6 +240,10 @@ async function guard<T>(bound: Bound, call: () => T | Promise<T>): Promise<T> {
     return await call();
   } catch (error) {
     if (error instanceof Tripwire || AgentError.is(error)) throw error;
-    throw new AgentError("processor-failed", `Processor "${bound.processor.id}" failed: ${errorMessage(error)}`, { cause: error });
+    throw new AgentError(
+      "processor-failed",
+      `Processor "${bound.processor.id}" failed: ${errorMessage(error)}`,
+      { cause: error },
+    );
   }
 }

@@ -1,4 +1,12 @@
-import type { AgentChunk, DataChunk, ProviderMetadata, StoredMessage, ToolCallPayload, Usage, FinishReason } from "@selvedge/protocol";
+import type {
+  AgentChunk,
+  DataChunk,
+  ProviderMetadata,
+  StoredMessage,
+  ToolCallPayload,
+  Usage,
+  FinishReason,
+} from "@selvedge/protocol";
 import type { MessageList } from "../message/message-list.ts";
 import type { SystemMessage } from "../message/system-message.ts";
 import type { ModelCallOptions, ModelConfig, ModelSettings } from "../model/model.ts";
@@ -29,7 +37,9 @@ export interface ProcessorContext {
   /** Belongs to this processor and this run; shared by all its hooks. */
   state: Record<string, unknown>;
   /** Puts an app's own `data-*` chunk on the stream. */
-  writer: { custom(chunk: Pick<DataChunk, "type" | "data"> & { transient?: boolean; id?: string }): Promise<void> };
+  writer: {
+    custom(chunk: Pick<DataChunk, "type" | "data"> & { transient?: boolean; id?: string }): Promise<void>;
+  };
   /** Lets work go on beside the answer; the host waits for it when it closes. */
   waitUntil(work: Promise<unknown>): void;
 }
@@ -138,9 +148,13 @@ export interface Processor {
   /** Hand `data-*` chunks to `processOutputStream` too. */
   readonly processDataParts?: boolean;
   processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
-  processInputStep?(args: ProcessInputStepArgs): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
+  processInputStep?(
+    args: ProcessInputStepArgs,
+  ): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
   processLLMRequest?(args: ProcessLLMRequestArgs): Awaitable<ModelCallOptions | undefined | void>;
-  processOutputStream?(args: ProcessOutputStreamArgs): Awaitable<AgentChunk | AgentChunk[] | null | undefined | void>;
+  processOutputStream?(
+    args: ProcessOutputStreamArgs,
+  ): Awaitable<AgentChunk | AgentChunk[] | null | undefined | void>;
   processLLMResponse?(args: ProcessLLMResponseArgs): Awaitable<void>;
   processOutputStep?(args: ProcessOutputStepArgs): Awaitable<ProcessInputResult>;
   processToolResult?(args: ProcessToolResultArgs): Awaitable<{ result: unknown } | undefined | void>;

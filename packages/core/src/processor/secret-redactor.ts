@@ -31,10 +31,15 @@ export class SecretRedactor implements Processor {
     const { patterns = [], holdBack = 64, replacement = "[redacted]" } = options;
     for (const pattern of patterns) {
       if (!(pattern instanceof RegExp)) {
-        throw new AgentError("invalid-argument", `SecretRedactor takes patterns as regular expressions, got ${showValue(pattern)}.`);
+        throw new AgentError(
+          "invalid-argument",
+          `SecretRedactor takes patterns as regular expressions, got ${showValue(pattern)}.`,
+        );
       }
     }
-    this.#patterns = patterns.map((pattern) => new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, "")}g`));
+    this.#patterns = patterns.map(
+      (pattern) => new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, "")}g`),
+    );
     this.#holdBack = patterns.length > 0 ? holdBack : 0;
     this.#replacement = replacement;
   }
@@ -120,7 +125,9 @@ function openTokenStart(text: string): number {
 /** Where a private key begins whose beginning is not whole yet. One that has begun is among the spans. */
 function openKeyStart(text: string): number {
   const start = text.lastIndexOf("-----BEGIN ");
-  return start >= 0 && text.length - start < MAX_OPEN_KEY_LINE && !text.slice(start + 5).includes("-----") ? start : text.length;
+  return start >= 0 && text.length - start < MAX_OPEN_KEY_LINE && !text.slice(start + 5).includes("-----")
+    ? start
+    : text.length;
 }
 
 const MAX_OPEN_KEY_LINE = 100;

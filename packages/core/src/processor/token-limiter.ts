@@ -22,9 +22,13 @@ export class TokenLimiter implements Processor {
   #tokens: Promise<Tokens> | undefined;
 
   constructor(options: number | TokenLimiterOptions) {
-    const { limit, strategy } = typeof options === "number" ? { limit: options, strategy: undefined } : options;
+    const { limit, strategy } =
+      typeof options === "number" ? { limit: options, strategy: undefined } : options;
     if (!Number.isInteger(limit) || limit <= 0) {
-      throw new AgentError("invalid-argument", `TokenLimiter needs a limit, a positive integer, got ${showValue(limit)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `TokenLimiter needs a limit, a positive integer, got ${showValue(limit)}.`,
+      );
     }
     this.#limit = limit;
     this.#aborts = strategy === "abort";
@@ -70,7 +74,10 @@ export class TokenLimiter implements Processor {
     if (total <= this.#limit) return part;
     if (this.#aborts) abort(`The answer is over the limit of ${this.#limit} tokens.`);
     if (used >= this.#limit) return null;
-    return { ...part, payload: { ...part.payload, text: sliceByTokens(part.payload.text, 0, this.#limit - used) } };
+    return {
+      ...part,
+      payload: { ...part.payload, text: sliceByTokens(part.payload.text, 0, this.#limit - used) },
+    };
   }
 
   #load(): Promise<Tokens> {

@@ -10,7 +10,8 @@ export interface UnicodeNormalizerOptions {
   collapseWhitespace?: boolean;
 }
 
-const CONTROLS = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u200B\u202A-\u202E\u2066-\u2069\uFEFF]/g;
+const CONTROLS =
+  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u200B\u202A-\u202E\u2066-\u2069\uFEFF]/g;
 
 /** Brings the text of the input into one form, before it is stored and before the model reads it. */
 export class UnicodeNormalizer implements Processor {
@@ -37,7 +38,11 @@ export class UnicodeNormalizer implements Processor {
   normalize(text: string): string {
     let normal = text.toWellFormed().normalize(this.#form).replaceAll("\r\n", "\n");
     if (this.#strips) normal = normal.replace(CONTROLS, "");
-    if (this.#collapses) normal = normal.replace(/[^\S\n]+/g, " ").replace(/\n{3,}/g, "\n\n").trim();
+    if (this.#collapses)
+      normal = normal
+        .replace(/[^\S\n]+/g, " ")
+        .replace(/\n{3,}/g, "\n\n")
+        .trim();
     return normal;
   }
 }

@@ -6,10 +6,14 @@ import type { Recorder } from "./recorder.ts";
  * Input may bring the results of calls that an earlier run left to the client. Each goes to the call it answers, so
  * that the prompt has every call once, with one result. Answers the stored messages that this changed.
  */
-export async function joinAnswers(list: MessageList, recorder: Recorder | undefined): Promise<StoredMessage[]> {
+export async function joinAnswers(
+  list: MessageList,
+  recorder: Recorder | undefined,
+): Promise<StoredMessage[]> {
   const answers = new Map<string, { message: StoredMessage; call: ToolInvocation }>();
   for (const message of list.get.input.db()) {
-    for (const call of callsOf(message)) if (ANSWERED.has(call.state)) answers.set(call.toolCallId, { message, call });
+    for (const call of callsOf(message))
+      if (ANSWERED.has(call.state)) answers.set(call.toolCallId, { message, call });
   }
   if (answers.size === 0) return [];
   const remembered = list.get.remembered.db();
@@ -23,7 +27,12 @@ export async function joinAnswers(list: MessageList, recorder: Recorder | undefi
       if (!answer) continue;
       if (call.state === "call") {
         const { state, result, isError, modelOutput } = answer.call;
-        Object.assign(call, { state, result, ...(isError && { isError }), ...(modelOutput !== undefined && { modelOutput }) });
+        Object.assign(call, {
+          state,
+          result,
+          ...(isError && { isError }),
+          ...(modelOutput !== undefined && { modelOutput }),
+        });
         answered = true;
       }
       // The same message sent again is shown as it was sent; another one gives its part up to the earlier one.
@@ -41,7 +50,9 @@ const ANSWERED: ReadonlySet<string> = new Set(["result", "output-error"]);
 
 function callsOf(message: StoredMessage): ToolInvocation[] {
   if (message.role !== "assistant") return [];
-  return message.content.parts.flatMap((part) => (part.type === "tool-invocation" ? part.toolInvocation : []));
+  return message.content.parts.flatMap((part) =>
+    part.type === "tool-invocation" ? part.toolInvocation : [],
+  );
 }
 
 function dropCall(list: MessageList, message: StoredMessage, toolCallId: string): void {

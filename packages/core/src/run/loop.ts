@@ -28,7 +28,7 @@ export async function runLoop(run: Run): Promise<void> {
       "gen_ai.agent.name": spec.agent.name,
       "gen_ai.conversation.id": spec.threadId,
     });
-    await run.emit(agentChunk("start", spec.runId, {}));
+    await run.announce(agentChunk("start", spec.runId, {}));
     await run.pipeline.input(spec.list);
     const answered = await joinAnswers(spec.list, spec.recorder);
     await spec.recorder?.begin(spec.list.get.input.db());
@@ -52,7 +52,7 @@ export async function runLoop(run: Run): Promise<void> {
 
 async function takeSteps(run: Run): Promise<void> {
   const conditions = stopConditions(run);
-  for (let stepNumber = 0; ; ) {
+  for (let stepNumber = 0; ;) {
     const next = await runStep(run, stepNumber, (tripwire) => retryStep(run, tripwire));
     if (next === "again") continue;
     stepNumber++;
@@ -122,7 +122,7 @@ async function announceEnd(run: Run): Promise<void> {
   run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
   switch (run.status) {
     case "tripwire":
-      await run.conclude(
+      await run.announce(
         agentChunk("tripwire", spec.runId, {
           reason: tripwire!.reason,
           ...(tripwire!.retry && { retry: true }),
@@ -132,12 +132,12 @@ async function announceEnd(run: Run): Promise<void> {
       );
       break;
     case "canceled":
-      await run.conclude(agentChunk("abort", spec.runId, {}));
+      await run.announce(agentChunk("abort", spec.runId, {}));
       await run.call("onAbort", { steps: run.steps });
       return;
     case "failed":
       run.span?.fail(run.error);
-      await run.conclude(agentChunk("error", spec.runId, { error: run.error }));
+      await run.announce(agentChunk("error", spec.runId, { error: run.error }));
       await run.call("onError", { error: run.error });
       return;
   }
@@ -149,7 +149,7 @@ async function announceEnd(run: Run): Promise<void> {
     metadata: {},
     messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
   });
-  if (tripwire) await run.conclude(finish);
+  if (tripwire) await run.announce(finish);
   else await run.emit(finish);
   await run.call("onFinish", finishEvent(run));
 }

@@ -68,7 +68,11 @@ export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined 
   }
 }
 
-export function agentChunk<Type extends keyof ChunkPayloads>(type: Type, runId: string, payload: ChunkPayloads[Type]): PayloadChunk<Type> {
+export function agentChunk<Type extends keyof ChunkPayloads>(
+  type: Type,
+  runId: string,
+  payload: ChunkPayloads[Type],
+): PayloadChunk<Type> {
   return { type, runId, from: "AGENT", payload } as PayloadChunk<Type>;
 }
 
@@ -99,5 +103,7 @@ function toBase64(data: string | Uint8Array): string {
 
 // Spreading an absent object costs nothing and keeps the key out of the chunk.
 function meta(part: { providerMetadata?: unknown }): { providerMetadata?: ProviderMetadata } | undefined {
-  return part.providerMetadata === undefined ? undefined : { providerMetadata: part.providerMetadata as ProviderMetadata };
+  return part.providerMetadata === undefined
+    ? undefined
+    : { providerMetadata: part.providerMetadata as ProviderMetadata };
 }

@@ -1,6 +1,12 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
-import { insertMessage, insertThread, putStep, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
+import {
+  insertMessage,
+  insertThread,
+  putStep,
+  setMessageMetadata,
+  touchThread,
+} from "../storage/message-writes.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
 import type { System } from "../system.ts";
@@ -64,7 +70,11 @@ export class Recorder {
   }
 
   /** Stores what a step added to its response message; `metadata` goes on the message. */
-  async step(message: StoredMessage, parts: readonly MessagePart[], metadata?: Record<string, unknown>): Promise<void> {
+  async step(
+    message: StoredMessage,
+    parts: readonly MessagePart[],
+    metadata?: Record<string, unknown>,
+  ): Promise<void> {
     const { id: threadId, resourceId } = this.#thread;
     const step = this.#begun.get(message.id) ?? 0;
     const writes: Write[] = [];
@@ -72,7 +82,10 @@ export class Recorder {
       const content = { ...message.content, parts: [], ...(metadata && { metadata }) };
       writes.push(insertMessage({ ...message, threadId, resourceId, content }));
     } else if (metadata) writes.push(setMessageMetadata(message.id, metadata));
-    writes.push(putStep({ messageId: message.id, threadId, step, parts }), touchThread(threadId, this.#system.now()));
+    writes.push(
+      putStep({ messageId: message.id, threadId, step, parts }),
+      touchThread(threadId, this.#system.now()),
+    );
     await this.#commit(writes);
     this.#begun.set(message.id, step + 1);
   }
@@ -87,7 +100,9 @@ export class Recorder {
     if (messages.length === 0) return;
     const { id: threadId, resourceId } = this.#thread;
     const memory = await this.#storage.getStore("memory");
-    await inOurWords(() => memory?.saveMessages({ messages: messages.map((message) => ({ ...message, threadId, resourceId })) }));
+    await inOurWords(() =>
+      memory?.saveMessages({ messages: messages.map((message) => ({ ...message, threadId, resourceId })) }),
+    );
   }
 
   /** The newest messages of the thread, as far as they are this resource's. */

@@ -48,7 +48,10 @@ export interface RunThread {
   /** After a tool ran, while others still do. */
   settle(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /** A step is over. With `take`, answers the signals that joined the run, stored in their place after the step. */
-  border(step: StepRecord | undefined, options: { take: boolean; next: "continue" | "stop" }): Promise<CreatedAgentSignal[]>;
+  border(
+    step: StepRecord | undefined,
+    options: { take: boolean; next: "continue" | "stop" },
+  ): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
   /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */

@@ -151,8 +151,8 @@ export class Run {
     return taken;
   }
 
-  /** Puts the chunk on the stream that says how the run ended. Processors have no say in it. */
-  async conclude(chunk: AgentChunk): Promise<void> {
+  /** Puts a chunk on the stream that processors have no say in: that the run began, and how it ended. */
+  async announce(chunk: AgentChunk): Promise<void> {
     await this.#tail;
     await this.#show(chunk);
   }

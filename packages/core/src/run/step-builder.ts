@@ -22,6 +22,8 @@ export class StepBuilder {
   finishReason: FinishReason = "unknown";
   /** False until the model said it was done: a reply that just stops is not a reply. */
   finished = false;
+  /** True once the parts stand in the message list. */
+  listed = false;
   /** True once the step was handed to the conversation and the store, whether that went well or not. */
   stored = false;
   readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();
@@ -63,7 +65,9 @@ export class StepBuilder {
 
   /** True once the step holds something worth storing. */
   get hasContent(): boolean {
-    return this.parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
+    return this.parts.some(
+      (part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""),
+    );
   }
 
   /** Parts of the reply that are about the call, not in it. */
@@ -77,7 +81,10 @@ export class StepBuilder {
     }
   }
 
-  setExchange(request: { body?: unknown } | undefined, response: { headers?: Record<string, string> } | undefined): void {
+  setExchange(
+    request: { body?: unknown } | undefined,
+    response: { headers?: Record<string, string> } | undefined,
+  ): void {
     if (request) this.#result.request = request;
     if (response?.headers) this.#result.response.headers = response.headers;
   }
@@ -165,7 +172,8 @@ export class StepBuilder {
     this.#result.content = parts;
     this.#result.text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
     for (const part of parts) {
-      if (part.type === "tool-invocation") this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
+      if (part.type === "tool-invocation")
+        this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
     }
   }
 
@@ -175,7 +183,9 @@ export class StepBuilder {
 
   /** Every call that has no answer yet. */
   openCalls(): ToolInvocation[] {
-    return [...this.#invocations.values()].filter((call) => call.state === "call" || call.state === "approval-requested");
+    return [...this.#invocations.values()].filter(
+      (call) => call.state === "call" || call.state === "approval-requested",
+    );
   }
 
   build(): StepResult {
@@ -202,7 +212,9 @@ export class StepBuilder {
       ...(call.providerExecuted && { providerExecuted: true }),
     };
     this.#invocations.set(call.toolCallId, toolInvocation);
-    this.parts.push(withMeta<MessagePart>({ type: "tool-invocation", toolInvocation }, call.providerMetadata));
+    this.parts.push(
+      withMeta<MessagePart>({ type: "tool-invocation", toolInvocation }, call.providerMetadata),
+    );
   }
 
   #textPart(id: string): TextMessagePart {
@@ -232,7 +244,10 @@ export class StepBuilder {
   }
 }
 
-function withMeta<Part extends { providerMetadata?: ProviderMetadata }>(part: Part, meta: ProviderMetadata | undefined): Part {
+function withMeta<Part extends { providerMetadata?: ProviderMetadata }>(
+  part: Part,
+  meta: ProviderMetadata | undefined,
+): Part {
   if (meta) part.providerMetadata = meta;
   return part;
 }

@@ -31,7 +31,11 @@ const DEFAULT_API_RETRIES = 10;
 const NO_TOOLS: ToolSet = new Map();
 
 /** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
-export async function runStep(run: Run, stepNumber: number, mayRetry: (tripwire: Tripwire) => boolean): Promise<Next> {
+export async function runStep(
+  run: Run,
+  stepNumber: number,
+  mayRetry: (tripwire: Tripwire) => boolean,
+): Promise<Next> {
   const settings = await prepare(run, stepNumber);
   const span = startSpan(run, settings);
   try {
@@ -58,7 +62,11 @@ async function takeReply(
   step.setExchange(reply.request, reply.response);
   try {
     await run.emit(
-      agentChunk("step-start", spec.runId, { messageId: run.responseId, request: reply.request ?? {}, warnings: [] }),
+      agentChunk("step-start", spec.runId, {
+        messageId: run.responseId,
+        request: reply.request ?? {},
+        warnings: [],
+      }),
     );
     await readReply(run, reply, step, InputWatcher.of(settings.toolSet));
     await run.pipeline.response({
@@ -114,7 +122,8 @@ async function prepare(run: Run, stepNumber: number): Promise<StepSettings> {
     rotateResponseMessageId: () => (run.responseId = spec.system.newId()),
   }));
   const { structuredOutput } = changes;
-  if (structuredOutput && structuredOutput !== run.format?.options) run.format = new ObjectFormat(structuredOutput, false);
+  if (structuredOutput && structuredOutput !== run.format?.options)
+    run.format = new ObjectFormat(structuredOutput, false);
   const own = await options.prepareStep?.({
     stepNumber,
     steps: run.steps,
@@ -143,7 +152,8 @@ async function open(run: Run, stepNumber: number, settings: StepSettings): Promi
       maxRetries: spec.options.maxRetries ?? DEFAULT_MAX_RETRIES,
       system: spec.system,
       abortSignal: run.controller.signal,
-      onRetry: (retry) => spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
+      onRetry: (retry) =>
+        spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
     });
   } catch (error) {
     const retries = spec.options.maxProcessorRetries ?? DEFAULT_API_RETRIES;
@@ -187,7 +197,12 @@ function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {
   return request;
 }
 
-async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher: InputWatcher | undefined): Promise<void> {
+async function readReply(
+  run: Run,
+  reply: ModelReply,
+  step: StepBuilder,
+  watcher: InputWatcher | undefined,
+): Promise<void> {
   const { format } = run;
   const { runId } = run.spec;
   const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
@@ -195,13 +210,16 @@ async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher
     step.take(chunk);
     if (!objects || chunk.type !== "text-delta") return;
     const partial = await objects.add(chunk.payload.text);
-    if (partial) await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
+    if (partial)
+      await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
   };
   for (;;) {
     const part = await reply.read();
     if (part === undefined) break;
     if (part.type === "error") {
-      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, { cause: part.error });
+      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
+        cause: part.error,
+      });
     }
     const chunk = toChunk(part, runId);
     if (!chunk) {
@@ -217,7 +235,10 @@ async function readReply(run: Run, reply: ModelReply, step: StepBuilder, watcher
     else step.take(passed);
   }
   if (!step.finished) {
-    throw new AgentError("model-incomplete", `The model's reply ended before it was finished, after ${step.text.length} characters.`);
+    throw new AgentError(
+      "model-incomplete",
+      `The model's reply ended before it was finished, after ${step.text.length} characters.`,
+    );
   }
 }
 
@@ -226,6 +247,7 @@ async function processOutput(run: Run, step: StepBuilder, stepNumber: number): P
   const { list } = run.spec;
   const before = responseLength(run);
   list.appendResponse(run.responseMessage(), step.parts);
+  step.listed = true;
   await run.pipeline.outputStep(list, {
     stepNumber,
     steps: run.steps,
@@ -239,10 +261,14 @@ async function processOutput(run: Run, step: StepBuilder, stepNumber: number): P
 }
 
 /** The step becomes part of the conversation and, with memory, of the thread. */
-async function store(run: Run, step: StepBuilder, metadata: Record<string, unknown> | undefined): Promise<void> {
+async function store(
+  run: Run,
+  step: StepBuilder,
+  metadata: Record<string, unknown> | undefined,
+): Promise<void> {
   const message = run.responseMessage();
   step.stored = true;
-  if (run.pipeline.seesSteps) run.spec.list.invalidate();
+  if (step.listed) run.spec.list.invalidate();
   else run.spec.list.appendResponse(message, step.parts);
   await run.spec.recorder?.step(message, step.parts, metadata);
 }
@@ -251,7 +277,9 @@ async function store(run: Run, step: StepBuilder, metadata: Record<string, unkno
 async function storePartial(run: Run, step: StepBuilder): Promise<void> {
   if (step.stored) return;
   for (const call of step.openCalls()) {
-    const result = run.aborted ? "The run was aborted before this call was answered." : "The run failed before this call was answered.";
+    const result = run.aborted
+      ? "The run was aborted before this call was answered."
+      : "The run failed before this call was answered.";
     step.settle(call.toolCallId, { state: "output-error", result, isError: true });
   }
   if (!step.hasContent) return;
@@ -270,7 +298,11 @@ async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void>
   else run.addStep(result);
   await run.emit(
     agentChunk("step-finish", run.spec.runId, {
-      stepResult: { reason: result.finishReason, isContinued: next === "continue", warnings: result.warnings },
+      stepResult: {
+        reason: result.finishReason,
+        isContinued: next === "continue",
+        warnings: result.warnings,
+      },
       output: { text: result.text, toolCalls: step.calls, usage: result.usage },
       metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
     }),
@@ -301,4 +333,3 @@ function startSpan(run: Run, settings: StepSettings): OpenSpan | undefined {
     run.span,
   );
 }
-

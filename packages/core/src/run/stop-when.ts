@@ -11,7 +11,10 @@ export function hasToolCall(toolName: string): StopCondition {
   return ({ steps }) => steps.at(-1)?.toolCalls.some((call) => call.toolName === toolName) ?? false;
 }
 
-export async function shouldStop(conditions: readonly StopCondition[], steps: StepResult[]): Promise<boolean> {
+export async function shouldStop(
+  conditions: readonly StopCondition[],
+  steps: StepResult[],
+): Promise<boolean> {
   for (const condition of conditions) if (await condition({ steps })) return true;
   return false;
 }

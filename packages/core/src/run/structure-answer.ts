@@ -11,7 +11,11 @@ export async function structureAnswer(run: Run, format: ObjectFormat): Promise<v
   const answer = run.steps.at(-1)?.text ?? "";
   try {
     const json = options.model
-      ? await askModel(options.model, { system: format.prompt, prompt: answer, abortSignal: run.controller.signal })
+      ? await askModel(options.model, {
+          system: format.prompt,
+          prompt: answer,
+          abortSignal: run.controller.signal,
+        })
       : answer;
     run.object = await format.parse(json);
   } catch (error) {

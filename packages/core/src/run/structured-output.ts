@@ -69,11 +69,17 @@ export class ObjectFormat {
       value = this.unwrap(JSON.parse(stripFence(text)));
     } catch (cause) {
       const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-      throw new AgentError("structured-output-invalid", `The model did not answer with JSON: ${JSON.stringify(shown)}.`, { cause });
+      throw new AgentError(
+        "structured-output-invalid",
+        `The model did not answer with JSON: ${JSON.stringify(shown)}.`,
+        { cause },
+      );
     }
     const checked = await this.#schema.validate(value);
     if (checked.ok) return checked.value;
-    const list = checked.issues.map((issue) => `${issue.path.join(".") || "value"}: ${issue.message}`).join("; ");
+    const list = checked.issues
+      .map((issue) => `${issue.path.join(".") || "value"}: ${issue.message}`)
+      .join("; ");
     throw new AgentError("structured-output-invalid", `The model's answer does not fit the schema: ${list}`, {
       details: { issues: checked.issues, text },
     });

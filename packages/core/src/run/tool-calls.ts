@@ -1,7 +1,13 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
 import { errorMessage } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
-import { type CheckedCall, checkCall, executeTool, type ToolOutcome, type ToolRunContext } from "../tool/execute-tool.ts";
+import {
+  type CheckedCall,
+  checkCall,
+  executeTool,
+  type ToolOutcome,
+  type ToolRunContext,
+} from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
@@ -93,19 +99,28 @@ async function answer(
   const { toolCallId, toolName, args } = call;
   const failed = outcome.kind === "error" || outcome.isError === true;
   const raw =
-    outcome.kind === "error" ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName) : outcome.result;
+    outcome.kind === "error"
+      ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName)
+      : outcome.result;
   const result = await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed });
   const settled: Partial<ToolInvocation> = {
     state: outcome.kind === "error" ? "output-error" : "result",
     result,
     ...(failed && { isError: true }),
-    ...(outcome.kind === "result" && outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
+    ...(outcome.kind === "result" &&
+      outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
   };
   step.settle(toolCallId, { ...settled, ...(await transcript(run, call, { outcome, result })) });
   await run.emit(
     outcome.kind === "error"
       ? agentChunk("tool-error", runId, { toolCallId, toolName, args, error: outcome.error })
-      : agentChunk("tool-result", runId, { toolCallId, toolName, args, result, ...(failed && { isError: true }) }),
+      : agentChunk("tool-result", runId, {
+          toolCallId,
+          toolName,
+          args,
+          result,
+          ...(failed && { isError: true }),
+        }),
   );
 }
 
@@ -117,7 +132,12 @@ async function transcript(
 ): Promise<Pick<ToolInvocation, "transcript"> | undefined> {
   const { transform } = run.spec;
   if (!transform) return undefined;
-  const base = { target: "transcript", toolName: call.toolName, toolCallId: call.toolCallId, input: call.args } as const;
+  const base = {
+    target: "transcript",
+    toolName: call.toolName,
+    toolCallId: call.toolCallId,
+    input: call.args,
+  } as const;
   const input = await transform.apply({ ...base, phase: "input-available" });
   const output =
     answer &&
@@ -185,7 +205,11 @@ const APPROVAL_SCHEMA = {
   required: ["approved"],
 };
 
-function waitingMetadata(run: Run, step: StepBuilder, waiting: OpenCall[]): Record<string, unknown> | undefined {
+function waitingMetadata(
+  run: Run,
+  step: StepBuilder,
+  waiting: OpenCall[],
+): Record<string, unknown> | undefined {
   if (waiting.length === 0) return undefined;
   const { runId } = run.spec;
   // People read this: they see the arguments as the transcript shows them.
@@ -216,7 +240,11 @@ function concurrency(run: Run): number {
 }
 
 /** Works through the items, at most `limit` at a time. */
-async function inParallel<Item>(limit: number, items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+async function inParallel<Item>(
+  limit: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   if (items.length <= limit) {
     await Promise.all(items.map(work));
     return;
@@ -228,7 +256,11 @@ async function inParallel<Item>(limit: number, items: readonly Item[], work: (it
   await Promise.all(Array.from({ length: limit }, worker));
 }
 
-async function traced(run: Run, call: ToolCallPayload, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+async function traced(
+  run: Run,
+  call: ToolCallPayload,
+  work: () => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const { telemetry } = run.spec;
   if (!telemetry) return work();
   const span = telemetry.start(

@@ -22,8 +22,12 @@ interface WrappedJsonSchema {
 export function compileSchema(schema: Schema): CompiledSchema {
   if (isStandard(schema)) return compileStandard(schema);
   if (isWrapped(schema)) return compilePlain(schema.jsonSchema as JsonSchema);
-  if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) return compilePlain(schema as JsonSchema);
-  throw new AgentError("invalid-schema", `Expected a Standard Schema or a JSON Schema object, got ${showValue(schema)}.`);
+  if (typeof schema === "object" && schema !== null && !Array.isArray(schema))
+    return compilePlain(schema as JsonSchema);
+  throw new AgentError(
+    "invalid-schema",
+    `Expected a Standard Schema or a JSON Schema object, got ${showValue(schema)}.`,
+  );
 }
 
 function compileStandard(schema: StandardSchemaV1): CompiledSchema {
@@ -36,7 +40,11 @@ function compileStandard(schema: StandardSchemaV1): CompiledSchema {
       try {
         json = standard.jsonSchema.input({ target: "draft-07" });
       } catch (cause) {
-        throw new AgentError("invalid-schema", `This ${standard.vendor} schema has no JSON Schema form: ${String(cause)}`, { cause });
+        throw new AgentError(
+          "invalid-schema",
+          `This ${standard.vendor} schema has no JSON Schema form: ${String(cause)}`,
+          { cause },
+        );
       }
       return json;
     },
@@ -83,7 +91,8 @@ function fromStandard(result: StandardSchemaV1.Result<unknown>): Validation<unkn
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
-  const path = (issue.path ?? []).map((segment) => {
+  // A path may be an array of the schema library's own kind; ours is a plain one.
+  const path = Array.from(issue.path ?? [], (segment) => {
     const key = typeof segment === "object" ? segment.key : segment;
     return typeof key === "number" ? key : String(key);
   });
@@ -91,7 +100,9 @@ function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
 }
 
 function isStandard(schema: Schema): schema is StandardSchemaV1 {
-  return (typeof schema === "object" || typeof schema === "function") && schema !== null && "~standard" in schema;
+  return (
+    (typeof schema === "object" || typeof schema === "function") && schema !== null && "~standard" in schema
+  );
 }
 
 function isWrapped(schema: unknown): schema is WrappedJsonSchema {
@@ -106,5 +117,8 @@ function missingConverter(vendor: string): AgentError {
       : vendor === "zod"
         ? "Use zod 4.2 or later."
         : "Use a version that implements Standard JSON Schema, or pass a plain JSON Schema.";
-  return new AgentError("invalid-schema", `A model needs a JSON Schema, and this ${vendor} schema cannot give one. ${remedy}`);
+  return new AgentError(
+    "invalid-schema",
+    `A model needs a JSON Schema, and this ${vendor} schema cannot give one. ${remedy}`,
+  );
 }

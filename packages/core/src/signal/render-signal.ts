@@ -19,9 +19,14 @@ export function checkXmlName(what: string, name: unknown): void {
  * What the model reads for a signal: a person's words as they are when they carry no attributes; otherwise one XML
  * element around every text part.
  */
-export function renderSignal(content: MessageContent, signal: Pick<SignalRecord, "type" | "tagName" | "attributes">): ModelMessage {
+export function renderSignal(
+  content: MessageContent,
+  signal: Pick<SignalRecord, "type" | "tagName" | "attributes">,
+): ModelMessage {
   const parts = userContent(content);
-  const options = content.providerMetadata && { providerOptions: content.providerMetadata as ProviderMetadata };
+  const options = content.providerMetadata && {
+    providerOptions: content.providerMetadata as ProviderMetadata,
+  };
   if (signal.type === "user" && !signal.attributes) return { role: "user", content: parts, ...options };
   const attributes = Object.entries(signal.attributes ?? {})
     .map(([name, value]) => ` ${name}="${escapeAttribute(value)}"`)
@@ -35,12 +40,19 @@ export function renderSignal(content: MessageContent, signal: Pick<SignalRecord,
     return { role: "user", content: [marker, ...parts.filter((part) => part.type !== "text")], ...options };
   }
   if (texts.length === parts.length && !texts.some((part) => part.providerOptions)) {
-    return { role: "user", content: [{ type: "text", text: `${open}${escapeText(body)}${close}` }], ...options };
+    return {
+      role: "user",
+      content: [{ type: "text", text: `${open}${escapeText(body)}${close}` }],
+      ...options,
+    };
   }
   const [first, last] = [texts[0], texts.at(-1)];
   const wrapped = parts.map((part) => {
     if (part.type !== "text") return part;
-    return { ...part, text: `${part === first ? open : ""}${escapeText(part.text)}${part === last ? close : ""}` };
+    return {
+      ...part,
+      text: `${part === first ? open : ""}${escapeText(part.text)}${part === last ? close : ""}`,
+    };
   });
   return { role: "user", content: wrapped, ...options };
 }
@@ -59,9 +71,15 @@ const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g;
 
 function escapeAttribute(value: JSONValue): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.toWellFormed().replace(NOT_XML, "").replace(/[&<>"\n\t\r]/g, (character) => ESCAPES[character] as string);
+  return text
+    .toWellFormed()
+    .replace(NOT_XML, "")
+    .replace(/[&<>"\n\t\r]/g, (character) => ESCAPES[character] as string);
 }
 
 function escapeText(text: string): string {
-  return text.toWellFormed().replace(NOT_XML, "").replace(/[&<>\r]/g, (character) => ESCAPES[character] as string);
+  return text
+    .toWellFormed()
+    .replace(NOT_XML, "")
+    .replace(/[&<>\r]/g, (character) => ESCAPES[character] as string);
 }

@@ -119,7 +119,11 @@ export class CreatedAgentSignal {
   }
 
   toJSON(): SignalRecord & { contents: SignalContents; providerOptions?: ProviderMetadata } {
-    return { ...this.#record(), contents: this.contents, ...(this.providerOptions && { providerOptions: this.providerOptions }) };
+    return {
+      ...this.#record(),
+      contents: this.contents,
+      ...(this.providerOptions && { providerOptions: this.providerOptions }),
+    };
   }
 
   #record(): SignalRecord {
@@ -145,7 +149,9 @@ export function createSignal(
   const legacy = Object.hasOwn(LEGACY, input.type) ? LEGACY[input.type as LegacySignalType] : undefined;
   const type = (legacy?.type ?? input.type) as SignalType;
   if (!TYPES.has(type)) {
-    throw bad(`Unknown signal type ${JSON.stringify(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`);
+    throw bad(
+      `Unknown signal type ${JSON.stringify(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`,
+    );
   }
   const tagName = input.tagName ?? legacy?.tagName ?? (type === "reactive" ? "system-reminder" : type);
   checkXmlName("tagName", tagName);
@@ -171,7 +177,8 @@ export function createSignal(
 export function messageToSignal(message: MessageInput): SignalInput {
   const base = { type: "user", tagName: "user" } as const;
   if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
-  if (typeof message !== "object" || message === null) throw bad(`A message is a string, parts or { contents }, got ${String(message)}.`);
+  if (typeof message !== "object" || message === null)
+    throw bad(`A message is a string, parts or { contents }, got ${String(message)}.`);
   const { contents, attributes, metadata, providerOptions, id } = message;
   return {
     ...base,
@@ -199,7 +206,9 @@ export function reviveSignal(json: ReturnType<CreatedAgentSignal["toJSON"]>): Cr
 }
 
 /** Attributes without empty values; names are checked, values must be JSON. */
-export function cleanAttributes(attributes: SignalAttributes | undefined): Record<string, JSONValue> | undefined {
+export function cleanAttributes(
+  attributes: SignalAttributes | undefined,
+): Record<string, JSONValue> | undefined {
   if (attributes === undefined) return undefined;
   checkMetadata("attributes", attributes);
   const clean: Record<string, JSONValue> = {};
@@ -213,9 +222,13 @@ export function cleanAttributes(attributes: SignalAttributes | undefined): Recor
 
 function checkContents(contents: unknown): SignalContents {
   if (typeof contents === "string") return contents.toWellFormed();
-  if (!Array.isArray(contents)) throw bad(`contents must be a string or an array of text and file parts, got ${JSON.stringify(contents) ?? typeof contents}.`);
+  if (!Array.isArray(contents))
+    throw bad(
+      `contents must be a string or an array of text and file parts, got ${JSON.stringify(contents) ?? typeof contents}.`,
+    );
   return contents.map((part: TextPart | FilePart) => {
-    if (part?.type === "text" && typeof part.text === "string") return { ...part, text: part.text.toWellFormed() };
+    if (part?.type === "text" && typeof part.text === "string")
+      return { ...part, text: part.text.toWellFormed() };
     if (part?.type === "file") return toFile(part);
     throw bad(`contents takes text and file parts, got ${JSON.stringify(part)?.slice(0, 200)}.`);
   });
@@ -223,7 +236,10 @@ function checkContents(contents: unknown): SignalContents {
 
 /** File data as text, so that the signal is JSON. */
 function toFile(part: FilePart): FilePart {
-  const [message] = toStoredMessages([{ role: "user", content: [part] }], { newId: () => "file", now: () => 0 });
+  const [message] = toStoredMessages([{ role: "user", content: [part] }], {
+    newId: () => "file",
+    now: () => 0,
+  });
   const stored = message?.content.parts[0] as { data: string; mimeType: string; filename?: string };
   return {
     type: "file",
@@ -235,7 +251,10 @@ function toFile(part: FilePart): FilePart {
 }
 
 function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
-  const parts = typeof signal.contents === "string" ? [{ type: "text" as const, text: signal.contents }] : signal.contents;
+  const parts =
+    typeof signal.contents === "string"
+      ? [{ type: "text" as const, text: signal.contents }]
+      : signal.contents;
   let text = Buffer.byteLength(JSON.stringify([signal.attributes ?? {}, signal.metadata ?? {}]));
   let files = 0;
   for (const part of parts) {
@@ -243,10 +262,16 @@ function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
     else files += (part.data as string).length;
   }
   if (text > limits.textBytes) {
-    throw new AgentError("limit-exceeded", `The message has ${text} bytes of text; the limit is ${limits.textBytes}.`);
+    throw new AgentError(
+      "limit-exceeded",
+      `The message has ${text} bytes of text; the limit is ${limits.textBytes}.`,
+    );
   }
   if (files > limits.fileBytes) {
-    throw new AgentError("limit-exceeded", `The message has ${files} bytes of file data; the limit is ${limits.fileBytes}.`);
+    throw new AgentError(
+      "limit-exceeded",
+      `The message has ${files} bytes of file data; the limit is ${limits.fileBytes}.`,
+    );
   }
 }
 

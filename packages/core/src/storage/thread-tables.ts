@@ -56,7 +56,14 @@ export const MAILBOX: Table = {
 /** What was answered to a send with an idempotency key. */
 export const SENDS: Table = {
   name: "selvedge_sends",
-  columns: { thread_id: "text", key: "text", signal: "json", run_id: "text", action: "text", created_at: "integer" },
+  columns: {
+    thread_id: "text",
+    key: "text",
+    signal: "json",
+    run_id: "text",
+    action: "text",
+    created_at: "integer",
+  },
   key: ["thread_id", "key"],
   indexes: [{ columns: ["created_at"] }],
 };

@@ -72,7 +72,9 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
   /** The object as far as it has come, growing; the last one is the object itself. */
   get objectStream(): ChunkStream<OutputObject<Output>> {
     return this.#stream((chunk) =>
-      chunk.type === "object" || chunk.type === "object-result" ? (chunk.object as OutputObject<Output>) : undefined,
+      chunk.type === "object" || chunk.type === "object-result"
+        ? (chunk.object as OutputObject<Output>)
+        : undefined,
     );
   }
 
@@ -175,7 +177,8 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
   };
 
   /** Everything at once. Rejects when the run failed. */
-  readonly getFullOutput = (): Promise<FullOutput<Output>> => this.#done((run) => fullOutput<Output>(run, this.tripwire));
+  readonly getFullOutput = (): Promise<FullOutput<Output>> =>
+    this.#done((run) => fullOutput<Output>(run, this.tripwire));
 
   #stream<Out>(pick: (chunk: AgentChunk) => Out | undefined): ChunkStream<Out> {
     return new ChunkStream(() => this.#run.events.read(pick));
@@ -196,7 +199,10 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
   }
 }
 
-function fullOutput<Output extends Schema | undefined>(run: Run, tripwire: TripwireInfo | undefined): FullOutput<Output> {
+function fullOutput<Output extends Schema | undefined>(
+  run: Run,
+  tripwire: TripwireInfo | undefined,
+): FullOutput<Output> {
   const last = run.steps.at(-1);
   const { list } = run.spec;
   return {

@@ -36,26 +36,31 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
   const recordOutputs = settings.recordOutputs ?? true;
   const spans = new WeakMap<OpenSpan, Span>();
   const common: Record<string, unknown> = { "gen_ai.function_id": settings.functionId };
-  for (const [key, value] of Object.entries(settings.metadata ?? {})) common[`gen_ai.metadata.${key}`] = value ?? undefined;
+  for (const [key, value] of Object.entries(settings.metadata ?? {}))
+    common[`gen_ai.metadata.${key}`] = value ?? undefined;
   return {
     recordInputs,
     start(name, attributes, parent) {
       const parentSpan = parent && spans.get(parent);
       const context = parentSpan ? api.trace.setSpan(api.context.active(), parentSpan) : api.context.active();
-      const span = tracer.startSpan(name, { attributes: toAttributes({ ...common, ...attributes }) }, context);
+      const span = tracer.startSpan(
+        name,
+        { attributes: toAttributes({ ...common, ...attributes }) },
+        context,
+      );
       const open: OpenSpan = {
         traceId: span.spanContext().traceId,
         set: (more) => quietly(() => span.setAttributes(toAttributes(more))),
         setOutput: (more) => void (recordOutputs && quietly(() => span.setAttributes(toAttributes(more)))),
         fail: (error) =>
           quietly(() => {
-          const type = errorType(error);
-          // An error's text may quote what a person or model said.
-          const message = recordInputs && recordOutputs ? errorMessage(error) : type;
-          span.setAttributes({ "error.type": type });
-          span.recordException({ name: type, message });
-          span.setStatus({ code: api.SpanStatusCode.ERROR, message });
-        }),
+            const type = errorType(error);
+            // An error's text may quote what a person or model said.
+            const message = recordInputs && recordOutputs ? errorMessage(error) : type;
+            span.setAttributes({ "error.type": type });
+            span.recordException({ name: type, message });
+            span.setStatus({ code: api.SpanStatusCode.ERROR, message });
+          }),
         end: () => quietly(() => span.end()),
       };
       spans.set(open, span);
@@ -90,7 +95,8 @@ function toAttributes(values: Record<string, unknown>): Record<string, Attribute
   const attributes: Record<string, AttributeValue> = {};
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined || value === null) continue;
-    const plain = typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
+    const plain =
+      typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
     attributes[key] = plain ? (value as AttributeValue) : toText(value);
   }
   return attributes;

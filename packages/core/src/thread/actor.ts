@@ -17,7 +17,8 @@ export interface Actor {
 }
 
 export function toActor(row: Row): Actor {
-  const text = (name: string) => (row[name] === null || row[name] === undefined ? undefined : (row[name] as string));
+  const text = (name: string) =>
+    row[name] === null || row[name] === undefined ? undefined : (row[name] as string);
   return {
     threadId: row["thread_id"] as string,
     resourceId: row["resource_id"] as string,
@@ -57,7 +58,12 @@ export function insertActor(threadId: string, resourceId: string): Write {
 
 /** The row as it must still be for a write to count. */
 export function requireRun(threadId: string, runId: string | undefined): Write {
-  return { op: "require", table: ACTORS, where: { thread_id: threadId, run_id: runId ?? null }, exists: true };
+  return {
+    op: "require",
+    table: ACTORS,
+    where: { thread_id: threadId, run_id: runId ?? null },
+    exists: true,
+  };
 }
 
 /** The first number that no event of the thread has. */
@@ -72,7 +78,11 @@ export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<numb
 }
 
 /** Whose thread it is, without telling more than the caller said. */
-export function checkOwnership(actor: { resourceId: string } | undefined, threadId: string, resourceId: string | undefined): void {
+export function checkOwnership(
+  actor: { resourceId: string } | undefined,
+  threadId: string,
+  resourceId: string | undefined,
+): void {
   if (!actor || resourceId === undefined || actor.resourceId === resourceId) return;
   throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
 }

@@ -16,21 +16,44 @@ export async function decideCall(
   const row = await findWaiting(thread, target);
   const runId = row["run_id"] as string;
   const toolCallId = row["tool_call_id"] as string;
-  const where = { run_id: runId, tool_call_id: toolCallId, state: "waiting", args_hash: row["args_hash"] as string };
+  const where = {
+    run_id: runId,
+    tool_call_id: toolCallId,
+    state: "waiting",
+    args_hash: row["args_hash"] as string,
+  };
   try {
     await thread.storage.commit([
-      { op: "require", table: ACTORS, where: { thread_id: thread.threadId, run_id: runId, abort_run: null }, exists: true },
-      { op: "update", table: CALLS, where, set: { state: "decided", decision: decision as never }, require: true },
+      {
+        op: "require",
+        table: ACTORS,
+        where: { thread_id: thread.threadId, run_id: runId, abort_run: null },
+        exists: true,
+      },
+      {
+        op: "update",
+        table: CALLS,
+        where,
+        set: { state: "decided", decision: decision as never },
+        require: true,
+      },
     ]);
   } catch (error) {
     if (!AgentError.is(error, "conflict")) throw error;
-    throw new AgentError("already-decided", `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`, { cause: error });
+    throw new AgentError(
+      "already-decided",
+      `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`,
+      { cause: error },
+    );
   }
   thread.pump();
   return { runId, toolCallId };
 }
 
-async function findWaiting(thread: Thread, { toolCallId, runId }: { toolCallId: string | undefined; runId: string | undefined }): Promise<Row> {
+async function findWaiting(
+  thread: Thread,
+  { toolCallId, runId }: { toolCallId: string | undefined; runId: string | undefined },
+): Promise<Row> {
   const where: Where = {
     thread_id: thread.threadId,
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
@@ -41,14 +64,21 @@ async function findWaiting(thread: Thread, { toolCallId, runId }: { toolCallId: 
   if (waiting.length === 1) return waiting[0] as Row;
   if (waiting.length > 1) {
     const ids = waiting.map((row) => row["tool_call_id"] as string).join(", ");
-    throw new AgentError("ambiguous", `Several tool calls of thread "${thread.threadId}" wait: say which one with toolCallId (${ids}).`);
+    throw new AgentError(
+      "ambiguous",
+      `Several tool calls of thread "${thread.threadId}" wait: say which one with toolCallId (${ids}).`,
+    );
   }
   const decided = rows.find((row) => row["state"] === "decided");
   if (decided && toolCallId !== undefined) {
     const { approved } = decided["decision"] as unknown as Decision;
-    throw new AgentError("already-decided", `Tool call "${toolCallId}" was already ${approved ? "approved" : "declined"}.`, {
-      details: { approved },
-    });
+    throw new AgentError(
+      "already-decided",
+      `Tool call "${toolCallId}" was already ${approved ? "approved" : "declined"}.`,
+      {
+        details: { approved },
+      },
+    );
   }
   throw new AgentError(
     "not-found",

@@ -12,7 +12,13 @@ export interface EventPiece {
 }
 
 /** One row with the events from `first` on. */
-export function insertEvents(threadId: string, runId: string, first: number, chunks: readonly AgentChunk[], now: number): Write {
+export function insertEvents(
+  threadId: string,
+  runId: string,
+  first: number,
+  chunks: readonly AgentChunk[],
+  now: number,
+): Write {
   return {
     op: "insert",
     table: EVENTS,
@@ -29,7 +35,12 @@ export function insertEvents(threadId: string, runId: string, first: number, chu
 }
 
 /** The next piece after number `after`, or `undefined` when there is none yet. */
-export async function readEvents(storage: Storage, threadId: string, after: number, limit = 16): Promise<EventPiece[]> {
+export async function readEvents(
+  storage: Storage,
+  threadId: string,
+  after: number,
+  limit = 16,
+): Promise<EventPiece[]> {
   const rows = await storage.select({
     table: EVENTS,
     where: { thread_id: threadId, last: { gt: after } },
@@ -41,9 +52,14 @@ export async function readEvents(storage: Storage, threadId: string, after: numb
 
 /** What a subscriber gets of a chunk: bulky fields that only a direct caller can use stay behind. */
 export function toBroadcast(chunk: AgentChunk): AgentChunk {
-  if (chunk.type === "step-start") return { ...chunk, payload: { ...(chunk.payload.messageId !== undefined && { messageId: chunk.payload.messageId }) } };
+  if (chunk.type === "step-start")
+    return {
+      ...chunk,
+      payload: { ...(chunk.payload.messageId !== undefined && { messageId: chunk.payload.messageId }) },
+    };
   if (chunk.type === "step-finish") return chunk;
-  if (chunk.type === "finish") return { ...chunk, payload: { ...chunk.payload, messages: { all: [], user: [], nonUser: [] } } };
+  if (chunk.type === "finish")
+    return { ...chunk, payload: { ...chunk.payload, messages: { all: [], user: [], nonUser: [] } } };
   if (chunk.type === "error" || chunk.type === "tool-error") {
     return { ...chunk, payload: { ...chunk.payload, error: errorToJson(chunk.payload.error) } } as AgentChunk;
   }
@@ -58,13 +74,21 @@ function toPiece(row: Row): EventPiece {
   const first = row["first"] as number;
   const runId = row["run_id"] as string;
   const chunks = row["chunks"] as unknown as Omit<AgentChunk, "runId">[];
-  return { first, chunks: chunks.map((chunk, index) => ({ ...chunk, runId, seq: first + index }) as NumberedChunk) };
+  return {
+    first,
+    chunks: chunks.map((chunk, index) => ({ ...chunk, runId, seq: first + index }) as NumberedChunk),
+  };
 }
 
 function errorToJson(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { code, details } = error as { code?: unknown; details?: unknown };
-  return { name: error.name, message: error.message, ...(code !== undefined && { code }), ...(details !== undefined && { details }) };
+  return {
+    name: error.name,
+    message: error.message,
+    ...(code !== undefined && { code }),
+    ...(details !== undefined && { details }),
+  };
 }
 
 /** What apps put on a stream themselves may not be JSON, and must not keep a run from going on. */

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 
 /** What a decision about a call is bound to: this tool with exactly these arguments. */
 export function hashArgs(toolName: string, args: unknown): string {
-  return createHash("sha256").update(`${toolName}\n${canonical(args)}`).digest("base64url");
+  return createHash("sha256")
+    .update(`${toolName}\n${canonical(args)}`)
+    .digest("base64url");
 }
 
 function canonical(value: unknown): string {

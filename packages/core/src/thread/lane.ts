@@ -14,13 +14,25 @@ export interface Lane {
   updatedAt: Date;
 }
 
-export async function readLane(storage: Storage, threadId: string, laneId: string): Promise<Lane | undefined> {
-  const [row] = await storage.select({ table: LANES, where: { thread_id: threadId, lane_id: laneId }, limit: 1 });
+export async function readLane(
+  storage: Storage,
+  threadId: string,
+  laneId: string,
+): Promise<Lane | undefined> {
+  const [row] = await storage.select({
+    table: LANES,
+    where: { thread_id: threadId, lane_id: laneId },
+    limit: 1,
+  });
   return row && toLane(row);
 }
 
 export async function listLanes(storage: Storage, threadId: string): Promise<Lane[]> {
-  const rows = await storage.select({ table: LANES, where: { thread_id: threadId }, orderBy: [{ column: "lane_id" }] });
+  const rows = await storage.select({
+    table: LANES,
+    where: { thread_id: threadId },
+    orderBy: [{ column: "lane_id" }],
+  });
   return rows.map(toLane);
 }
 

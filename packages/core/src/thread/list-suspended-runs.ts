@@ -43,11 +43,24 @@ export async function listSuspendedRuns(
     ...(Object.keys(since).length > 0 && { suspended_at: since }),
   };
   const [rows, total] = await Promise.all([
-    storage.select({ table: RUNS, where, orderBy: [{ column: "suspended_at" }, { column: "id" }], limit: perPage, offset: page * perPage }),
+    storage.select({
+      table: RUNS,
+      where,
+      orderBy: [{ column: "suspended_at" }, { column: "id" }],
+      limit: perPage,
+      offset: page * perPage,
+    }),
     storage.count({ table: RUNS, where }),
   ]);
   const ids = rows.map((row) => row["id"] as string);
-  const calls = ids.length === 0 ? [] : await storage.select({ table: CALLS, where: { run_id: { in: ids }, state: "waiting" }, orderBy: [{ column: "position" }] });
+  const calls =
+    ids.length === 0
+      ? []
+      : await storage.select({
+          table: CALLS,
+          where: { run_id: { in: ids }, state: "waiting" },
+          orderBy: [{ column: "position" }],
+        });
   return {
     total,
     runs: rows.map((row) => ({

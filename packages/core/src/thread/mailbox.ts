@@ -53,7 +53,13 @@ export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): 
         bytes: letter.bytes,
       },
     },
-    { op: "update", table: ACTORS, where: room, increment: { mailbox_count: 1, mailbox_bytes: letter.bytes }, require: true },
+    {
+      op: "update",
+      table: ACTORS,
+      where: room,
+      increment: { mailbox_count: 1, mailbox_bytes: letter.bytes },
+      require: true,
+    },
   ];
 }
 
@@ -62,7 +68,12 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
   if (letters.length === 0) return [];
   const bytes = letters.reduce((sum, letter) => sum + letter.bytes, 0);
   return [
-    ...letters.map((letter): Write => ({ op: "delete", table: MAILBOX, where: { id: letter.signal.id }, require: true })),
+    ...letters.map((letter): Write => ({
+      op: "delete",
+      table: MAILBOX,
+      where: { id: letter.signal.id },
+      require: true,
+    })),
     {
       op: "update",
       table: ACTORS,
@@ -73,7 +84,11 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
 }
 
 /** Waiting letters, those due now first, oldest first. */
-export async function readLetters(storage: Storage, threadId: string, options: { due?: Due; limit: number }): Promise<Letter[]> {
+export async function readLetters(
+  storage: Storage,
+  threadId: string,
+  options: { due?: Due; limit: number },
+): Promise<Letter[]> {
   const rows = await storage.select({
     table: MAILBOX,
     where: { thread_id: threadId, ...(options.due !== undefined && { due: options.due }) },

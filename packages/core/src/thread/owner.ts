@@ -69,7 +69,12 @@ export class Owner {
   async #beat(): Promise<void> {
     const leaseUntil = Math.trunc(this.#system.now() + this.#lease.leaseMs);
     await this.#storage.commit([
-      { op: "insert", table: OWNERS, row: { id: this.id, beat: 0, lease_until: leaseUntil }, onConflict: "update" },
+      {
+        op: "insert",
+        table: OWNERS,
+        row: { id: this.id, beat: 0, lease_until: leaseUntil },
+        onConflict: "update",
+      },
     ]);
   }
 

@@ -56,7 +56,11 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
   const runId = row["id"] as string;
   const firstId = row["first_message_id"] as string | null;
   const responseId = (row["response_id"] as string | null) ?? undefined;
-  const callRows = await storage.select({ table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] });
+  const callRows = await storage.select({
+    table: CALLS,
+    where: { run_id: runId },
+    orderBy: [{ column: "position" }],
+  });
   const calls = callRows.map(toCall);
   const messages = firstId === null ? [] : await readMessages(storage, actor.threadId, firstId);
   const lastStep = (row["response_steps"] as number | null) ?? 0;
@@ -88,7 +92,11 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
 }
 
 async function readParts(storage: Storage, messageId: string, step: number): Promise<MessagePart[]> {
-  const [row] = await storage.select({ table: MESSAGE_STEPS, where: { message_id: messageId, step }, limit: 1 });
+  const [row] = await storage.select({
+    table: MESSAGE_STEPS,
+    where: { message_id: messageId, step },
+    limit: 1,
+  });
   return (row?.["parts"] as unknown as MessagePart[] | undefined) ?? [];
 }
 

@@ -1,7 +1,12 @@
 import type { JSONValue } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import { cleanAttributes, type CreatedAgentSignal, reviveSignal, type SignalAttributes } from "../signal/signal.ts";
+import {
+  cleanAttributes,
+  type CreatedAgentSignal,
+  reviveSignal,
+  type SignalAttributes,
+} from "../signal/signal.ts";
 import { insertMessage, insertThread, touchThread } from "../storage/message-writes.ts";
 import type { Write } from "../storage/storage.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
@@ -47,27 +52,43 @@ export function send(runtime: ThreadRuntime, thread: Thread, request: SendReques
       const admitted = await tryAdmit(runtime, thread, request);
       if (admitted) return admitted;
     }
-    throw new AgentError("thread-busy", `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was admitted. Try again.`);
+    throw new AgentError(
+      "thread-busy",
+      `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was admitted. Try again.`,
+    );
   });
 }
 
-async function tryAdmit(runtime: ThreadRuntime, thread: Thread, request: SendRequest): Promise<Admitted | undefined> {
+async function tryAdmit(
+  runtime: ThreadRuntime,
+  thread: Thread,
+  request: SendRequest,
+): Promise<Admitted | undefined> {
   const { storage, threadId, resourceId } = thread;
   const { signal, idempotencyKey } = request;
   const actor = await readActor(storage, threadId);
   checkOwnership(actor, threadId, resourceId);
   const earlier = idempotencyKey === undefined ? undefined : await readSend(thread, idempotencyKey);
   if (earlier) return adopt(request, earlier);
-  const delivery = decideDelivery({ activeRunId: actor?.runId, activeAgentId: actor?.agentId }, request.agentId, request.delivery);
+  const delivery = decideDelivery(
+    { activeRunId: actor?.runId, activeAgentId: actor?.agentId },
+    request.agentId,
+    request.delivery,
+  );
   const attributes = mergeAttributes(signal, request.attributes[delivery.branch]);
-  const runId = delivery.action === "deliver" ? delivery.runId : ("runId" in delivery && delivery.runId) || request.newRunId;
+  const runId =
+    delivery.action === "deliver"
+      ? delivery.runId
+      : ("runId" in delivery && delivery.runId) || request.newRunId;
   if (delivery.action === "discard") return { action: "discard", runId };
   const before = signal.attributes;
   signal.attributes = attributes;
   const alongside = (await request.alongside?.(delivery)) ?? [];
   const writes = [
     ...guards(thread, actor),
-    ...(idempotencyKey === undefined ? [] : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)]),
+    ...(idempotencyKey === undefined
+      ? []
+      : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)]),
     ...deliveryWrites(runtime, thread, actor, request, delivery, runId),
     ...alongside,
   ];
@@ -92,7 +113,12 @@ async function tryAdmit(runtime: ThreadRuntime, thread: Thread, request: SendReq
 function guards(thread: Thread, actor: Actor | undefined): Write[] {
   const { threadId, resourceId } = thread;
   return [
-    { op: "require", table: THREADS, where: { id: threadId, resource_id: { ne: resourceId } }, exists: false },
+    {
+      op: "require",
+      table: THREADS,
+      where: { id: threadId, resource_id: { ne: resourceId } },
+      exists: false,
+    },
     ...(actor ? [] : [insertActor(threadId, resourceId)]),
     requireRun(threadId, actor?.runId),
   ];
@@ -120,11 +146,19 @@ function deliveryWrites(
   const due = delivery.action === "deliver" ? NOW : NEXT;
   const options = delivery.action === "deliver" ? undefined : storeOptions(request.streamOptions);
   const bytes = Buffer.byteLength(JSON.stringify(signal));
-  return postLetter({ threadId, resourceId, agentId, due, runId, signal, options, bytes }, runtime.limits.mailbox);
+  return postLetter(
+    { threadId, resourceId, agentId, due, runId, signal, options, bytes },
+    runtime.limits.mailbox,
+  );
 }
 
 /** A signal stored on an idle thread reaches its subscribers as a run of three chunks that no model took part in. */
-function pseudoRun(thread: Thread, actor: Actor | undefined, signal: CreatedAgentSignal, runId: string): Write[] {
+function pseudoRun(
+  thread: Thread,
+  actor: Actor | undefined,
+  signal: CreatedAgentSignal,
+  runId: string,
+): Write[] {
   const from = "AGENT" as const;
   const first = actor?.nextSeq ?? 1;
   const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
@@ -135,7 +169,12 @@ function pseudoRun(thread: Thread, actor: Actor | undefined, signal: CreatedAgen
       type: "finish" as const,
       runId,
       from,
-      payload: { stepResult: { reason: "stop" as const }, output: { usage: zero }, metadata: {}, messages: { all: [], user: [], nonUser: [] } },
+      payload: {
+        stepResult: { reason: "stop" as const },
+        output: { usage: zero },
+        metadata: {},
+        messages: { all: [], user: [], nonUser: [] },
+      },
     },
   ];
   return [
@@ -151,25 +190,46 @@ function pseudoRun(thread: Thread, actor: Actor | undefined, signal: CreatedAgen
 }
 
 /** Says what is wrong, if the conflict is not just that the thread moved on: then the caller tries again. */
-async function explainConflict(thread: Thread, request: SendRequest, error: AgentError, writes: readonly Write[]): Promise<void> {
+async function explainConflict(
+  thread: Thread,
+  request: SendRequest,
+  error: AgentError,
+  writes: readonly Write[],
+): Promise<void> {
   const { threadId, resourceId } = thread;
   const index = error.details?.["index"] as number;
-  if (index === 0) throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+  if (index === 0)
+    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
   const failed = writes[index];
   if (failed?.op === "update" && "mailbox_count" in failed.where) {
-    throw new AgentError("mailbox-full", `The mailbox of thread "${threadId}" is full. Send again when its messages have been answered.`);
+    throw new AgentError(
+      "mailbox-full",
+      `The mailbox of thread "${threadId}" is full. Send again when its messages have been answered.`,
+    );
   }
   if (failed?.op === "insert" && (failed.table === MAILBOX || failed.table === MESSAGES)) {
-    throw new AgentError("conflict", `There is already a message with the id "${request.signal.id}". Leave the id out, or use idempotencyKey to send again.`);
+    throw new AgentError(
+      "conflict",
+      `There is already a message with the id "${request.signal.id}". Leave the id out, or use idempotencyKey to send again.`,
+    );
   }
 }
 
-function mergeAttributes(signal: CreatedAgentSignal, branch: SignalAttributes | undefined): Record<string, JSONValue> | undefined {
+function mergeAttributes(
+  signal: CreatedAgentSignal,
+  branch: SignalAttributes | undefined,
+): Record<string, JSONValue> | undefined {
   const extra = cleanAttributes(branch);
   return extra || signal.attributes ? { ...signal.attributes, ...extra } : undefined;
 }
 
-function insertSend(thread: Thread, key: string, signal: CreatedAgentSignal, runId: string, action: string): Write {
+function insertSend(
+  thread: Thread,
+  key: string,
+  signal: CreatedAgentSignal,
+  runId: string,
+  action: string,
+): Write {
   return {
     op: "insert",
     table: SENDS,
@@ -188,13 +248,24 @@ async function readSend(
   thread: Thread,
   key: string,
 ): Promise<{ signal: CreatedAgentSignal; runId: string; action: Delivery["action"] } | undefined> {
-  const [row] = await thread.storage.select({ table: SENDS, where: { thread_id: thread.threadId, key }, limit: 1 });
+  const [row] = await thread.storage.select({
+    table: SENDS,
+    where: { thread_id: thread.threadId, key },
+    limit: 1,
+  });
   if (!row) return undefined;
-  return { signal: reviveSignal(row["signal"] as never), runId: row["run_id"] as string, action: row["action"] as Delivery["action"] };
+  return {
+    signal: reviveSignal(row["signal"] as never),
+    runId: row["run_id"] as string,
+    action: row["action"] as Delivery["action"],
+  };
 }
 
 /** The same send again: the caller's signal becomes the one that was accepted. */
-function adopt(request: SendRequest, earlier: { signal: CreatedAgentSignal; runId: string; action: Delivery["action"] }): Admitted {
+function adopt(
+  request: SendRequest,
+  earlier: { signal: CreatedAgentSignal; runId: string; action: Delivery["action"] },
+): Admitted {
   Object.assign(request.signal, earlier.signal);
   return { action: earlier.action, runId: earlier.runId, duplicate: true };
 }

@@ -55,7 +55,9 @@ export function reviveOptions(stored: StoredOptions | undefined): AgentExecution
   const { requestContext, ...options } = stored;
   return {
     ...(options as AgentExecutionOptions),
-    ...(requestContext !== undefined && { requestContext: new RequestContext(requestContext as Record<string, unknown>) }),
+    ...(requestContext !== undefined && {
+      requestContext: new RequestContext(requestContext as Record<string, unknown>),
+    }),
   };
 }
 
@@ -68,7 +70,8 @@ function plainJson(value: unknown): JSONValue | undefined {
 const MAX_DEPTH = 20;
 
 function isPlain(value: unknown, depth: number): boolean {
-  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") return true;
+  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return true;
   if (typeof value !== "object" || depth > MAX_DEPTH) return false;
   if (Array.isArray(value)) return value.every((item) => isPlain(item, depth + 1));
   const prototype: unknown = Object.getPrototypeOf(value);

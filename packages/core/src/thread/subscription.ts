@@ -89,4 +89,3 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     this.#index = skip;
   }
 }
-

@@ -21,7 +21,8 @@ export class Tail {
     }
     this.#pieces.push({ first, chunks: numbered(chunks, first) });
     this.#count += chunks.length;
-    while (this.#count > MAX_CHUNKS && this.#pieces.length > 1) this.#count -= this.#pieces.shift()!.chunks.length;
+    while (this.#count > MAX_CHUNKS && this.#pieces.length > 1)
+      this.#count -= this.#pieces.shift()!.chunks.length;
     this.wake();
   }
 

@@ -3,7 +3,13 @@ import { AgentError, errorMessage } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
-import { insertMessage, insertThread, putStep, setMessageMetadata, touchThread } from "../storage/message-writes.ts";
+import {
+  insertMessage,
+  insertThread,
+  putStep,
+  setMessageMetadata,
+  touchThread,
+} from "../storage/message-writes.ts";
 import type { Write } from "../storage/storage.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
@@ -76,7 +82,12 @@ export class ThreadRun implements RunThread {
     const folded = (await this.#letters()).filter((letter) => letter !== this.#opener);
     const letters = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      { op: "require", table: THREADS, where: { id: threadId, resource_id: { ne: resourceId } }, exists: false },
+      {
+        op: "require",
+        table: THREADS,
+        where: { id: threadId, resource_id: { ne: resourceId } },
+        exists: false,
+      },
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
     ];
     for (const message of input) {
@@ -87,14 +98,19 @@ export class ThreadRun implements RunThread {
     const signals = folded.map(({ signal }) => restamp(signal, now));
     for (const signal of signals) writes.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
     const first = input[0]?.id ?? signals[0]?.id ?? null;
-    writes.push(
-      ...takeLetters(threadId, letters),
-      touchThread(threadId, now.getTime()),
-      { op: "update", table: RUNS, where: { id: this.runId }, set: { first_message_id: first } },
-    );
+    writes.push(...takeLetters(threadId, letters), touchThread(threadId, now.getTime()), {
+      op: "update",
+      table: RUNS,
+      where: { id: this.runId },
+      set: { first_message_id: first },
+    });
     await this.#commit(writes, (index) => {
-      if (index === 0) return new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
-      return new AgentError("invalid-message", "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.");
+      if (index === 0)
+        return new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+      return new AgentError(
+        "invalid-message",
+        "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+      );
     });
     this.#begun = true;
     this.#opener = undefined;
@@ -121,25 +137,23 @@ export class ThreadRun implements RunThread {
 
   async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
     const { threadId } = this.#thread;
-    const intents = calls.map(
-      (call): Write => ({
-        op: "insert",
-        table: CALLS,
-        onConflict: "update",
-        row: {
-          run_id: this.runId,
-          tool_call_id: call.toolCallId,
-          thread_id: threadId,
-          step: step.stepNumber,
-          position: call.position,
-          tool_name: call.toolName,
-          args: (call.args ?? null) as never,
-          args_hash: hashArgs(call.toolName, call.args),
-          state: "started",
-          requires_approval: 0,
-        },
-      }),
-    );
+    const intents = calls.map((call): Write => ({
+      op: "insert",
+      table: CALLS,
+      onConflict: "update",
+      row: {
+        run_id: this.runId,
+        tool_call_id: call.toolCallId,
+        thread_id: threadId,
+        step: step.stepNumber,
+        position: call.position,
+        tool_name: call.toolName,
+        args: (call.args ?? null) as never,
+        args_hash: hashArgs(call.toolName, call.args),
+        state: "started",
+        requires_approval: 0,
+      },
+    }));
     await this.#commit([...this.#stepWrites(step), ...intents]);
   }
 
@@ -154,7 +168,10 @@ export class ThreadRun implements RunThread {
     ]);
   }
 
-  async border(step: StepRecord | undefined, { take, next }: { take: boolean; next: "continue" | "stop" }): Promise<CreatedAgentSignal[]> {
+  async border(
+    step: StepRecord | undefined,
+    { take, next }: { take: boolean; next: "continue" | "stop" },
+  ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
@@ -190,35 +207,38 @@ export class ThreadRun implements RunThread {
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
     const { threadId, system } = this.#thread;
     const now = Math.trunc(system.now());
-    const rows = waiting.map(
-      (call, position): Write => ({
-        op: "insert",
-        table: CALLS,
-        onConflict: "update",
-        row: {
-          run_id: this.runId,
-          tool_call_id: call.toolCallId,
-          thread_id: threadId,
-          step: step.stepNumber,
-          position,
-          tool_name: call.toolName,
-          args: (call.args ?? null) as never,
-          args_hash: hashArgs(call.toolName, call.args),
-          state: "waiting",
-          requires_approval: call.requiresApproval ? 1 : 0,
-          suspend_payload: (call.suspendPayload ?? null) as never,
-          resume_schema: call.resumeSchema,
-          outcome: null,
-          decision: null,
-        },
-      }),
-    );
+    const rows = waiting.map((call, position): Write => ({
+      op: "insert",
+      table: CALLS,
+      onConflict: "update",
+      row: {
+        run_id: this.runId,
+        tool_call_id: call.toolCallId,
+        thread_id: threadId,
+        step: step.stepNumber,
+        position,
+        tool_name: call.toolName,
+        args: (call.args ?? null) as never,
+        args_hash: hashArgs(call.toolName, call.args),
+        state: "waiting",
+        requires_approval: call.requiresApproval ? 1 : 0,
+        suspend_payload: (call.suspendPayload ?? null) as never,
+        resume_schema: call.resumeSchema,
+        outcome: null,
+        decision: null,
+      },
+    }));
     await this.#commit([
       ...this.#stepWrites(step),
       // Answers that are in the step need no journal any more; what waits is written after.
       { op: "delete", table: CALLS, where: { run_id: this.runId, step: step.stepNumber } },
       ...rows,
-      { op: "update", table: RUNS, where: { id: this.runId }, set: { state: "suspended", suspended_at: now, usage: step.usage as never } },
+      {
+        op: "update",
+        table: RUNS,
+        where: { id: this.runId },
+        set: { state: "suspended", suspended_at: now, usage: step.usage as never },
+      },
       { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { run_state: "suspended" } },
     ]);
     this.#countStep(step);
@@ -227,7 +247,12 @@ export class ThreadRun implements RunThread {
   async park(): Promise<void> {
     const { threadId } = this.#thread;
     await this.#commit([], undefined, (nextSeq) => [
-      { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { owner: null, next_seq: nextSeq } },
+      {
+        op: "update",
+        table: ACTORS,
+        where: { thread_id: threadId },
+        set: { owner: null, next_seq: nextSeq },
+      },
     ]);
     this.#leave();
   }
@@ -245,7 +270,10 @@ export class ThreadRun implements RunThread {
         : [];
     const opener = this.#begun ? [] : takeLetters(threadId, this.#opener ? [this.#opener] : []);
     const now = Math.trunc(system.now());
-    const error = end.error === undefined ? null : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
+    const error =
+      end.error === undefined
+        ? null
+        : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
     const before = this.#buffer.length;
     this.#buffer.push(...end.chunks.map(toBroadcast));
     try {
@@ -254,7 +282,12 @@ export class ThreadRun implements RunThread {
           ...guard,
           ...opener,
           { op: "delete", table: CALLS, where: { run_id: this.runId } },
-          { op: "update", table: RUNS, where: { id: this.runId }, set: { state: end.state, ended_at: now, error } },
+          {
+            op: "update",
+            table: RUNS,
+            where: { id: this.runId },
+            set: { state: end.state, ended_at: now, error },
+          },
         ],
         (index) => (guard.length > 0 && index === 0 ? new LettersWaiting() : undefined),
         (nextSeq) => [
@@ -262,9 +295,20 @@ export class ThreadRun implements RunThread {
             op: "update",
             table: ACTORS,
             where: { thread_id: threadId },
-            set: { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null, next_seq: nextSeq },
+            set: {
+              owner: null,
+              run_id: null,
+              run_state: "idle",
+              agent_id: null,
+              abort_run: null,
+              next_seq: nextSeq,
+            },
           },
-          { op: "delete", table: EVENTS, where: { thread_id: threadId, created_at: { lt: now - this.#thread.limits.retentionMs } } },
+          {
+            op: "delete",
+            table: EVENTS,
+            where: { thread_id: threadId, created_at: { lt: now - this.#thread.limits.retentionMs } },
+          },
         ],
       );
     } catch (thrown) {
@@ -295,7 +339,12 @@ export class ThreadRun implements RunThread {
     writes.push(
       putStep({ messageId: message.id, threadId, step: index, parts: step.parts }),
       touchThread(threadId, system.now()),
-      { op: "update", table: RUNS, where: { id: this.runId }, set: { response_id: message.id, response_steps: index } },
+      {
+        op: "update",
+        table: RUNS,
+        where: { id: this.runId },
+        set: { response_id: message.id, response_steps: index },
+      },
     );
     return writes;
   }
@@ -323,13 +372,22 @@ export class ThreadRun implements RunThread {
     return turn;
   }
 
-  async #commitNow(writes: readonly Write[], explain?: (index: number) => unknown, last?: (nextSeq: number) => Write[]): Promise<void> {
+  async #commitNow(
+    writes: readonly Write[],
+    explain?: (index: number) => unknown,
+    last?: (nextSeq: number) => Write[],
+  ): Promise<void> {
     const { threadId, storage, system, owner } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#over) throw superseded(threadId);
     const chunks = this.#buffer.slice();
     const staged = this.#staged.slice();
-    const fence: Write = { op: "require", table: ACTORS, where: { thread_id: threadId, owner, fence: lease.fence }, exists: true };
+    const fence: Write = {
+      op: "require",
+      table: ACTORS,
+      where: { thread_id: threadId, owner, fence: lease.fence },
+      exists: true,
+    };
     const nextSeq = lease.nextSeq + chunks.length;
     const all: Write[] = [fence, ...staged, ...writes];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.runId, lease.nextSeq, chunks, system.now()));
@@ -378,9 +436,14 @@ function restamp(signal: CreatedAgentSignal, now: Date): CreatedAgentSignal {
 }
 
 function superseded(threadId: string): AgentError {
-  return new AgentError("superseded", `Thread "${threadId}" was taken over by another process; this run is over.`);
+  return new AgentError(
+    "superseded",
+    `Thread "${threadId}" was taken over by another process; this run is over.`,
+  );
 }
 
 function storeOutcome(outcome: ToolOutcome): unknown {
-  return outcome.kind === "error" ? { kind: "error", error: { message: errorMessage(outcome.error) } } : outcome;
+  return outcome.kind === "error"
+    ? { kind: "error", error: { message: errorMessage(outcome.error) } }
+    : outcome;
 }

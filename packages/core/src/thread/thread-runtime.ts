@@ -32,7 +32,12 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
 export interface ThreadAgent {
   readonly id: string;
   /** Carries out the run that a letter opened. Never rejects. */
-  openRun(thread: Thread, run: ThreadRun, letter: Letter, options: AgentExecutionOptions | undefined): Promise<void>;
+  openRun(
+    thread: Thread,
+    run: ThreadRun,
+    letter: Letter,
+    options: AgentExecutionOptions | undefined,
+  ): Promise<void>;
   /** Goes on with a run that was left behind or that was answered. Never rejects. */
   resumeRun(thread: Thread, run: ThreadRun, resumption: Resumption): Promise<void>;
 }
@@ -82,7 +87,12 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   /** The runtime of a store. The first to ask decides clock, logger and limits. */
-  static of(storage: Storage, system: System, logger: Logger, limits: Partial<ThreadLimits> = {}): ThreadRuntime {
+  static of(
+    storage: Storage,
+    system: System,
+    logger: Logger,
+    limits: Partial<ThreadLimits> = {},
+  ): ThreadRuntime {
     return storage.attach(KEY, () => new ThreadRuntime(storage, system, logger, limits));
   }
 
@@ -143,12 +153,22 @@ export class ThreadRuntime implements ThreadHost {
     const resumption = row && (await readResumption(this.storage, actor, row));
     const lease = await thread.takeOver(actor, resumption?.responseSteps ?? new Map());
     if (!lease) return true;
-    const run = new ThreadRun({ thread, runId: actor.runId as string, create: {}, opener: undefined, enter: async () => lease });
+    const run = new ThreadRun({
+      thread,
+      runId: actor.runId as string,
+      create: {},
+      opener: undefined,
+      enter: async () => lease,
+    });
     run.hold(lease);
     thread.run = run;
     if (!resumption || !agent || !resumption.begun) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
-      await run.end({ state: "failed", error: new AgentError("superseded", "The process ended before the run began."), chunks: [] });
+      await run.end({
+        state: "failed",
+        error: new AgentError("superseded", "The process ended before the run began."),
+        chunks: [],
+      });
       return true;
     }
     void agent.resumeRun(thread, run, resumption);

@@ -101,7 +101,10 @@ export class Thread {
     }
     this.#pump = this.#pumpAll()
       .catch((error: unknown) => {
-        this.#host.logger.error(`Thread "${this.threadId}" could not go on, and is looked at again later`, error);
+        this.#host.logger.error(
+          `Thread "${this.threadId}" could not go on, and is looked at again later`,
+          error,
+        );
         this.#host.lookAgain(this);
       })
       .finally(() => {
@@ -119,7 +122,12 @@ export class Thread {
     const writes: Write[] = actor
       ? []
       : [
-          { op: "require", table: THREADS, where: { id: this.threadId, resource_id: { ne: this.resourceId } }, exists: false },
+          {
+            op: "require",
+            table: THREADS,
+            where: { id: this.threadId, resource_id: { ne: this.resourceId } },
+            exists: false,
+          },
           insertActor(this.threadId, this.resourceId),
         ];
     writes.push(
@@ -168,9 +176,20 @@ export class Thread {
         set: { owner: this.owner, fence: actor.fence + 1, run_state: "running" },
         require: true,
       },
-      { op: "update", table: RUNS, where: { id: actor.runId as string }, set: { state: "running", suspended_at: null } },
+      {
+        op: "update",
+        table: RUNS,
+        where: { id: actor.runId as string },
+        set: { state: "running", suspended_at: null },
+      },
     ];
-    const lease = await this.#grasp(writes, actor.fence + 1, nextSeq, actor.runId as string, actor.agentId as string);
+    const lease = await this.#grasp(
+      writes,
+      actor.fence + 1,
+      nextSeq,
+      actor.runId as string,
+      actor.agentId as string,
+    );
     if (lease) for (const [id, steps] of responseSteps) lease.responseSteps.set(id, steps);
     return lease;
   }
@@ -194,7 +213,13 @@ export class Thread {
     return this.run !== undefined || this.#waiters.length > 0 || this.#pump !== undefined || this.readers > 0;
   }
 
-  async #grasp(writes: Write[], fence: number, nextSeq: number, runId: string, agentId: string): Promise<Lease | undefined> {
+  async #grasp(
+    writes: Write[],
+    fence: number,
+    nextSeq: number,
+    runId: string,
+    agentId: string,
+  ): Promise<Lease | undefined> {
     await this.#host.owner.hold();
     try {
       await this.storage.commit(writes);
@@ -222,13 +247,18 @@ export class Thread {
   /** A thread with a run that is not here. Answers whether to look again. */
   async #pumpActive(actor: Actor): Promise<boolean> {
     if (actor.owner === undefined && actor.runState === "suspended") {
-      const [decided] = await this.storage.select({ table: CALLS, where: { thread_id: this.threadId, state: "decided" }, limit: 1 });
+      const [decided] = await this.storage.select({
+        table: CALLS,
+        where: { thread_id: this.threadId, state: "decided" },
+        limit: 1,
+      });
       if (decided || actor.abortRun === actor.runId) return this.#host.resume(this, actor);
       for (const waiter of this.#waiters.splice(0)) waiter.refuse(waitsForSomebody(actor));
       return false;
     }
     // A run that is ours in the store and not here was left behind by a failure of the store.
-    if (actor.owner === this.owner || (await this.#host.owner.mayTake(actor))) return this.#host.resume(this, actor);
+    if (actor.owner === this.owner || (await this.#host.owner.mayTake(actor)))
+      return this.#host.resume(this, actor);
     this.#host.lookAgain(this);
     return false;
   }
@@ -237,13 +267,22 @@ export class Thread {
   async #pumpIdle(actor: Actor | undefined): Promise<boolean> {
     const [letter] = actor ? await readLetters(this.storage, this.threadId, { limit: 1 }) : [];
     const [waiter] = this.#waiters;
-    if (letter && (!waiter || letter.seq <= waiter.after || letter.due === 0) && this.#host.hasAgent(letter.agentId)) {
+    if (
+      letter &&
+      (!waiter || letter.seq <= waiter.after || letter.due === 0) &&
+      this.#host.hasAgent(letter.agentId)
+    ) {
       return this.#open(actor, letter);
     }
     if (!waiter) return false;
     if (actor && actor.resourceId !== this.resourceId) {
       this.#waiters.shift();
-      waiter.refuse(new AgentError("not-found", `There is no thread "${this.threadId}" for resource "${this.resourceId}".`));
+      waiter.refuse(
+        new AgentError(
+          "not-found",
+          `There is no thread "${this.threadId}" for resource "${this.resourceId}".`,
+        ),
+      );
       return true;
     }
     let lease: Lease | undefined;
@@ -272,7 +311,13 @@ export class Thread {
     const ticket = { runId: letter.runId, agentId: letter.agentId, options: letter.options ?? {} };
     const lease = await this.take(actor, ticket);
     if (!lease) return true;
-    this.run = new ThreadRun({ thread: this, runId: letter.runId, create: {}, opener: letter, enter: async () => lease });
+    this.run = new ThreadRun({
+      thread: this,
+      runId: letter.runId,
+      create: {},
+      opener: letter,
+      enter: async () => lease,
+    });
     this.run.hold(lease);
     this.#host.open(this, this.run, letter);
     return false;

@@ -23,19 +23,33 @@ export async function checkInput(
   try {
     const checked = await schema.validate(input);
     if (checked.ok) return checked;
-    const list = checked.issues.map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`).join("\n");
+    const list = checked.issues
+      .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)
+      .join("\n");
     const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
     return { ok: false, error: inputError(message, checked.issues) };
   } catch (error) {
-    return { ok: false, error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`) };
+    return {
+      ok: false,
+      error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`),
+    };
   }
 }
 
 /** Parses a tool's output; output that breaks the tool's own promise is the tool's error. */
-export async function checkOutput(name: string, schema: CompiledSchema | undefined, output: unknown): Promise<unknown> {
+export async function checkOutput(
+  name: string,
+  schema: CompiledSchema | undefined,
+  output: unknown,
+): Promise<unknown> {
   if (!schema) return output;
   const checked = await schema.validate(output);
   if (checked.ok) return checked.value;
-  const list = checked.issues.map((issue) => `${issue.path.join(".") || "output"}: ${issue.message}`).join("; ");
-  throw new AgentError("tool-output-invalid", `Tool "${name}" returned output that does not fit its schema: ${list}`);
+  const list = checked.issues
+    .map((issue) => `${issue.path.join(".") || "output"}: ${issue.message}`)
+    .join("; ");
+  throw new AgentError(
+    "tool-output-invalid",
+    `Tool "${name}" returned output that does not fit its schema: ${list}`,
+  );
 }

@@ -13,15 +13,29 @@ import { createTool, type ToolsInput } from "./tool.ts";
 const call = (toolName: string, input: unknown = {}): ScriptedReply => ({ toolCalls: [{ toolName, input }] });
 
 /** Has a model make these calls in its first step and say "done" in its second. */
-async function runCalls(tools: ToolsInput, calls: ScriptedToolCall[], options: AgentExecutionOptions = {}, config: Partial<AgentConfig> = {}) {
+async function runCalls(
+  tools: ToolsInput,
+  calls: ScriptedToolCall[],
+  options: AgentExecutionOptions = {},
+  config: Partial<AgentConfig> = {},
+) {
   const { agent, model } = agentWith([{ toolCalls: calls }, "done"], { tools, ...config });
   const output = await agent.stream("go", options);
   const chunks = await chunksOf(output);
-  return { output, chunks, model, toolMessage: model.calls[1]?.prompt.at(-1) as { role: string; content: { output: any; toolCallId: string }[] } | undefined };
+  return {
+    output,
+    chunks,
+    model,
+    toolMessage: model.calls[1]?.prompt.at(-1) as
+      | { role: string; content: { output: any; toolCallId: string }[] }
+      | undefined,
+  };
 }
 
-const one = (tools: ToolsInput, name = "t", input: unknown = {}, options: AgentExecutionOptions = {}) => runCalls(tools, [{ toolName: name, input }], options);
-const tool = (execute: (...args: any[]) => unknown, more: object = {}) => createTool({ id: "t", description: "", execute, ...more } as never);
+const one = (tools: ToolsInput, name = "t", input: unknown = {}, options: AgentExecutionOptions = {}) =>
+  runCalls(tools, [{ toolName: name, input }], options);
+const tool = (execute: (...args: any[]) => unknown, more: object = {}) =>
+  createTool({ id: "t", description: "", execute, ...more } as never);
 
 describe("a tool call", () => {
   it.each([
@@ -29,16 +43,35 @@ describe("a tool call", () => {
     ["arktype", type({ n: "number" })],
     ["valibot", toStandardJsonSchema(v.object({ n: v.number() }))],
     ["JSON Schema", { type: "object", properties: { n: { type: "number" } }, required: ["n"] }],
-    ["the AI SDK's jsonSchema()", jsonSchema({ type: "object", properties: { n: { type: "number" } }, required: ["n"] })],
+    [
+      "the AI SDK's jsonSchema()",
+      jsonSchema({ type: "object", properties: { n: { type: "number" } }, required: ["n"] }),
+    ],
   ])("checks its input with %s, and lets the model repair it", async (_, inputSchema) => {
     const seen: unknown[] = [];
-    const t = createTool({ id: "t", description: "", inputSchema: inputSchema as never, execute: async ({ context }) => void seen.push(context) });
-    const { agent, model } = agentWith([call("t", { n: "x" }), call("t", { n: 2 }), "done"], { tools: { t } });
+    const t = createTool({
+      id: "t",
+      description: "",
+      inputSchema: inputSchema as never,
+      execute: async ({ context }) => void seen.push(context),
+    });
+    const { agent, model } = agentWith([call("t", { n: "x" }), call("t", { n: 2 }), "done"], {
+      tools: { t },
+    });
     const result = await agent.generate("go");
     expect(seen).toEqual([{ n: 2 }]);
-    expect(model.calls[0]!.tools![0]).toMatchObject({ name: "t", inputSchema: { type: "object", properties: { n: { type: "number" } } } });
-    expect(result.toolResults[0]).toMatchObject({ isError: true, result: { error: true, message: expect.stringContaining("n"), validationErrors: [{ path: ["n"] }] } });
-    expect(model.calls[1]!.prompt.at(-1)).toMatchObject({ role: "tool", content: [{ output: { type: "error-json" } }] });
+    expect(model.calls[0]!.tools![0]).toMatchObject({
+      name: "t",
+      inputSchema: { type: "object", properties: { n: { type: "number" } } },
+    });
+    expect(result.toolResults[0]).toMatchObject({
+      isError: true,
+      result: { error: true, message: expect.stringContaining("n"), validationErrors: [{ path: ["n"] }] },
+    });
+    expect(model.calls[1]!.prompt.at(-1)).toMatchObject({
+      role: "tool",
+      content: [{ output: { type: "error-json" } }],
+    });
   });
 
   it("tells the model that its arguments are not JSON", async () => {
@@ -47,23 +80,40 @@ describe("a tool call", () => {
     expect(await output.text).toBe("done");
   });
 
-  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])("knows no tool %s unless there is one", async (name) => {
-    const unknown = await one({ t: tool(() => 1) }, name);
-    expect(unknown.chunks.find((chunk) => chunk.type === "tool-error")).toMatchObject({ payload: { toolName: name, error: { code: "tool-not-found" } } });
-    expect(unknown.toolMessage!.content[0]!.output.value).toContain("Available tools: t.");
-    const known = await one(Object.fromEntries([[name, tool(() => "mine")]]), name);
-    expect(known.toolMessage!.content[0]!.output).toEqual({ type: "text", value: "mine" });
-    expect(({} as Record<string, unknown>)["execute"]).toBeUndefined();
-  });
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
+    "knows no tool %s unless there is one",
+    async (name) => {
+      const unknown = await one({ t: tool(() => 1) }, name);
+      expect(unknown.chunks.find((chunk) => chunk.type === "tool-error")).toMatchObject({
+        payload: { toolName: name, error: { code: "tool-not-found" } },
+      });
+      expect(unknown.toolMessage!.content[0]!.output.value).toContain("Available tools: t.");
+      const known = await one(Object.fromEntries([[name, tool(() => "mine")]]), name);
+      expect(known.toolMessage!.content[0]!.output).toEqual({ type: "text", value: "mine" });
+      expect(({} as Record<string, unknown>)["execute"]).toBeUndefined();
+    },
+  );
 
-  it.each([[new Error("bad")], ["bad"], [undefined], [null], [{ code: 1 }], [Object.create(null)]])("goes on when a tool throws %o", async (thrown) => {
-    for (const execute of [() => { throw thrown; }, async () => { throw thrown; }]) {
-      const { output, chunks, toolMessage } = await one({ t: tool(execute) });
-      expect(chunks.find((chunk) => chunk.type === "tool-error")).toMatchObject({ payload: { toolName: "t" } });
-      expect(toolMessage!.content[0]!.output.type).toBe("error-text");
-      expect(await output.text).toBe("done");
-    }
-  });
+  it.each([[new Error("bad")], ["bad"], [undefined], [null], [{ code: 1 }], [Object.create(null)]])(
+    "goes on when a tool throws %o",
+    async (thrown) => {
+      for (const execute of [
+        () => {
+          throw thrown;
+        },
+        async () => {
+          throw thrown;
+        },
+      ]) {
+        const { output, chunks, toolMessage } = await one({ t: tool(execute) });
+        expect(chunks.find((chunk) => chunk.type === "tool-error")).toMatchObject({
+          payload: { toolName: "t" },
+        });
+        expect(toolMessage!.content[0]!.output.type).toBe("error-text");
+        expect(await output.text).toBe("done");
+      }
+    },
+  );
 
   it.each([
     ["undefined", undefined, { type: "json", value: null }],
@@ -76,9 +126,18 @@ describe("a tool call", () => {
 
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
-  it.each([["a cycle", cyclic], ["a BigInt", 1n], ["a BigInt inside", { n: 1n }], ["a function", () => 1], ["a symbol", Symbol("s")]])("describes %s, which is not JSON", async (_, value) => {
+  it.each([
+    ["a cycle", cyclic],
+    ["a BigInt", 1n],
+    ["a BigInt inside", { n: 1n }],
+    ["a function", () => 1],
+    ["a symbol", Symbol("s")],
+  ])("describes %s, which is not JSON", async (_, value) => {
     const { toolMessage, output } = await one({ t: tool(() => value) });
-    expect(toolMessage!.content[0]!.output.value).toMatchObject({ error: true, message: expect.stringContaining("not JSON") });
+    expect(toolMessage!.content[0]!.output.value).toMatchObject({
+      error: true,
+      message: expect.stringContaining("not JSON"),
+    });
     expect(await output.text).toBe("done");
   });
 
@@ -86,18 +145,32 @@ describe("a tool call", () => {
     const { toolMessage } = await one({ t: tool(() => "x".repeat(10_000_000)) });
     expect(toolMessage!.content[0]!.output.value).toMatchObject({ truncated: true });
     expect(JSON.stringify(toolMessage).length).toBeLessThan(1 << 20);
-    const failed = await one({ t: tool(() => { throw new Error("x".repeat(10_000_000)); }) });
+    const failed = await one({
+      t: tool(() => {
+        throw new Error("x".repeat(10_000_000));
+      }),
+    });
     expect(JSON.stringify(failed.toolMessage).length).toBeLessThan(1 << 20);
   });
 
   it("ends a tool that hangs, at its own limit or the run's", async () => {
     let signal: AbortSignal | undefined;
-    const hang = (_: unknown, options: { abortSignal: AbortSignal }) => ((signal = options.abortSignal), new Promise(() => {}));
+    const hang = (_: unknown, options: { abortSignal: AbortSignal }) => (
+      (signal = options.abortSignal),
+      new Promise(() => {})
+    );
     const { toolMessage, output } = await one({ t: tool(hang) }, "t", {}, { limits: { toolTimeoutMs: 20 } });
     expect(toolMessage!.content[0]!.output.value).toContain("20 ms");
     expect([await output.text, signal!.aborted]).toEqual(["done", true]);
-    expect((await one({ t: tool(hang, { timeoutMs: 10 }) })).toolMessage!.content[0]!.output.value).toContain("10 ms");
-    const slowOutput = await one({ t: tool(() => 1, { toModelOutput: () => new Promise(() => {}) }) }, "t", {}, { limits: { toolTimeoutMs: 20 } });
+    expect((await one({ t: tool(hang, { timeoutMs: 10 }) })).toolMessage!.content[0]!.output.value).toContain(
+      "10 ms",
+    );
+    const slowOutput = await one(
+      { t: tool(() => 1, { toModelOutput: () => new Promise(() => {}) }) },
+      "t",
+      {},
+      { limits: { toolTimeoutMs: 20 } },
+    );
     expect(slowOutput.toolMessage!.content[0]!.output.value).toContain("20 ms");
   });
 
@@ -105,9 +178,13 @@ describe("a tool call", () => {
     const seen: string[] = [];
     const observers = {
       onInputStart: () => void seen.push("start"),
-      onInputDelta: ({ inputTextDelta }: { inputTextDelta: string }) => void seen.push(`delta ${inputTextDelta}`),
+      onInputDelta: ({ inputTextDelta }: { inputTextDelta: string }) =>
+        void seen.push(`delta ${inputTextDelta}`),
       onInputAvailable: () => (seen.push("available"), new Promise<void>(() => {})),
-      onOutput: ({ output }: { output: unknown }) => (seen.push(`output ${String(output)}`), Promise.reject(new Error("x"))),
+      onOutput: ({ output }: { output: unknown }) => (
+        seen.push(`output ${String(output)}`),
+        Promise.reject(new Error("x"))
+      ),
     };
     const { output } = await one({ t: tool(() => (seen.push("execute"), 7), observers) }, "t", { a: 1 });
     expect(await output.text).toBe("done");
@@ -118,8 +195,16 @@ describe("a tool call", () => {
     const most = async (options: AgentExecutionOptions) => {
       let now = 0;
       let peak = 0;
-      const t = tool(async () => { peak = Math.max(peak, ++now); await new Promise((resolve) => setTimeout(resolve, 5)); now--; });
-      await runCalls({ t }, Array.from({ length: 12 }, () => ({ toolName: "t", input: {} })), options);
+      const t = tool(async () => {
+        peak = Math.max(peak, ++now);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        now--;
+      });
+      await runCalls(
+        { t },
+        Array.from({ length: 12 }, () => ({ toolName: "t", input: {} })),
+        options,
+      );
       return peak;
     };
     expect(await most({})).toBe(10);
@@ -128,13 +213,22 @@ describe("a tool call", () => {
   });
 
   it("makes output that breaks its schema the tool's error", async () => {
-    const t = createTool({ id: "t", description: "", outputSchema: z.object({ n: z.number() }), execute: async () => ({ n: "x" }) as never });
-    expect((await one({ t })).chunks.find((chunk) => chunk.type === "tool-error")).toMatchObject({ payload: { error: { code: "tool-output-invalid" } } });
+    const t = createTool({
+      id: "t",
+      description: "",
+      outputSchema: z.object({ n: z.number() }),
+      execute: async () => ({ n: "x" }) as never,
+    });
+    expect((await one({ t })).chunks.find((chunk) => chunk.type === "tool-error")).toMatchObject({
+      payload: { error: { code: "tool-output-invalid" } },
+    });
   });
 
   it("shows the model what toModelOutput makes, and the caller the result", async () => {
     const content = { type: "content", value: [{ type: "text", text: "seen" }] };
-    const { toolMessage, output } = await one({ t: tool(() => ({ raw: 1 }), { toModelOutput: () => content }) });
+    const { toolMessage, output } = await one({
+      t: tool(() => ({ raw: 1 }), { toModelOutput: () => content }),
+    });
     expect(toolMessage!.content[0]!.output).toEqual(content);
     expect(await output.toolResults).toMatchObject([{ result: { raw: 1 } }]);
   });
@@ -143,14 +237,29 @@ describe("a tool call", () => {
     const t = aiTool({
       description: "AI",
       inputSchema: z.object({ city: z.string() }),
-      execute: async function* ({ city }, { toolCallId }) { yield `${city}…`; yield `${city} ${toolCallId}`; },
-      toModelOutput: ({ output, input }) => ({ type: "text", value: `${(input as { city: string }).city}: ${String(output)}` }),
+      execute: async function* ({ city }, { toolCallId }) {
+        yield `${city}…`;
+        yield `${city} ${toolCallId}`;
+      },
+      toModelOutput: ({ output, input }) => ({
+        type: "text",
+        value: `${(input as { city: string }).city}: ${String(output)}`,
+      }),
     });
     const { toolMessage, chunks, model } = await one({ t: t as never }, "t", { city: "Oslo" });
-    expect(model.calls[0]!.tools![0]).toMatchObject({ description: "AI", inputSchema: { required: ["city"] } });
-    expect(chunks.find((chunk) => chunk.type === "tool-output")).toMatchObject({ payload: { output: "Oslo…" } });
+    expect(model.calls[0]!.tools![0]).toMatchObject({
+      description: "AI",
+      inputSchema: { required: ["city"] },
+    });
+    expect(chunks.find((chunk) => chunk.type === "tool-output")).toMatchObject({
+      payload: { output: "Oslo…" },
+    });
     expect(toolMessage!.content[0]!.output).toEqual({ type: "text", value: "Oslo: Oslo call-1-1" });
-    const asks = aiTool({ inputSchema: z.object({}), needsApproval: true, execute: async () => expect.fail("unasked") });
+    const asks = aiTool({
+      inputSchema: z.object({}),
+      needsApproval: true,
+      execute: async (): Promise<string> => expect.fail("unasked"),
+    });
     expect(await (await one({ t: asks as never })).output.finishReason).toBe("suspended");
   });
 
@@ -162,18 +271,37 @@ describe("a tool call", () => {
       return "ok";
     });
     const { chunks, output } = await one({ t });
-    expect(chunks.filter((chunk) => chunk.type === "tool-output" || chunk.type.startsWith("data-"))).toMatchObject([
-      { payload: { toolCallId: "call-1-1", output: "half" } }, { type: "data-kept", data: { n: 1 } }, { type: "data-gone", transient: true },
+    expect(
+      chunks.filter((chunk) => chunk.type === "tool-output" || chunk.type.startsWith("data-")),
+    ).toMatchObject([
+      { payload: { toolCallId: "call-1-1", output: "half" } },
+      { type: "data-kept", data: { n: 1 } },
+      { type: "data-gone", transient: true },
     ]);
-    expect((await output.steps)[0]!.content.filter((part) => part.type.startsWith("data-"))).toEqual([{ type: "data-kept", data: { n: 1 } }]);
+    expect((await output.steps)[0]!.content.filter((part) => part.type.startsWith("data-"))).toEqual([
+      { type: "data-kept", data: { n: 1 } },
+    ]);
   });
 
   it("gives execute everything the documents name", async () => {
     let args: any[] = [];
-    await one({ t: tool((...given) => { args = given; }) }, "t", { a: 1 }, { runId: "r1" });
+    await one(
+      {
+        t: tool((...given) => {
+          args = given;
+        }),
+      },
+      "t",
+      { a: 1 },
+      { runId: "r1" },
+    );
     expect(args[0]).toMatchObject({ context: { a: 1 }, runId: "r1" });
     expect(args[0].runtimeContext).toBe(args[0].requestContext);
-    expect(args[1]).toMatchObject({ toolCallId: "call-1-1", messages: [{ role: "user" }], idempotencyKey: "r1:call-1-1" });
+    expect(args[1]).toMatchObject({
+      toolCallId: "call-1-1",
+      messages: [{ role: "user" }],
+      idempotencyKey: "r1:call-1-1",
+    });
     await expect(args[1].elicitation.sendRequest({})).rejects.toMatchObject({ code: "not-supported" });
   });
 });
@@ -187,39 +315,84 @@ describe("which tools there are", () => {
   });
 
   it("lets toolsets win over the agent's own tools, and later sets over earlier", async () => {
-    const { toolMessage } = await one({ t: tool(() => "own") }, "t", {}, { toolsets: { one: { t: tool(() => "one") }, two: { t: tool(() => "two") } } });
+    const { toolMessage } = await one(
+      { t: tool(() => "own") },
+      "t",
+      {},
+      { toolsets: { one: { t: tool(() => "one") }, two: { t: tool(() => "two") } } },
+    );
     expect(toolMessage!.content[0]!.output.value).toBe("two");
   });
 
   it("passes toolChoice on", async () => {
-    const { model } = await one({ t: tool(() => 1) }, "t", {}, { toolChoice: { type: "tool", toolName: "t" } });
+    const { model } = await one(
+      { t: tool(() => 1) },
+      "t",
+      {},
+      { toolChoice: { type: "tool", toolName: "t" } },
+    );
     expect(model.calls[0]!.toolChoice).toEqual({ type: "tool", toolName: "t" });
     expect((await one({ t: tool(() => 1) })).model.calls[0]!.toolChoice).toEqual({ type: "auto" });
   });
 
   it("refuses a tool that is none", async () => {
-    await expect(agentWith(["x"], { tools: { t: 5 as never } }).agent.generate("hi")).rejects.toMatchObject({ code: "invalid-argument" });
-    await expect(agentWith(["x"], { tools: { t: { inputSchema: 5 } } }).agent.generate("hi")).rejects.toMatchObject({ code: "invalid-schema" });
-    expect(() => createTool({ id: 1n as never, description: "" })).toThrow(expect.objectContaining({ code: "invalid-argument" }));
+    await expect(agentWith(["x"], { tools: { t: 5 as never } }).agent.generate("hi")).rejects.toMatchObject({
+      code: "invalid-argument",
+    });
+    await expect(
+      agentWith(["x"], { tools: { t: { inputSchema: 5 } } }).agent.generate("hi"),
+    ).rejects.toMatchObject({ code: "invalid-schema" });
+    expect(() => createTool({ id: 1n as never, description: "" })).toThrow(
+      expect.objectContaining({ code: "invalid-argument" }),
+    );
   });
 
   it("says which converter a schema lacks", async () => {
     const t = createTool({ id: "t", description: "", inputSchema: v.object({}) });
-    await expect(agentWith(["x"], { tools: { t } }).agent.generate("hi")).rejects.toThrow(/toStandardJsonSchema/);
+    await expect(agentWith(["x"], { tools: { t } }).agent.generate("hi")).rejects.toThrow(
+      /toStandardJsonSchema/,
+    );
   });
 });
 
 describe("approval", () => {
   it.each([
     ["the call's option", { requireToolApproval: true }, {}],
-    ["a function", { requireToolApproval: ({ toolName, args }: any) => toolName === "t" && args.a === 1 }, {}],
-    ["a function that throws", { requireToolApproval: () => { throw new Error("?"); } }, {}],
+    [
+      "a function",
+      { requireToolApproval: ({ toolName, args }: any) => toolName === "t" && args.a === 1 },
+      {},
+    ],
+    [
+      "a function that throws",
+      {
+        requireToolApproval: () => {
+          throw new Error("?");
+        },
+      },
+      {},
+    ],
     ["the tool", {}, { requireApproval: true }],
     ["the tool's function", {}, { requireApproval: (input: any) => input.a === 1 }],
-    ["the tool's function that throws", {}, { requireApproval: () => { throw new Error("?"); } }],
+    [
+      "the tool's function that throws",
+      {},
+      {
+        requireApproval: () => {
+          throw new Error("?");
+        },
+      },
+    ],
   ])("is asked for by %s", async (_, options, more) => {
-    const { output, chunks, model } = await one({ t: tool(() => expect.fail("unasked") as never, more) }, "t", { a: 1 }, options as never);
-    expect(chunks.find((chunk) => chunk.type === "tool-call-approval")).toMatchObject({ payload: { toolCallId: "call-1-1", toolName: "t", args: { a: 1 } } });
+    const { output, chunks, model } = await one(
+      { t: tool(() => expect.fail("unasked") as never, more) },
+      "t",
+      { a: 1 },
+      options as never,
+    );
+    expect(chunks.find((chunk) => chunk.type === "tool-call-approval")).toMatchObject({
+      payload: { toolCallId: "call-1-1", toolName: "t", args: { a: 1 } },
+    });
     expect([output.status, await output.finishReason]).toEqual(["suspended", "suspended"]);
     expect(await output.suspendPayload).toEqual({ toolCallId: "call-1-1", toolName: "t", args: { a: 1 } });
     expect(JSON.parse((await output.resumeSchema)!)).toMatchObject({ required: ["approved"] });
@@ -227,30 +400,65 @@ describe("approval", () => {
   });
 
   it("is not asked for when the function says no", async () => {
-    expect(await (await one({ t: tool(() => 1) }, "t", {}, { requireToolApproval: () => false })).output.finishReason).toBe("stop");
+    expect(
+      await (
+        await one({ t: tool(() => 1) }, "t", {}, { requireToolApproval: () => false })
+      ).output.finishReason,
+    ).toBe("stop");
   });
 
   it("runs the other calls of the step meanwhile", async () => {
     const tools = { ask: tool(() => 1, { requireApproval: true }), free: tool(() => "free") };
-    const { output, chunks } = await runCalls(tools, [{ toolName: "ask", input: {} }, { toolName: "free", input: {} }]);
-    expect(chunks.map((chunk) => chunk.type).filter((type) => type.startsWith("tool-result") || type === "tool-call-approval")).toEqual(["tool-result", "tool-call-approval"]);
+    const { output, chunks } = await runCalls(tools, [
+      { toolName: "ask", input: {} },
+      { toolName: "free", input: {} },
+    ]);
+    expect(
+      chunks
+        .map((chunk) => chunk.type)
+        .filter((type) => type.startsWith("tool-result") || type === "tool-call-approval"),
+    ).toEqual(["tool-result", "tool-call-approval"]);
     expect(await output.finishReason).toBe("suspended");
   });
 
   it("lets a tool suspend with a payload", async () => {
-    const t = tool(async (_: unknown, { suspend }: any) => { await suspend({ ask: "name?" }); }, { resumeSchema: z.object({ name: z.string() }) });
+    const t = tool(
+      async (_: unknown, { suspend }: any) => {
+        await suspend({ ask: "name?" });
+      },
+      { resumeSchema: z.object({ name: z.string() }) },
+    );
     const { output, chunks } = await one({ t });
-    expect(chunks.find((chunk) => chunk.type === "tool-call-suspended")).toMatchObject({ payload: { suspendPayload: { ask: "name?" } } });
+    expect(chunks.find((chunk) => chunk.type === "tool-call-suspended")).toMatchObject({
+      payload: { suspendPayload: { ask: "name?" } },
+    });
     expect(await output.suspendPayload).toEqual({ ask: "name?" });
-    expect(JSON.parse((await output.resumeSchema)!)).toMatchObject({ properties: { name: { type: "string" } } });
+    expect(JSON.parse((await output.resumeSchema)!)).toMatchObject({
+      properties: { name: { type: "string" } },
+    });
   });
 });
 
 describe("createTool().execute", () => {
   it("works without arguments and validates both ways", async () => {
-    expect(await createTool({ id: "t", description: "", inputSchema: z.object({}), execute: async () => 5 }).execute()).toBe(5);
-    const strict = createTool({ id: "t", description: "", inputSchema: z.object({ a: z.string() }), execute: async ({ context }) => context.a });
-    expect(await strict.execute({ context: { a: 1 as never } })).toMatchObject({ error: true, validationErrors: [{ path: ["a"] }] });
+    expect(
+      await createTool({
+        id: "t",
+        description: "",
+        inputSchema: z.object({}),
+        execute: async () => 5,
+      }).execute(),
+    ).toBe(5);
+    const strict = createTool({
+      id: "t",
+      description: "",
+      inputSchema: z.object({ a: z.string() }),
+      execute: async ({ context }) => context.a,
+    });
+    expect(await strict.execute({ context: { a: 1 as never } })).toMatchObject({
+      error: true,
+      validationErrors: [{ path: ["a"] }],
+    });
     expect(await strict.execute({ context: { a: "x" } })).toBe("x");
   });
 });

@@ -47,7 +47,10 @@ export async function checkCall(call: ToolCallPayload, context: ToolRunContext):
   }
   const input = await readInput(tool, call);
   if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
-  notify(tool.definition.onInputAvailable?.bind(tool.definition), { toolCallId: call.toolCallId, input: input.value });
+  notify(tool.definition.onInputAvailable?.bind(tool.definition), {
+    toolCallId: call.toolCallId,
+    input: input.value,
+  });
   if (await needsApproval(tool, input.value, context)) return { call, settled: { kind: "approval" } };
   if (!tool.definition.execute) return { call, settled: { kind: "client" } };
   return { call, tool, input: input.value };
@@ -75,7 +78,10 @@ export async function executeTool(
     context.abortSignal.addEventListener("abort", onAbort, { once: true });
     if (timeoutMs > 0) {
       cancelTimer = context.system.setTimer(timeoutMs, () => {
-        const error = new AgentError("tool-timeout", `Tool "${tool.name}" did not answer within ${timeoutMs} ms (limits.toolTimeoutMs).`);
+        const error = new AgentError(
+          "tool-timeout",
+          `Tool "${tool.name}" did not answer within ${timeoutMs} ms (limits.toolTimeoutMs).`,
+        );
         controller.abort(error);
         reject(error);
       });
@@ -108,7 +114,11 @@ export async function executeTool(
         },
       ),
     ).then((output): ToolOutcome | Promise<ToolOutcome> => {
-      if (suspended) return { kind: "suspended", payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name) };
+      if (suspended)
+        return {
+          kind: "suspended",
+          payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name),
+        };
       return settle(tool, output, context.limits.toolResultBytes, call, input);
     });
     // A tool that loses the race may still reject later; that is nobody's error any more.
@@ -138,9 +148,17 @@ async function settle(
   const limited = limitResult(result, maxBytes, tool.name);
   const { toModelOutput, onOutput } = tool.definition;
   const modelOutput = toModelOutput
-    ? limitResult(await toModelOutput.call(tool.definition, result as never, { toolCallId: call.toolCallId, input }), maxBytes, tool.name)
+    ? limitResult(
+        await toModelOutput.call(tool.definition, result as never, { toolCallId: call.toolCallId, input }),
+        maxBytes,
+        tool.name,
+      )
     : undefined;
-  notify(onOutput?.bind(tool.definition), { toolCallId: call.toolCallId, toolName: tool.name, output: result });
+  notify(onOutput?.bind(tool.definition), {
+    toolCallId: call.toolCallId,
+    toolName: tool.name,
+    output: result,
+  });
   return { kind: "result", result: limited, ...(modelOutput !== undefined && { modelOutput }) };
 }
 
@@ -155,7 +173,10 @@ async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRu
   // A question that cannot be answered is answered with yes: ask the person.
   try {
     const own = tool.definition.requireApproval;
-    if (typeof own === "function" ? await own(input as never, { requestContext: context.requestContext }) : own) return true;
+    if (
+      typeof own === "function" ? await own(input as never, { requestContext: context.requestContext }) : own
+    )
+      return true;
     const asked = context.requireApproval;
     if (typeof asked !== "function") return asked === true;
     return Boolean(await asked({ toolName: tool.name, args: input, requestContext: context.requestContext }));
@@ -165,7 +186,12 @@ async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRu
 }
 
 function unknownTool(name: string, context: ToolRunContext): AgentError {
-  const available = [...context.tools.keys()].filter((key) => !context.activeTools || context.activeTools.includes(key));
-  const list = available.length > 0 ? `Available tools: ${available.slice(0, 50).join(", ")}.` : "No tools are available.";
+  const available = [...context.tools.keys()].filter(
+    (key) => !context.activeTools || context.activeTools.includes(key),
+  );
+  const list =
+    available.length > 0
+      ? `Available tools: ${available.slice(0, 50).join(", ")}.`
+      : "No tools are available.";
   return new AgentError("tool-not-found", `There is no tool "${name}". ${list}`);
 }

@@ -11,13 +11,24 @@ export function fromAiTool(tool: AiTool, base: AnyDefinition): AnyDefinition {
     ...own,
     id: base.id,
     ...(needsApproval !== undefined && {
-      requireApproval: typeof needsApproval === "function" ? (input: unknown) => needsApproval(input, {}) : Boolean(needsApproval),
+      requireApproval:
+        typeof needsApproval === "function"
+          ? (input: unknown) => needsApproval(input, {})
+          : Boolean(needsApproval),
     }),
-    ...(toModelOutput && { toModelOutput: (output: unknown, call?: object) => toModelOutput({ ...call, output }) }),
+    ...(toModelOutput && {
+      toModelOutput: (output: unknown, call?: object) => toModelOutput({ ...call, output }),
+    }),
     ...(execute && {
       execute: async ({ context, requestContext }, options) => {
         const { toolCallId, messages, abortSignal } = options;
-        const result: unknown = await execute(context, { toolCallId, messages, abortSignal, context: requestContext, experimental_context: requestContext });
+        const result: unknown = await execute(context, {
+          toolCallId,
+          messages,
+          abortSignal,
+          context: requestContext,
+          experimental_context: requestContext,
+        });
         return isAsyncIterable(result) ? lastOf(result, options) : result;
       },
     }),

@@ -7,7 +7,8 @@ export interface TruncatedResult {
 
 /** A result small enough to show to a model, and certain to be JSON: cut with a note, or described, where it is not. */
 export function limitResult(result: unknown, maxBytes: number, toolName: string): unknown {
-  if (result === undefined || result === null || typeof result === "number" || typeof result === "boolean") return result;
+  if (result === undefined || result === null || typeof result === "number" || typeof result === "boolean")
+    return result;
   if (typeof result === "string" && result.length * 3 <= maxBytes) return result.toWellFormed();
   let json: string | undefined;
   try {
@@ -15,8 +16,10 @@ export function limitResult(result: unknown, maxBytes: number, toolName: string)
   } catch (error) {
     return { error: true, message: `Tool "${toolName}" returned a value that is not JSON: ${String(error)}` };
   }
-  if (json === undefined) return { error: true, message: `Tool "${toolName}" returned a ${typeof result}, which is not JSON.` };
-  if (json.length <= maxBytes && (json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes)) return result;
+  if (json === undefined)
+    return { error: true, message: `Tool "${toolName}" returned a ${typeof result}, which is not JSON.` };
+  if (json.length <= maxBytes && (json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes))
+    return result;
   const text = typeof result === "string" ? result : json;
   const preview = text.slice(0, Math.max(0, Math.floor(maxBytes / 4))).toWellFormed();
   const truncated: TruncatedResult = {

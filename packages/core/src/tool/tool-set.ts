@@ -31,7 +31,10 @@ export class ToolCompiler {
     for (const group of groups) {
       if (!group) continue;
       if (typeof group !== "object") {
-        throw new AgentError("invalid-argument", `tools takes an object of tools by name, got ${showValue(group)}.`);
+        throw new AgentError(
+          "invalid-argument",
+          `tools takes an object of tools by name, got ${showValue(group)}.`,
+        );
       }
       for (const [name, tool] of Object.entries(group)) tools.set(name, this.#compile(name, tool));
     }
@@ -70,7 +73,13 @@ function declare(
   definition: AnyDefinition,
   input: CompiledSchema | undefined,
 ): PreparedTool["declaration"] {
-  if (isProviderTool(tool)) return { type: "provider", id: tool.id as `${string}.${string}`, name, args: (tool as { args?: Record<string, unknown> }).args ?? {} };
+  if (isProviderTool(tool))
+    return {
+      type: "provider",
+      id: tool.id as `${string}.${string}`,
+      name,
+      args: (tool as { args?: Record<string, unknown> }).args ?? {},
+    };
   return {
     type: "function",
     name,
@@ -89,7 +98,8 @@ function toDefinition(name: string, tool: ToolLike): AnyDefinition {
   if (tool instanceof Tool) return tool.definition;
   const foreign = tool as Exclude<ToolLike, Tool>;
   // Another copy of this package made it.
-  if (typeof foreign["definition"] === "object" && foreign["definition"] !== null) return foreign["definition"] as AnyDefinition;
+  if (typeof foreign["definition"] === "object" && foreign["definition"] !== null)
+    return foreign["definition"] as AnyDefinition;
   const inputSchema = (foreign.inputSchema ?? foreign.parameters) as Schema | undefined;
   const base: AnyDefinition = {
     ...(foreign as object),

@@ -49,7 +49,13 @@ export interface ToolExecutionOptions {
   elicitation: ElicitationPort;
   /** What the MCP transport knows about the caller. */
   extra?: {
-    authInfo?: { token: string; clientId: string; scopes: string[]; expiresAt?: number; extra?: Record<string, unknown> };
+    authInfo?: {
+      token: string;
+      clientId: string;
+      scopes: string[];
+      expiresAt?: number;
+      extra?: Record<string, unknown>;
+    };
     sessionId?: string;
     signal?: AbortSignal;
     requestId?: string | number;
@@ -60,7 +66,10 @@ export interface ToolExecutionOptions {
 
 type Awaitable<T> = T | Promise<T>;
 
-export interface ToolDefinition<InputSchema extends Schema | undefined, OutputSchema extends Schema | undefined> {
+export interface ToolDefinition<
+  InputSchema extends Schema | undefined,
+  OutputSchema extends Schema | undefined,
+> {
   id: string;
   description: string;
   inputSchema?: InputSchema;
@@ -163,7 +172,9 @@ export function detachedOptions(options: Partial<ToolExecutionOptions> = {}): To
     idempotencyKey: toolCallId,
     elicitation: NO_ELICITATION,
     suspend: () =>
-      Promise.reject(new AgentError("not-supported", "suspend() needs a run: this tool was called directly.")),
+      Promise.reject(
+        new AgentError("not-supported", "suspend() needs a run: this tool was called directly."),
+      ),
     ...options,
   };
 }
@@ -172,7 +183,9 @@ const SILENT_WRITER: ToolWriter = { write: async () => {}, custom: async () => {
 
 export const NO_ELICITATION: ElicitationPort = {
   sendRequest: () =>
-    Promise.reject(new AgentError("not-supported", "elicitation needs an MCP client: this call did not come through one.")),
+    Promise.reject(
+      new AgentError("not-supported", "elicitation needs an MCP client: this call did not come through one."),
+    ),
 };
 
 function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unknown> {

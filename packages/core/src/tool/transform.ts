@@ -1,4 +1,10 @@
-import type { AgentChunk, MessagePart, PayloadChunk, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
+import type {
+  AgentChunk,
+  MessagePart,
+  PayloadChunk,
+  ProviderMetadata,
+  StoredMessage,
+} from "@selvedge/protocol";
 
 export type TransformTarget = "display" | "transcript";
 export type TransformPhase =
@@ -68,7 +74,10 @@ export class PayloadTransform {
   readonly #rulesOf: (toolName: string) => ToolTransform | undefined;
   readonly #toolNames = new Map<string, string>();
 
-  constructor(policy: ToolPayloadTransformPolicy | undefined, rulesOf: (toolName: string) => ToolTransform | undefined) {
+  constructor(
+    policy: ToolPayloadTransformPolicy | undefined,
+    rulesOf: (toolName: string) => ToolTransform | undefined,
+  ) {
     this.#policy = policy;
     this.#rulesOf = rulesOf;
   }
@@ -77,7 +86,9 @@ export class PayloadTransform {
   async apply(context: TransformContext): Promise<{ value: unknown } | undefined> {
     const own = this.#rulesOf(context.toolName)?.[context.target]?.[RULE[context.phase]];
     const shared =
-      !this.#policy?.targets || this.#policy.targets.includes(context.target) ? this.#policy?.transformToolPayload : undefined;
+      !this.#policy?.targets || this.#policy.targets.includes(context.target)
+        ? this.#policy?.transformToolPayload
+        : undefined;
     const replace = own ?? shared;
     if (!replace) return undefined;
     try {
@@ -98,7 +109,9 @@ export class PayloadTransform {
         const changed = await this.#displayed(chunk, "input-delta", { inputTextDelta });
         if (changed) return withPayload(chunk, { argsTextDelta: toText(changed.value) });
         // A tool that hides its input would show it here piece by piece.
-        return this.#rulesOf(this.#toolName(chunk))?.display?.input ? withPayload(chunk, { argsTextDelta: "" }) : chunk;
+        return this.#rulesOf(this.#toolName(chunk))?.display?.input
+          ? withPayload(chunk, { argsTextDelta: "" })
+          : chunk;
       }
       case "tool-call": {
         const changed = await this.#displayed(chunk, "input-available", { input: chunk.payload.args });
@@ -139,9 +152,17 @@ export class PayloadTransform {
     }
   }
 
-  async #call<Call extends { toolCallId: string; toolName: string; args: unknown }>(call: Call): Promise<Call> {
+  async #call<Call extends { toolCallId: string; toolName: string; args: unknown }>(
+    call: Call,
+  ): Promise<Call> {
     const { toolName, toolCallId, args } = call;
-    const changed = await this.apply({ target: "display", phase: "input-available", toolName, toolCallId, input: args });
+    const changed = await this.apply({
+      target: "display",
+      phase: "input-available",
+      toolName,
+      toolCallId,
+      input: args,
+    });
     return changed ? { ...call, args: changed.value } : call;
   }
 
@@ -160,9 +181,14 @@ export class PayloadTransform {
     const failed = call.state === "output-error";
     const output =
       "result" in call &&
-      (await this.apply(failed ? { ...base, phase: "error", error: result } : { ...base, phase: "output-available", output: result }));
+      (await this.apply(
+        failed
+          ? { ...base, phase: "error", error: result }
+          : { ...base, phase: "output-available", output: result },
+      ));
     const { modelOutput, ...shown } = await this.#call(call);
-    if (!output) return { ...part, toolInvocation: modelOutput === undefined ? shown : { ...shown, modelOutput } };
+    if (!output)
+      return { ...part, toolInvocation: modelOutput === undefined ? shown : { ...shown, modelOutput } };
     return { ...part, toolInvocation: { ...shown, result: output.value } };
   }
 
@@ -174,18 +200,29 @@ export class PayloadTransform {
     return changed ? withPayload(chunk, { args: changed.value }) : chunk;
   }
 
-  #displayed(chunk: ToolChunk, phase: TransformPhase, more: Partial<TransformContext>): Promise<{ value: unknown } | undefined> {
+  #displayed(
+    chunk: ToolChunk,
+    phase: TransformPhase,
+    more: Partial<TransformContext>,
+  ): Promise<{ value: unknown } | undefined> {
     const { toolCallId } = chunk.payload;
     return this.apply({ target: "display", phase, toolName: this.#toolName(chunk), toolCallId, ...more });
   }
 
   #toolName({ payload }: ToolChunk): string {
-    return ("toolName" in payload ? payload.toolName : undefined) ?? this.#toolNames.get(payload.toolCallId) ?? "";
+    return (
+      ("toolName" in payload ? payload.toolName : undefined) ?? this.#toolNames.get(payload.toolCallId) ?? ""
+    );
   }
 }
 
 type ToolChunk = PayloadChunk<
-  "tool-call-delta" | "tool-call" | "tool-call-approval" | "tool-call-suspended" | "tool-result" | "tool-error"
+  | "tool-call-delta"
+  | "tool-call"
+  | "tool-call-approval"
+  | "tool-call-suspended"
+  | "tool-result"
+  | "tool-error"
 >;
 
 function withPayload<Chunk extends ToolChunk>(chunk: Chunk, changes: Record<string, unknown>): Chunk {

@@ -9,14 +9,26 @@ import { Agent } from "../agent.ts";
 import type { AgentConfig } from "../agent-config.ts";
 
 /** An agent that answers from a script, and the model that holds what it was asked. */
-export function agentWith(script: Script, config: Partial<AgentConfig> = {}): { agent: Agent; model: ScriptedModel } {
+export function agentWith(
+  script: Script,
+  config: Partial<AgentConfig> = {},
+): { agent: Agent; model: ScriptedModel } {
   const model = scriptedModel(script);
-  const agent = new Agent({ name: "tester", instructions: "Be brief.", model, logger: silentLogger, ...config });
+  const agent = new Agent({
+    name: "tester",
+    instructions: "Be brief.",
+    model,
+    logger: silentLogger,
+    ...config,
+  });
   return { agent, model };
 }
 
 /** A memory that only stores. */
-export function bareMemory(storage: Storage = new InMemoryStorage(), parts: Partial<MemoryParts> = {}): MastraMemory {
+export function bareMemory(
+  storage: Storage = new InMemoryStorage(),
+  parts: Partial<MemoryParts> = {},
+): MastraMemory {
   return {
     storage,
     useStorage() {},
@@ -24,8 +36,14 @@ export function bareMemory(storage: Storage = new InMemoryStorage(), parts: Part
   };
 }
 
+export async function listOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
 export async function chunksOf(output: Pick<RunOutput<any>, "fullStream">): Promise<AgentChunk[]> {
-  return Array.fromAsync(output.fullStream);
+  return listOf(output.fullStream);
 }
 
 export async function typesOf(output: Pick<RunOutput<any>, "fullStream">): Promise<string[]> {

@@ -4,7 +4,12 @@ export default defineConfig({
   resolve: { conditions: ["selvedge-source"] },
   ssr: { resolve: { conditions: ["selvedge-source"] } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "conformance/**/*.test.ts", "examples/**/*.test.ts", "e2e/**/*.test.ts"],
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "conformance/**/*.test.ts",
+      "examples/**/*.test.ts",
+      "e2e/**/*.test.ts",
+    ],
     isolate: false,
     pool: "threads",
     testTimeout: 20_000,

@@ -14,13 +14,17 @@ const PEERS: Peers = JSON.parse(readFileSync(new URL("./peers.json", import.meta
 export function installPeers(names: string[] = Object.keys(PEERS)): void {
   for (const name of names) {
     const packages = PEERS[name]?.packages;
-    if (!packages) throw new Error(`There is no peer "${name}" in peers.json. There are ${Object.keys(PEERS).join(", ")}.`);
+    if (!packages)
+      throw new Error(
+        `There is no peer "${name}" in peers.json. There are ${Object.keys(PEERS).join(", ")}.`,
+      );
     const pinned = Object.entries(packages);
     if (pinned.every(([pkg, version]) => peerVersion(name, pkg) === version)) continue;
     const dir = peerDir(name);
     mkdirSync(dir, { recursive: true });
     const file = join(dir, "package.json");
-    if (!existsSync(file)) writeFileSync(file, `${JSON.stringify({ name: `peer-${name}`, private: true })}\n`);
+    if (!existsSync(file))
+      writeFileSync(file, `${JSON.stringify({ name: `peer-${name}`, private: true })}\n`);
     const specs = pinned.map(([pkg, version]) => `${pkg}@${version}`);
     process.stderr.write(`installing ${name}: ${specs.join(" ")}\n`);
     npm(["install", ...specs], dir);

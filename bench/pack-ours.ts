@@ -18,7 +18,10 @@ export function packOurs(): void {
   const tarballs = mkdtempSync(join(tmpdir(), "selvedge-pack-"));
   try {
     const workspaces = PACKED.flatMap((name) => ["--workspace", `packages/${name}`]);
-    const packed = npm(["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs, ...workspaces], ROOT);
+    const packed = npm(
+      ["pack", "--json", "--ignore-scripts", "--pack-destination", tarballs, ...workspaces],
+      ROOT,
+    );
     const files = Object.values(JSON.parse(packed) as Record<string, { filename: string }>);
     install(files.map(({ filename }) => join(tarballs, filename.replace("@", "").replace("/", "-"))));
   } finally {

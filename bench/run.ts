@@ -36,10 +36,16 @@ const list = (text: string | undefined) => text?.split(",").filter(Boolean);
 const installs = list(args.install) ?? [];
 const peers = list(args.peers) ?? ["floor", "ours", ...installs];
 const caseIds = list(args.cases) ?? (args.smoke ? ["a", "b", "c", "e"] : CASES.map((c) => c.id));
-const outFile = args.out ? resolve(args.out) : fileURLToPath(new URL(`./tmp/${args.smoke ? "smoke" : "latest"}.json`, import.meta.url));
+const outFile = args.out
+  ? resolve(args.out)
+  : fileURLToPath(new URL(`./tmp/${args.smoke ? "smoke" : "latest"}.json`, import.meta.url));
 
-const unknown = [...peers.filter((name) => !ADAPTERS.includes(name)), ...caseIds.filter((id) => !CASES.some((c) => c.id === id))];
-if (unknown.length > 0) throw new Error(`Unknown: ${unknown.join(", ")}. There are ${ADAPTERS.join(", ")} and cases a to h.`);
+const unknown = [
+  ...peers.filter((name) => !ADAPTERS.includes(name)),
+  ...caseIds.filter((id) => !CASES.some((c) => c.id === id)),
+];
+if (unknown.length > 0)
+  throw new Error(`Unknown: ${unknown.join(", ")}. There are ${ADAPTERS.join(", ")} and cases a to h.`);
 
 await prepare();
 const results = (args.add && readResults(outFile)) || newResults();
@@ -64,12 +70,17 @@ async function measure(c: Case): Promise<void> {
   const kept = (results.results[c.id] ??= {});
   const rounds = c.primary ? Number(args.rounds) : 1;
   for (let round = 0; round < rounds; round++) {
-    for (const name of (c.adapters ?? ADAPTERS.filter((n) => n !== "mcp-sdk")).filter((n) => peers.includes(n))) {
+    for (const name of (c.adapters ?? ADAPTERS.filter((n) => n !== "mcp-sdk")).filter((n) =>
+      peers.includes(n),
+    )) {
       const adapter = await getAdapter(name);
       if (adapter.cases && !adapter.cases.includes(c.id)) continue;
-      if (adapter.peer && !peerInstalled(adapter.peer)) throw new Error(`${name} is not installed. Run again with --install ${name}.`);
+      if (adapter.peer && !peerInstalled(adapter.peer))
+        throw new Error(`${name} is not installed. Run again with --install ${name}.`);
       if (!args.smoke) await quiet(8_000);
-      results.versions[name] = Object.fromEntries(adapter.packages.map((pkg) => [pkg, peerVersion(adapter.peer!, pkg)]));
+      results.versions[name] = Object.fromEntries(
+        adapter.packages.map((pkg) => [pkg, peerVersion(adapter.peer!, pkg)]),
+      );
       const start = performance.now();
       const outcome = await runCase(c, name, { smoke: args.smoke, prof: args.prof && resolve(args.prof) });
       const seconds = ((performance.now() - start) / 1000).toFixed(1);

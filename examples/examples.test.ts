@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { DEFAULT_RUN_LIMITS } from "@selvedge/core/agent";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -42,5 +43,12 @@ describe("a page", () => {
       (match) => match[1]!,
     );
     for (const link of links) expect(existsSync(new URL(link, `file://${ROOT}${page}`)), link).toBe(true);
+  });
+
+  it.each(Object.entries(DEFAULT_RUN_LIMITS))("docs/limits.md tells the default of %s", (name, value) => {
+    const row = read("docs/limits.md")
+      .split("\n")
+      .find((line) => line.includes(`limits.${name}`));
+    expect(row).toContain(`| ${value.toLocaleString("en-US")} `);
   });
 });

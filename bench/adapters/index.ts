@@ -14,6 +14,7 @@ export const ADAPTERS: readonly string[] = [
 ];
 
 export async function adapter(name: string): Promise<Adapter> {
-  if (!ADAPTERS.includes(name)) throw new Error(`There is no adapter "${name}". There are ${ADAPTERS.join(", ")}.`);
+  if (!ADAPTERS.includes(name))
+    throw new Error(`There is no adapter "${name}". There are ${ADAPTERS.join(", ")}.`);
   return (await import(`./${name}.ts`)).default;
 }

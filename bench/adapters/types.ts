@@ -1,8 +1,11 @@
-import type { ModelSpec } from '../lib/script.ts';
+import type { ModelSpec } from "../lib/script.ts";
 
-export type ChunkKind = 'text' | 'tool';
+export type ChunkKind = "text" | "tool";
 
-export interface StoreSpec { file: string; lastMessages: number }
+export interface StoreSpec {
+  file: string;
+  lastMessages: number;
+}
 
 export interface AgentSpec {
   model: ModelSpec;
@@ -22,14 +25,23 @@ export interface BenchAgent {
   /** Resolves when the public stream is drained and the framework reports the run complete. */
   run(prompt: string, spec: RunSpec): Promise<void>;
   /** Create threads and write history through the framework's own store API. */
-  seed?(threadIds: string[], messages: { role: 'user' | 'assistant'; text: string; at: Date }[]): Promise<void>;
+  seed?(
+    threadIds: string[],
+    messages: { role: "user" | "assistant"; text: string; at: Date }[],
+  ): Promise<void>;
   /** Number of stored messages (or the store's nearest unit) on the thread; checks that c really persists. */
   count?(threadId: string): Promise<number>;
   close?(): Promise<void>;
 }
 
 export interface SignalsApi {
-  subscribe(threadId: string): Promise<{ stream: AsyncIterable<any>; unsubscribe(): void; isText(c: any): boolean; isEcho(c: any): boolean; isFinish(c: any): boolean }>;
+  subscribe(threadId: string): Promise<{
+    stream: AsyncIterable<any>;
+    unsubscribe(): void;
+    isText(c: any): boolean;
+    isEcho(c: any): boolean;
+    isFinish(c: any): boolean;
+  }>;
   /** Resolves when the framework has decided what to do with the message. */
   sendMessage(threadId: string, text: string): Promise<{ action: string }>;
   /** Resolves when the signal is stored. */
@@ -38,14 +50,18 @@ export interface SignalsApi {
 }
 
 export interface McpApi {
-  connect(t: { kind: 'stdio'; command: string; args: string[] } | { kind: 'http'; url: string }): Promise<{
+  connect(t: { kind: "stdio"; command: string; args: string[] } | { kind: "http"; url: string }): Promise<{
     call(args: { a: number; b: number }): Promise<unknown>;
     close(): Promise<void>;
   }>;
 }
 
 export interface RagApi {
-  buildGraph(chunks: { text: string }[], vectors: number[][], threshold: number): { query(v: number[], topK: number): number; edges(): number };
+  buildGraph(
+    chunks: { text: string }[],
+    vectors: number[][],
+    threshold: number,
+  ): { query(v: number[], topK: number): number; edges(): number };
   chunk(text: string, size: number, overlap: number): Promise<number>;
 }
 

@@ -20,7 +20,11 @@ export function newResults(): Results {
   return {
     at: new Date().toISOString(),
     node: process.version,
-    machine: { cpu: processors[0]?.model ?? "unknown", cores: processors.length, memGiB: Math.round(totalmem() / 2 ** 30) },
+    machine: {
+      cpu: processors[0]?.model ?? "unknown",
+      cores: processors.length,
+      memGiB: Math.round(totalmem() / 2 ** 30),
+    },
     versions: {},
     results: {},
   };

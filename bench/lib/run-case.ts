@@ -10,7 +10,12 @@ export interface RunCaseOptions {
   prof: string | undefined;
 }
 
-const FLAGS = ["--no-warnings", "--expose-gc", "--experimental-import-meta-resolve", "--max-old-space-size=8192"];
+const FLAGS = [
+  "--no-warnings",
+  "--expose-gc",
+  "--experimental-import-meta-resolve",
+  "--max-old-space-size=8192",
+];
 const TIMEOUT_MS = 12 * 60_000;
 const CHILD = fileURLToPath(new URL("../child.ts", import.meta.url));
 
@@ -26,7 +31,12 @@ export async function runCase(c: Case, adapter: string, options: RunCaseOptions)
   return { ok: true, result: merged };
 }
 
-function runChild(caseId: string, adapter: string, { smoke, prof }: RunCaseOptions, variant?: string): Promise<Outcome> {
+function runChild(
+  caseId: string,
+  adapter: string,
+  { smoke, prof }: RunCaseOptions,
+  variant?: string,
+): Promise<Outcome> {
   const env = {
     ...process.env,
     NODE_ENV: "production",
@@ -48,7 +58,9 @@ function runChild(caseId: string, adapter: string, { smoke, prof }: RunCaseOptio
     child.on("close", (code, signal) => {
       clearTimeout(timer);
       const line = answer.trim().split("\n").pop();
-      resolve(line ? JSON.parse(line) : { ok: false, error: `exit ${code ?? signal}: ${tellingLines(stderr)}` });
+      resolve(
+        line ? JSON.parse(line) : { ok: false, error: `exit ${code ?? signal}: ${tellingLines(stderr)}` },
+      );
     });
   });
 }
@@ -56,5 +68,9 @@ function runChild(caseId: string, adapter: string, { smoke, prof }: RunCaseOptio
 /** The telling lines of a crash, without the paths of this machine. */
 function tellingLines(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => line.trim() && !/^\s*\d+: 0x/.test(line));
-  return lines.slice(0, 4).join(" | ").replace(/(file:\/\/)?\/[\w.@+/-]+\//g, "").slice(0, 400);
+  return lines
+    .slice(0, 4)
+    .join(" | ")
+    .replace(/(file:\/\/)?\/[\w.@+/-]+\//g, "")
+    .slice(0, 400);
 }

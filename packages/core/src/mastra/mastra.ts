@@ -175,7 +175,7 @@ export class Mastra<
   async #close(): Promise<void> {
     await this.#recovery?.catch(() => {});
     await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.close()));
-    await Promise.all(Object.values(this.#config.vectors ?? {}).map((vector) => vector.close?.()));
+    await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
   }
 

@@ -10,7 +10,7 @@ const PREFIX =
 const TOKEN = /[A-Za-z0-9_.\-~+/=]*/y;
 const MIN_TOKEN = 20;
 const BEGIN_KEY = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY-----/g;
-const END_KEY = /-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY-----/y;
+const END_KEY = /-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY-----/g;
 /** A longer block without an end is not a key; so much of it is taken for one. */
 const MAX_KEY = 16_384;
 
@@ -52,14 +52,7 @@ function findPrivateKeys(text: string): SecretSpan[] {
 }
 
 function keyEnd(text: string, from: number): number {
-  const limit = Math.min(text.length, from + MAX_KEY);
-  for (
-    let at = text.indexOf("-----END ", from);
-    at >= 0 && at < limit;
-    at = text.indexOf("-----END ", at + 1)
-  ) {
-    END_KEY.lastIndex = at;
-    if (END_KEY.test(text)) return END_KEY.lastIndex;
-  }
-  return limit;
+  const window = text.slice(from, from + MAX_KEY);
+  END_KEY.lastIndex = 0;
+  return from + (END_KEY.test(window) ? END_KEY.lastIndex : window.length);
 }

@@ -9,6 +9,8 @@ export const THREAD_ID_KEY = "mastra__threadId";
 export class RequestContext<Values extends Record<string, any> = Record<string, any>> {
   readonly #values: Map<string, unknown>;
 
+  constructor(entries?: Iterable<readonly [string, unknown]>);
+  constructor(entries: Partial<Values>);
   constructor(entries?: Iterable<readonly [string, unknown]> | Partial<Values>) {
     if (entries === undefined) this.#values = new Map();
     else if (Symbol.iterator in entries)

@@ -35,7 +35,7 @@ export async function runLoop(run: Run, resumption?: Resumption): Promise<void> 
     await spec.thread?.acquire(run.controller.signal);
     if (resumption) await answer(run, await resume(run, resumption));
     else {
-      await run.emit(agentChunk("start", spec.runId, {}));
+      await run.announce(agentChunk("start", spec.runId, {}));
       await begin(run);
       await answer(run, { stepNumber: 0, next: "continue" });
     }

@@ -159,6 +159,12 @@ export class Run {
     return taken;
   }
 
+  /** Puts a chunk on the stream that processors have no say in. */
+  async announce(chunk: AgentChunk): Promise<void> {
+    await this.#tail;
+    await this.#show(chunk);
+  }
+
   /**
    * Ends a run that went well, with the chunk that says so. Answers false when signals joined it at the last moment:
    * then it is not over. Throws when a processor objects to the chunk.

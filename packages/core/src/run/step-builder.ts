@@ -22,6 +22,8 @@ export class StepBuilder {
   finishReason: FinishReason = "unknown";
   /** False until the model said it was done: a reply that just stops is not a reply. */
   finished = false;
+  /** True once the parts stand in the message list. */
+  listed = false;
   /** True once the step was handed to the conversation and the store, whether that went well or not. */
   stored = false;
   readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();

@@ -251,6 +251,7 @@ async function processOutput(run: Run, step: StepBuilder, stepNumber: number): P
   const { list } = run.spec;
   const before = responseLength(run);
   list.appendResponse(run.responseMessage(), step.parts);
+  step.listed = true;
   await run.pipeline.outputStep(list, {
     stepNumber,
     steps: run.steps,
@@ -293,7 +294,7 @@ export async function endStep(
 
 function converse(run: Run, step: StepBuilder): void {
   step.stored = true;
-  if (run.pipeline.seesSteps) run.spec.list.invalidate();
+  if (step.listed) run.spec.list.invalidate();
   else run.spec.list.appendResponse(run.responseMessage(), step.parts);
 }
 

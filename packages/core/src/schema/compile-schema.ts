@@ -91,7 +91,8 @@ function fromStandard(result: StandardSchemaV1.Result<unknown>): Validation<unkn
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
-  const path = (issue.path ?? []).map((segment) => {
+  // A path may be an array of the schema library's own kind; ours is a plain one.
+  const path = Array.from(issue.path ?? [], (segment) => {
     const key = typeof segment === "object" ? segment.key : segment;
     return typeof key === "number" ? key : String(key);
   });

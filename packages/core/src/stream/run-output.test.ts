@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { getEventListeners } from "node:events";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { agentWith, chunksOf, typesOf } from "../agent/__fixtures__/agent-with.ts";
+import { agentWith, chunksOf, listOf, typesOf } from "../agent/__fixtures__/agent-with.ts";
 import { createTool } from "../tool/tool.ts";
 
 const echo = createTool({ id: "echo", description: "", execute: async ({ context }) => context });
@@ -154,10 +154,10 @@ describe("RunOutput", () => {
   it("gives each reader the whole stream, at its own pace", async () => {
     const output = await agentWith([{ text: ["a", "b", "c"] }]).agent.stream("hi");
     const first = output.textStream;
-    const [one, two] = await Promise.all([Array.fromAsync(first), Array.fromAsync(output.textStream)]);
+    const [one, two] = await Promise.all([listOf(first), listOf(output.textStream)]);
     expect(one).toEqual(["a", "b", "c"]);
     expect(two).toEqual(one);
-    expect(await Array.fromAsync(output.textStream)).toEqual(one);
+    expect(await listOf(output.textStream)).toEqual(one);
   });
 
   it("is a real ReadableStream", async () => {
@@ -167,7 +167,7 @@ describe("RunOutput", () => {
     expect(await reader.read()).toEqual({ done: false, value: "a" });
     await reader.cancel();
     const [left, right] = output.textStream.tee();
-    expect(await Promise.all([Array.fromAsync(left), Array.fromAsync(right)])).toEqual([
+    expect(await Promise.all([listOf(left), listOf(right)])).toEqual([
       ["a", "b"],
       ["a", "b"],
     ]);
@@ -239,7 +239,7 @@ describe("RunOutput", () => {
   it("carries ten thousand chunks", async () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `${index} `);
     const output = await agentWith([{ text }]).agent.stream("hi");
-    expect(await Array.fromAsync(output.textStream)).toHaveLength(10_000);
+    expect(await listOf(output.textStream)).toHaveLength(10_000);
     expect(await output.text).toBe(text.join(""));
   });
 

@@ -258,7 +258,7 @@ describe("a tool call", () => {
     const asks = aiTool({
       inputSchema: z.object({}),
       needsApproval: true,
-      execute: async () => expect.fail("unasked"),
+      execute: async (): Promise<string> => expect.fail("unasked"),
     });
     expect(await (await one({ t: asks as never })).output.finishReason).toBe("suspended");
   });

@@ -36,8 +36,14 @@ export function bareMemory(
   };
 }
 
+export async function listOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
 export async function chunksOf(output: Pick<RunOutput<any>, "fullStream">): Promise<AgentChunk[]> {
-  return Array.fromAsync(output.fullStream);
+  return listOf(output.fullStream);
 }
 
 export async function typesOf(output: Pick<RunOutput<any>, "fullStream">): Promise<string[]> {

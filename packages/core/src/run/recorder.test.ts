@@ -1,0 +1,298 @@
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import type { Script, ScriptedReply } from "@selvedge/testing";
+import { describe, expect, it } from "vitest";
+import { agentWith, bareMemory, chunksOf } from "../agent/__fixtures__/agent-with.ts";
+import type { AgentConfig } from "../agent/agent-config.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import type { CommitResult, Write } from "../storage/storage.ts";
+import { toModelMessages } from "../message/to-model-messages.ts";
+import { createTool } from "../tool/tool.ts";
+
+/** Counts what is written, and fails when told to. */
+class CountingStorage extends InMemoryStorage {
+  commits: { rows: number; bytes: number }[] = [];
+  failAt = Number.POSITIVE_INFINITY;
+
+  override commit(writes: readonly Write[]): Promise<CommitResult> {
+    if (this.commits.length >= this.failAt) return Promise.reject(new Error("disk full"));
+    this.commits.push({
+      rows: writes.filter((write) => write.op !== "require").length,
+      bytes: JSON.stringify(writes).length,
+    });
+    return super.commit(writes);
+  }
+}
+
+const thread = { memory: { thread: "t", resource: "r" } };
+const again: ScriptedReply = { toolCalls: [{ toolName: "t", input: {} }] };
+const t = createTool({ id: "t", description: "", execute: async () => "ok" });
+
+function recorded(script: Script, config: Partial<AgentConfig> = {}) {
+  const storage = new CountingStorage();
+  const { agent, model } = agentWith(script, { memory: bareMemory(storage), tools: { t }, ...config });
+  const messages = async (threadId = "t"): Promise<StoredMessage[]> =>
+    (await storage.getStore("memory"))!.recentMessages({ threadId, limit: 1000 });
+  return { agent, model, storage, messages };
+}
+
+const texts = (message: StoredMessage | undefined) =>
+  message?.content.parts.flatMap((part) => (part.type === "text" ? part.text : []));
+
+function expectWellFormed(messages: StoredMessage[]) {
+  const parts = messages
+    .flatMap(toModelMessages)
+    .flatMap((message): any[] => (typeof message.content === "string" ? [] : message.content));
+  const calls = parts.filter((part) => part.type === "tool-call").map((part) => part.toolCallId);
+  expect(parts.filter((part) => part.type === "tool-result").map((part) => part.toolCallId)).toEqual(calls);
+}
+
+describe("a run with memory", () => {
+  it("stores the user's message before the model is called", async () => {
+    let stored: StoredMessage[] = [];
+    const { agent, messages } = recorded(async () => ((stored = await messages()), "ok"));
+    await agent.generate("hello", {
+      memory: { thread: { id: "t", title: "Talk", metadata: { a: 1 } }, resource: "r" },
+    });
+    expect(stored.map(texts)).toEqual([["hello"]]);
+    expect((await messages()).map((message) => [message.role, message.threadId, message.resourceId])).toEqual(
+      [
+        ["user", "t", "r"],
+        ["assistant", "t", "r"],
+      ],
+    );
+  });
+
+  it("commits once for the input and once for each step", async () => {
+    const { agent, storage, messages } = recorded([again, again, "done"]);
+    const result = await agent.generate("go", thread);
+    expect(storage.commits).toHaveLength(4);
+    const [, answer] = await messages();
+    expect(answer!.id).toBe(result.response.messages[0]!.id);
+    expect(answer!.content.parts).toEqual(result.response.messages[0]!.content.parts);
+    expect(answer!.content.metadata).toBeUndefined();
+  });
+
+  it("writes no more for a late step than for an early one", async () => {
+    const { agent, storage } = recorded(() => again);
+    await agent.generate("go", { ...thread, maxSteps: 50 });
+    const [, first, ...rest] = storage.commits;
+    expect(rest).toHaveLength(49);
+    for (const commit of rest) {
+      expect(commit.rows).toBeLessThanOrEqual(first!.rows);
+      expect(commit.bytes).toBeLessThanOrEqual(first!.bytes);
+    }
+  });
+
+  it("takes the older spelling of the thread", async () => {
+    const { agent, messages } = recorded(["ok"]);
+    await agent.generate("hi", { threadId: "t", resourceId: "r" });
+    expect(await messages()).toHaveLength(2);
+  });
+
+  it("never stores context", async () => {
+    const { agent, messages } = recorded(["ok"]);
+    await agent.generate("hi", { ...thread, context: ["secret"] });
+    expect(JSON.stringify(await messages())).not.toContain("secret");
+  });
+
+  it("keeps a partial answer on abort, marked", async () => {
+    const controller = new AbortController();
+    const { agent, messages } = recorded([{ text: ["Hel", "lo"], hang: { after: 3 } }]);
+    const output = await agent.stream("hi", { ...thread, abortSignal: controller.signal });
+    for await (const chunk of output.fullStream) if (chunk.type === "text-delta") controller.abort();
+    const [, answer] = await messages();
+    expect([texts(answer), answer!.content.metadata]).toEqual([["Hel"], { incomplete: true }]);
+  });
+
+  it("keeps a partial answer on failure, marked, with every call answered", async () => {
+    const parts: any[] = [
+      { type: "text-start", id: "1" },
+      { type: "text-delta", id: "1", delta: "Let me look." },
+      { type: "text-end", id: "1" },
+      { type: "tool-call", toolCallId: "c1", toolName: "t", input: "{}" },
+    ];
+    const { agent, messages } = recorded([{ parts, errorAfter: 4, error: new Error("cut") }]);
+    await expect(agent.generate("hi", thread)).rejects.toThrow();
+    const [, answer] = await messages();
+    expect(answer!.content.metadata).toEqual({ incomplete: true });
+    expect(answer!.content.parts.at(-1)).toMatchObject({
+      toolInvocation: { state: "output-error", isError: true },
+    });
+    expectWellFormed(await messages());
+  });
+
+  it("shows a partial answer in the output too, with processors that look at steps", async () => {
+    const { agent, messages } = recorded([again, { text: ["a", "b"], cutAfter: 3 }], {
+      outputProcessors: [{ id: "looks", processOutputStep: () => {} }],
+    });
+    const output = await agent.stream("go", thread);
+    await output.consumeStream();
+    const [, stored] = await messages();
+    expect(output.messageList.get.response.db()[0]!.content.parts).toEqual(stored!.content.parts);
+    expect(texts(stored)).toEqual(["a"]);
+  });
+
+  it("stores an aborted call as aborted, whatever the tool does later", async () => {
+    const controller = new AbortController();
+    const slow = createTool({
+      id: "t",
+      description: "",
+      execute: () => new Promise((resolve) => setTimeout(() => resolve("late"), 40)),
+    });
+    const { agent, messages } = recorded([again], { tools: { t: slow } });
+    const output = await agent.stream("go", { ...thread, abortSignal: controller.signal });
+    for await (const chunk of output.fullStream)
+      if (chunk.type === "tool-call") setTimeout(() => controller.abort(), 5);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(JSON.stringify(await messages())).not.toContain("late");
+    expectWellFormed(await messages());
+  });
+
+  it("marks the message when a later step fails", async () => {
+    const { agent, messages } = recorded([again, { text: ["a", "b"], cutAfter: 3 }]);
+    await expect(agent.generate("go", thread)).rejects.toMatchObject({ code: "model-incomplete" });
+    const all = await messages();
+    expect(all).toHaveLength(2);
+    expect(all[1]!.content.metadata).toEqual({ incomplete: true });
+    expectWellFormed(all);
+  });
+
+  it.each([0, 1, 2])(
+    "fails with storage-failed when write %i fails, and leaves nothing half written",
+    async (failAt) => {
+      const { agent, storage, messages, model } = recorded([again, "done"]);
+      storage.failAt = failAt;
+      await expect(agent.generate("go", { ...thread })).rejects.toMatchObject({
+        code: "storage-failed",
+        message: expect.stringContaining("disk full"),
+      });
+      expect(storage.commits).toHaveLength(failAt);
+      storage.failAt = Number.POSITIVE_INFINITY;
+      expect(await messages()).toHaveLength(failAt);
+      expect(model.calls).toHaveLength(failAt);
+      expectWellFormed(await messages());
+    },
+  );
+
+  it("does not write a step again, marked as incomplete, when its write failed", async () => {
+    const { agent, storage, messages } = recorded(["done"]);
+    const commit = storage.commit.bind(storage);
+    let attempts = 0;
+    storage.commit = (writes) => (attempts++ === 1 ? Promise.reject(new Error("busy")) : commit(writes));
+    const output = await agent.stream("go", thread);
+    await expect(output.text).rejects.toMatchObject({ code: "storage-failed" });
+    expect([attempts, (await messages()).length]).toEqual([2, 1]);
+    expect(output.messageList.get.response.db()[0]!.content.parts).toHaveLength(2);
+  });
+
+  it("answers not-found for another resource's thread, writing or reading only", async () => {
+    const { agent, model } = recorded(["ok", "ok"]);
+    await agent.generate("mine", thread);
+    await expect(
+      agent.generate("theirs", { memory: { thread: "t", resource: "other" } }),
+    ).rejects.toMatchObject({ code: "not-found" });
+    await expect(
+      agent.generate("theirs", { memory: { thread: "t", resource: "other", readOnly: true } }),
+    ).rejects.toMatchObject({ code: "not-found" });
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it("writes nothing when it is read-only", async () => {
+    const { agent, storage } = recorded(["ok"]);
+    expect(
+      (await agent.generate("hi", { memory: { thread: "t", resource: "r", readOnly: true } })).text,
+    ).toBe("ok");
+    expect(storage.commits).toHaveLength(0);
+  });
+
+  it("refuses a message id that is in use on another thread", async () => {
+    const { agent, messages } = recorded(["ok", "ok"]);
+    await agent.generate({ id: "m1", role: "user", content: "hi" }, thread);
+    await expect(
+      agent.generate({ id: "m1", role: "user", content: "hi" }, { memory: { thread: "t2", resource: "r" } }),
+    ).rejects.toMatchObject({ code: "invalid-message" });
+    expect(await messages("t2")).toEqual([]);
+  });
+
+  it("stores a message that is sent again once", async () => {
+    const { agent, messages } = recorded(["one", "two"]);
+    await agent.generate({ id: "m1", role: "user", content: "hi" }, thread);
+    await agent.generate(
+      [
+        { id: "m1", role: "user", content: "hi" },
+        { id: "m2", role: "user", content: "more" },
+      ],
+      thread,
+    );
+    expect(
+      (await messages()).filter((message) => message.role === "user").map((message) => message.id),
+    ).toEqual(["m1", "m2"]);
+  });
+
+  it("announces a waiting call after it is stored", async () => {
+    const { agent, messages } = recorded([again]);
+    const output = await agent.stream("go", { ...thread, requireToolApproval: true });
+    for await (const chunk of output.fullStream) {
+      if (chunk.type !== "tool-call-approval") continue;
+      const stored = (await messages()).at(-1)!;
+      expect(stored.content.metadata).toMatchObject({
+        pendingToolApprovals: { "call-1-1": { toolName: "t", runId: output.runId, requiresApproval: true } },
+      });
+      expect(
+        (stored.content.parts.at(-1) as Extract<MessagePart, { type: "tool-invocation" }>).toolInvocation
+          .state,
+      ).toBe("approval-requested");
+    }
+    expect(await output.finishReason).toBe("suspended");
+  });
+
+  it("puts a processor's version in the place of what was stored", async () => {
+    const { agent, messages } = recorded(["secret"], {
+      outputProcessors: [
+        {
+          id: "censor",
+          processOutputResult: ({ messages: all }) =>
+            all.map((message) =>
+              message.role === "assistant"
+                ? {
+                    ...message,
+                    content: { ...message.content, parts: [{ type: "text" as const, text: "***" }] },
+                  }
+                : message,
+            ),
+        },
+      ],
+    });
+    await agent.generate("hi", thread);
+    expect((await messages()).map(texts)).toEqual([["hi"], ["***"]]);
+  });
+
+  it("stores nothing that a processor stopped at the door", async () => {
+    const { agent, messages, model } = recorded(["ok"], {
+      inputProcessors: [{ id: "guard", processInput: ({ abort }) => abort("no") }],
+    });
+    expect((await agent.generate("bad", thread)).tripwire).toMatchObject({
+      reason: "no",
+      processorId: "guard",
+    });
+    expect([await messages(), model.calls.length]).toEqual([[], 0]);
+  });
+
+  it("finds its storage in the host when the memory is made per call", async () => {
+    const { Mastra } = await import("../mastra/mastra.ts");
+    const storage = new InMemoryStorage();
+    let own: InMemoryStorage | undefined;
+    const memory = {
+      ...bareMemory(),
+      get storage() {
+        return own;
+      },
+      useStorage: (given: never) => void (own = given),
+    };
+    const { agent } = agentWith(["ok"], { memory: () => memory as never });
+    new Mastra({ agents: { agent }, storage, logger: false });
+    await agent.generate("hi", thread);
+    expect(own).toBe(storage);
+    expect((await chunksOf(await agentWith(["ok"]).agent.stream("x"))).length).toBeGreaterThan(0);
+  });
+});

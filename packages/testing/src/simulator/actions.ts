@@ -1,0 +1,349 @@
+import { AgentError } from "@selvedge/core/errors";
+import type { InMemoryStorage, Row } from "@selvedge/core/storage";
+import type { Attempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
+import type { SimApp } from "./sim-app.ts";
+import type { SimProcess } from "./sim-process.ts";
+import { SimReader } from "./sim-reader.ts";
+import { CALLS } from "./tables.ts";
+import type { World } from "./world.ts";
+
+/** What clients can do it to. */
+export interface Stage {
+  world: World;
+  ledger: Ledger;
+  shared: InMemoryStorage;
+  threads: SimThread[];
+  senders: number;
+  readers: SimReader[];
+  /** Threads exist before anybody writes to them. */
+  prepared: boolean;
+  apps(): SimApp[];
+}
+
+type Send = (
+  app: SimApp,
+  token: string,
+) => Promise<{ action: string; runId: string | undefined; duplicate?: boolean } | "skipped">;
+
+/** One thing some client does. */
+export async function act(stage: Stage): Promise<void> {
+  const { world } = stage;
+  if (stage.apps().length === 0) return;
+  const action = world.random.weighted<(stage: Stage) => void | Promise<void>>([
+    [30, sendMessage],
+    [12, queueMessage],
+    [8, sendSignal],
+    [5, persist],
+    [2, discard],
+    [stage.prepared ? 8 : 0, sendState],
+    [9, stream],
+    [8, retry],
+    [16, decide],
+    [3, decideAgain],
+    [4, abort],
+    [9, subscribe],
+    [3, unsubscribe],
+    [6, resubscribe],
+    [stage.prepared ? 3 : 0, trespass],
+  ]);
+  await action(stage);
+}
+
+function sendMessage(stage: Stage): void {
+  send(
+    stage,
+    "now",
+    (options) => async (app, token) => app.agent.sendMessage(`${token} hello`, options).admitted,
+  );
+}
+
+function queueMessage(stage: Stage): void {
+  send(
+    stage,
+    "next",
+    (options) => async (app, token) => app.agent.queueMessage(`${token} later`, options).admitted,
+  );
+}
+
+function sendSignal(stage: Stage): void {
+  send(stage, "now", (options) => async (app, token) => {
+    return app.agent.sendSignal({ type: "notification", contents: `${token} news` }, options).admitted;
+  });
+}
+
+function persist(stage: Stage): void {
+  const { random } = stage.world;
+  const behavior = random.pick([
+    { ifActive: { behavior: "persist" }, ifIdle: { behavior: "persist" } },
+    { ifActive: { behavior: "persist" } },
+    { ifIdle: { behavior: "persist" } },
+  ] as const);
+  send(stage, "other", (options) => async (app, token) => {
+    return app.agent.sendMessage(`${token} for the record`, { ...options, ...behavior }).admitted;
+  });
+}
+
+function discard(stage: Stage): void {
+  const behavior = { ifActive: { behavior: "discard" }, ifIdle: { behavior: "discard" } } as const;
+  send(stage, "other", (options) => async (app, token) => {
+    return app.agent.sendMessage(`${token} for nobody`, { ...options, ...behavior }).admitted;
+  });
+}
+
+function sendState(stage: Stage): void {
+  const { random } = stage.world;
+  const id = random.pick(["browser", "editor"]);
+  const cacheKey = random.pick(["a", "b", "c"]);
+  const mode = random.pick(["snapshot", "delta"] as const);
+  const quiet = random.chance(0.4) ? ({ ifIdle: { behavior: "persist" } } as const) : {};
+  send(
+    stage,
+    "other",
+    (options) => async (app, token) => {
+      const state = { id, cacheKey, mode, contents: `${token} is the state` };
+      const result = await app.agent.sendStateSignal(state, { ...options, ...quiet });
+      return result.skipped ? "skipped" : result.admitted;
+    },
+    false,
+  );
+}
+
+function stream(stage: Stage): void {
+  const { world } = stage;
+  const thread = world.random.pick(stage.threads);
+  const controller = new AbortController();
+  const abortAfter = world.random.chance(0.15) ? world.random.between(0, 60) : undefined;
+  const message = newMessage(stage, thread, "stream", undefined, async (app, token) => {
+    if (abortAfter !== undefined) app.process.setTimer(abortAfter, () => controller.abort());
+    const memory = { thread: thread.threadId, resource: thread.resourceId };
+    const output = await app.agent.stream(`${token} now`, { memory, abortSignal: controller.signal });
+    await output.consumeStream();
+    if (output.status !== "success" && output.status !== "suspended")
+      throw output.error ?? new Error(output.status);
+    return { action: "stream", runId: output.runId };
+  });
+  message.send(world.random.pick(stage.apps()).process);
+}
+
+/** A client that is not sure sends again, with the key it used before. */
+function retry(stage: Stage): void {
+  const { random } = stage.world;
+  const candidates = stage.ledger.messages.filter((message) => message.key !== undefined);
+  if (candidates.length === 0) return;
+  random.pick(candidates).send(random.pick(stage.apps()).process);
+}
+
+function send(
+  stage: Stage,
+  kind: MessageKind,
+  bind: (options: SimThread & { idempotencyKey?: string }) => Send,
+  mayHaveKey = true,
+): void {
+  const { random } = stage.world;
+  const thread = random.pick(stage.threads);
+  const key = mayHaveKey && random.chance(0.5) ? `key-${stage.world.nextNumber()}` : undefined;
+  const options = { ...thread, ...(key !== undefined && { idempotencyKey: key }) };
+  const message = newMessage(stage, thread, kind, key, bind(options));
+  const process = whereToSend(stage, message);
+  if (process) message.send(process);
+}
+
+/** Who has not heard of its last message yet stays with the process it gave that to. */
+function whereToSend(stage: Stage, { sender, thread }: SentMessage): SimProcess | undefined {
+  const pending = stage.ledger.messages
+    .filter((message) => message.sender === sender && message.thread === thread)
+    .flatMap((message) => message.attempts)
+    .filter((attempt) => attempt.outcome === "pending" && attempt.process.alive);
+  const places = new Set(pending.map((attempt) => attempt.process));
+  if (places.size > 1) return undefined;
+  return places.size === 1 ? [...places][0] : stage.world.random.pick(stage.apps()).process;
+}
+
+function newMessage(
+  stage: Stage,
+  thread: SimThread,
+  kind: MessageKind,
+  key: string | undefined,
+  how: Send,
+): SentMessage {
+  const { world, ledger } = stage;
+  const token = `${thread.threadId}#${world.nextNumber()}`;
+  const message: SentMessage = {
+    token,
+    thread,
+    sender: world.random.between(1, stage.senders),
+    kind,
+    key,
+    attempts: [],
+    send: (process) => {
+      const app = stage.apps().find((one) => one.process === process);
+      if (!app) return;
+      if (message.attempts.length === 0) ledger.messages.push(message);
+      const attempt: Attempt = { process, outcome: "pending" };
+      message.attempts.push(attempt);
+      world.note(
+        () =>
+          `sender ${message.sender} sends ${token} (${kind}${key ? `, ${key}` : ""}) through ${process.name}`,
+      );
+      void follow(stage, message, attempt, how(app, token));
+    },
+  };
+  return message;
+}
+
+async function follow(
+  stage: Stage,
+  message: SentMessage,
+  attempt: Attempt,
+  sending: ReturnType<Send>,
+): Promise<void> {
+  const { world } = stage;
+  try {
+    const admitted = await sending;
+    attempt.outcome = "admitted";
+    attempt.action = admitted === "skipped" ? "skip" : admitted.action;
+    if (admitted === "skipped") {
+      world.reached.add("a state that was current was skipped");
+      return;
+    }
+    attempt.runId = admitted.runId;
+    world.note(
+      () =>
+        `${message.token} is admitted: ${admitted.action} ${admitted.runId}${admitted.duplicate ? ", duplicate" : ""}`,
+    );
+    world.reached.add(`a message was admitted: ${admitted.action}`);
+    if (!admitted.duplicate) return;
+    attempt.duplicate = true;
+    world.reached.add("a message that was sent again was known");
+    const first = message.attempts.find(
+      (one) => one.outcome === "admitted" && !one.duplicate && one.action !== "discard",
+    );
+    if (first && (first.action !== admitted.action || first.runId !== admitted.runId)) {
+      world.violate(
+        "I2",
+        `${message.token} was ${first.action} ${first.runId} and is ${admitted.action} ${admitted.runId} when sent again`,
+      );
+    }
+  } catch (error) {
+    attempt.outcome = "rejected";
+    world.note(() => `${message.token} is rejected: ${String(error)}`);
+    if (AgentError.is(error)) world.reached.add(`refused: ${error.code}`);
+  }
+}
+
+/** Somebody answers a waiting call; now and then two do at once, and do not agree. */
+async function decide(stage: Stage): Promise<void> {
+  const { random } = stage.world;
+  const waiting = await stage.shared.select({
+    table: CALLS,
+    where: { state: "waiting" },
+    orderBy: [{ column: "tool_call_id" }],
+  });
+  const apps = stage.apps();
+  if (waiting.length === 0 || apps.length === 0) return;
+  const call = random.pick(waiting);
+  answer(stage, random.pick(apps), call, random.chance(0.6));
+  if (random.chance(0.3)) answer(stage, random.pick(apps), call, random.chance(0.5));
+}
+
+/** An answer to a call that was answered before. */
+function decideAgain(stage: Stage): void {
+  const { random } = stage.world;
+  const known = [...stage.ledger.decisions.keys()];
+  const apps = stage.apps();
+  if (known.length === 0 || apps.length === 0) return;
+  const toolCallId = random.pick(known);
+  const thread = random.pick(stage.threads);
+  answer(
+    stage,
+    random.pick(apps),
+    { tool_call_id: toolCallId, thread_id: thread.threadId, tool_name: "approve" },
+    random.chance(0.5),
+  );
+}
+
+export function answer(
+  { world, ledger, threads }: Stage,
+  { agent, process }: SimApp,
+  call: Row,
+  approved: boolean,
+): void {
+  const toolCallId = call["tool_call_id"] as string;
+  const { threadId, resourceId } = threads.find((thread) => thread.threadId === call["thread_id"])!;
+  const attempts = ledger.decisionsAbout(toolCallId);
+  const attempt = { process, approved, outcome: "pending" as "pending" | "accepted" | "refused" | "failed" };
+  attempts.push(attempt);
+  const resumeData = call["tool_name"] === "ask" && approved ? { resumeData: { fine: true } } : {};
+  world.note(() => `${approved ? "yes" : "no"} to ${toolCallId} through ${process.name}`);
+  agent.sendToolApproval({ threadId, resourceId, toolCallId, approved, ...resumeData }).then(
+    () => {
+      attempt.outcome = "accepted";
+      world.note(() => `${toolCallId} is decided: ${approved}`);
+      world.reached.add(approved ? "a call was approved" : "a call was declined");
+      const accepted = attempts.filter(({ outcome }) => outcome === "accepted");
+      if (accepted.length > 1) world.violate("I6", `${toolCallId} was decided ${accepted.length} times`);
+    },
+    (error: unknown) => {
+      world.note(() => `the answer to ${toolCallId} is refused: ${String(error)}`);
+      const unsure = AgentError.is(error, "storage-failed");
+      attempt.outcome = unsure ? "failed" : "refused";
+      if (AgentError.is(error, "already-decided")) world.reached.add("an approval came too late");
+    },
+  );
+}
+
+function abort(stage: Stage): void {
+  const open = stage.readers.filter((reader) => reader.isOpen && reader.subscription);
+  if (open.length === 0) return;
+  const reader = stage.world.random.pick(open);
+  stage.world.note(() => `abort of ${reader.thread.threadId} through ${reader.process.name}`);
+  if (reader.subscription!.abort()) stage.world.reached.add("a run was aborted");
+}
+
+function subscribe(stage: Stage): void {
+  const { random } = stage.world;
+  const after = random.chance(0.3) ? 0 : undefined;
+  stage.readers.push(new SimReader(random.pick(stage.apps()), random.pick(stage.threads), after));
+}
+
+function unsubscribe(stage: Stage): void {
+  const open = stage.readers.filter((reader) => reader.isOpen);
+  if (open.length > 0) stage.world.random.pick(open).close();
+}
+
+/** A reader whose line broke goes on where it was, maybe elsewhere. */
+function resubscribe(stage: Stage): void {
+  const { random } = stage.world;
+  const gone = stage.readers.filter((reader) => !reader.isOpen && reader.last !== undefined);
+  if (gone.length === 0) return;
+  const reader = random.pick(gone);
+  stage.readers.push(new SimReader(random.pick(stage.apps()), reader.thread, reader.last));
+  stage.world.reached.add("a reader went on where it was");
+}
+
+/** Somebody tries what is not theirs. */
+function trespass(stage: Stage): void {
+  const { world } = stage;
+  const app = world.random.pick(stage.apps());
+  const { threadId } = world.random.pick(stage.threads);
+  const resourceId = "somebody-else";
+  const caught = (what: string) => () =>
+    world.violate("I11", `${what} on ${threadId} was allowed for another resource`);
+  const expected = (error: unknown) => {
+    if (!AgentError.is(error)) world.violate("I11", `trespassing failed with ${String(error)}`);
+  };
+  const kind = world.random.between(1, 3);
+  world.note(() => `somebody else tries ${threadId} (${kind}) through ${app.process.name}`);
+  if (kind === 1)
+    app.agent.sendMessage("let me in", { threadId, resourceId }).admitted.then(caught("a message"), expected);
+  if (kind === 2) {
+    app.agent.subscribeToThread({ threadId, resourceId, after: 0 }).then(async ({ stream, unsubscribe }) => {
+      app.process.setTimer(1_000, unsubscribe);
+      for await (const _ of stream) return caught("a subscription")();
+    }, expected);
+  }
+  if (kind === 3)
+    app.agent
+      .sendToolApproval({ threadId, resourceId, approved: true })
+      .then(caught("an approval"), expected);
+}

@@ -1,0 +1,261 @@
+import type { Row } from "@selvedge/core/storage";
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import type { Stage } from "./actions.ts";
+import { TOKEN } from "./check-prompt.ts";
+import type { SentMessage, SimThread } from "./ledger.ts";
+import { chunkText } from "./sim-reader.ts";
+import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS } from "./tables.ts";
+
+/** Everything that must hold when all has come to rest. */
+export async function checkEnd(stage: Stage): Promise<void> {
+  const histories = new Map<string, StoredMessage[]>();
+  const memory = await stage.shared.getStore("memory");
+  for (const { threadId } of stage.threads) {
+    histories.set(threadId, (await memory!.recentMessages({ threadId, limit: 100_000 })) ?? []);
+  }
+  checkMessages(stage, histories);
+  checkOrder(stage, histories);
+  checkDecisions(stage);
+  for (const thread of stage.threads) {
+    const history = histories.get(thread.threadId)!;
+    checkHistory(stage, thread, history);
+    await checkLanes(stage, thread, history);
+    await checkLog(stage, thread);
+    await checkRest(stage, thread);
+  }
+}
+
+/** I1, I2, I11: what was acknowledged is there, once, in its own thread. */
+function checkMessages({ ledger, world }: Stage, histories: Map<string, StoredMessage[]>): void {
+  const places = new Map<string, string[]>();
+  for (const [threadId, history] of histories) {
+    for (const message of history) {
+      if (message.role === "assistant") continue;
+      for (const token of new Set(JSON.stringify(message.content.parts).match(TOKEN) ?? [])) {
+        places.set(token, [...(places.get(token) ?? []), threadId]);
+      }
+    }
+  }
+  for (const message of ledger.messages) {
+    const found = places.get(message.token) ?? [];
+    const told = message.attempts.map(({ outcome, action }) => action ?? outcome).join(", ");
+    if (found.length > 1) world.violate("I2", `${message.token} is stored ${found.length} times (${told})`);
+    if (found.some((threadId) => threadId !== message.thread.threadId))
+      world.violate("I11", `${message.token} is in thread ${found.join(", ")}`);
+    if (found.length === 0 && message.attempts.some(isAcknowledged))
+      world.violate("I1", `${message.token} is lost (${told})`);
+  }
+}
+
+function isAcknowledged({ outcome, action }: SentMessage["attempts"][number]): boolean {
+  return outcome === "admitted" && action !== "discard" && action !== "skip";
+}
+
+/** I3: messages of one sender and one kind are stored in the order they were sent. */
+function checkOrder({ ledger, world }: Stage, histories: Map<string, StoredMessage[]>): void {
+  const position = new Map<string, number>();
+  for (const history of histories.values()) {
+    for (const [index, message] of history.entries()) {
+      if (message.role === "assistant") continue;
+      for (const token of JSON.stringify(message.content.parts).match(TOKEN) ?? [])
+        position.set(token, index);
+    }
+  }
+  const last = new Map<string, SentMessage>();
+  for (const message of ledger.messages) {
+    const [first] = message.attempts;
+    if (message.kind !== "now" && message.kind !== "next") continue;
+    if (!first || !isAcknowledged(first) || first.duplicate || !position.has(message.token)) continue;
+    const line = `${message.sender} ${message.thread.threadId} ${message.kind}`;
+    const before = last.get(line);
+    if (before && position.get(before.token)! > position.get(message.token)!) {
+      world.violate(
+        "I3",
+        `sender ${message.sender} sent ${before.token} before ${message.token}, and it is stored after it`,
+      );
+    }
+    last.set(line, message);
+  }
+}
+
+/** I6, once more: a process may have heard of a decision later than the tool. */
+function checkDecisions({ ledger, world }: Stage): void {
+  for (const [toolCallId, attempts] of ledger.decisions) {
+    const accepted = attempts.find(({ outcome }) => outcome === "accepted");
+    const { first, resumed } = ledger.effectsOf(toolCallId);
+    if (accepted && !accepted.approved && (resumed > 0 || (first > 0 && !ledger.isAsk(toolCallId)))) {
+      world.violate("I6", `${toolCallId} was declined and ran`);
+    }
+  }
+}
+
+/** I9: each call in the history was answered, once, and a result means that the tool ran. */
+function checkHistory(
+  { ledger, world }: Stage,
+  { threadId }: SimThread,
+  history: readonly StoredMessage[],
+): void {
+  const seen = new Set<string>();
+  for (const message of history) {
+    for (const part of message.content.parts) {
+      const call = invocation(part);
+      if (!call) continue;
+      if (seen.has(call.toolCallId))
+        world.violate("I9", `call ${call.toolCallId} is stored twice in ${threadId}`);
+      seen.add(call.toolCallId);
+      if (call.state === "output-denied") world.reached.add("a declined call is in the history");
+      if (JSON.stringify(call.result ?? "").includes("unknown"))
+        world.reached.add("a tool's outcome was unknown");
+      if (call.state !== "result" && call.state !== "output-error" && call.state !== "output-denied") {
+        world.violate("I9", `call ${call.toolCallId} of ${threadId} is left as "${call.state}"`);
+      }
+      if (call.state !== "result" || call.isError || call.toolName === "missing") continue;
+      const { first, resumed } = ledger.effectsOf(call.toolCallId);
+      if (first === 0 || (call.toolName === "ask" && resumed === 0)) {
+        world.violate("I9", `call ${call.toolCallId} has a result, and its tool did not run`);
+      }
+    }
+  }
+}
+
+function invocation(
+  part: MessagePart,
+): { toolCallId: string; toolName: string; state: string; isError?: boolean; result?: unknown } | undefined {
+  return part.type === "tool-invocation" ? (part as { toolInvocation: never }).toolInvocation : undefined;
+}
+
+/** I8: each version of a lane is one stored state, and differs from the one before. */
+async function checkLanes(
+  { shared, world }: Stage,
+  { threadId }: SimThread,
+  history: readonly StoredMessage[],
+): Promise<void> {
+  const lanes = new Map<string, { version: number; cacheKey: string; mode: string }[]>();
+  for (const message of history) {
+    const signal = message.content.metadata?.["signal"] as
+      | { metadata?: { state?: { id: string } } }
+      | undefined;
+    const state = signal?.metadata?.state as
+      | { id: string; version: number; cacheKey: string; mode: string }
+      | undefined;
+    if (state) lanes.set(state.id, [...(lanes.get(state.id) ?? []), state]);
+  }
+  const rows = await shared.select({ table: LANES, where: { thread_id: threadId } });
+  for (const row of rows) {
+    const states = (lanes.get(row["lane_id"] as string) ?? []).toSorted((a, b) => a.version - b.version);
+    const versions = states.map(({ version }) => version);
+    const expected = Array.from({ length: row["version"] as number }, (_, index) => index + 1);
+    const lane = `lane ${String(row["lane_id"])} of ${threadId}`;
+    if (versions.join() !== expected.join())
+      world.violate("I8", `${lane} is at version ${expected.length} and its states are ${versions.join()}`);
+    for (const [index, state] of states.entries()) {
+      const before = states[index - 1];
+      if (before && before.cacheKey === state.cacheKey && before.mode === state.mode)
+        world.violate("I8", `${lane} has the same state twice`);
+    }
+  }
+}
+
+/** I4, I10: the log is dense, runs do not mix in it, and every reader got exactly what is in it. */
+async function checkLog({ shared, readers, world }: Stage, { threadId }: SimThread): Promise<void> {
+  const rows = await shared.select({
+    table: EVENTS,
+    where: { thread_id: threadId },
+    orderBy: [{ column: "first" }],
+  });
+  const log: string[] = [];
+  const over = new Set<unknown>();
+  let current: unknown;
+  for (const row of rows) {
+    const chunks = row["chunks"] as object[];
+    if (row["first"] !== log.length + 1 || row["last"] !== log.length + chunks.length) {
+      world.violate(
+        "I10",
+        `the log of ${threadId} has ${String(row["first"])} to ${String(row["last"])} after ${log.length}`,
+      );
+    }
+    for (const chunk of chunks) log.push(chunkText({ ...chunk, runId: row["run_id"] }));
+    if (row["run_id"] === current) continue;
+    over.add(current);
+    current = row["run_id"];
+    if (over.has(current))
+      world.violate("I4", `run ${String(current)} of ${threadId} went on after another had begun`);
+  }
+  for (const reader of readers) {
+    if (reader.thread.threadId !== threadId) continue;
+    for (const { seq, text } of reader.received) {
+      if (log[seq - 1] !== text)
+        world.violate("I10", `a reader of ${threadId} got ${seq} ${text}; stored is ${log[seq - 1]}`);
+    }
+    if (reader.isOpen && (reader.last ?? log.length) !== log.length) {
+      world.violate(
+        "I10",
+        `a reader of ${threadId} in ${reader.process.name} is at ${reader.last} of ${log.length}`,
+      );
+    }
+  }
+}
+
+/** I12: idle, with nothing left over. */
+async function checkRest({ shared, world }: Stage, { threadId }: SimThread): Promise<void> {
+  const where = { thread_id: threadId };
+  const [[actor], letters, calls, runs] = await Promise.all([
+    shared.select({ table: ACTORS, where }),
+    shared.select({ table: MAILBOX, where }),
+    shared.select({ table: CALLS, where }),
+    shared.select({ table: RUNS, where }),
+  ]);
+  if (!actor) return;
+  if (actor["mailbox_count"] !== letters.length || (letters.length === 0 && actor["mailbox_bytes"] !== 0)) {
+    world.violate(
+      "I13",
+      `the mailbox of ${threadId} counts ${String(actor["mailbox_count"])} and has ${letters.length}`,
+    );
+  }
+  if (calls.length > 0)
+    world.violate(
+      "I12",
+      `${threadId} is idle and has calls ${calls.map((call) => String(call["tool_call_id"])).join()}`,
+    );
+  for (const run of runs) {
+    if (run["state"] === "running" || run["state"] === "suspended")
+      world.violate("I12", `${threadId} is idle and run ${String(run["id"])} is ${String(run["state"])}`);
+  }
+}
+
+/** Why the world has not come to rest yet, if it has not. */
+export async function restlessness({ shared, ledger, world }: Stage): Promise<string | undefined> {
+  const [actors, letters, waiting] = await Promise.all([
+    shared.select({ table: ACTORS }),
+    shared.select({ table: MAILBOX }),
+    shared.select({ table: CALLS, where: { state: "waiting" } }),
+  ]);
+  for (const actor of actors) {
+    const of = (rows: Row[]) => rows.filter((row) => row["thread_id"] === actor["thread_id"]);
+    const id = String(actor["thread_id"]);
+    if (actor["run_state"] === "idle" && of(letters).length > 0)
+      return `${id} is idle and has messages waiting`;
+    if (actor["run_state"] === "running")
+      return `${id} is running ${String(actor["run_id"])} (owner ${String(actor["owner"])})`;
+    if (actor["run_state"] === "suspended" && (actor["owner"] !== null || of(waiting).length === 0)) {
+      return `${id} is suspended, has owner ${String(actor["owner"])} and ${of(waiting).length} calls waiting`;
+    }
+  }
+  for (const message of ledger.messages) {
+    if (message.attempts.some(({ outcome, process }) => outcome === "pending" && process.alive)) {
+      if (
+        message.kind === "stream" &&
+        actors.some(
+          (actor) => actor["thread_id"] === message.thread.threadId && actor["run_state"] === "suspended",
+        )
+      )
+        continue;
+      return `${message.token} was not answered`;
+    }
+  }
+  for (const attempts of ledger.decisions.values()) {
+    if (attempts.some(({ outcome, process }) => outcome === "pending" && process.alive))
+      return "a decision was not answered";
+  }
+  return world.busy ? "something is under way" : undefined;
+}

@@ -1,0 +1,125 @@
+import type { CommitResult, InMemoryStorage, Row, Write } from "@selvedge/core/storage";
+import type { SimProcess } from "./sim-process.ts";
+import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS } from "./tables.ts";
+
+/** Watches commits take effect: what must never happen is found when it happens, and rare states are counted. */
+export class CommitWatch {
+  readonly #process: SimProcess;
+  readonly #shared: InMemoryStorage;
+
+  constructor(process: SimProcess, shared: InMemoryStorage) {
+    this.#process = process;
+    this.#shared = shared;
+  }
+
+  /** Applies a commit. `asked` is what the code wrote; `writes` may differ where a fault is planted. */
+  apply(asked: readonly Write[], writes: readonly Write[]): Promise<CommitResult> {
+    // The store in memory works while it is called: these three see the state before, the change, and the state after.
+    const before = this.#look(asked);
+    const done = this.#shared.commit(writes);
+    const after = this.#look(asked);
+    return done.then(
+      async (result) => {
+        this.#checkChange(asked, await before, await after);
+        return result;
+      },
+      (error: unknown) => {
+        this.#noteConflict(asked, (error as { details?: { index?: number } }).details?.index);
+        throw error;
+      },
+    );
+  }
+
+  async #look(writes: readonly Write[]): Promise<State> {
+    const threadId = threadOf(writes);
+    if (threadId === undefined) return { actor: undefined, lanes: [] };
+    const where = { thread_id: threadId };
+    const touchesLanes = writes.some((write) => write.table === LANES);
+    const [[actor], lanes] = await Promise.all([
+      this.#shared.select({ table: ACTORS, where }),
+      touchesLanes ? this.#shared.select({ table: LANES, where }) : [],
+    ]);
+    return { actor, lanes };
+  }
+
+  #checkChange(writes: readonly Write[], before: State, after: State): void {
+    const { world, name } = this.#process;
+    const fence = writes.find(
+      (write) => write.op === "require" && write.table === ACTORS && "fence" in write.where,
+    );
+    if (fence?.op === "require" && before.actor?.["fence"] !== fence.where["fence"]) {
+      world.violate(
+        "I4",
+        `${name} wrote with fence ${String(fence.where["fence"])} when it was ${String(before.actor?.["fence"])}`,
+      );
+    }
+    const taken = before.actor?.["owner"] !== after.actor?.["owner"];
+    if (taken) this.#checkTaking(before, after);
+    const ofRun = writes.some(
+      (write) =>
+        write.table === MESSAGE_STEPS ||
+        (write.table === CALLS && write.op === "insert") ||
+        (write.table === EVENTS && write.op === "insert"),
+    );
+    if (ofRun && !taken && before.actor?.["run_id"] !== null && before.actor?.["owner"] !== name) {
+      world.violate("I4", `${name} wrote a step of a run that ${String(before.actor?.["owner"])} owns`);
+    }
+    for (const lane of after.lanes) {
+      const was = before.lanes.find((one) => one["lane_id"] === lane["lane_id"])?.["version"] ?? 0;
+      const rise = (lane["version"] as number) - (was as number);
+      if (rise !== 0 && rise !== 1)
+        world.violate(
+          "I8",
+          `lane ${String(lane["lane_id"])} went from version ${String(was)} to ${String(lane["version"])}`,
+        );
+    }
+  }
+
+  #checkTaking(before: State, after: State): void {
+    const { world } = this.#process;
+    const fences = [before.actor?.["fence"] ?? 0, after.actor?.["fence"] ?? 0] as [number, number];
+    const owner = before.actor?.["owner"];
+    const heir = after.actor?.["owner"];
+    if (heir !== null && fences[1] <= fences[0])
+      world.violate("I4", `a thread went to ${String(heir)} with fence ${fences[1]} after ${fences[0]}`);
+    if (typeof owner !== "string" || typeof heir !== "string") return;
+    const old = world.processes.find((process) => process.name === owner);
+    if (!old?.alive) world.reached.add("a run was taken over from a process that died");
+    else if (old.pausedUntil > world.time)
+      world.reached.add("a run was taken over from a process that stood still");
+    else world.reached.add("a run was taken over from a process that lives");
+  }
+
+  #noteConflict(writes: readonly Write[], index: number | undefined): void {
+    const failed = index === undefined ? undefined : writes[index];
+    const { reached } = this.#process.world;
+    if (!failed) return;
+    if (failed.op === "require" && failed.table === ACTORS && "fence" in failed.where)
+      reached.add("a run was superseded");
+    else if (failed.op === "require" && failed.table === MAILBOX)
+      reached.add("a message came while its run was ending");
+    else if (failed.op === "require" && failed.table === ACTORS && "abort_run" in failed.where)
+      reached.add("a decision came after its run ended");
+    else if (failed.op === "require" && failed.table === ACTORS)
+      reached.add("a thread changed while a message was admitted");
+    else if (failed.op === "update" && failed.table === ACTORS && "run_id" in failed.where)
+      reached.add("two processes wanted the same thread");
+    else if (failed.table === LANES) reached.add("two states of a lane met");
+    else if (failed.table === CALLS) reached.add("two decisions about a call met");
+  }
+}
+
+interface State {
+  actor: Row | undefined;
+  lanes: Row[];
+}
+
+/** The thread a commit is about. */
+function threadOf(writes: readonly Write[]): string | undefined {
+  for (const write of writes) {
+    const place = write.op === "insert" ? write.row : write.where;
+    const id = place["thread_id"];
+    if (typeof id === "string") return id;
+  }
+  return undefined;
+}

@@ -1,0 +1,109 @@
+import type { Select, Write } from "@selvedge/core/storage";
+import { ACTORS, CALLS, LANES, MAILBOX, MESSAGES, MESSAGE_STEPS, SENDS } from "./tables.ts";
+import type { World } from "./world.ts";
+
+/** A mistake made on purpose, to see that the checks find it. */
+export interface PlantedFault {
+  name: string;
+  /** Changes what a commit does. */
+  commit?(writes: readonly Write[], world: World): Write[];
+  select?(query: Select, world: World): Select;
+  /** Changes how the agent's tools are declared. */
+  tools?: { plainIsIdempotent?: boolean; approvalIsSkipped?: boolean };
+}
+
+/** The faults of the table in reliability.md that do most harm, each as a store or an agent would commit it. */
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  {
+    name: "F1 an accepted message is not written",
+    commit: (writes, world) =>
+      writes.filter(
+        (write) => !(write.op === "insert" && write.table === MAILBOX && world.random.chance(0.2)),
+      ),
+  },
+  { name: "F3 a tool in flight is run again", tools: { plainIsIdempotent: true } },
+  {
+    name: "F7 a run ends with messages waiting and drops them",
+    commit: (writes) => {
+      const end = writes.find(
+        (write) => write.op === "update" && write.table === ACTORS && write.set?.["run_id"] === null,
+      );
+      if (end?.op !== "update") return [...writes];
+      const kept = writes.filter((write) => !(write.op === "require" && write.table === MAILBOX));
+      return [
+        ...kept,
+        { op: "delete", table: MAILBOX, where: { thread_id: end.where["thread_id"] as string, due: 0 } },
+      ];
+    },
+  },
+  {
+    name: "F8 two processes run one thread",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== ACTORS || write.where["run_id"] !== null) return write;
+        const { run_id: _, fence: __, ...where } = write.where;
+        return { ...write, where };
+      }),
+  },
+  {
+    name: "F9 an owner that lost its thread goes on writing",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "require" || write.table !== ACTORS || !("fence" in write.where)) return write;
+        return { ...write, where: { thread_id: write.where["thread_id"] as string } };
+      }),
+  },
+  {
+    name: "F10 a call is decided twice",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== CALLS || write.where["state"] !== "waiting")
+          return write;
+        return { ...write, require: false };
+      }),
+  },
+  {
+    name: "F11 a declined call runs",
+    commit: (writes) =>
+      writes.map((write) => {
+        const decision = write.op === "update" && write.table === CALLS ? write.set?.["decision"] : undefined;
+        if (write.op !== "update" || typeof decision !== "object" || decision === null) return write;
+        return { ...write, set: { ...write.set, decision: { ...decision, approved: true } as never } };
+      }),
+  },
+  {
+    name: "F12 a request that is sent again counts again",
+    commit: (writes) => writes.filter((write) => write.table !== SENDS),
+  },
+  {
+    name: "F13 two states of a lane get one version",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.table !== LANES) return write;
+        if (write.op === "insert") return { ...write, onConflict: "update" as const };
+        if (write.op !== "update") return write;
+        const { version: _, ...where } = write.where;
+        return { ...write, where };
+      }),
+  },
+  {
+    name: "F18 a tool call stays without a result",
+    commit: (writes) =>
+      writes.filter(
+        (write) =>
+          !(
+            write.table === MESSAGE_STEPS &&
+            /"state":"(result|output-error|output-denied)"/.test(JSON.stringify(write))
+          ),
+      ),
+  },
+  {
+    name: "T5 a thread shows another's messages",
+    select: (query) => {
+      if (query.table !== MESSAGES || !query.where) return query;
+      const { thread_id: _, ...where } = query.where;
+      return { ...query, where };
+    },
+  },
+  { name: "T7 a tool runs without the approval it needs", tools: { approvalIsSkipped: true } },
+];

@@ -1,0 +1,104 @@
+import type { System } from "@selvedge/core/storage";
+import { Random } from "./random.ts";
+import type { World } from "./world.ts";
+
+/** Any moment will do, as long as it is always the same. */
+const EPOCH = 1_800_000_000_000;
+
+/** A slot below 0 stands for what is outside all processes, and never dies. */
+export const OUTSIDE = -1;
+
+/** A process of a simulated world: its own clock, its own ids, and a life that can end at any await. */
+export class SimProcess implements System {
+  readonly name: string;
+  readonly slot: number;
+  readonly world: World;
+  alive = true;
+  pausedUntil = 0;
+  /** How far its wall clock is off. */
+  clockOffset = 0;
+  readonly watchers: Set<() => void> = new Set();
+  onCrash: () => void = () => {};
+  readonly #random: Random;
+  #ids = 0;
+  #newsOnTheWay = false;
+
+  constructor(world: World, slot: number, incarnation: number) {
+    this.world = world;
+    this.slot = slot;
+    this.name = `p${slot + 1}.${incarnation}`;
+    this.#random = new Random(world.random.between(1, 2 ** 31));
+    if (slot >= 0) world.processes.push(this);
+  }
+
+  now(): number {
+    return EPOCH + this.world.time + this.clockOffset;
+  }
+
+  monotonic(): number {
+    return this.world.time;
+  }
+
+  setTimer(ms: number, callback: () => void): () => void {
+    return this.world.wait(this, "timer", Math.max(0, ms), callback, true);
+  }
+
+  newId(): string {
+    return `${this.name}-${++this.#ids}`;
+  }
+
+  random(): number {
+    return this.#random.next();
+  }
+
+  /** Does something the process has to wait for, and answers it after a while. Never settles when the process dies. */
+  perform<Value>(label: string, effect: () => Promise<Value>): Promise<Value> {
+    const { world } = this;
+    return new Promise((resolve, reject) => {
+      world.wait(this, label, this.#latency(), () => {
+        const outcome = effect();
+        const answerTakes = world.random.chance(0.25) ? this.#latency() : 0;
+        if (answerTakes === 0) outcome.then(resolve, reject);
+        else {
+          outcome.catch(() => {});
+          world.wait(this, `${label}: answer`, answerTakes, () => void outcome.then(resolve, reject));
+        }
+      });
+    });
+  }
+
+  /** Works for a while on something outside the store. */
+  work(label: string, ms: number): Promise<void> {
+    return new Promise((resolve) => this.world.wait(this, label, ms, resolve));
+  }
+
+  /** Another process wrote to the store: those who watch hear of it, some time later. */
+  tellNews(): void {
+    const { world } = this;
+    if (this.#newsOnTheWay || this.watchers.size === 0) return;
+    this.#newsOnTheWay = true;
+    const slow = world.faults.slowNews && world.random.chance(0.2);
+    world.wait(this, "news", slow ? world.random.between(100, 5_000) : world.random.between(0, 8), () => {
+      this.#newsOnTheWay = false;
+      for (const watcher of this.watchers) watcher();
+    });
+  }
+
+  crash(): void {
+    if (!this.alive || this.slot < 0) return;
+    this.alive = false;
+    this.watchers.clear();
+    this.world.forgetProcess(this);
+    this.onCrash();
+  }
+
+  #latency(): number {
+    const { random, faults } = this.world;
+    if (random.chance(faults.slow)) return random.between(500, 25_000);
+    return random.weighted([
+      [60, 0],
+      [30, random.between(1, 3)],
+      [10, random.between(4, 30)],
+    ]);
+  }
+}

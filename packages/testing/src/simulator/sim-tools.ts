@@ -1,0 +1,72 @@
+import { createTool, type ToolsInput } from "@selvedge/core/tools";
+import type { Ledger } from "./ledger.ts";
+import type { PlantedFault } from "./planted-faults.ts";
+import type { SimProcess } from "./sim-process.ts";
+
+export const TOOL_NAMES = ["plain", "idempotent", "fails", "approve", "ask", "missing"] as const;
+
+/** Tools of every kind. Each execution is an effect on the world outside, and counted there. */
+export function simTools(process: SimProcess, ledger: Ledger, planted: PlantedFault | undefined): ToolsInput {
+  const { random } = process.world;
+  const work = async (): Promise<void> => {
+    const ms = random.chance(0.1) ? random.between(500, 20_000) : random.between(0, 15);
+    await process.work("tool works", ms);
+  };
+  const effect = (toolName: string, toolCallId: string, resumed = false) => {
+    process.world.note(
+      () => `${process.name} runs tool ${toolName} ${toolCallId}${resumed ? " again with an answer" : ""}`,
+    );
+    ledger.effect(toolName, toolCallId, resumed);
+  };
+  return {
+    plain: createTool({
+      id: "plain",
+      description: "May run once.",
+      ...(planted?.tools?.plainIsIdempotent && { idempotent: true }),
+      async execute(_, { toolCallId }) {
+        effect("plain", toolCallId);
+        await work();
+        return { did: toolCallId };
+      },
+    }),
+    idempotent: createTool({
+      id: "idempotent",
+      description: "May run again.",
+      idempotent: true,
+      async execute(_, { toolCallId }) {
+        effect("idempotent", toolCallId);
+        await work();
+        return { did: toolCallId };
+      },
+    }),
+    fails: createTool({
+      id: "fails",
+      description: "Fails.",
+      async execute(_, { toolCallId }) {
+        effect("fails", toolCallId);
+        await work();
+        throw new Error("The tool failed.");
+      },
+    }),
+    approve: createTool({
+      id: "approve",
+      description: "Runs when somebody said yes.",
+      requireApproval: !planted?.tools?.approvalIsSkipped,
+      async execute(_, { toolCallId }) {
+        effect("approve", toolCallId);
+        await work();
+        return { did: toolCallId };
+      },
+    }),
+    ask: createTool({
+      id: "ask",
+      description: "Asks somebody in the middle.",
+      async execute(_, { toolCallId, resumeData, suspend }) {
+        effect("ask", toolCallId, resumeData !== undefined);
+        await work();
+        if (resumeData === undefined) return suspend({ question: toolCallId });
+        return { answered: toolCallId };
+      },
+    }),
+  };
+}

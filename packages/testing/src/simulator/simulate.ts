@@ -1,0 +1,201 @@
+import { InMemoryStorage } from "@selvedge/core/storage";
+import { act, answer, type Stage } from "./actions.ts";
+import { checkEnd, restlessness } from "./check-end.ts";
+import { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
+import { Ledger, type SimThread } from "./ledger.ts";
+import type { PlantedFault } from "./planted-faults.ts";
+import { type SimApp, startApp } from "./sim-app.ts";
+import { OUTSIDE, SimProcess } from "./sim-process.ts";
+import { SimReader } from "./sim-reader.ts";
+import { CALLS } from "./tables.ts";
+import { Violation, World } from "./world.ts";
+
+export interface SimulateOptions {
+  /** Instead of the faults that the seed draws. */
+  faults?: FaultPlan;
+  /** A mistake made on purpose. */
+  planted?: PlantedFault;
+  trace?: boolean;
+}
+
+export interface SimulationResult {
+  seed: number;
+  violation: Violation | undefined;
+  reached: Set<string>;
+  /** What happened, if it was asked for. */
+  trace: string[] | undefined;
+  steps: number;
+  virtualMs: number;
+}
+
+/** A world must come to rest within so much time of its own after the last fault. */
+const REST_WITHIN_MS = 30 * 60_000;
+const MAX_STEPS = 20_000;
+
+/** One world from its beginning to its rest: clients do things, things go wrong, and in the end everything must hold. */
+export async function simulate(seed: number, options: SimulateOptions = {}): Promise<SimulationResult> {
+  const world = new World(seed, { faults: options.faults, trace: options.trace ?? false });
+  let violation: Violation | undefined;
+  try {
+    await live(world, options.planted);
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error;
+  }
+  // What is left of it may not go on behind the back of the next world.
+  for (const process of world.processes) process.crash();
+  return {
+    seed,
+    violation,
+    reached: world.reached,
+    trace: world.trace,
+    steps: world.steps,
+    virtualMs: world.time,
+  };
+}
+
+async function live(world: World, planted: PlantedFault | undefined): Promise<void> {
+  const { random } = world;
+  const ledger = new Ledger(world);
+  const shared = new InMemoryStorage();
+  const outside = new SimProcess(world, OUTSIDE, 0);
+  const threads = Array.from({ length: random.between(1, 3) }, (_, index): SimThread => ({
+    threadId: `t${index + 1}`,
+    resourceId: `r${(index % 2) + 1}`,
+  }));
+  const apps: SimApp[] = [];
+  let healed = false;
+  const start = (slot: number, incarnation: number): void => {
+    const process = new SimProcess(world, slot, incarnation);
+    process.onCrash = () => {
+      world.reached.add("a process crashed");
+      const wait = healed ? 0 : random.between(10, 20_000);
+      world.wait(outside, `restart of ${process.name}`, wait, () => start(slot, incarnation + 1));
+    };
+    apps[slot] = startApp(process, shared, ledger, planted);
+  };
+  const stage: Stage = {
+    world,
+    ledger,
+    shared,
+    threads,
+    senders: random.between(2, 3),
+    readers: [],
+    prepared: random.chance(0.6),
+    apps: () => apps.filter((app) => app.process.alive),
+  };
+  if (stage.prepared) {
+    const memory = await shared.getStore("memory");
+    const at = new Date(outside.now());
+    for (const { threadId, resourceId } of threads)
+      await memory!.saveThread({ thread: { id: threadId, resourceId, createdAt: at, updatedAt: at } });
+  }
+  const count = random.between(1, 3);
+  for (let slot = 0; slot < count; slot++) start(slot, 1);
+  await turmoil(stage);
+  healed = true;
+  world.faults = NO_FAULTS;
+  for (const process of world.processes) process.pausedUntil = 0;
+  world.note(() => "faults stop");
+  await rest(stage);
+  await answerAll(stage);
+  for (const thread of threads) stage.readers.push(new SimReader(random.pick(stage.apps()), thread, 0));
+  await rest(stage);
+  await checkEnd(stage);
+  await world.settle();
+  await checkForgotten(stage);
+  await world.settle();
+}
+
+/** Clients act, processes crash, stand still and lose track of time. */
+async function turmoil(stage: Stage): Promise<void> {
+  const { world } = stage;
+  const { random } = world;
+  let actions = random.between(6, 24);
+  let after = random.between(0, 120);
+  while (actions > 0 || after > 0) {
+    await world.settle();
+    if (actions > 0 && random.chance(world.busy ? 0.12 : 0.5)) {
+      actions--;
+      await act(stage);
+      continue;
+    }
+    if (actions === 0) after--;
+    disturb(stage);
+    if (!world.step() && actions === 0) return;
+  }
+}
+
+function disturb({ world, apps }: Stage): void {
+  const { random, faults } = world;
+  const live = apps();
+  if (live.length === 0) return;
+  if (random.chance(faults.pause)) {
+    const { process } = random.pick(live);
+    process.pausedUntil = world.time + random.between(1_000, 40_000);
+    world.note(() => `${process.name} stands still for ${process.pausedUntil - world.time} ms`);
+  }
+  if (random.chance(faults.clockJump)) {
+    const { process } = random.pick(live);
+    process.clockOffset += random.between(-60_000, 60_000);
+    world.note(() => `the clock of ${process.name} jumps, it is off by ${process.clockOffset} ms`);
+  }
+}
+
+/** I12: without faults, everything comes to rest. */
+async function rest(stage: Stage): Promise<void> {
+  const { world } = stage;
+  const until = world.time + REST_WITHIN_MS;
+  const lastStep = world.steps + MAX_STEPS;
+  for (;;) {
+    await world.settle();
+    const restless = world.busy ? "something is under way" : await restlessness(stage);
+    if (!restless) return;
+    if (world.time > until)
+      return (
+        world.violate(
+          "I12",
+          `after ${REST_WITHIN_MS / 60_000} minutes without faults: ${await restlessness(stage)}`,
+        ),
+        world.settle()
+      );
+    if (world.steps > lastStep)
+      return (
+        world.violate("I12", `after ${MAX_STEPS} steps without faults: ${await restlessness(stage)}`),
+        world.settle()
+      );
+    if (!world.step()) return (world.violate("I12", `nobody does anything, and ${restless}`), world.settle());
+  }
+}
+
+/** Answers whatever waits for somebody, until nothing does. */
+async function answerAll(stage: Stage): Promise<void> {
+  const { world } = stage;
+  for (let round = 0; ; round++) {
+    const waiting = await stage.shared.select({
+      table: CALLS,
+      where: { state: "waiting" },
+      orderBy: [{ column: "tool_call_id" }],
+    });
+    if (waiting.length === 0) return;
+    if (round > 60) return world.violate("I12", "there is always one more call that waits");
+    for (const call of waiting)
+      answer(stage, world.random.pick(stage.apps()), call, world.random.chance(0.7));
+    await rest(stage);
+  }
+}
+
+/** I13: a process keeps nothing of threads that nobody uses. */
+async function checkForgotten(stage: Stage): Promise<void> {
+  const { world } = stage;
+  for (const reader of stage.readers) reader.close();
+  // Nothing is left to do but timers that were set before.
+  for (let step = 0; step < 200 && world.step(); step++) await world.settle();
+  for (const { storage, process } of stage.apps()) {
+    for (const runtime of storage.attached) {
+      const { threadCount } = runtime as { threadCount?: number };
+      if (threadCount !== undefined && threadCount > 0)
+        world.violate("I13", `${process.name} still remembers ${threadCount} threads`);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { MESSAGES, MESSAGE_STEPS, type Table, TABLES, THREADS } from "@selvedge/core/storage";
+
+function table(name: string): Table {
+  const found = TABLES.find((one) => one.name === name);
+  if (!found) throw new Error(`The store has no table ${name}.`);
+  return found;
+}
+
+/** The tables the checks read. */
+export const ACTORS: Table = table("selvedge_actors");
+export const MAILBOX: Table = table("selvedge_mailbox");
+export const SENDS: Table = table("selvedge_sends");
+export const RUNS: Table = table("selvedge_runs");
+export const CALLS: Table = table("selvedge_calls");
+export const LANES: Table = table("selvedge_lanes");
+export const EVENTS: Table = table("selvedge_events");
+export { MESSAGES, MESSAGE_STEPS, THREADS };

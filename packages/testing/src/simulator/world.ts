@@ -1,0 +1,133 @@
+import { drawFaults, type FaultPlan } from "./fault-plan.ts";
+import { Random } from "./random.ts";
+import type { SimProcess } from "./sim-process.ts";
+
+/** Something a simulated process waits for. */
+interface Pending {
+  process: SimProcess;
+  label: string;
+  at: number;
+  timer: boolean;
+  run: () => void;
+}
+
+/** A promise of the system that did not hold. */
+export class Violation extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, message: string) {
+    super(`${invariant}: ${message}`);
+    this.name = "Violation";
+    this.invariant = invariant;
+  }
+}
+
+/**
+ * One simulated world: a clock, and everything that any of its processes waits for. Only what the world completes can
+ * go on, and the seed alone decides what that is and when.
+ */
+export class World {
+  readonly random: Random;
+  readonly processes: SimProcess[] = [];
+  /** Interesting states this world has been in. */
+  readonly reached: Set<string> = new Set();
+  readonly trace: string[] | undefined;
+  faults: FaultPlan;
+  /** Whether processes can tell that another one is gone. */
+  readonly deathIsKnown: boolean;
+  time = 0;
+  steps = 0;
+  #pending: Pending[] = [];
+  #violation: Violation | undefined;
+  #numbers = 0;
+
+  constructor(seed: number, options: { faults: FaultPlan | undefined; trace: boolean }) {
+    this.random = new Random(seed);
+    this.faults = options.faults ?? drawFaults(this.random);
+    this.deathIsKnown = this.faults.deathIsKnown;
+    this.trace = options.trace ? [] : undefined;
+  }
+
+  /** Each number once, for names. */
+  nextNumber(): number {
+    return ++this.#numbers;
+  }
+
+  /** Says what happens, for those who read a trace. The text is only built when there is one. */
+  note(text: () => string): void {
+    this.trace?.push(`${this.time.toFixed(0).padStart(7)} ms  ${text()}`);
+  }
+
+  violate(invariant: string, message: string): void {
+    this.note(() => `VIOLATION ${invariant}: ${message}`);
+    this.#violation ??= new Violation(invariant, message);
+  }
+
+  /** Has a process wait for something that takes `ms`. */
+  wait(process: SimProcess, label: string, ms: number, run: () => void, timer = false): () => void {
+    if (!process.alive) return () => {};
+    const pending: Pending = { process, label, at: this.time + ms, timer, run };
+    this.#pending.push(pending);
+    return () => {
+      const index = this.#pending.indexOf(pending);
+      if (index >= 0) this.#pending.splice(index, 1);
+    };
+  }
+
+  /** Lets all code run until it waits for the world. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.#violation) throw this.#violation;
+  }
+
+  /** Whether any process waits for more than a timer. */
+  get busy(): boolean {
+    return this.#pending.some((pending) => !pending.timer);
+  }
+
+  /** Completes one thing; moves the clock when nothing is due. Answers false when nobody waits for anything. */
+  step(): boolean {
+    this.steps++;
+    let ready = this.#ready();
+    if (ready.length === 0) {
+      const next = this.#nextTime();
+      if (next === undefined) return false;
+      this.time = next;
+      ready = this.#ready();
+    }
+    const pending = this.random.pick(ready);
+    const { process } = pending;
+    this.#pending.splice(this.#pending.indexOf(pending), 1);
+    const crash = process.slot >= 0 && this.random.chance(this.faults.crash);
+    if (crash && this.random.chance(0.5)) {
+      this.note(() => `${process.name} crashes before: ${pending.label}`);
+      process.crash();
+      return true;
+    }
+    this.note(() => `${process.name} ${pending.label}`);
+    pending.run();
+    if (crash) {
+      this.note(() => `${process.name} crashes after: ${pending.label}`);
+      process.crash();
+    }
+    return true;
+  }
+
+  forgetProcess(process: SimProcess): void {
+    this.#pending = this.#pending.filter((pending) => pending.process !== process);
+  }
+
+  #ready(): Pending[] {
+    const { time } = this;
+    return this.#pending.filter(({ at, process }) => at <= time && process.pausedUntil <= time);
+  }
+
+  #nextTime(): number | undefined {
+    let next: number | undefined;
+    for (const { at, process } of this.#pending) {
+      const time = Math.max(at, process.pausedUntil);
+      if (next === undefined || time < next) next = time;
+    }
+    return next;
+  }
+}

@@ -1,0 +1,55 @@
+import { parseArgs } from "node:util";
+import { describeFailure, runSimulation, simulate } from "@selvedge/testing/simulator";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "2000" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    trace: { type: "boolean", default: false },
+    violations: { type: "string", default: "1" },
+  },
+});
+
+if (values.seed !== undefined) await replay(Number(values.seed), values.trace);
+else await run(Number(values.seeds), Number(values.from), Number(values.violations));
+
+async function replay(seed: number, trace: boolean): Promise<void> {
+  const result = await simulate(seed, { trace });
+  for (const event of result.trace ?? []) console.log(event);
+  console.log(
+    `seed ${seed}: ${result.steps} steps, ${Math.round(result.virtualMs / 1000)} s of its own time`,
+  );
+  console.log(result.violation ? result.violation.message : "everything held");
+  if (result.violation) process.exitCode = 1;
+}
+
+async function run(seeds: number, from: number, maxViolations: number): Promise<void> {
+  const began = performance.now();
+  let shown = 0;
+  const report = await runSimulation({
+    seeds,
+    from,
+    maxViolations,
+    onProgress({ done, violations }) {
+      const now = performance.now();
+      if (now - shown < 1_000 && done < seeds) return;
+      shown = now;
+      const rate = (done / (now - began)) * 1_000;
+      process.stderr.write(
+        `\r${done} of ${seeds} worlds, ${rate.toFixed(0)} a second, ${violations} violations `,
+      );
+    },
+  });
+  process.stderr.write("\n");
+  for (const failure of report.failures) console.log(`${describeFailure(failure)}\n`);
+  for (const [state, worlds] of [...report.reached].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    console.log(`${String(worlds).padStart(8)}  ${state}`);
+  }
+  const hours = report.virtualMs / 3_600_000;
+  console.log(
+    `${report.worlds} worlds from seed ${from}, ${report.steps} steps, ${hours.toFixed(1)} hours of their own time`,
+  );
+  console.log(report.failures.length === 0 ? "everything held" : `${report.failures.length} violations`);
+  if (report.failures.length > 0) process.exitCode = 1;
+}

@@ -163,19 +163,19 @@ export class AgentThreads {
       );
     }
     const runtime = await this.#host.runtime();
-    const thread = await runtime.findThread(threadId, options.resourceId);
+    const { resourceId } = await runtime.findThread(threadId, options.resourceId);
     const actor = await readActor(runtime.storage, threadId);
-    if (actor && actor.resourceId !== thread.resourceId) {
+    if (actor && actor.resourceId !== resourceId) {
       throw new AgentError(
         "not-found",
         `There is no thread "${threadId}" for resource "${options.resourceId}".`,
       );
     }
+    const after = options.after ?? (await this.#startingPoint(runtime, actor));
+    // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
+    const thread = runtime.thread(threadId, resourceId);
     thread.activeRunId ??= actor?.runId;
-    const reader = new ThreadReader(
-      thread,
-      options.after ?? (await this.#startingPoint(runtime, thread, actor)),
-    );
+    const reader = new ThreadReader(thread, after, options.resourceId);
     thread.readers++;
     let open = true;
     return {
@@ -242,7 +242,7 @@ export class AgentThreads {
       limit: 1,
     });
     if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
-    const thread = runtime.thread(row["thread_id"] as string, row["resource_id"] as string);
+    const thread = runtime.peek(row["thread_id"] as string, row["resource_id"] as string);
     await decideCall(thread, { toolCallId, runId }, decision);
     return thread;
   }
@@ -328,7 +328,6 @@ export class AgentThreads {
   /** Where a reader without a number begins: at the start of the active run, or at the end of everything. */
   async #startingPoint(
     runtime: ThreadRuntime,
-    thread: Thread,
     actor: Awaited<ReturnType<typeof readActor>>,
   ): Promise<number> {
     if (!actor) return 0;

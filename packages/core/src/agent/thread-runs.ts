@@ -85,6 +85,7 @@ export class ThreadRuns implements ThreadAgent {
     const run: ThreadRun = new ThreadRun({
       thread,
       runId,
+      agentId: this.#host.id,
       create,
       opener: undefined,
       enter: (abortSignal) =>
@@ -114,7 +115,7 @@ export class ThreadRuns implements ThreadAgent {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       await this.#failToStart(threadRun, letter, error).catch((failure: unknown) => {
         threadRun.abandon();
-        this.#environment.logger.error(`Run ${letter.runId} could not start`, failure);
+        this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
     }
   }
@@ -181,7 +182,8 @@ export class ThreadRuns implements ThreadAgent {
     await runLoop(run, resumption);
   }
 
-  async #failToStart(threadRun: ThreadRun, { signal, runId }: Letter, error: unknown): Promise<void> {
+  async #failToStart(threadRun: ThreadRun, { signal }: Letter, error: unknown): Promise<void> {
+    const { runId } = threadRun;
     this.#environment.logger.error(`Run ${runId} could not start`, error);
     await threadRun.begin([signal.toDBMessage()]);
     const chunks = [

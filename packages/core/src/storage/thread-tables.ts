@@ -33,7 +33,10 @@ export const OWNERS: Table = {
   indexes: [],
 };
 
-/** Signals that were accepted and not yet taken by a run. `due` 0 joins the run under way, 1 opens a run of its own. */
+/**
+ * Signals that were accepted and not yet taken by a run. `due` 0 joins the run under way, or opens one where there is
+ * none; 1 opens a run of its own.
+ */
 export const MAILBOX: Table = {
   name: "selvedge_mailbox",
   columns: {
@@ -44,6 +47,8 @@ export const MAILBOX: Table = {
     agent_id: "text",
     due: "integer",
     run_id: "text",
+    /** 1 when `run_id` is the run this letter opens, 0 when it is one that was under way. */
+    opens: "integer",
     signal: "json",
     options: "json",
     bytes: "integer",

@@ -1,10 +1,9 @@
 import type { Row, Storage, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
-import { AgentError } from "../errors.ts";
 import { type CreatedAgentSignal, reviveSignal } from "../signal/signal.ts";
 import type { StoredOptions } from "./stored-options.ts";
 
-/** `NOW` joins the run under way at its next step; `NEXT` opens a run of its own. */
+/** `NOW` joins the run under way at its next step, or opens one; `NEXT` opens a run of its own. */
 export const NOW = 0;
 export const NEXT = 1;
 export type Due = typeof NOW | typeof NEXT;
@@ -16,8 +15,9 @@ export interface Letter {
   resourceId: string;
   agentId: string;
   due: Due;
-  /** The run it was promised, if it opens one. */
+  /** The run it opens, or the one it was to join. */
   runId: string;
+  opens: boolean;
   signal: CreatedAgentSignal;
   options: StoredOptions | undefined;
   bytes: number;
@@ -48,6 +48,7 @@ export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): 
         agent_id: letter.agentId,
         due: letter.due,
         run_id: letter.runId,
+        opens: letter.opens ? 1 : 0,
         signal: letter.signal.toJSON() as never,
         options: (letter.options ?? null) as never,
         bytes: letter.bytes,
@@ -87,26 +88,19 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
 export async function readLetters(
   storage: Storage,
   threadId: string,
-  options: { due?: Due; limit: number },
+  options: { due?: Due; agentId?: string; limit: number },
 ): Promise<Letter[]> {
   const rows = await storage.select({
     table: MAILBOX,
-    where: { thread_id: threadId, ...(options.due !== undefined && { due: options.due }) },
+    where: {
+      thread_id: threadId,
+      ...(options.due !== undefined && { due: options.due }),
+      ...(options.agentId !== undefined && { agent_id: options.agentId }),
+    },
     orderBy: [{ column: "due" }, { column: "seq" }],
     limit: options.limit,
   });
   return rows.map(toLetter);
-}
-
-/** Removes a letter that nobody has taken yet, at its sender's wish. */
-export async function recallLetter(storage: Storage, letter: Letter): Promise<boolean> {
-  try {
-    await storage.commit(takeLetters(letter.threadId, [letter]));
-    return true;
-  } catch (error) {
-    if (AgentError.is(error, "conflict")) return false;
-    throw error;
-  }
 }
 
 function toLetter(row: Row): Letter {
@@ -117,6 +111,7 @@ function toLetter(row: Row): Letter {
     agentId: row["agent_id"] as string,
     due: row["due"] as Due,
     runId: row["run_id"] as string,
+    opens: row["opens"] === 1,
     signal: reviveSignal(row["signal"] as never),
     options: (row["options"] ?? undefined) as StoredOptions | undefined,
     bytes: row["bytes"] as number,

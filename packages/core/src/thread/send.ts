@@ -14,7 +14,7 @@ import { ACTORS, MAILBOX, SENDS } from "../storage/thread-tables.ts";
 import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "./actor.ts";
 import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.ts";
 import { insertEvents } from "./event-log.ts";
-import { NEXT, NOW, postLetter } from "./mailbox.ts";
+import { type Letter, NEXT, NOW, postLetter, readLetters } from "./mailbox.ts";
 import { storeOptions } from "./stored-options.ts";
 import type { Thread } from "./thread.ts";
 import type { ThreadRuntime } from "./thread-runtime.ts";
@@ -70,8 +70,9 @@ async function tryAdmit(
   checkOwnership(actor, threadId, resourceId);
   const earlier = idempotencyKey === undefined ? undefined : await readSend(thread, idempotencyKey);
   if (earlier) return adopt(request, earlier);
+  const reserved = await readReserved(thread, actor);
   const delivery = decideDelivery(
-    { activeRunId: actor?.runId, activeAgentId: actor?.agentId },
+    { activeRunId: actor?.runId ?? reserved?.runId, activeAgentId: actor?.agentId ?? reserved?.agentId },
     request.agentId,
     request.delivery,
   );
@@ -85,7 +86,7 @@ async function tryAdmit(
   signal.attributes = attributes;
   const alongside = (await request.alongside?.(delivery)) ?? [];
   const writes = [
-    ...guards(thread, actor),
+    ...guards(thread, actor, reserved),
     ...(idempotencyKey === undefined
       ? []
       : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)]),
@@ -112,7 +113,7 @@ async function tryAdmit(
 }
 
 /** The state the decision was made on. */
-function guards(thread: Thread, actor: Actor | undefined): Write[] {
+function guards(thread: Thread, actor: Actor | undefined, reserved: Letter | undefined): Write[] {
   const { threadId, resourceId } = thread;
   return [
     {
@@ -123,7 +124,17 @@ function guards(thread: Thread, actor: Actor | undefined): Write[] {
     },
     ...(actor ? [] : [insertActor(threadId, resourceId)]),
     requireRun(threadId, actor?.runId),
+    ...(reserved
+      ? [{ op: "require" as const, table: MAILBOX, where: { id: reserved.signal.id }, exists: true }]
+      : []),
   ];
+}
+
+/** On a thread with no run, the letter that is about to open one: what comes now joins that run. */
+async function readReserved(thread: Thread, actor: Actor | undefined): Promise<Letter | undefined> {
+  if (!actor || actor.runId !== undefined || actor.mailboxCount === 0) return undefined;
+  const [letter] = await readLetters(thread.storage, thread.threadId, { due: NOW, limit: 1 });
+  return letter?.opens ? letter : undefined;
 }
 
 function deliveryWrites(
@@ -145,13 +156,13 @@ function deliveryWrites(
     ];
     return delivery.branch === "active" ? stored : [...stored, ...pseudoRun(thread, actor, signal, runId)];
   }
-  const due = delivery.action === "deliver" ? NOW : NEXT;
-  const options = delivery.action === "deliver" ? undefined : storeOptions(request.streamOptions);
+  // A run of its own comes after everything that waits; anything else joins what runs, or opens it.
+  const due = delivery.action === "queue" || request.delivery.queued ? NEXT : NOW;
+  const opens = delivery.action !== "deliver";
+  const options = opens ? storeOptions(request.streamOptions) : undefined;
   const bytes = Buffer.byteLength(JSON.stringify(signal));
-  return postLetter(
-    { threadId, resourceId, agentId, due, runId, signal, options, bytes },
-    runtime.limits.mailbox,
-  );
+  const letter = { threadId, resourceId, agentId, due, runId, opens, signal, options, bytes } as const;
+  return postLetter(letter, runtime.limits.mailbox);
 }
 
 /** A signal stored on an idle thread reaches its subscribers as a run of three chunks that no model took part in. */

@@ -1,4 +1,5 @@
 import { AgentError } from "../errors.ts";
+import { checkOwnership, readActor } from "./actor.ts";
 import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
 import type { Thread } from "./thread.ts";
 
@@ -24,10 +25,13 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   #piece: NumberedChunk[] = [];
   #index = 0;
   #left = false;
+  /** Whose events it may read, until that was checked; the thread may not exist when a reader comes. */
+  #resourceId: string | undefined;
 
-  constructor(thread: Thread, after: number) {
+  constructor(thread: Thread, after: number, resourceId: string | undefined) {
     this.#thread = thread;
     this.#after = after;
+    this.#resourceId = resourceId;
   }
 
   /** The number of the last chunk that was handed out. */
@@ -69,11 +73,19 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
         await changed;
         return;
       }
+      await this.#checkOwnership();
     } else if (pieces.length === 0) {
       await tail.changed();
       return;
     }
     this.#take(pieces[0] as EventPiece);
+  }
+
+  async #checkOwnership(): Promise<void> {
+    if (this.#resourceId === undefined) return;
+    const { storage, threadId } = this.#thread;
+    checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
+    this.#resourceId = undefined;
   }
 
   #take(piece: EventPiece): void {

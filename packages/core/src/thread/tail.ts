@@ -11,6 +11,8 @@ export class Tail {
   #pieces: EventPiece[] = [];
   #count = 0;
   #waiting: (() => void)[] = [];
+  /** No run is here, so others may have written after what is kept. */
+  #mayBeBehind = true;
 
   append(first: number, chunks: readonly AgentChunk[]): void {
     const last = this.#pieces.at(-1);
@@ -19,6 +21,7 @@ export class Tail {
       // Nobody reads along: remember nothing.
       return;
     }
+    this.#mayBeBehind = false;
     this.#pieces.push({ first, chunks: numbered(chunks, first) });
     this.#count += chunks.length;
     while (this.#count > MAX_CHUNKS && this.#pieces.length > 1)
@@ -26,11 +29,18 @@ export class Tail {
     this.wake();
   }
 
-  /** Pieces with events after `after`, if the tail reaches back that far. */
+  /** Pieces with events after `after`; `undefined` when only the store knows. */
   read(after: number): EventPiece[] | undefined {
     const [oldest] = this.#pieces;
     if (!oldest || oldest.first > after + 1) return undefined;
-    return this.#pieces.filter((piece) => piece.first + piece.chunks.length - 1 > after);
+    const newer = this.#pieces.filter((piece) => piece.first + piece.chunks.length - 1 > after);
+    return newer.length === 0 && this.#mayBeBehind ? undefined : newer;
+  }
+
+  /** The run that was here is over: what comes next may be written elsewhere. */
+  release(): void {
+    this.#mayBeBehind = true;
+    this.wake();
   }
 
   /** Resolves at the next change, in this process or another. */

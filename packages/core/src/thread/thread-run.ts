@@ -33,6 +33,7 @@ export interface Lease {
 export interface ThreadRunOptions {
   thread: Thread;
   runId: string;
+  agentId: string;
   /** What the thread is created with, if it is new. */
   create: { title?: string; metadata?: Record<string, unknown> };
   /** The letter that opened the run. */
@@ -83,8 +84,9 @@ export class ThreadRun implements RunThread {
   }
 
   /** For who starts the run with the thread already in hand. */
-  hold(lease: Lease): void {
+  hold(lease: Lease, begun = false): void {
     this.#lease = lease;
+    this.#begun = begun;
   }
 
   async begin(input: readonly StoredMessage[]): Promise<CreatedAgentSignal[]> {
@@ -128,7 +130,8 @@ export class ThreadRun implements RunThread {
   publish(chunk: AgentChunk): void {
     if (this.#over) return;
     this.#buffer.push(toBroadcast(chunk));
-    if (!this.#lease || this.#flushTimer) return;
+    // Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere.
+    if (!this.#begun || this.#flushTimer) return;
     const { system } = this.#thread;
     const wait = this.#flushedAt + FLUSH_INTERVAL_MS - system.monotonic();
     if (wait > 0) this.#flushTimer = system.setTimer(wait, () => this.#flush());
@@ -180,7 +183,9 @@ export class ThreadRun implements RunThread {
   }
 
   async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
-    const rows = calls.map((call) => this.#journal(step, call, { state: "started", requires_approval: 0 }));
+    const rows = calls.map((call) =>
+      this.#journal(step, call, { state: "started", requires_approval: 0 }, "update"),
+    );
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
     await this.#commit([...this.#stepWrites(step), ...rows], { quiet: true });
     this.#open = true;
@@ -233,35 +238,44 @@ export class ThreadRun implements RunThread {
 
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
     const { threadId, system } = this.#thread;
-    const rows = waiting.map((call, position) =>
-      this.#journal(
-        step,
-        { ...call, position },
-        {
-          state: "waiting",
-          requires_approval: call.requiresApproval ? 1 : 0,
-          suspend_payload: (call.suspendPayload ?? null) as never,
-          resume_schema: call.resumeSchema,
-          outcome: null,
-          decision: null,
-        },
-      ),
+    const rows = waiting.flatMap((call, position): Write[] => {
+      const columns: Row = {
+        state: "waiting",
+        requires_approval: call.requiresApproval ? 1 : 0,
+        suspend_payload: (call.suspendPayload ?? null) as never,
+        resume_schema: call.resumeSchema,
+        outcome: null,
+        decision: null,
+      };
+      const started = { run_id: this.runId, tool_call_id: call.toolCallId, state: "started" };
+      return [
+        // One that waits already may have been decided since this run looked: that stands.
+        this.#journal(step, { ...call, position }, columns, "ignore"),
+        { op: "update", table: CALLS, where: started, set: columns },
+      ];
+    });
+    const open = new Set(waiting.map((call) => call.toolCallId));
+    const answered = step.parts.flatMap((part) =>
+      part.type === "tool-invocation" && !open.has(part.toolInvocation.toolCallId)
+        ? [part.toolInvocation.toolCallId]
+        : [],
     );
-    const run = {
-      state: "suspended",
-      suspended_at: Math.trunc(system.now()),
-      usage: step.usage as never,
-      ...this.#place(step),
-    };
     await this.#commit(
       [
         ...this.#stepWrites(step),
-        // Answers that are in the step need no journal any more; what waits is written after.
-        { op: "delete", table: CALLS, where: { run_id: this.runId } },
+        // Answers that are in the step need no journal any more.
+        { op: "delete", table: CALLS, where: { run_id: this.runId, tool_call_id: { in: answered } } },
         ...rows,
         { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { run_state: "suspended" } },
       ],
-      { run },
+      {
+        run: {
+          state: "suspended",
+          suspended_at: Math.trunc(system.now()),
+          usage: step.usage as never,
+          ...this.#place(step),
+        },
+      },
     );
     this.#countStep(step);
   }
@@ -288,21 +302,30 @@ export class ThreadRun implements RunThread {
       return true;
     }
     const guard: Write[] = end.mayContinue
-      ? [{ op: "require", table: MAILBOX, where: { thread_id: threadId, due: NOW }, exists: false }]
+      ? [
+          {
+            op: "require",
+            table: MAILBOX,
+            where: { thread_id: threadId, due: NOW, agent_id: this.#options.agentId },
+            exists: false,
+          },
+        ]
       : [];
-    const opener = this.#begun ? [] : takeLetters(threadId, this.#opener ? [this.#opener] : []);
+    const opener = this.#begun || !this.#opener ? [] : this.#storeOpener(this.#opener);
     const now = Math.trunc(system.now());
     const error =
       end.error === undefined
         ? null
         : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
-    const before = this.#buffer.length;
-    this.#buffer.push(...end.chunks.map(toBroadcast));
     const idle = { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null };
     try {
       await this.#commit([...guard, ...opener, ...this.#closeJournal(), touchThread(threadId, now)], {
         run: { state: end.state, ended_at: now, error },
-        explain: (index) => (guard.length > 0 && index === 0 ? new LettersWaiting() : undefined),
+        chunks: end.chunks.map(toBroadcast),
+        explain: (index) => {
+          if (guard.length > 0 && index === 0) return new LettersWaiting();
+          return index - guard.length < opener.length ? new OpenerGone() : undefined;
+        },
         last: (nextSeq) => [
           {
             op: "update",
@@ -315,12 +338,28 @@ export class ThreadRun implements RunThread {
         ],
       });
     } catch (thrown) {
-      if (!(thrown instanceof LettersWaiting)) throw thrown;
-      this.#buffer.splice(before, end.chunks.length);
-      return false;
+      if (thrown instanceof LettersWaiting) {
+        this.#thread.mayHaveLetters = true;
+        return false;
+      }
+      if (!(thrown instanceof OpenerGone)) throw thrown;
+      // It had begun after all: the store had done it and not said so.
+      this.#begun = true;
+      return this.end(end);
     }
     this.#leave();
     return true;
+  }
+
+  /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
+  #storeOpener(letter: Letter): Write[] {
+    const { threadId, resourceId, system } = this.#thread;
+    const now = new Date(system.now());
+    return [
+      ...takeLetters(threadId, [letter]),
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
+      insertMessage(restamp(letter.signal, now).toDBMessage({ threadId, resourceId })),
+    ];
   }
 
   abandon(): void {
@@ -360,11 +399,11 @@ export class ThreadRun implements RunThread {
     return { response_id: step.message.id, response_steps: this.#stepsOf(step.message.id) };
   }
 
-  #journal(step: StepRecord, call: CallIntent, columns: Row): Write {
+  #journal(step: StepRecord, call: CallIntent, columns: Row, onConflict: "update" | "ignore"): Write {
     return {
       op: "insert",
       table: CALLS,
-      onConflict: "update",
+      onConflict,
       row: {
         run_id: this.runId,
         tool_call_id: call.toolCallId,
@@ -408,7 +447,11 @@ export class ThreadRun implements RunThread {
     const { thread } = this.#options;
     if (!thread.mayHaveLetters) return [];
     thread.mayHaveLetters = false;
-    const letters = await readLetters(thread.storage, thread.threadId, { due: NOW, limit: LETTERS_PER_STEP });
+    const letters = await readLetters(thread.storage, thread.threadId, {
+      due: NOW,
+      agentId: this.#options.agentId,
+      limit: LETTERS_PER_STEP,
+    });
     if (letters.length > 0) thread.mayHaveLetters = true;
     return letters;
   }
@@ -423,11 +466,13 @@ export class ThreadRun implements RunThread {
     return turn;
   }
 
-  async #commitNow(writes: readonly Write[], { run, explain, last, quiet }: CommitOptions): Promise<void> {
+  async #commitNow(writes: readonly Write[], options: CommitOptions): Promise<void> {
+    const { run, explain, last, quiet, chunks: lastChunks = [] } = options;
     const { threadId, storage, system } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#over) throw superseded(threadId);
-    const chunks = quiet ? [] : this.#buffer.slice();
+    const buffered = quiet ? 0 : this.#buffer.length;
+    const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks];
     const held = { id: this.runId, fence: lease.fence };
     const fence: Write = run
       ? { op: "update", table: RUNS, where: held, set: run, require: true }
@@ -445,15 +490,15 @@ export class ThreadRun implements RunThread {
         });
       }
       if (error.code !== "conflict") throw error;
-      const index = (error.details?.["index"] as number) ?? 0;
-      if (index === 0) {
-        this.abandon();
-        throw superseded(threadId);
-      }
-      throw explain?.(index - 1) ?? error;
+      const index = error.details?.["index"] as number;
+      const explained = index === 0 ? undefined : explain?.(index - 1);
+      if (explained) throw explained;
+      // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
+      this.abandon();
+      throw superseded(threadId);
     }
     if (chunks.length === 0) return;
-    this.#buffer.splice(0, chunks.length);
+    this.#buffer.splice(0, buffered);
     this.#flushedAt = system.monotonic();
     this.#thread.tail.append(lease.nextSeq, chunks);
     lease.nextSeq = nextSeq;
@@ -483,9 +528,12 @@ interface CommitOptions {
   last?: (nextSeq: number) => Write[];
   /** Leaves the chunks for a later commit. */
   quiet?: boolean;
+  /** Chunks that become visible with this commit or not at all. */
+  chunks?: readonly AgentChunk[];
 }
 
 class LettersWaiting {}
+class OpenerGone {}
 class LostRace {}
 
 /** A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent. */

@@ -6,13 +6,13 @@ import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
-import { type Actor, readActor, toActor } from "./actor.ts";
+import { type Actor, firstFreeSeq, readActor, toActor } from "./actor.ts";
 import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
 import type { Resumption } from "../run/resume.ts";
 import { readResumption } from "./resumption.ts";
 import { Thread } from "./thread.ts";
-import { ThreadRun } from "./thread-run.ts";
+import { type Lease, ThreadRun } from "./thread-run.ts";
 
 export interface ThreadLimits {
   signal: SignalLimits;
@@ -57,6 +57,8 @@ export interface ThreadHost {
   open(thread: Thread, run: ThreadRun, letter: Letter): void;
   resume(thread: Thread, actor: Actor): Promise<boolean>;
   lookAgain(thread: Thread): void;
+  /** The handle in use for a thread: this one, unless it was forgotten and another was made since. */
+  current(thread: Thread): Thread;
   forget(thread: Thread): void;
 }
 
@@ -117,19 +119,24 @@ export class ThreadRuntime implements ThreadHost {
   /** This process's view of a thread. */
   thread(threadId: string, resourceId: string): Thread {
     this.#stopWatching ??= this.storage.watch(() => this.#onForeignChange());
-    const key = `${resourceId}\u0000${threadId}`;
+    const key = keyOf({ threadId, resourceId });
     let thread = this.#threads.get(key);
     if (!thread) this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
     return thread;
   }
 
+  /** A thread that is not remembered unless something comes of it. */
+  peek(threadId: string, resourceId: string): Thread {
+    return this.#threads.get(keyOf({ threadId, resourceId })) ?? new Thread(this, threadId, resourceId);
+  }
+
   /** A thread whose resource the caller does not name. */
   async findThread(threadId: string, resourceId: string | undefined): Promise<Thread> {
-    if (resourceId !== undefined) return this.thread(threadId, resourceId);
+    if (resourceId !== undefined) return this.peek(threadId, resourceId);
     const actor = await readActor(this.storage, threadId);
-    if (actor) return this.thread(threadId, actor.resourceId);
+    if (actor) return this.peek(threadId, actor.resourceId);
     const [row] = await this.storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
-    return this.thread(threadId, (row?.["resource_id"] as string | undefined) ?? threadId);
+    return this.peek(threadId, (row?.["resource_id"] as string | undefined) ?? threadId);
   }
 
   /** The thread of a run of this process. */
@@ -157,28 +164,53 @@ export class ThreadRuntime implements ThreadHost {
     const [row] = await this.storage.select({ table: RUNS, where: { id: actor.runId as string }, limit: 1 });
     const agent = actor.agentId === undefined ? undefined : this.#agents.get(actor.agentId);
     if (!agent && row?.["first_message_id"]) return false; // Another process may have the agent.
-    const resumption = row && (await readResumption(this.storage, actor, row));
-    const lease = await thread.takeOver(actor, resumption?.responseSteps ?? new Map());
+    const lease = await thread.takeOver(actor);
     if (!lease) return true;
+    let resumption: Resumption | undefined;
+    try {
+      resumption = await this.#readTaken(thread, lease, actor.runId as string);
+    } catch (error) {
+      thread.letGo();
+      throw error;
+    }
+    if (!resumption || !agent || !resumption.begun) {
+      // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
+      const error = new AgentError("superseded", "The process ended before the run began.");
+      await thread.giveUp(actor.runId as string, lease, {
+        state: "failed",
+        mayContinue: false,
+        error,
+        chunks: [],
+      });
+      return true;
+    }
     const run = new ThreadRun({
       thread,
       runId: actor.runId as string,
+      agentId: agent.id,
       create: {},
       opener: undefined,
       resumed: true,
       enter: async () => lease,
     });
-    run.hold(lease);
+    run.hold(lease, true);
     thread.mayHaveLetters = true;
     thread.run = run;
-    if (!resumption || !agent || !resumption.begun) {
-      // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
-      const error = new AgentError("superseded", "The process ended before the run began.");
-      await run.end({ state: "failed", mayContinue: false, error, chunks: [] });
-      return true;
-    }
     void agent.resumeRun(thread, run, resumption);
     return false;
+  }
+
+  /** Reads how far a run came. Its last owner may have written until the moment it was taken over. */
+  async #readTaken(thread: Thread, lease: Lease, runId: string): Promise<Resumption | undefined> {
+    const [actor, [row]] = await Promise.all([
+      readActor(this.storage, thread.threadId),
+      this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 }),
+    ]);
+    if (!actor || !row) return undefined;
+    lease.nextSeq = await firstFreeSeq(this.storage, actor);
+    const resumption = await readResumption(this.storage, actor, row);
+    for (const [id, steps] of resumption.responseSteps) lease.responseSteps.set(id, steps);
+    return resumption;
   }
 
   lookAgain(thread: Thread): void {
@@ -192,9 +224,22 @@ export class ThreadRuntime implements ThreadHost {
     });
   }
 
+  current(thread: Thread): Thread {
+    const key = keyOf(thread);
+    const known = this.#threads.get(key);
+    if (!known) this.#threads.set(key, thread);
+    return known ?? thread;
+  }
+
+  /** How many threads this process keeps something of. */
+  get threadCount(): number {
+    return this.#threads.size;
+  }
+
   forget(thread: Thread): void {
     if (thread.inUse || this.#lookAt.has(thread)) return;
-    this.#threads.delete(`${thread.resourceId}\u0000${thread.threadId}`);
+    const key = keyOf(thread);
+    if (this.#threads.get(key) === thread) this.#threads.delete(key);
   }
 
   /** Takes up what other processes left unfinished, of agents that are registered. Later calls wait for the first. */
@@ -255,4 +300,8 @@ export class ThreadRuntime implements ThreadHost {
       if (thread?.run?.runId === actor.abortRun) thread.abortRun?.();
     }
   }
+}
+
+function keyOf({ threadId, resourceId }: { threadId: string; resourceId: string }): string {
+  return `${resourceId}\u0000${threadId}`;
 }

@@ -3,7 +3,8 @@ import type { Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, EVENTS, RUNS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
-import { type Actor, firstFreeSeq, insertActor, readActor } from "./actor.ts";
+import type { RunEnd } from "../run/run-thread.ts";
+import { type Actor, insertActor, readActor } from "./actor.ts";
 import { type Letter, readLetters } from "./mailbox.ts";
 import type { StoredOptions } from "./stored-options.ts";
 import { Tail } from "./tail.ts";
@@ -17,6 +18,7 @@ export interface RunTicket {
   options: StoredOptions;
 }
 
+const MAX_LOOKS = 100;
 const PRUNE_EVERY_MS = 60_000;
 
 interface Waiter {
@@ -48,6 +50,7 @@ export class Thread {
   #pump: Promise<void> | undefined;
   #pumpAgain = false;
   #admissions: Promise<unknown> = Promise.resolve();
+  #admitting = 0;
 
   constructor(host: ThreadHost, threadId: string, resourceId: string) {
     this.#host = host;
@@ -70,7 +73,11 @@ export class Thread {
 
   /** Sends to one thread are admitted one after another, in the order they were made. */
   inOrder<Value>(admit: () => Promise<Value>): Promise<Value> {
-    const turn = this.#admissions.then(admit);
+    this.#admitting++;
+    const turn = this.#admissions.then(admit).finally(() => {
+      this.#admitting--;
+      this.#host.forget(this);
+    });
     this.#admissions = turn.catch(() => {});
     return turn;
   }
@@ -97,6 +104,8 @@ export class Thread {
 
   /** Looks what the thread should do next, and does it. Safe to call at any time. */
   pump(): void {
+    const current = this.#host.current(this);
+    if (current !== this && !this.inUse) return current.pump();
     if (this.#pump) {
       this.#pumpAgain = true;
       return;
@@ -147,6 +156,17 @@ export class Thread {
         },
         require: true,
       },
+      // A run that was given up before it took anything in is opened again under its own id.
+      {
+        op: "delete",
+        table: RUNS,
+        where: {
+          id: ticket.runId,
+          thread_id: this.threadId,
+          first_message_id: null,
+          state: { ne: "running" },
+        },
+      },
       {
         op: "insert",
         table: RUNS,
@@ -168,9 +188,8 @@ export class Thread {
     return this.#grasp(writes, known.fence + 1, known.nextSeq, ticket.runId, ticket.agentId);
   }
 
-  /** Takes over a run that was left behind, or that waits and was answered. */
-  async takeOver(actor: Actor, responseSteps: Map<string, number>): Promise<Lease | undefined> {
-    const nextSeq = await firstFreeSeq(this.storage, actor);
+  /** Takes over a run that was left behind, or that waits and was answered. Only then does nobody else write. */
+  async takeOver(actor: Actor): Promise<Lease | undefined> {
     const writes: Write[] = [
       {
         op: "update",
@@ -186,15 +205,38 @@ export class Thread {
         set: { state: "running", suspended_at: null, fence: actor.fence + 1 },
       },
     ];
-    const lease = await this.#grasp(
+    return this.#grasp(
       writes,
       actor.fence + 1,
-      nextSeq,
+      actor.nextSeq,
       actor.runId as string,
       actor.agentId as string,
     );
-    if (lease) for (const [id, steps] of responseSteps) lease.responseSteps.set(id, steps);
-    return lease;
+  }
+
+  /** Ends a run of which nothing is here but the right to it. */
+  async giveUp(runId: string, lease: Lease, end: RunEnd): Promise<void> {
+    const run = new ThreadRun({
+      thread: this,
+      runId,
+      agentId: "",
+      create: {},
+      opener: undefined,
+      enter: async () => lease,
+    });
+    run.hold(lease);
+    this.run = run;
+    try {
+      await run.end(end);
+    } catch (error) {
+      run.abandon();
+      throw error;
+    }
+  }
+
+  /** The right to a run came to nothing: the store has it as ours, and the next look takes it up again. */
+  letGo(): void {
+    this.#host.owner.release();
   }
 
   /** Called by a run when it let go of the thread. */
@@ -206,7 +248,7 @@ export class Thread {
     this.activeRunId = undefined;
     this.activeAgentId = undefined;
     this.#host.owner.release();
-    this.tail.wake();
+    this.tail.release();
     this.pump();
   }
 
@@ -233,7 +275,13 @@ export class Thread {
   }
 
   get inUse(): boolean {
-    return this.run !== undefined || this.#waiters.length > 0 || this.#pump !== undefined || this.readers > 0;
+    return (
+      this.run !== undefined ||
+      this.#waiters.length > 0 ||
+      this.#pump !== undefined ||
+      this.readers > 0 ||
+      this.#admitting > 0
+    );
   }
 
   async #grasp(
@@ -248,17 +296,28 @@ export class Thread {
       await this.storage.commit(writes);
     } catch (error) {
       this.#host.owner.release();
-      if (AgentError.is(error, "conflict")) return undefined;
-      throw error;
+      if (!AgentError.is(error, "conflict")) throw error;
+      // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
+      const first = writes[0];
+      if (error.details?.["index"] === 0 && first?.op === "require") throw this.#notHere();
+      return undefined;
     }
     this.activeRunId = runId;
     this.activeAgentId = agentId;
     return { fence, nextSeq, responseSteps: new Map() };
   }
 
+  #notHere(): AgentError {
+    return new AgentError("not-found", `There is no thread "${this.threadId}" for resource "${this.resourceId}".`);
+  }
+
   async #pumpAll(): Promise<void> {
-    while (!this.run) {
+    for (let looks = 0; !this.run; looks++) {
+      // Losing this often means that something is wrong: look again later instead of in a circle.
+      if (looks === MAX_LOOKS) return this.#host.lookAgain(this);
+      this.mayHaveLetters = false;
       const actor = await readActor(this.storage, this.threadId);
+      if (actor && actor.mailboxCount > 0) this.mayHaveLetters = true;
       this.activeRunId = actor?.runId;
       this.activeAgentId = actor?.agentId;
       if (actor?.runId !== undefined) {
@@ -292,7 +351,7 @@ export class Thread {
     const [waiter] = this.#waiters;
     if (
       letter &&
-      (!waiter || letter.seq <= waiter.after || letter.due === 0) &&
+      (!waiter || letter.seq <= waiter.after || !letter.opens) &&
       this.#host.hasAgent(letter.agentId)
     ) {
       return this.#open(actor, letter);
@@ -300,12 +359,7 @@ export class Thread {
     if (!waiter) return false;
     if (actor && actor.resourceId !== this.resourceId) {
       this.#waiters.shift();
-      waiter.refuse(
-        new AgentError(
-          "not-found",
-          `There is no thread "${this.threadId}" for resource "${this.resourceId}".`,
-        ),
-      );
+      waiter.refuse(this.#notHere());
       return true;
     }
     let lease: Lease | undefined;
@@ -317,28 +371,28 @@ export class Thread {
       return true;
     }
     if (!lease) return true;
-    this.mayHaveLetters = (actor?.mailboxCount ?? 0) > 0;
-    this.run = waiter.run;
     const index = this.#waiters.indexOf(waiter);
     if (index < 0) {
       // Aborted while the store answered: the run exists there and has to be ended.
-      waiter.run.hold(lease);
-      await waiter.run.end({ state: "aborted", mayContinue: false, chunks: [] });
+      await this.giveUp(waiter.ticket.runId, lease, { state: "aborted", mayContinue: false, chunks: [] });
       return true;
     }
+    this.run = waiter.run;
     this.#waiters.splice(index, 1);
     waiter.admit(lease);
     return false;
   }
 
   async #open(actor: Actor | undefined, letter: Letter): Promise<boolean> {
-    const ticket = { runId: letter.runId, agentId: letter.agentId, options: letter.options ?? {} };
+    // One that was meant for a run that is over opens a run of its own, under a name of its own.
+    const runId = letter.opens ? letter.runId : this.system.newId();
+    const ticket = { runId, agentId: letter.agentId, options: letter.options ?? {} };
     const lease = await this.take(actor, ticket);
     if (!lease) return true;
-    this.mayHaveLetters = (actor?.mailboxCount ?? 0) > 1;
     this.run = new ThreadRun({
       thread: this,
-      runId: letter.runId,
+      runId,
+      agentId: letter.agentId,
       create: {},
       opener: letter,
       enter: async () => lease,

@@ -176,19 +176,11 @@ export class AgentThreads {
     const thread = runtime.thread(threadId, resourceId);
     thread.activeRunId ??= actor?.runId;
     const reader = new ThreadReader(thread, after, options.resourceId);
-    thread.readers++;
-    let open = true;
     return {
       stream: reader,
       activeRunId: () => thread.activeRunId ?? null,
       abort: () => this.abort(runtime, thread),
-      unsubscribe: () => {
-        if (!open) return;
-        open = false;
-        thread.readers--;
-        void reader.return();
-        runtime.forget(thread);
-      },
+      unsubscribe: () => reader.leave(),
     };
   }
 

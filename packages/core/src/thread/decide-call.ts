@@ -39,7 +39,11 @@ export async function decideCall(
       },
     ]);
   } catch (error) {
-    if (!AgentError.is(error, "conflict")) throw error;
+    if (!AgentError.is(error, "conflict")) {
+      // The store may have done it all the same.
+      thread.pump();
+      throw error;
+    }
     throw new AgentError(
       "already-decided",
       `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`,

@@ -84,6 +84,11 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
   ];
 }
 
+/** Nothing waits for a run under way, or to open one. */
+export function noLetterNow(threadId: string): Write {
+  return { op: "require", table: MAILBOX, where: { thread_id: threadId, due: NOW }, exists: false };
+}
+
 /** Waiting letters, those due now first, oldest first. */
 export async function readLetters(
   storage: Storage,

@@ -14,7 +14,7 @@ import { ACTORS, MAILBOX, SENDS } from "../storage/thread-tables.ts";
 import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "./actor.ts";
 import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.ts";
 import { insertEvents } from "./event-log.ts";
-import { type Letter, NEXT, NOW, postLetter, readLetters } from "./mailbox.ts";
+import { type Letter, NEXT, noLetterNow, NOW, postLetter, readLetters } from "./mailbox.ts";
 import { storeOptions } from "./stored-options.ts";
 import type { Thread } from "./thread.ts";
 import type { ThreadRuntime } from "./thread-runtime.ts";
@@ -98,7 +98,11 @@ async function tryAdmit(
     thread.lastLetter = Math.max(thread.lastLetter, ...auto.map((seq) => seq ?? 0));
   } catch (error) {
     signal.attributes = before;
-    if (!AgentError.is(error, "conflict")) throw error;
+    if (!AgentError.is(error, "conflict")) {
+      // The store may have done it all the same; then somebody has to see to it.
+      thread.pump();
+      throw error;
+    }
     await explainConflict(thread, request, error, writes);
     return undefined;
   }
@@ -162,7 +166,9 @@ function deliveryWrites(
   const options = opens ? storeOptions(request.streamOptions) : undefined;
   const bytes = Buffer.byteLength(JSON.stringify(signal));
   const letter = { threadId, resourceId, agentId, due, runId, opens, signal, options, bytes } as const;
-  return postLetter(letter, runtime.limits.mailbox);
+  const post = postLetter(letter, runtime.limits.mailbox);
+  // Of two that wake a thread at once one is first, and the other joins its run.
+  return opens && due === NOW ? [noLetterNow(threadId), ...post] : post;
 }
 
 /** A signal stored on an idle thread reaches its subscribers as a run of three chunks that no model took part in. */

@@ -32,6 +32,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     this.#thread = thread;
     this.#after = after;
     this.#resourceId = resourceId;
+    thread.readers++;
   }
 
   /** The number of the last chunk that was handed out. */
@@ -48,14 +49,27 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
         this.#after = chunk.seq;
         return { done: false, value: chunk };
       }
-      await this.#more();
+      try {
+        await this.#more();
+      } catch (error) {
+        this.leave();
+        throw error;
+      }
     }
   }
 
   return(): Promise<IteratorResult<NumberedChunk>> {
-    this.#left = true;
-    this.#thread.tail.wake();
+    this.leave();
     return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Ends the reading. Free to call again. */
+  leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#thread.readers--;
+    this.#thread.tail.wake();
+    this.#thread.forget();
   }
 
   [Symbol.asyncIterator](): this {
@@ -78,7 +92,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
       await tail.changed();
       return;
     }
-    this.#take(pieces[0] as EventPiece);
+    this.#take(pieces);
   }
 
   async #checkOwnership(): Promise<void> {
@@ -88,7 +102,8 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     this.#resourceId = undefined;
   }
 
-  #take(piece: EventPiece): void {
+  #take(pieces: EventPiece[]): void {
+    const piece = pieces[0] as EventPiece;
     const skip = this.#after + 1 - piece.first;
     if (skip < 0) {
       throw new AgentError(
@@ -97,7 +112,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
         { details: { after: this.#after } },
       );
     }
-    this.#piece = piece.chunks;
+    this.#piece = pieces.length === 1 ? piece.chunks : pieces.flatMap(({ chunks }) => chunks);
     this.#index = skip;
   }
 }

@@ -5,7 +5,7 @@ import { ACTORS, CALLS, EVENTS, RUNS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
-import { type Letter, readLetters } from "./mailbox.ts";
+import { type Letter, noLetterNow, NOW, readLetters } from "./mailbox.ts";
 import type { StoredOptions } from "./stored-options.ts";
 import { Tail } from "./tail.ts";
 import type { ThreadHost } from "./thread-runtime.ts";
@@ -127,7 +127,11 @@ export class Thread {
   }
 
   /** Takes an idle thread for a run. Answers `undefined` when somebody else was faster. */
-  async take(actor: Actor | undefined, ticket: RunTicket): Promise<Lease | undefined> {
+  async take(
+    actor: Actor | undefined,
+    ticket: RunTicket,
+    conditions: readonly Write[] = [],
+  ): Promise<Lease | undefined> {
     const known = actor ?? { fence: 0, nextSeq: 1, threadId: this.threadId };
     const now = Math.trunc(this.system.now());
     const writes: Write[] = actor
@@ -142,6 +146,7 @@ export class Thread {
           insertActor(this.threadId, this.resourceId),
         ];
     writes.push(
+      ...conditions,
       {
         op: "update",
         table: ACTORS,
@@ -274,6 +279,11 @@ export class Thread {
     ];
   }
 
+  /** Somebody who used it does not any more. */
+  forget(): void {
+    this.#host.forget(this);
+  }
+
   get inUse(): boolean {
     return (
       this.run !== undefined ||
@@ -364,7 +374,9 @@ export class Thread {
     }
     let lease: Lease | undefined;
     try {
-      lease = await this.take(actor, waiter.ticket);
+      // A message that came first goes first.
+      const conditions = letter?.due === NOW ? [] : [noLetterNow(this.threadId)];
+      lease = await this.take(actor, waiter.ticket, conditions);
     } catch (error) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
       waiter.refuse(error);

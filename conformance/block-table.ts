@@ -6,6 +6,7 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
+import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
 export const laterModules: Record<string, Topic> = {
@@ -24,6 +25,8 @@ const ELICITATION_HANDLER = `mcpClient.elicitation.onRequest("server", documente
 
 /** The set-up of each block that needs one, by the block's name. */
 export const blockTable = {
+  ...threadBlocks,
+
   // 1-agent-class.md
   "1-basic-string-instructions-1": {
     hash: "802e9887",
@@ -54,12 +57,6 @@ export const blockTable = {
       ]);
     },
   },
-  "1-thread-signals-1": later("5dc7e53a", "threads and signals"),
-  "1-thread-signals-2": later("4e904de9", "threads and signals"),
-  "1-thread-signals-3": later("0638baf5", "threads and signals"),
-  "1-sendmessage-1": later("cf54b010", "threads and signals"),
-  "1-queuemessage-1": later("aaa35c24", "threads and signals"),
-  "1-sendstatesignal-1": later("e39a6120", "threads and signals"),
   "1-sendnotificationsignal-1": later("a9c4ccde", "notifications"),
   "1-sendnotificationsignal-2": {
     hash: "7254c6fa",
@@ -68,16 +65,6 @@ export const blockTable = {
   },
 
   // 2-signals.md
-  "2-quickstart-1": later("96f42193", "threads and signals"),
-  "2-send-a-message-now-1": later("39e57985", "threads and signals"),
-  "2-queue-a-message-for-the-next-turn-1": later("0d7a73a8", "threads and signals"),
-  "2-control-low-level-signal-behavior-1": later("6555a895", "threads and signals"),
-  "2-control-low-level-signal-behavior-2": later("82d65e1c", "threads and signals"),
-  "2-send-notification-context-1": later("5a5cddae", "threads and signals"),
-  "2-send-processor-context-1": later("82dcb27b", "threads and signals"),
-  "2-conditional-attributes-1": later("e96fbbd2", "threads and signals"),
-  "2-state-signals-1": later("50b10129", "threads and signals"),
-  "2-state-signals-2": later("9ca4601f", "threads and signals"),
   "2-notification-signals-1": later("4c4a1bc0", "notifications"),
   "2-notification-signals-2": {
     hash: "06e96bfc",
@@ -96,7 +83,6 @@ export const blockTable = {
       await mastra.close();
     },
   }),
-  "2-approve-tool-calls-1": later("61acc020", "threads and signals"),
 
   // 3-tools-mcp-rag.md: createTool
   "3-usage-example-1": {

@@ -13,6 +13,10 @@ const warp = 1
 # not a heading, and not TypeScript
 \`\`\`
 
+\`\`\`xml
+<cloth>one</cloth>
+\`\`\`
+
 ### \`beat(count)\`
 
 1. First:
@@ -81,6 +85,10 @@ describe("extractBlocks", () => {
   it("takes a fence inside a longer or different fence as text", () => {
     expect(blocks.some((block) => block.code.includes("shown"))).toBe(false);
     expect(named("7-weft-1")?.code).toBe("const a = `\n```\n`");
+  });
+
+  it("keeps the XML that follows a block with it", () => {
+    expect(blocks.map((block) => block.shows)).toEqual([["<cloth>one</cloth>"], [], [], [], []]);
   });
 
   it("ends an unclosed block at the end of the text", () => {

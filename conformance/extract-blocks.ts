@@ -13,6 +13,8 @@ export interface Block {
   code: string;
   /** Changes with `code`. */
   hash: string;
+  /** The XML that stands between this block and the next: what a model receives, say. */
+  shows: string[];
 }
 
 const FENCE = /^([ \t>]*)(`{3,}|~{3,})[ \t]*([^\s`]*)/;
@@ -39,18 +41,27 @@ export function extractBlocks(markdown: string, document: string): Block[] {
     const closing = new RegExp(`^[ \\t>]*${mark[0]}{${mark.length},}\\s*$`);
     at = first;
     while (at < lines.length && !closing.test(lines[at]!)) at += 1;
-    if (!LANGUAGES.has(language.toLowerCase())) continue;
-
     const code = lines
       .slice(first, at)
       .map((line) => withoutPrefix(line, prefix))
       .join("\n");
+    if (language.toLowerCase() === "xml") blocks.at(-1)?.shows.push(code);
+    if (!LANGUAGES.has(language.toLowerCase())) continue;
+
     const path = headings.filter((text) => text !== undefined);
     const slug = `${number}-${slugify(path.at(-1) ?? "top")}`;
     const ordinal = (count.get(slug) ?? 0) + 1;
     count.set(slug, ordinal);
     const hash = createHash("sha256").update(code).digest("hex").slice(0, 8);
-    blocks.push({ name: `${slug}-${ordinal}`, document, line: first + 1, headings: path, code, hash });
+    blocks.push({
+      name: `${slug}-${ordinal}`,
+      document,
+      line: first + 1,
+      headings: path,
+      code,
+      hash,
+      shows: [],
+    });
   }
   return blocks;
 }

@@ -10,7 +10,7 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e"],
+  cases: ["a", "b", "c", "d", "e", "f"],
   packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
@@ -77,6 +77,49 @@ export default {
           },
           async close() {
             await open?.storage.close();
+          },
+        };
+      },
+
+      async signals({ model, file, tools }) {
+        const { storage, memory } = await openMemory(file, 20);
+        const agent = new Agent({
+          id: "bench-agent",
+          name: "bench-agent",
+          instructions: "You are a benchmark.",
+          model: aiSdkModel("v4", model),
+          tools: tools ? { add } : {},
+          memory,
+          // As a user who lets a thread work for long would set it.
+          defaultOptions: { maxSteps: 1_000 },
+        });
+        const target = (threadId: string) => ({ resourceId: RESOURCE, threadId });
+        return {
+          async subscribe(threadId) {
+            const subscription = await agent.subscribeToThread(target(threadId));
+            return {
+              stream: subscription.stream,
+              unsubscribe: () => subscription.unsubscribe(),
+              isText: (chunk) => chunk.type === "text-delta",
+              isEcho: (chunk) => chunk.type === "data-user-message",
+              isFinish: (chunk) => chunk.type === "finish",
+            };
+          },
+          async sendMessage(threadId, text) {
+            return agent.sendMessage(text, target(threadId)).admitted;
+          },
+          async queueMessage(threadId, text) {
+            return agent.queueMessage(text, target(threadId)).admitted;
+          },
+          async persistSignal(threadId, text) {
+            const sent = agent.sendSignal(
+              { type: "notification", contents: text },
+              { ...target(threadId), ifIdle: { behavior: "persist" } },
+            );
+            await sent.persisted;
+          },
+          async close() {
+            await storage.close();
           },
         };
       },

@@ -44,6 +44,8 @@ export interface SignalsApi {
   }>;
   /** Resolves when the framework has decided what to do with the message. */
   sendMessage(threadId: string, text: string): Promise<{ action: string }>;
+  /** Resolves when the framework has accepted the message as a turn of its own, behind those that wait. */
+  queueMessage(threadId: string, text: string): Promise<unknown>;
   /** Resolves when the signal is stored. */
   persistSignal(threadId: string, text: string): Promise<void>;
   close(): Promise<void>;

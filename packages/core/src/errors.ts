@@ -52,6 +52,12 @@ export class AgentError extends Error {
   }
 }
 
+/** What a store threw, in our words. */
+export function storageError(thrown: unknown): AgentError {
+  if (AgentError.is(thrown)) return thrown;
+  return new AgentError("storage-failed", `The store failed: ${errorMessage(thrown)}`, { cause: thrown });
+}
+
 /** The message of anything that was thrown. */
 export function errorMessage(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;

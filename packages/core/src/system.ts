@@ -7,8 +7,8 @@ export interface System {
   now(): number;
   /** A clock that never goes back, for durations. */
   monotonic(): number;
-  /** Calls back once after `ms`; the returned function cancels. The timer does not keep the process alive. */
-  setTimer(ms: number, callback: () => void): () => void;
+  /** Calls back once after `ms`; the returned function cancels. A `background` timer does not keep the process alive. */
+  setTimer(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
   newId(): string;
   /** A number in [0, 1). */
   random(): number;
@@ -17,9 +17,9 @@ export interface System {
 export const realSystem: System = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  setTimer(ms, callback) {
+  setTimer(ms, callback, options) {
     const timer = setTimeout(callback, ms);
-    timer.unref?.();
+    if (options?.background) timer.unref();
     return () => clearTimeout(timer);
   },
   newId: () => crypto.randomUUID(),
@@ -27,13 +27,22 @@ export const realSystem: System = {
 };
 
 /** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
-export function sleep(system: System, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  system: System,
+  ms: number,
+  signal?: AbortSignal,
+  options?: { background?: boolean },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const cancel = system.setTimer(ms, () => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    });
+    const cancel = system.setTimer(
+      ms,
+      () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      },
+      options,
+    );
     function onAbort(): void {
       cancel();
       reject(signal?.reason);

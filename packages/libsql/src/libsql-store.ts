@@ -21,7 +21,7 @@ import {
 import { Connection, type Durability } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
-import { countSql, deleteSql, insertSql, selectSql, type Sql, updateSql } from "./sql.ts";
+import { countSql, deleteSql, existsSql, insertSql, selectSql, type Sql, updateSql } from "./sql.ts";
 import { isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -113,9 +113,9 @@ export class LibSQLStore extends Storage {
     const { table } = write;
     const conditions = toConditions(table, write.where);
     if (write.op === "require") {
-      const { text, params } = selectSql({ table, limit: 1 }, conditions);
+      const { text, params } = existsSql(table, conditions);
       return () => {
-        if (this.#connection.all(text, params).length > 0 !== write.exists) throw new ConditionFailed();
+        if (this.#connection.has(text, params) !== write.exists) throw new ConditionFailed();
         return { changes: 0 };
       };
     }

@@ -10,14 +10,16 @@ const TYPES = { text: "TEXT", integer: "INTEGER", real: "REAL", json: "TEXT" } a
 const COMPARE = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
 export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return name.includes('"') ? `"${name.replaceAll('"', '""')}"` : `"${name}"`;
 }
 
 export function createTableSql(table: Table): string {
   const columns = Object.keys(table.columns).map((column) => columnSql(table, column));
   const key = table.key.map(quote).join(", ");
-  const constraint = table.auto === undefined ? `PRIMARY KEY (${key})` : `UNIQUE (${key})`;
-  return `CREATE TABLE IF NOT EXISTS ${quote(table.name)} (${[...columns, constraint].join(", ")})`;
+  // Rows that live in their key's own tree: a commit writes whole pages, so every tree less counts.
+  const [constraint, storage] =
+    table.auto === undefined ? [`PRIMARY KEY (${key})`, " WITHOUT ROWID"] : [`UNIQUE (${key})`, ""];
+  return `CREATE TABLE IF NOT EXISTS ${quote(table.name)} (${[...columns, constraint].join(", ")})${storage}`;
 }
 
 export function columnSql(table: Table, column: string): string {
@@ -47,6 +49,11 @@ export function selectSql(query: Select, conditions: readonly Condition[]): Sql 
     params.push(query.limit ?? -1, query.offset ?? 0);
   }
   return { text, params };
+}
+
+export function existsSql(table: Table, conditions: readonly Condition[]): Sql {
+  const where = whereSql(conditions);
+  return { text: `SELECT 1 FROM ${quote(table.name)}${where.text} LIMIT 1`, params: where.params };
 }
 
 export function countSql(table: Table, conditions: readonly Condition[]): Sql {

@@ -30,7 +30,7 @@ export function watchFile(
     if (!watcher) soon(POLL_MS);
   };
   const soon = (ms: number): void => {
-    cancelTimer ??= system.setTimer(ms, look);
+    cancelTimer ??= system.setTimer(ms, look, { background: true });
   };
   const log = `${basename(path)}-wal`;
   try {

@@ -215,7 +215,7 @@ export class AgentThreads {
     }
     const decided = await decideCall(
       thread,
-      { toolCallId: options.toolCallId, runId: undefined },
+      { toolCallId: options.toolCallId, runId: actor.runId },
       toDecision(options),
     );
     return { accepted: true, ...decided };

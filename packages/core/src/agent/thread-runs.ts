@@ -147,7 +147,9 @@ export class ThreadRuns implements ThreadAgent {
     const { promise, resolve } = Promise.withResolvers<Run>();
     this.#expected.set(runId, { options, resolve });
     const forget = () => void this.#expected.delete(runId);
-    const elsewhere = sleep(this.#environment.system, CONTINUE_WITHIN_MS).then(() => {
+    const elsewhere = sleep(this.#environment.system, CONTINUE_WITHIN_MS, undefined, {
+      background: true,
+    }).then(() => {
       forget();
       throw new AgentError(
         "superseded",

@@ -203,7 +203,7 @@ function withIds(system: System, newId: (() => string) | undefined): System {
   return {
     now: () => system.now(),
     monotonic: () => system.monotonic(),
-    setTimer: (ms, callback) => system.setTimer(ms, callback),
+    setTimer: (ms, callback, options) => system.setTimer(ms, callback, options),
     newId: () => newId(),
     random: () => system.random(),
   };

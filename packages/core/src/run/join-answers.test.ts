@@ -142,7 +142,7 @@ describe("client tools", () => {
       tools: { where: { id: "where", description: "", execute: () => 1, requireApproval: true } },
     });
     await agent.generate("Weather?", thread);
-    await agent.generate([answer], thread);
+    await expect(agent.generate([answer], thread)).rejects.toMatchObject({ code: "thread-suspended" });
     const domain = await storage.getStore("memory");
     const [, first] = await domain!.recentMessages({ threadId: "t", limit: 20 });
     expect(first!.content.parts.at(-1)).toMatchObject({ toolInvocation: { state: "approval-requested" } });

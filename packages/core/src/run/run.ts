@@ -96,7 +96,6 @@ export class Run {
   #held = 0;
   readonly #slow: boolean;
   readonly #close: () => void;
-  readonly #releaseAbort: () => void;
 
   constructor(spec: RunSpec) {
     this.spec = spec;
@@ -112,19 +111,22 @@ export class Run {
       threadId: spec.threadId,
       resourceId: spec.resourceId,
       runId: spec.runId,
-      writer: { custom: (chunk) => this.custom(chunk) },
+      writer: new RunWriter(this),
       waitUntil: spec.waitUntil,
-      sendSignal: (signal) => this.sendSignal(signal),
+      sendSignal: this.sendSignal.bind(this),
     };
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
     this.#close = resolve;
-    const onAbort = () => this.controller.abort(abortSignal?.reason);
-    if (abortSignal?.aborted) onAbort();
-    else abortSignal?.addEventListener("abort", onAbort, { once: true });
-    this.#releaseAbort = () => abortSignal?.removeEventListener("abort", onAbort);
+    if (abortSignal?.aborted) this.handleEvent();
+    else abortSignal?.addEventListener("abort", this, { once: true });
+  }
+
+  /** The caller's signal aborted. The run listens itself: a closure would keep finished runs alive for longer. */
+  handleEvent(): void {
+    this.controller.abort(this.spec.options.abortSignal?.reason);
   }
 
   get aborted(): boolean {
@@ -285,8 +287,21 @@ export class Run {
   }
 
   close(): void {
-    this.#releaseAbort();
+    this.spec.options.abortSignal?.removeEventListener("abort", this);
     this.events.end();
     this.#close();
+  }
+}
+
+/** What processors write with. */
+class RunWriter {
+  readonly #run: Run;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
+    return this.#run.custom(chunk);
   }
 }

@@ -49,7 +49,10 @@ export async function runToolCalls(
   );
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
-  if (thread && running.length > 0) {
+  // Tools that may be run again need no journal: a crash costs the step, not an effect.
+  const journaled =
+    thread !== undefined && running.some((item) => !item.settled && !item.tool.definition.idempotent);
+  if (journaled) {
     const intents = running.map(({ call }, position) => ({ ...call, position }));
     await thread.intend(stepRecord(run, step), intents);
   }
@@ -80,7 +83,7 @@ export async function runToolCalls(
       if (item.settled) return await finish(item, item.settled);
       const outcome = await traced(run, item.call, () => executeTool(item, context));
       // One result alone is stored with the step, right after this.
-      if (thread && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
+      if (journaled && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
       await finish(item, outcome);
     } catch (thrown) {
       // A processor's. The other calls have begun, so they end before the step does.

@@ -1,5 +1,5 @@
 import type { JSONValue, MessageContent, ProviderMetadata } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { userContent } from "../message/user-content.ts";
 import type { SignalRecord } from "./signal.ts";
@@ -11,7 +11,7 @@ export function checkXmlName(what: string, name: unknown): void {
   if (typeof name === "string" && XML_NAME.test(name)) return;
   throw new AgentError(
     "invalid-argument",
-    `${what} ${JSON.stringify(name)} is not a name: it takes letters, digits, "_", "." and "-", and starts with a letter or "_".`,
+    `${what} ${showValue(name)} is not a name: it takes letters, digits, "_", "." and "-", and starts with a letter or "_".`,
   );
 }
 

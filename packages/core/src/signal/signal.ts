@@ -1,5 +1,5 @@
 import type { DataChunk, JSONValue, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, errorMessage, showValue } from "../errors.ts";
 import type { FilePart, TextPart } from "../message/message-input.ts";
 import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
@@ -145,12 +145,14 @@ export function createSignal(
   make: { newId(): string; now(): number },
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
-  if (typeof input !== "object" || input === null) throw bad(`A signal is an object, got ${String(input)}.`);
-  const legacy = Object.hasOwn(LEGACY, input.type) ? LEGACY[input.type as LegacySignalType] : undefined;
+  if (typeof input !== "object" || input === null)
+    throw bad(`A signal is an object, got ${showValue(input)}.`);
+  const known = typeof input.type === "string" && Object.hasOwn(LEGACY, input.type);
+  const legacy = known ? LEGACY[input.type as LegacySignalType] : undefined;
   const type = (legacy?.type ?? input.type) as SignalType;
   if (!TYPES.has(type)) {
     throw bad(
-      `Unknown signal type ${JSON.stringify(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`,
+      `Unknown signal type ${showValue(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`,
     );
   }
   const tagName = input.tagName ?? legacy?.tagName ?? (type === "reactive" ? "system-reminder" : type);
@@ -165,8 +167,8 @@ export function createSignal(
     contents: checkContents(input.contents),
     attributes,
     metadata: toJson("metadata", input.metadata),
-    providerOptions: toJson("providerOptions", input.providerOptions) as ProviderMetadata | undefined,
-    createdAt: input.createdAt === undefined ? now : new Date(input.createdAt),
+    providerOptions: cleanProviderOptions(input.providerOptions),
+    createdAt: input.createdAt === undefined ? now : toDate(input.createdAt),
     acceptedAt: now,
   });
   checkSize(signal, limits);
@@ -178,7 +180,7 @@ export function messageToSignal(message: MessageInput): SignalInput {
   const base = { type: "user", tagName: "user" } as const;
   if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
   if (typeof message !== "object" || message === null)
-    throw bad(`A message is a string, parts or { contents }, got ${String(message)}.`);
+    throw bad(`A message is a string, parts or { contents }, got ${showValue(message)}.`);
   const { contents, attributes, metadata, providerOptions, id } = message;
   return {
     ...base,
@@ -215,7 +217,8 @@ export function cleanAttributes(
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null) continue;
     checkXmlName("attribute", name);
-    clean[name] = toJson(`attribute "${name}"`, value) as JSONValue;
+    const json = toJson(`attribute "${name}"`, value) as JSONValue;
+    if (json !== null) clean[name] = json;
   }
   return Object.keys(clean).length > 0 ? clean : undefined;
 }
@@ -223,15 +226,32 @@ export function cleanAttributes(
 function checkContents(contents: unknown): SignalContents {
   if (typeof contents === "string") return contents.toWellFormed();
   if (!Array.isArray(contents))
-    throw bad(
-      `contents must be a string or an array of text and file parts, got ${JSON.stringify(contents) ?? typeof contents}.`,
-    );
+    throw bad(`contents must be a string or an array of text and file parts, got ${showValue(contents)}.`);
   return contents.map((part: TextPart | FilePart) => {
     if (part?.type === "text" && typeof part.text === "string")
-      return { ...part, text: part.text.toWellFormed() };
+      return { type: "text", text: part.text.toWellFormed(), ...partOptions(part) };
     if (part?.type === "file") return toFile(part);
-    throw bad(`contents takes text and file parts, got ${JSON.stringify(part)?.slice(0, 200)}.`);
+    throw bad(`contents takes text and file parts, got ${showValue(part)}.`);
   });
+}
+
+function partOptions(part: TextPart | FilePart): { providerOptions?: ProviderMetadata } {
+  const providerOptions = cleanProviderOptions(part.providerOptions);
+  return providerOptions ? { providerOptions } : {};
+}
+
+/** Options by provider, as JSON. */
+function cleanProviderOptions(options: unknown): ProviderMetadata | undefined {
+  if (options === undefined || options === null) return undefined;
+  for (const [provider, own] of Object.entries(checkMetadata("providerOptions", options)))
+    if (own !== undefined) checkMetadata(`providerOptions.${provider}`, own);
+  return toJson("providerOptions", options) as ProviderMetadata;
+}
+
+function toDate(value: Date | string | number): Date {
+  const date = new Date(value);
+  if (Number.isNaN(date.getTime())) throw bad(`createdAt must be a date, got ${showValue(value)}.`);
+  return date;
 }
 
 /** File data as text, so that the signal is JSON. */
@@ -246,7 +266,7 @@ function toFile(part: FilePart): FilePart {
     data: stored.data,
     mediaType: stored.mimeType,
     ...(stored.filename !== undefined && { filename: stored.filename }),
-    ...(part.providerOptions && { providerOptions: part.providerOptions }),
+    ...partOptions(part),
   };
 }
 
@@ -255,9 +275,11 @@ function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
     typeof signal.contents === "string"
       ? [{ type: "text" as const, text: signal.contents }]
       : signal.contents;
-  let text = Buffer.byteLength(JSON.stringify([signal.attributes ?? {}, signal.metadata ?? {}]));
+  const { attributes, metadata, providerOptions } = signal;
+  let text = jsonBytes(attributes) + jsonBytes(metadata) + jsonBytes(providerOptions);
   let files = 0;
   for (const part of parts) {
+    text += jsonBytes(part.providerOptions);
     if (part.type === "text") text += Buffer.byteLength(part.text);
     else files += (part.data as string).length;
   }
@@ -275,12 +297,16 @@ function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
   }
 }
 
+function jsonBytes(value: unknown): number {
+  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+}
+
 function toJson<Value>(name: string, value: Value): Value {
   if (value === undefined) return value;
   try {
     return JSON.parse(JSON.stringify(value)) as Value;
   } catch (cause) {
-    throw new AgentError("invalid-argument", `${name} is not JSON: ${String(cause)}`, { cause });
+    throw new AgentError("invalid-argument", `${name} is not JSON: ${errorMessage(cause)}`, { cause });
   }
 }
 

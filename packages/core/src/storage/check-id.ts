@@ -1,4 +1,4 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 
 const MAX_ID_BYTES = 256;
 const CONTROL = /\p{Cc}/u;
@@ -41,6 +41,6 @@ export function cleanText(text: string): string {
 }
 
 function show(value: unknown): string {
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  const text = showValue(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -134,7 +134,7 @@ export const CALLS: Table = {
     decision: "json",
   },
   key: ["run_id", "tool_call_id"],
-  indexes: [{ columns: ["thread_id", "state"] }],
+  indexes: [],
 };
 
 /** The current state of each lane of a thread. */
@@ -166,7 +166,7 @@ export const EVENTS: Table = {
     created_at: "integer",
   },
   key: ["thread_id", "first"],
-  indexes: [{ columns: ["thread_id", "last"] }, { columns: ["created_at"] }],
+  indexes: [],
 };
 
 export const THREAD_TABLES: readonly Table[] = [ACTORS, OWNERS, MAILBOX, SENDS, RUNS, CALLS, LANES, EVENTS];

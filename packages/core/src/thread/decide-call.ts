@@ -34,7 +34,7 @@ export async function decideCall(
         op: "update",
         table: CALLS,
         where,
-        set: { state: "decided", decision: decision as never },
+        set: { state: "decided", decision: withAnswer(row, decision) as never },
         require: true,
       },
     ]);
@@ -90,4 +90,11 @@ async function findWaiting(
       ? `No tool call of thread "${thread.threadId}" waits for an answer.`
       : `Tool call "${toolCallId}" of thread "${thread.threadId}" does not wait for an answer.`,
   );
+}
+
+/** A tool that asked in the middle must be able to tell the second time from the first, whatever it was answered. */
+function withAnswer(row: Row, decision: Decision): Decision {
+  if (row["requires_approval"] === 1 || !decision.approved || decision.resumeData !== undefined)
+    return decision;
+  return { ...decision, resumeData: { approved: true } };
 }

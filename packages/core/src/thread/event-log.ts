@@ -1,5 +1,5 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import type { Row, Storage, Write } from "../storage/storage.ts";
+import type { Comparison, Row, Storage, Write } from "../storage/storage.ts";
 import { EVENTS } from "../storage/thread-tables.ts";
 
 /** A chunk of a thread's stream with its number. */
@@ -34,19 +34,26 @@ export function insertEvents(
   };
 }
 
-/** The next piece after number `after`, or `undefined` when there is none yet. */
+/** The pieces with events after number `after`, from the one that holds the next event. */
 export async function readEvents(
   storage: Storage,
   threadId: string,
   after: number,
   limit = 16,
 ): Promise<EventPiece[]> {
-  const rows = await storage.select({
-    table: EVENTS,
-    where: { thread_id: threadId, last: { gt: after } },
-    orderBy: [{ column: "last", direction: "asc" }],
-    limit,
-  });
+  const select = (first: Comparison, direction: "asc" | "desc", count: number) =>
+    storage.select({
+      table: EVENTS,
+      where: { thread_id: threadId, first },
+      orderBy: [{ column: "first", direction }],
+      limit: count,
+    });
+  const rows = await select({ gt: after }, "asc", limit);
+  if (rows[0]?.["first"] !== after + 1) {
+    // A reader that comes back may have left in the middle of a piece.
+    const [before] = await select({ lte: after }, "desc", 1);
+    if (before && (before["last"] as number) > after) rows.unshift(before);
+  }
   return rows.map(toPiece);
 }
 

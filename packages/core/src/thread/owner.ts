@@ -73,12 +73,16 @@ export class Owner {
 
   #schedule(): void {
     if (this.#cancelTimer) return;
-    this.#cancelTimer = this.#system.setTimer(this.#lease.renewMs, () => {
-      this.#cancelTimer = undefined;
-      if (this.#held === 0) return;
-      // A beat that fails is tried again with the next one; if the lease runs out meanwhile, the fence keeps order.
-      this.#beat().catch(() => {});
-      this.#schedule();
-    });
+    this.#cancelTimer = this.#system.setTimer(
+      this.#lease.renewMs,
+      () => {
+        this.#cancelTimer = undefined;
+        if (this.#held === 0) return;
+        // A beat that fails is tried again with the next one; if the lease runs out meanwhile, the fence keeps order.
+        this.#beat().catch(() => {});
+        this.#schedule();
+      },
+      { background: true },
+    );
   }
 }

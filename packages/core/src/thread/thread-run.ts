@@ -1,5 +1,5 @@
-import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
-import { AgentError, errorMessage } from "../errors.ts";
+import type { AgentChunk, MessagePart, StoredMessage } from "@selvedge/protocol";
+import { AgentError, errorMessage, storageError } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
@@ -187,8 +187,8 @@ export class ThreadRun implements RunThread {
       this.#journal(step, call, { state: "started", requires_approval: 0 }, "update"),
     );
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
-    await this.#commit([...this.#stepWrites(step), ...rows], { quiet: true });
     this.#open = true;
+    await this.#commit([...this.#stepWrites(step), ...rows], { quiet: true });
   }
 
   async settle(toolCallId: string, outcome: ToolOutcome): Promise<void> {
@@ -247,11 +247,15 @@ export class ThreadRun implements RunThread {
         outcome: null,
         decision: null,
       };
-      const started = { run_id: this.runId, tool_call_id: call.toolCallId, state: "started" };
+      const ran = {
+        run_id: this.runId,
+        tool_call_id: call.toolCallId,
+        state: { in: ["started", "done"] },
+      };
       return [
         // One that waits already may have been decided since this run looked: that stands.
         this.#journal(step, { ...call, position }, columns, "ignore"),
-        { op: "update", table: CALLS, where: started, set: columns },
+        { op: "update", table: CALLS, where: ran, set: columns },
       ];
     });
     const open = new Set(waiting.map((call) => call.toolCallId));
@@ -260,6 +264,7 @@ export class ThreadRun implements RunThread {
         ? [part.toolInvocation.toolCallId]
         : [],
     );
+    this.#open = true;
     await this.#commit(
       [
         ...this.#stepWrites(step),
@@ -312,6 +317,7 @@ export class ThreadRun implements RunThread {
         ]
       : [];
     const opener = this.#begun || !this.#opener ? [] : this.#storeOpener(this.#opener);
+    const unanswered = end.state === "done" ? [] : await this.#answerOpenCalls(end.state);
     const now = Math.trunc(system.now());
     const error =
       end.error === undefined
@@ -319,24 +325,27 @@ export class ThreadRun implements RunThread {
         : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
     const idle = { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null };
     try {
-      await this.#commit([...guard, ...opener, ...this.#closeJournal(), touchThread(threadId, now)], {
-        run: { state: end.state, ended_at: now, error },
-        chunks: end.chunks.map(toBroadcast),
-        explain: (index) => {
-          if (guard.length > 0 && index === 0) return new LettersWaiting();
-          return index - guard.length < opener.length ? new OpenerGone() : undefined;
-        },
-        last: (nextSeq) => [
-          {
-            op: "update",
-            table: ACTORS,
-            where: { thread_id: threadId },
-            set: { ...idle, next_seq: nextSeq },
+      await this.#commit(
+        [...guard, ...opener, ...unanswered, ...this.#closeJournal(), touchThread(threadId, now)],
+        {
+          run: { state: end.state, ended_at: now, error },
+          chunks: end.chunks.map(toBroadcast),
+          explain: (index) => {
+            if (guard.length > 0 && index === 0) return new LettersWaiting();
+            return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
-          ...this.#thread.prune(now),
-          ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
-        ],
-      });
+          last: (nextSeq) => [
+            {
+              op: "update",
+              table: ACTORS,
+              where: { thread_id: threadId },
+              set: { ...idle, next_seq: nextSeq },
+            },
+            ...this.#thread.prune(now),
+            ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
+          ],
+        },
+      );
     } catch (thrown) {
       if (thrown instanceof LettersWaiting) {
         this.#thread.mayHaveLetters = true;
@@ -349,6 +358,25 @@ export class ThreadRun implements RunThread {
     }
     this.#leave();
     return true;
+  }
+
+  /** However a run ends, it leaves no call without an answer. */
+  async #answerOpenCalls(state: "failed" | "aborted"): Promise<Write[]> {
+    if (!this.#open) return [];
+    const { storage, threadId } = this.#thread;
+    const [call] = await storage.select({ table: CALLS, where: { run_id: this.runId }, limit: 1 });
+    if (!call) return [];
+    const where = { message_id: call["message_id"] as string, step: call["message_step"] as number };
+    const [row] = await storage.select({ table: MESSAGE_STEPS, where, limit: 1 });
+    const parts = (row?.["parts"] ?? []) as unknown as MessagePart[];
+    for (const part of parts) {
+      if (part.type !== "tool-invocation") continue;
+      const { toolInvocation } = part;
+      if (toolInvocation.state !== "call" && toolInvocation.state !== "approval-requested") continue;
+      const result = `The run ${state === "failed" ? "failed" : "was aborted"} before this call was answered.`;
+      Object.assign(toolInvocation, { state: "output-error", result, isError: true });
+    }
+    return [putStep({ messageId: where.message_id, threadId, step: where.step, parts })];
   }
 
   /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
@@ -473,6 +501,8 @@ export class ThreadRun implements RunThread {
     if (!lease || this.#over) throw superseded(threadId);
     const buffered = quiet ? 0 : this.#buffer.length;
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks];
+    // Another commit has taken along what this one was for.
+    if (writes.length === 0 && chunks.length === 0 && !run && !last) return;
     const held = { id: this.runId, fence: lease.fence };
     const fence: Write = run
       ? { op: "update", table: RUNS, where: held, set: run, require: true }
@@ -484,12 +514,7 @@ export class ThreadRun implements RunThread {
     try {
       await storage.commit(all);
     } catch (error) {
-      if (!AgentError.is(error)) {
-        throw new AgentError("storage-failed", `The store could not write: ${errorMessage(error)}`, {
-          cause: error,
-        });
-      }
-      if (error.code !== "conflict") throw error;
+      if (!AgentError.is(error, "conflict")) throw storageError(error);
       const index = error.details?.["index"] as number;
       const explained = index === 0 ? undefined : explain?.(index - 1);
       if (explained) throw explained;

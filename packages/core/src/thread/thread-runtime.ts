@@ -216,12 +216,15 @@ export class ThreadRuntime implements ThreadHost {
   lookAgain(thread: Thread): void {
     if (this.#closing) return;
     this.#lookAt.add(thread);
-    this.#cancelLook ??= this.system.setTimer(this.limits.lease.renewMs, () => {
+    const look = (): void => {
       this.#cancelLook = undefined;
       const threads = [...this.#lookAt];
       this.#lookAt.clear();
       for (const one of threads) one.pump();
-    });
+    };
+    // A call that waits for the thread keeps the process alive; curiosity does not.
+    const background = !thread.isAwaited;
+    this.#cancelLook ??= this.system.setTimer(this.limits.lease.renewMs, look, { background });
   }
 
   current(thread: Thread): Thread {

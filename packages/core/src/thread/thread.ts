@@ -1,4 +1,4 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, storageError } from "../errors.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, EVENTS, RUNS } from "../storage/thread-tables.ts";
@@ -284,6 +284,10 @@ export class Thread {
     this.#host.forget(this);
   }
 
+  get isAwaited(): boolean {
+    return this.#waiters.length > 0;
+  }
+
   get inUse(): boolean {
     return (
       this.run !== undefined ||
@@ -318,7 +322,10 @@ export class Thread {
   }
 
   #notHere(): AgentError {
-    return new AgentError("not-found", `There is no thread "${this.threadId}" for resource "${this.resourceId}".`);
+    return new AgentError(
+      "not-found",
+      `There is no thread "${this.threadId}" for resource "${this.resourceId}".`,
+    );
   }
 
   async #pumpAll(): Promise<void> {
@@ -341,7 +348,7 @@ export class Thread {
     if (actor.owner === undefined && actor.runState === "suspended") {
       const [decided] = await this.storage.select({
         table: CALLS,
-        where: { thread_id: this.threadId, state: "decided" },
+        where: { run_id: actor.runId as string, state: "decided" },
         limit: 1,
       });
       if (decided || actor.abortRun === actor.runId) return this.#host.resume(this, actor);
@@ -379,7 +386,7 @@ export class Thread {
       lease = await this.take(actor, waiter.ticket, conditions);
     } catch (error) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      waiter.refuse(error);
+      waiter.refuse(storageError(error));
       return true;
     }
     if (!lease) return true;

@@ -90,22 +90,25 @@ function discard(stage: Stage): void {
   });
 }
 
+/** A producer tells a state; now and then two tell theirs at once. */
 function sendState(stage: Stage): void {
   const { random } = stage.world;
   const id = random.pick(["browser", "editor"]);
+  const thread = random.pick(stage.threads);
+  for (let times = random.chance(0.4) ? 2 : 1; times > 0; times--) tellState(stage, thread, id);
+}
+
+function tellState(stage: Stage, thread: SimThread, id: string): void {
+  const { random } = stage.world;
   const cacheKey = random.pick(["a", "b", "c"]);
   const mode = random.pick(["snapshot", "delta"] as const);
   const quiet = random.chance(0.4) ? ({ ifIdle: { behavior: "persist" } } as const) : {};
-  send(
-    stage,
-    "other",
-    (options) => async (app, token) => {
-      const state = { id, cacheKey, mode, contents: `${token} is the state` };
-      const result = await app.agent.sendStateSignal(state, { ...options, ...quiet });
-      return result.skipped ? "skipped" : result.admitted;
-    },
-    false,
-  );
+  const message = newMessage(stage, thread, "other", undefined, async (app, token) => {
+    const state = { id, cacheKey, mode, contents: `${token} is the state` };
+    const result = await app.agent.sendStateSignal(state, { ...thread, ...quiet });
+    return result.skipped ? "skipped" : result.admitted;
+  });
+  message.send(random.pick(stage.apps()).process);
 }
 
 function stream(stage: Stage): void {
@@ -137,11 +140,10 @@ function send(
   stage: Stage,
   kind: MessageKind,
   bind: (options: SimThread & { idempotencyKey?: string }) => Send,
-  mayHaveKey = true,
 ): void {
   const { random } = stage.world;
   const thread = random.pick(stage.threads);
-  const key = mayHaveKey && random.chance(0.5) ? `key-${stage.world.nextNumber()}` : undefined;
+  const key = random.chance(0.5) ? `key-${stage.world.nextNumber()}` : undefined;
   const options = { ...thread, ...(key !== undefined && { idempotencyKey: key }) };
   const message = newMessage(stage, thread, kind, key, bind(options));
   const process = whereToSend(stage, message);
@@ -332,16 +334,16 @@ function trespass(stage: Stage): void {
   const expected = (error: unknown) => {
     if (!AgentError.is(error)) world.violate("I11", `trespassing failed with ${String(error)}`);
   };
+  const listen = async (): Promise<void> => {
+    const { stream, unsubscribe } = await app.agent.subscribeToThread({ threadId, resourceId, after: 0 });
+    app.process.setTimer(1_000, unsubscribe);
+    for await (const _ of stream) return caught("a subscription")();
+  };
   const kind = world.random.between(1, 3);
   world.note(() => `somebody else tries ${threadId} (${kind}) through ${app.process.name}`);
   if (kind === 1)
     app.agent.sendMessage("let me in", { threadId, resourceId }).admitted.then(caught("a message"), expected);
-  if (kind === 2) {
-    app.agent.subscribeToThread({ threadId, resourceId, after: 0 }).then(async ({ stream, unsubscribe }) => {
-      app.process.setTimer(1_000, unsubscribe);
-      for await (const _ of stream) return caught("a subscription")();
-    }, expected);
-  }
+  if (kind === 2) listen().catch(expected);
   if (kind === 3)
     app.agent
       .sendToolApproval({ threadId, resourceId, approved: true })

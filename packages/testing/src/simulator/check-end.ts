@@ -121,7 +121,7 @@ function checkHistory(
 function invocation(
   part: MessagePart,
 ): { toolCallId: string; toolName: string; state: string; isError?: boolean; result?: unknown } | undefined {
-  return part.type === "tool-invocation" ? (part as { toolInvocation: never }).toolInvocation : undefined;
+  return part.type === "tool-invocation" ? part.toolInvocation : undefined;
 }
 
 /** I8: each version of a lane is one stored state, and differs from the one before. */
@@ -145,7 +145,7 @@ async function checkLanes(
     const states = (lanes.get(row["lane_id"] as string) ?? []).toSorted((a, b) => a.version - b.version);
     const versions = states.map(({ version }) => version);
     const expected = Array.from({ length: row["version"] as number }, (_, index) => index + 1);
-    const lane = `lane ${String(row["lane_id"])} of ${threadId}`;
+    const lane = `lane ${JSON.stringify(row["lane_id"])} of ${threadId}`;
     if (versions.join() !== expected.join())
       world.violate("I8", `${lane} is at version ${expected.length} and its states are ${versions.join()}`);
     for (const [index, state] of states.entries()) {
@@ -171,7 +171,7 @@ async function checkLog({ shared, readers, world }: Stage, { threadId }: SimThre
     if (row["first"] !== log.length + 1 || row["last"] !== log.length + chunks.length) {
       world.violate(
         "I10",
-        `the log of ${threadId} has ${String(row["first"])} to ${String(row["last"])} after ${log.length}`,
+        `the log of ${threadId} has ${JSON.stringify(row["first"])} to ${JSON.stringify(row["last"])} after ${log.length}`,
       );
     }
     for (const chunk of chunks) log.push(chunkText({ ...chunk, runId: row["run_id"] }));
@@ -179,7 +179,7 @@ async function checkLog({ shared, readers, world }: Stage, { threadId }: SimThre
     over.add(current);
     current = row["run_id"];
     if (over.has(current))
-      world.violate("I4", `run ${String(current)} of ${threadId} went on after another had begun`);
+      world.violate("I4", `run ${JSON.stringify(current)} of ${threadId} went on after another had begun`);
   }
   for (const reader of readers) {
     if (reader.thread.threadId !== threadId) continue;
@@ -209,17 +209,20 @@ async function checkRest({ shared, world }: Stage, { threadId }: SimThread): Pro
   if (actor["mailbox_count"] !== letters.length || (letters.length === 0 && actor["mailbox_bytes"] !== 0)) {
     world.violate(
       "I13",
-      `the mailbox of ${threadId} counts ${String(actor["mailbox_count"])} and has ${letters.length}`,
+      `the mailbox of ${threadId} counts ${JSON.stringify(actor["mailbox_count"])} and has ${letters.length}`,
     );
   }
   if (calls.length > 0)
     world.violate(
       "I12",
-      `${threadId} is idle and has calls ${calls.map((call) => String(call["tool_call_id"])).join()}`,
+      `${threadId} is idle and has calls ${calls.map((call) => JSON.stringify(call["tool_call_id"])).join()}`,
     );
   for (const run of runs) {
     if (run["state"] === "running" || run["state"] === "suspended")
-      world.violate("I12", `${threadId} is idle and run ${String(run["id"])} is ${String(run["state"])}`);
+      world.violate(
+        "I12",
+        `${threadId} is idle and run ${JSON.stringify(run["id"])} is ${JSON.stringify(run["state"])}`,
+      );
   }
 }
 
@@ -232,13 +235,13 @@ export async function restlessness({ shared, ledger, world }: Stage): Promise<st
   ]);
   for (const actor of actors) {
     const of = (rows: Row[]) => rows.filter((row) => row["thread_id"] === actor["thread_id"]);
-    const id = String(actor["thread_id"]);
+    const id = JSON.stringify(actor["thread_id"]);
     if (actor["run_state"] === "idle" && of(letters).length > 0)
       return `${id} is idle and has messages waiting`;
     if (actor["run_state"] === "running")
-      return `${id} is running ${String(actor["run_id"])} (owner ${String(actor["owner"])})`;
+      return `${id} is running ${JSON.stringify(actor["run_id"])} (owner ${JSON.stringify(actor["owner"])})`;
     if (actor["run_state"] === "suspended" && (actor["owner"] !== null || of(waiting).length === 0)) {
-      return `${id} is suspended, has owner ${String(actor["owner"])} and ${of(waiting).length} calls waiting`;
+      return `${id} is suspended, has owner ${JSON.stringify(actor["owner"])} and ${of(waiting).length} calls waiting`;
     }
   }
   for (const message of ledger.messages) {

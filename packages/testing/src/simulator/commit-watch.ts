@@ -1,6 +1,6 @@
 import type { CommitResult, InMemoryStorage, Row, Write } from "@selvedge/core/storage";
 import type { SimProcess } from "./sim-process.ts";
-import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS } from "./tables.ts";
+import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS, RUNS } from "./tables.ts";
 
 /** Watches commits take effect: what must never happen is found when it happens, and rare states are counted. */
 export class CommitWatch {
@@ -32,9 +32,8 @@ export class CommitWatch {
 
   async #look(writes: readonly Write[]): Promise<State> {
     const threadId = threadOf(writes);
-    if (threadId === undefined) return { actor: undefined, lanes: [] };
-    const where = { thread_id: threadId };
-    const touchesLanes = writes.some((write) => write.table === LANES);
+    const where = threadId === undefined ? { run_id: fenceOf(writes)?.id ?? "" } : { thread_id: threadId };
+    const touchesLanes = threadId !== undefined && writes.some((write) => write.table === LANES);
     const [[actor], lanes] = await Promise.all([
       this.#shared.select({ table: ACTORS, where }),
       touchesLanes ? this.#shared.select({ table: LANES, where }) : [],
@@ -44,14 +43,9 @@ export class CommitWatch {
 
   #checkChange(writes: readonly Write[], before: State, after: State): void {
     const { world, name } = this.#process;
-    const fence = writes.find(
-      (write) => write.op === "require" && write.table === ACTORS && "fence" in write.where,
-    );
-    if (fence?.op === "require" && before.actor?.["fence"] !== fence.where["fence"]) {
-      world.violate(
-        "I4",
-        `${name} wrote with fence ${String(fence.where["fence"])} when it was ${String(before.actor?.["fence"])}`,
-      );
+    const fence = fenceOf(writes);
+    if (fence && (before.actor?.["fence"] !== fence.fence || before.actor["run_id"] !== fence.id)) {
+      world.violate("I4", `${name} wrote as ${show(fence)} when the thread was at ${show(before.actor)}`);
     }
     const taken = before.actor?.["owner"] !== after.actor?.["owner"];
     if (taken) this.#checkTaking(before, after);
@@ -61,17 +55,19 @@ export class CommitWatch {
         (write.table === CALLS && write.op === "insert") ||
         (write.table === EVENTS && write.op === "insert"),
     );
-    if (ofRun && !taken && before.actor?.["run_id"] !== null && before.actor?.["owner"] !== name) {
-      world.violate("I4", `${name} wrote a step of a run that ${String(before.actor?.["owner"])} owns`);
+    const owner = before.actor?.["owner"] ?? null;
+    // A run that parked has no owner, and is still the one that may write until somebody takes it over.
+    if (ofRun && !taken && owner !== null && owner !== name) {
+      world.violate("I4", `${name} wrote a step of a run that ${show(owner)} owns`);
     }
-    for (const lane of after.lanes) {
-      const was = before.lanes.find((one) => one["lane_id"] === lane["lane_id"])?.["version"] ?? 0;
-      const rise = (lane["version"] as number) - (was as number);
-      if (rise !== 0 && rise !== 1)
-        world.violate(
-          "I8",
-          `lane ${String(lane["lane_id"])} went from version ${String(was)} to ${String(lane["version"])}`,
-        );
+    for (const write of writes) {
+      if (write.table !== LANES) continue;
+      const place = write.op === "insert" ? write.row : write.where;
+      const versionIn = ({ lanes }: State) =>
+        (lanes.find((lane) => lane["lane_id"] === place["lane_id"])?.["version"] ?? 0) as number;
+      const [was, is] = [versionIn(before), versionIn(after)];
+      if (is !== was + 1)
+        world.violate("I8", `lane ${show(place["lane_id"])} went from version ${was} to ${is}`);
     }
   }
 
@@ -81,7 +77,7 @@ export class CommitWatch {
     const owner = before.actor?.["owner"];
     const heir = after.actor?.["owner"];
     if (heir !== null && fences[1] <= fences[0])
-      world.violate("I4", `a thread went to ${String(heir)} with fence ${fences[1]} after ${fences[0]}`);
+      world.violate("I4", `a thread went to ${show(heir)} with fence ${fences[1]} after ${fences[0]}`);
     if (typeof owner !== "string" || typeof heir !== "string") return;
     const old = world.processes.find((process) => process.name === owner);
     if (!old?.alive) world.reached.add("a run was taken over from a process that died");
@@ -94,8 +90,7 @@ export class CommitWatch {
     const failed = index === undefined ? undefined : writes[index];
     const { reached } = this.#process.world;
     if (!failed) return;
-    if (failed.op === "require" && failed.table === ACTORS && "fence" in failed.where)
-      reached.add("a run was superseded");
+    if (fenceOf([failed])) reached.add("a run was superseded");
     else if (failed.op === "require" && failed.table === MAILBOX)
       reached.add("a message came while its run was ending");
     else if (failed.op === "require" && failed.table === ACTORS && "abort_run" in failed.where)
@@ -122,4 +117,17 @@ function threadOf(writes: readonly Write[]): string | undefined {
     if (typeof id === "string") return id;
   }
   return undefined;
+}
+
+/** The condition that every commit of a run carries. */
+function fenceOf(writes: readonly Write[]): { id: string; fence: number } | undefined {
+  for (const write of writes) {
+    if (write.op === "insert" || write.table !== RUNS || !("fence" in write.where)) continue;
+    return write.where as { id: string; fence: number };
+  }
+  return undefined;
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value);
 }

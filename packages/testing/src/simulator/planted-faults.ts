@@ -1,5 +1,5 @@
 import type { Select, Write } from "@selvedge/core/storage";
-import { ACTORS, CALLS, LANES, MAILBOX, MESSAGES, MESSAGE_STEPS, SENDS } from "./tables.ts";
+import { ACTORS, CALLS, LANES, MAILBOX, MESSAGES, MESSAGE_STEPS, RUNS, SENDS } from "./tables.ts";
 import type { World } from "./world.ts";
 
 /** A mistake made on purpose, to see that the checks find it. */
@@ -49,8 +49,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "F9 an owner that lost its thread goes on writing",
     commit: (writes) =>
       writes.map((write) => {
-        if (write.op !== "require" || write.table !== ACTORS || !("fence" in write.where)) return write;
-        return { ...write, where: { thread_id: write.where["thread_id"] as string } };
+        if (write.op === "insert" || write.table !== RUNS || !("fence" in write.where)) return write;
+        return { ...write, where: { id: write.where["id"] as string } };
       }),
   },
   {
@@ -68,7 +68,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       writes.map((write) => {
         const decision = write.op === "update" && write.table === CALLS ? write.set?.["decision"] : undefined;
         if (write.op !== "update" || typeof decision !== "object" || decision === null) return write;
-        return { ...write, set: { ...write.set, decision: { ...decision, approved: true } as never } };
+        return {
+          ...write,
+          set: { ...write.set, decision: { ...(decision as object), approved: true } as never },
+        };
       }),
   },
   {

@@ -17,6 +17,8 @@ export class SimProcess implements System {
   pausedUntil = 0;
   /** How far its wall clock is off. */
   clockOffset = 0;
+  /** Tools that are working at this moment. */
+  toolsAtWork = 0;
   readonly watchers: Set<() => void> = new Set();
   onCrash: () => void = () => {};
   readonly #random: Random;
@@ -52,7 +54,7 @@ export class SimProcess implements System {
   }
 
   /** Does something the process has to wait for, and answers it after a while. Never settles when the process dies. */
-  perform<Value>(label: string, effect: () => Promise<Value>): Promise<Value> {
+  perform<Value>(label: () => string, effect: () => Promise<Value>): Promise<Value> {
     const { world } = this;
     return new Promise((resolve, reject) => {
       world.wait(this, label, this.#latency(), () => {
@@ -61,7 +63,12 @@ export class SimProcess implements System {
         if (answerTakes === 0) outcome.then(resolve, reject);
         else {
           outcome.catch(() => {});
-          world.wait(this, `${label}: answer`, answerTakes, () => void outcome.then(resolve, reject));
+          world.wait(
+            this,
+            () => `${label()}: answer`,
+            answerTakes,
+            () => void outcome.then(resolve, reject),
+          );
         }
       });
     });
@@ -87,6 +94,8 @@ export class SimProcess implements System {
   crash(): void {
     if (!this.alive || this.slot < 0) return;
     this.alive = false;
+    if (this.toolsAtWork > 0)
+      this.world.reached.add("a process crashed between a tool's intent and its result");
     this.watchers.clear();
     this.world.forgetProcess(this);
     this.onCrash();

@@ -60,24 +60,31 @@ export class SimStorage extends Storage {
 
   override select(query: Select): Promise<Row[]> {
     const planted = this.#planted?.select?.(query, this.#process.world) ?? query;
-    return this.#read(`select ${name(query.table)} ${JSON.stringify(query.where ?? {})}`, () =>
-      this.#shared.select(planted),
+    return this.#read(
+      () => `select ${name(query.table)} ${JSON.stringify(query.where ?? {})}`,
+      () => this.#shared.select(planted),
     );
   }
 
   override count(query: { table: Table; where?: Where }): Promise<number> {
-    return this.#read(`count ${name(query.table)}`, () => this.#shared.count(query));
+    return this.#read(
+      () => `count ${name(query.table)}`,
+      () => this.#shared.count(query),
+    );
   }
 
   override commit(writes: readonly Write[]): Promise<CommitResult> {
     // As a real store does, take what is written at the time of the call.
     const copy = writes.map(copyWrite);
-    return this.#process.perform(describe(copy), () => this.#commitNow(copy));
+    return this.#process.perform(
+      () => describe(copy),
+      () => this.#commitNow(copy),
+    );
   }
 
   override async close(): Promise<void> {}
 
-  #read<Value>(label: string, read: () => Promise<Value>): Promise<Value> {
+  #read<Value>(label: () => string, read: () => Promise<Value>): Promise<Value> {
     const { world } = this.#process;
     return this.#process.perform(label, () => {
       if (world.random.chance(world.faults.failedRead)) return Promise.reject(failure("could not be read"));
@@ -116,5 +123,12 @@ function name(table: Table): string {
 }
 
 function describe(writes: readonly Write[]): string {
-  return `commit ${writes.map((write) => `${write.op} ${name(write.table)}`).join(", ")}`;
+  return `commit ${writes.map(describeWrite).join(", ")}`;
+}
+
+function describeWrite(write: Write): string {
+  const what = `${write.op} ${name(write.table)}`;
+  if (write.op !== "insert") return `${what} ${JSON.stringify(write.where)}`;
+  const { thread_id: threadId, run_id: runId, first, last, id, state } = write.row;
+  return `${what} ${JSON.stringify({ threadId, runId, first, last, id, state })}`;
 }

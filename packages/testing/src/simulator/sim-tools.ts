@@ -10,7 +10,9 @@ export function simTools(process: SimProcess, ledger: Ledger, planted: PlantedFa
   const { random } = process.world;
   const work = async (): Promise<void> => {
     const ms = random.chance(0.1) ? random.between(500, 20_000) : random.between(0, 15);
+    process.toolsAtWork++;
     await process.work("tool works", ms);
+    process.toolsAtWork--;
   };
   const effect = (toolName: string, toolCallId: string, resumed = false) => {
     process.world.note(

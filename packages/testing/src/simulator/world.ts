@@ -2,10 +2,13 @@ import { drawFaults, type FaultPlan } from "./fault-plan.ts";
 import { Random } from "./random.ts";
 import type { SimProcess } from "./sim-process.ts";
 
+/** What is waited for, in words; a function where the words cost something. */
+export type Label = string | (() => string);
+
 /** Something a simulated process waits for. */
 interface Pending {
   process: SimProcess;
-  label: string;
+  label: Label;
   at: number;
   timer: boolean;
   run: () => void;
@@ -64,7 +67,7 @@ export class World {
   }
 
   /** Has a process wait for something that takes `ms`. */
-  wait(process: SimProcess, label: string, ms: number, run: () => void, timer = false): () => void {
+  wait(process: SimProcess, label: Label, ms: number, run: () => void, timer = false): () => void {
     if (!process.alive) return () => {};
     const pending: Pending = { process, label, at: this.time + ms, timer, run };
     this.#pending.push(pending);
@@ -100,14 +103,14 @@ export class World {
     this.#pending.splice(this.#pending.indexOf(pending), 1);
     const crash = process.slot >= 0 && this.random.chance(this.faults.crash);
     if (crash && this.random.chance(0.5)) {
-      this.note(() => `${process.name} crashes before: ${pending.label}`);
+      this.note(() => `${process.name} crashes before: ${text(pending.label)}`);
       process.crash();
       return true;
     }
-    this.note(() => `${process.name} ${pending.label}`);
+    this.note(() => `${process.name} ${text(pending.label)}`);
     pending.run();
     if (crash) {
-      this.note(() => `${process.name} crashes after: ${pending.label}`);
+      this.note(() => `${process.name} crashes after: ${text(pending.label)}`);
       process.crash();
     }
     return true;
@@ -130,4 +133,8 @@ export class World {
     }
     return next;
   }
+}
+
+function text(label: Label): string {
+  return typeof label === "string" ? label : label();
 }

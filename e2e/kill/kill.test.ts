@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { runKills } from "./run-kills.ts";
+import { runPauses } from "./run-pauses.ts";
+
+describe("a process that is killed", () => {
+  it("loses no acknowledged message and repeats no effect, in 60 kills", { timeout: 120_000 }, async () => {
+    const report = await runKills({ kills: 60 });
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(60);
+    expect(report.atPoint).toBeGreaterThan(20);
+    expect(report.acknowledged).toBeGreaterThan(60);
+  });
+});
+
+// Standing still is seen in /proc, which only Linux has.
+describe.runIf(process.platform === "linux")("processes that share a file", () => {
+  it(
+    "keep a thread in order when its owner stands still past its lease, in 30 rounds of two",
+    { timeout: 90_000 },
+    async () => {
+      const report = await runPauses({ rounds: 30, processes: 2 });
+      expect(report.problems).toEqual([]);
+      expect(report.takeovers).toBeGreaterThan(0);
+    },
+  );
+
+  it(
+    "keep a thread in order when its owner stands still past its lease, in 20 rounds of three",
+    { timeout: 90_000 },
+    async () => {
+      const report = await runPauses({ rounds: 20, processes: 3 });
+      expect(report.problems).toEqual([]);
+      expect(report.takeovers).toBeGreaterThan(0);
+    },
+  );
+});

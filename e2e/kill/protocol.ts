@@ -1,0 +1,38 @@
+import type { PointName } from "./kill-points.ts";
+
+/** Where a child kills itself: before or after the `nth` commit of a kind, or inside a tool or the model. */
+export interface KillPoint {
+  name: PointName;
+  when: "before" | "after";
+  nth: number;
+}
+
+/** What a child is started with. */
+export interface ChildConfig {
+  file: string;
+  /** Tools append a line to it each time they run. */
+  effects: string;
+  lease: { leaseMs: number; renewMs: number };
+  /** How long the model takes between two parts of an answer. */
+  chunkDelayMs: number;
+  kill?: KillPoint;
+}
+
+export type Command =
+  | { id: number; do: "send"; api: "message" | "queue"; threadId: string; text: string; key?: string }
+  | { id: number; do: "decide"; threadId: string; toolCallId: string; approved: boolean }
+  /** Stands still until somebody lets it go on. Between two transactions: one that holds the file's lock would stop everybody. */
+  | { id: number; do: "stop" };
+
+export type Answer =
+  | { ready: true }
+  | { id: number; ok: true; action?: string; duplicate?: boolean }
+  | { id: number; ok: false; code: string; message: string };
+
+/** All threads belong to one resource: this is about processes, not about tenants. */
+export const RESOURCE = "user";
+
+/** A message names itself and the tools it wants: `m7 plain,approve`. */
+export function messageText(token: string, tools: readonly string[]): string {
+  return `${token} ${tools.join(",") || "-"}`;
+}

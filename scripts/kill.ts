@@ -1,0 +1,29 @@
+import { parseArgs } from "node:util";
+import { runKills } from "../e2e/kill/run-kills.ts";
+import { runPauses } from "../e2e/kill/run-pauses.ts";
+
+const { values } = parseArgs({
+  options: { kills: { type: "string", default: "60" }, rounds: { type: "string", default: "0" } },
+});
+
+const kills = Number(values.kills);
+const rounds = Number(values.rounds);
+if (kills > 0) {
+  const report = await runKills({
+    kills,
+    onKill: (kill, where) => process.stderr.write(`\r${kill} of ${kills} kills, ${where}            `),
+  });
+  process.stderr.write("\n");
+  console.log(report);
+  if (report.problems.length > 0) process.exitCode = 1;
+}
+for (const processes of rounds > 0 ? ([2, 3] as const) : []) {
+  const report = await runPauses({
+    rounds,
+    processes,
+    onRound: (round) => process.stderr.write(`\r${round} of ${rounds} rounds of ${processes} `),
+  });
+  process.stderr.write("\n");
+  console.log(report);
+  if (report.problems.length > 0) process.exitCode = 1;
+}

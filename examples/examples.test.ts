@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { DEFAULT_RUN_LIMITS } from "@selvedge/core/agent";
+import { DEFAULT_RUN_LIMITS, DEFAULT_THREAD_LIMITS } from "@selvedge/core/agent";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -51,4 +51,18 @@ describe("a page", () => {
       .find((line) => line.includes(`limits.${name}`));
     expect(row).toContain(`| ${value.toLocaleString("en-US")} `);
   });
+
+  const { signal, mailbox, lease, retentionMs } = DEFAULT_THREAD_LIMITS;
+  const threadLimits = Object.entries({ signal, mailbox, lease }).flatMap(([group, limits]) =>
+    Object.entries(limits).map(([name, value]): [string, number] => [`${group}.${name}`, value]),
+  );
+  it.each([...threadLimits, ["retentionMs", retentionMs] as const])(
+    "docs/threads.md tells the default of %s",
+    (name, value) => {
+      const row = read("docs/threads.md")
+        .split("\n")
+        .find((line) => line.includes(`\`threads.${name}\``));
+      expect(row).toContain(`| ${value.toLocaleString("en-US")} `);
+    },
+  );
 });

@@ -1,22 +1,24 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import {
+  cleanAttributes,
   type CreatedAgentSignal,
   createSignal,
   type MessageInput,
   messageToSignal,
   type SignalInput,
 } from "../signal/signal.ts";
-import { checkId } from "../storage/check-id.ts";
+import { checkId, checkMetadata } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS, ACTORS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import { readActor } from "../thread/actor.ts";
 import { decideCall } from "../thread/decide-call.ts";
+import { checkDecision } from "./check-decision.ts";
 import { decideDelivery } from "../thread/delivery.ts";
-import { advanceLane, readLane } from "../thread/lane.ts";
+import { advanceLane, checkState, readLane } from "../thread/lane.ts";
 import {
   listSuspendedRuns,
   type ListSuspendedRunsOptions,
@@ -26,7 +28,9 @@ import { send } from "../thread/send.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+import { checkOptions } from "./check-options.ts";
 import {
+  checkSend,
   checkTarget,
   type SendOptions,
   type SendResult,
@@ -34,13 +38,14 @@ import {
   type StateSignalInput,
   toDelivery,
 } from "./send-options.ts";
+import type { ThreadsConfig } from "./thread-runs.ts";
 
 /** What an agent lends to its threads. */
 export interface ThreadsHost {
   readonly id: string;
   readonly name: string;
   /** What may change when the agent is registered with a host. */
-  environment(): { system: System; logger: Logger };
+  environment(): { system: System; logger: Logger; threads: ThreadsConfig | undefined };
   /** The runtime of the agent's store; a store of this process alone where the agent has no memory. */
   runtime(): ThreadRuntime | Promise<ThreadRuntime>;
   memory(): Promise<MastraMemory | undefined>;
@@ -68,7 +73,7 @@ export class AgentThreads {
   }
 
   queueMessage(message: MessageInput, options: SendOptions = {}): SendResult {
-    if (options.threadId === undefined || options.resourceId === undefined) {
+    if (options?.threadId === undefined || options.resourceId === undefined) {
       throw new AgentError(
         "invalid-argument",
         "queueMessage() needs resourceId and threadId: it opens a run of its own on a thread.",
@@ -82,17 +87,12 @@ export class AgentThreads {
   }
 
   async sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
-    const target = checkTarget(options ?? {});
+    checkSend(options);
+    const target = checkTarget(options);
     if (!target) throw new AgentError("invalid-argument", "sendStateSignal() needs resourceId and threadId.");
     const laneId = checkId("state.id", state?.id);
-    const cacheKey = checkId("state.cacheKey", state.cacheKey);
-    const mode = state.mode ?? "snapshot";
-    if (mode !== "snapshot" && mode !== "delta") {
-      throw new AgentError(
-        "invalid-argument",
-        `state.mode must be "snapshot" or "delta", got ${JSON.stringify(mode)}.`,
-      );
-    }
+    const { cacheKey, mode } = checkState(state);
+    if (state.metadata !== undefined) checkMetadata("metadata", state.metadata);
     const memory = await this.#requireMemory("sendStateSignal()");
     const runtime = await this.#host.runtime();
     const domain = await memory.storage?.getStore("memory");
@@ -159,7 +159,7 @@ export class AgentThreads {
     if (options.after !== undefined && (!Number.isInteger(options.after) || options.after < 0)) {
       throw new AgentError(
         "invalid-argument",
-        `after must be the number of a chunk, got ${JSON.stringify(options.after)}.`,
+        `after must be the number of a chunk, got ${showValue(options.after)}.`,
       );
     }
     const runtime = await this.#host.runtime();
@@ -204,20 +204,19 @@ export class AgentThreads {
     if (typeof options?.approved !== "boolean") {
       throw new AgentError(
         "invalid-argument",
-        `approved must be true or false, got ${JSON.stringify(options?.approved)}.`,
+        `approved must be true or false, got ${showValue(options?.approved)}.`,
       );
     }
+    if (options.resourceId !== undefined) checkId("resourceId", options.resourceId);
+    const decision = checkDecision(options);
+    const toolCallId = checkCallId(options.toolCallId);
     const runtime = await this.#host.runtime();
     const thread = await runtime.findThread(checkId("threadId", options.threadId), options.resourceId);
     const actor = await readActor(runtime.storage, thread.threadId);
     if (!actor || actor.resourceId !== thread.resourceId) {
       throw new AgentError("not-found", `No tool call of thread "${thread.threadId}" waits for an answer.`);
     }
-    const decided = await decideCall(
-      thread,
-      { toolCallId: options.toolCallId, runId: actor.runId },
-      toDecision(options),
-    );
+    const decided = await decideCall(thread, { toolCallId, runId: actor.runId }, decision);
     return { accepted: true, ...decided };
   }
 
@@ -235,7 +234,7 @@ export class AgentThreads {
     });
     if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
     const thread = runtime.peek(row["thread_id"] as string, row["resource_id"] as string);
-    await decideCall(thread, { toolCallId, runId }, decision);
+    await decideCall(thread, { toolCallId: checkCallId(toolCallId), runId }, decision);
     return thread;
   }
 
@@ -258,11 +257,17 @@ export class AgentThreads {
       signal: CreatedAgentSignal,
     ) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
   ): SendResult {
-    const { system } = this.#environment;
-    const signal = createSignal(input, system);
+    checkSend(options);
+    const { system, threads } = this.#environment;
+    const signal = createSignal(input, system, threads?.signal);
     const delivery = toDelivery(options, queued);
-    const { idempotencyKey } = options;
+    const { idempotencyKey, ifActive, ifIdle } = options;
     if (idempotencyKey !== undefined) checkId("idempotencyKey", idempotencyKey);
+    if (ifIdle?.streamOptions !== undefined) checkOptions(ifIdle.streamOptions);
+    const attributes = {
+      active: cleanAttributes(ifActive?.attributes),
+      idle: cleanAttributes(ifIdle?.attributes),
+    };
     const runtime = this.#host.runtime();
     const local = runtime instanceof Promise ? undefined : runtime;
     const target = checkTarget(options) ?? targetOfRun(local, options.runId);
@@ -278,8 +283,8 @@ export class AgentThreads {
       agentId: this.#host.id,
       delivery,
       newRunId,
-      streamOptions: options.ifIdle?.streamOptions,
-      attributes: { active: options.ifActive?.attributes, idle: options.ifIdle?.attributes },
+      streamOptions: ifIdle?.streamOptions,
+      attributes,
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
     });
@@ -357,12 +362,7 @@ function targetOfRun(
   );
 }
 
-function toDecision(options: ToolApprovalOptions): Parameters<typeof decideCall>[2] {
-  const { approved, resumeData, declineContext } = options;
-  return {
-    approved,
-    ...(declineContext?.reason !== undefined && { reason: declineContext.reason }),
-    ...(declineContext?.message !== undefined && { message: declineContext.message }),
-    ...(resumeData !== undefined && { resumeData }),
-  };
+function checkCallId(toolCallId: unknown): string | undefined {
+  if (toolCallId === undefined || typeof toolCallId === "string") return toolCallId;
+  throw new AgentError("invalid-argument", `toolCallId must be a string, got ${showValue(toolCallId)}.`);
 }

@@ -6,7 +6,7 @@ import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { runLoop } from "../run/loop.ts";
-import type { Decision, Resumption } from "../run/resume.ts";
+import type { Resumption } from "../run/resume.ts";
 import { Run } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -19,6 +19,8 @@ import type { ThreadRuntime } from "../thread/thread-runtime.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
+import { checkDecision } from "./check-decision.ts";
+import { checkOptions } from "./check-options.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 import { prepareRun, type RunStart } from "./prepare-run.ts";
@@ -160,14 +162,16 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   /** Approves a waiting tool call and answers the rest of its run as a stream. */
   approveToolCall(options: AnswerCallOptions): Promise<RunOutput> {
-    const { resumeData } = options;
-    return this.#answerCall(options, { approved: true, ...(resumeData !== undefined && { resumeData }) });
+    return this.#answerCall(options, { approved: true, resumeData: options?.resumeData });
   }
 
   /** Declines a waiting tool call and answers the rest of its run as a stream. */
   declineToolCall(options: AnswerCallOptions & { reason?: string }): Promise<RunOutput> {
-    const { reason, ...rest } = options;
-    return this.#answerCall(rest, { approved: false, ...(reason !== undefined && { reason }) });
+    const { reason, ...rest } = options ?? {};
+    return this.#answerCall(rest, {
+      approved: false,
+      ...(reason !== undefined && { declineContext: { reason } }),
+    });
   }
 
   listSuspendedRuns(options?: ListSuspendedRunsOptions): Promise<{ runs: SuspendedRun[]; total: number }> {
@@ -275,8 +279,13 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.getMemory().then((resolved) => this.#runs.runtime(resolved?.storage));
   }
 
-  async #answerCall(options: AnswerCallOptions, decision: Decision): Promise<RunOutput> {
-    const { runId, toolCallId, resumeData: _, ...rest } = options;
+  async #answerCall(
+    options: AnswerCallOptions,
+    answer: Parameters<typeof checkDecision>[0],
+  ): Promise<RunOutput> {
+    const { runId, toolCallId, resumeData: _, ...rest } = options ?? {};
+    checkOptions(rest);
+    const decision = checkDecision(answer);
     if (this.#parked.has(runId)) {
       const { run: parked, resumption } = this.#parked.answer(runId, toolCallId, decision);
       const { threadId: __, resourceId: ___, memory: ____, ...before } = parked.spec.options;

@@ -39,7 +39,10 @@ export class ParkedRuns {
       );
     }
     this.#runs.delete(runId);
-    const answered = waiting[0]!.toolCallId;
+    const { toolCallId: answered, requiresApproval } = waiting[0]!;
+    // A tool that asked in the middle must be able to tell the second time from the first.
+    const approvedAlone = decision.approved && decision.resumeData === undefined && !requiresApproval;
+    const answer = approvedAlone ? { ...decision, resumeData: { approved: true } } : decision;
     const parts = run.steps.at(-1)?.content ?? [];
     const messages = run.spec.list.get.all.db();
     const response = messages.find((message) => message.id === run.responseId);
@@ -64,7 +67,7 @@ export class ParkedRuns {
           suspendPayload: call.suspendPayload,
           state: call.toolCallId === answered ? "decided" : "waiting",
           outcome: undefined,
-          decision: call.toolCallId === answered ? decision : undefined,
+          decision: call.toolCallId === answered ? answer : undefined,
         })),
       },
     };

@@ -1,4 +1,4 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
@@ -54,15 +54,25 @@ export type SendStateResult =
 const ACTIVE = new Set(["deliver", "persist", "discard"]);
 const IDLE = new Set(["wake", "persist", "discard"]);
 
+/** Refuses options that are none before anything is made of them. */
+export function checkSend(options: SendOptions): void {
+  for (const [name, value] of [
+    ["options", options],
+    ["ifActive", options?.ifActive ?? {}],
+    ["ifIdle", options?.ifIdle ?? {}],
+  ] as const) {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw bad(`${name} must be an object, got ${showValue(value)}.`);
+  }
+}
+
 export function toDelivery(options: SendOptions, queued: boolean): DeliveryOptions {
   const ifActive = options.ifActive?.behavior ?? "deliver";
   const ifIdle = options.ifIdle?.behavior ?? "wake";
   if (!ACTIVE.has(ifActive))
-    throw bad(
-      `ifActive.behavior must be "deliver", "persist" or "discard", got ${JSON.stringify(ifActive)}.`,
-    );
+    throw bad(`ifActive.behavior must be "deliver", "persist" or "discard", got ${showValue(ifActive)}.`);
   if (!IDLE.has(ifIdle))
-    throw bad(`ifIdle.behavior must be "wake", "persist" or "discard", got ${JSON.stringify(ifIdle)}.`);
+    throw bad(`ifIdle.behavior must be "wake", "persist" or "discard", got ${showValue(ifIdle)}.`);
   return { queued, ifActive, ifIdle };
 }
 
@@ -72,7 +82,7 @@ export function checkTarget(options: SendOptions): { threadId: string; resourceI
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
     throw bad(
-      `resourceId and threadId go together, got resourceId ${JSON.stringify(resourceId)} and threadId ${JSON.stringify(threadId)}.`,
+      `resourceId and threadId go together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
     );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };

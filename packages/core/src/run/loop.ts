@@ -104,7 +104,13 @@ async function suspend(run: Run): Promise<void> {
   run.status = "suspended";
   run.finishReason = "suspended";
   await run.emit(finishChunk(run));
-  await run.spec.thread?.park();
+  try {
+    await run.spec.thread?.park();
+  } catch (error) {
+    // It waits in the store already, and whoever looks at the thread next finds it there.
+    run.spec.thread?.abandon();
+    run.spec.logger.warn(`Run ${run.spec.runId} waits, but the end of its stream could not be stored`, error);
+  }
   await run.call("onFinish", finishEvent(run));
 }
 

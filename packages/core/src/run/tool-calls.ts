@@ -229,9 +229,12 @@ function toolContext(
 ): ToolRunContext {
   const { spec } = run;
   const answered = new Map<string, { resumeData?: unknown }>();
-  for (const { toolCallId, state, decision } of journal.values()) {
+  for (const { toolCallId, state, decision, requiresApproval } of journal.values()) {
     if (state === "decided" && decision?.approved)
-      answered.set(toolCallId, { resumeData: decision.resumeData });
+      // A tool that asked gets an answer, so that it can tell that it was asked for.
+      answered.set(toolCallId, {
+        resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
+      });
     // It ran before the crash, so it was allowed to.
     else if (state === "started") answered.set(toolCallId, {});
   }

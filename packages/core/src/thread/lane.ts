@@ -1,3 +1,4 @@
+import { AgentError, showValue } from "../errors.ts";
 import type { Row, Storage, Write } from "../storage/storage.ts";
 import { LANES } from "../storage/thread-tables.ts";
 
@@ -12,6 +13,27 @@ export interface Lane {
   lastSignalId: string;
   lastSnapshotId: string | undefined;
   updatedAt: Date;
+}
+
+/** A key is often made of the state itself, so it may be longer than an id. */
+const MAX_KEY_BYTES = 64 << 10;
+
+/** What a producer says about a state, with the default mode. */
+export function checkState(state: { cacheKey?: unknown; mode?: unknown }): {
+  cacheKey: string;
+  mode: StateMode;
+} {
+  const { cacheKey, mode = "snapshot" } = state;
+  if (typeof cacheKey !== "string" || cacheKey === "" || Buffer.byteLength(cacheKey) > MAX_KEY_BYTES) {
+    throw new AgentError(
+      "invalid-argument",
+      `cacheKey must be a text of 1 to ${MAX_KEY_BYTES} bytes, got ${showValue(cacheKey)}.`,
+    );
+  }
+  if (mode !== "snapshot" && mode !== "delta") {
+    throw new AgentError("invalid-argument", `mode must be "snapshot" or "delta", got ${showValue(mode)}.`);
+  }
+  return { cacheKey: cacheKey.toWellFormed(), mode };
 }
 
 export async function readLane(

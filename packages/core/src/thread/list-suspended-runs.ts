@@ -1,3 +1,5 @@
+import { AgentError, showValue } from "../errors.ts";
+import { checkId } from "../storage/check-id.ts";
 import type { Storage, Where } from "../storage/storage.ts";
 import { CALLS, RUNS } from "../storage/thread-tables.ts";
 
@@ -33,8 +35,15 @@ export async function listSuspendedRuns(
   agentId: string,
   options: ListSuspendedRunsOptions,
 ): Promise<{ runs: SuspendedRun[]; total: number }> {
-  const { threadId, resourceId, fromDate, toDate, perPage = DEFAULT_PER_PAGE, page = 0 } = options;
-  const since = { ...(fromDate && { gte: fromDate.getTime() }), ...(toDate && { lte: toDate.getTime() }) };
+  const { threadId, resourceId, fromDate, toDate, perPage = DEFAULT_PER_PAGE, page = 0 } = options ?? {};
+  if (threadId !== undefined) checkId("threadId", threadId);
+  if (resourceId !== undefined) checkId("resourceId", resourceId);
+  checkCount("perPage", perPage);
+  checkCount("page", page);
+  const since = {
+    ...(fromDate !== undefined && { gte: toTime("fromDate", fromDate) }),
+    ...(toDate !== undefined && { lte: toTime("toDate", toDate) }),
+  };
   const where: Where = {
     state: "suspended",
     agent_id: agentId,
@@ -80,4 +89,19 @@ export async function listSuspendedRuns(
         })),
     })),
   };
+}
+
+function checkCount(name: string, value: unknown): void {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return;
+  throw new AgentError(
+    "invalid-argument",
+    `${name} must be a whole number, 0 or more, got ${showValue(value)}.`,
+  );
+}
+
+function toTime(name: string, value: unknown): number {
+  const time = value instanceof Date ? value.getTime() : Number.NaN;
+  if (Number.isNaN(time))
+    throw new AgentError("invalid-argument", `${name} must be a date, got ${showValue(value)}.`);
+  return time;
 }

@@ -95,7 +95,8 @@ async function tryAdmit(
   ];
   try {
     const { auto } = await storage.commit(writes);
-    thread.lastLetter = Math.max(thread.lastLetter, ...auto.map((seq) => seq ?? 0));
+    const letter = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
+    thread.lastLetter = Math.max(thread.lastLetter, auto[letter] ?? 0);
   } catch (error) {
     signal.attributes = before;
     if (!AgentError.is(error, "conflict")) {

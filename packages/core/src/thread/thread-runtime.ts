@@ -64,6 +64,7 @@ export interface ThreadHost {
 
 const KEY = Symbol("thread-runtime");
 const CLOSE_GRACE_MS = 5_000;
+const MAX_LIVE_OPTIONS = 10_000;
 const CLOSE_POLL_MS = 10;
 
 /**
@@ -147,10 +148,8 @@ export class ThreadRuntime implements ThreadHost {
 
   keepOptions(signalId: string, options: AgentExecutionOptions): void {
     this.#liveOptions.set(signalId, options);
-  }
-
-  dropOptions(signalId: string): void {
-    this.#liveOptions.delete(signalId);
+    // Where another process opens the run nobody asks for them any more.
+    if (this.#liveOptions.size > MAX_LIVE_OPTIONS) this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
   }
 
   open(thread: Thread, run: ThreadRun, letter: Letter): void {

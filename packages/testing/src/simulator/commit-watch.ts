@@ -49,6 +49,7 @@ export class CommitWatch {
     }
     const taken = before.actor?.["owner"] !== after.actor?.["owner"];
     if (taken) this.#checkTaking(before, after);
+    else this.#checkKeeping(before, after);
     const ofRun = writes.some(
       (write) =>
         write.table === MESSAGE_STEPS ||
@@ -84,6 +85,17 @@ export class CommitWatch {
     else if (old.pausedUntil > world.time)
       world.reached.add("a run was taken over from a process that stood still");
     else world.reached.add("a run was taken over from a process that lives");
+  }
+
+  /** Only a store that fails makes a process take a run from itself. */
+  #checkKeeping(before: State, after: State): void {
+    const { world, name } = this.#process;
+    const { failedCommit, failedRead, unsureCommit } = world.plan;
+    if (before.actor?.["owner"] !== name || before.actor["fence"] === after.actor?.["fence"]) return;
+    world.reached.add("a process took its own run up again");
+    if (failedCommit + failedRead + unsureCommit === 0) {
+      world.violate("I4", `${name} took run ${show(before.actor["run_id"])} from itself`);
+    }
   }
 
   #noteConflict(writes: readonly Write[], index: number | undefined): void {

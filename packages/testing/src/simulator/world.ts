@@ -35,6 +35,8 @@ export class World {
   /** Interesting states this world has been in. */
   readonly reached: Set<string> = new Set();
   readonly trace: string[] | undefined;
+  /** What can go wrong in this world, and what can go wrong now. */
+  readonly plan: FaultPlan;
   faults: FaultPlan;
   /** Whether processes can tell that another one is gone. */
   readonly deathIsKnown: boolean;
@@ -46,8 +48,8 @@ export class World {
 
   constructor(seed: number, options: { faults: FaultPlan | undefined; trace: boolean }) {
     this.random = new Random(seed);
-    this.faults = options.faults ?? drawFaults(this.random);
-    this.deathIsKnown = this.faults.deathIsKnown;
+    this.plan = this.faults = options.faults ?? drawFaults(this.random);
+    this.deathIsKnown = this.plan.deathIsKnown;
     this.trace = options.trace ? [] : undefined;
   }
 

@@ -1,7 +1,6 @@
 import { AgentError, showValue } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
-import type { AgentExecutionOptions } from "../run/run-options.ts";
 import {
   cleanAttributes,
   type CreatedAgentSignal,

@@ -8,7 +8,7 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { RunThread } from "../run/run-thread.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
-import { type System, sleep } from "../system.ts";
+import type { System } from "../system.ts";
 import type { Letter } from "../thread/mailbox.ts";
 import { reviveOptions, storeOptions } from "../thread/stored-options.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -34,10 +34,17 @@ export interface ThreadRunsHost {
 const EPHEMERAL_RETENTION_MS = 60_000;
 const CONTINUE_WITHIN_MS = 10_000;
 
+/** Somebody who answered a call and waits for its run to go on. */
+interface Expectation {
+  options: AgentExecutionOptions;
+  resolve(run: Run): void;
+  reject(error: unknown): void;
+}
+
 /** Carries out the runs that threads ask for: those a message opened, and those that are gone on with. */
 export class ThreadRuns implements ThreadAgent {
   readonly #host: ThreadRunsHost;
-  readonly #expected = new Map<string, { options: AgentExecutionOptions; resolve(run: Run): void }>();
+  readonly #expected = new Map<string, Set<Expectation>>();
   readonly #runtimes = new Set<ThreadRuntime>();
   #ephemeral: Storage | undefined;
 
@@ -110,7 +117,7 @@ export class ThreadRuns implements ThreadAgent {
     try {
       const spec = await this.#prepare(thread, threadRun, live ?? reviveOptions(letter.options), [signal]);
       spec.list.append(message, "input");
-      await this.#carryOut(thread, new Run(spec));
+      await runLoop(new Run(spec));
     } catch (error) {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       await this.#failToStart(threadRun, letter, error).catch((failure: unknown) => {
@@ -121,19 +128,20 @@ export class ThreadRuns implements ThreadAgent {
   }
 
   async resumeRun(thread: Thread, threadRun: ThreadRun, resumption: Resumption): Promise<void> {
-    const expected = this.#expected.get(resumption.runId);
+    const expected = this.#expected.get(resumption.runId) ?? [];
     this.#expected.delete(resumption.runId);
     try {
       const spec = await this.#prepare(
         thread,
         threadRun,
-        { ...resumption.options, ...expected?.options },
+        Object.assign({}, resumption.options, ...Array.from(expected, ({ options }) => options)),
         [],
       );
       const run = new Run(spec);
-      expected?.resolve(run);
-      await this.#carryOut(thread, run, resumption);
+      for (const { resolve } of expected) resolve(run);
+      await runLoop(run, resumption);
     } catch (error) {
+      for (const { reject } of expected) reject(error);
       this.#environment.logger.error(`Run ${resumption.runId} could not go on`, error);
       const chunks = [agentChunk("error", resumption.runId, { error })];
       await threadRun
@@ -144,20 +152,39 @@ export class ThreadRuns implements ThreadAgent {
 
   /** The run that goes on here once its call is answered. Ask before answering. */
   expect(runId: string, options: AgentExecutionOptions): { run: Promise<Run>; forget(): void } {
-    const { promise, resolve } = Promise.withResolvers<Run>();
-    this.#expected.set(runId, { options, resolve });
-    const forget = () => void this.#expected.delete(runId);
-    const elsewhere = sleep(this.#environment.system, CONTINUE_WITHIN_MS, undefined, {
-      background: true,
-    }).then(() => {
+    const { promise, resolve, reject } = Promise.withResolvers<Run>();
+    // Several calls of one run may be answered at once, by several callers.
+    const all = this.#expected.get(runId) ?? new Set();
+    this.#expected.set(runId, all);
+    const expectation: Expectation = {
+      options,
+      resolve: (run) => {
+        cancel();
+        resolve(run);
+      },
+      reject: (error) => {
+        cancel();
+        reject(error);
+      },
+    };
+    all.add(expectation);
+    const forget = () => {
+      cancel();
+      all.delete(expectation);
+      if (all.size === 0 && this.#expected.get(runId) === all) this.#expected.delete(runId);
+    };
+    const elsewhere = () => {
       forget();
-      throw new AgentError(
-        "superseded",
-        `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`,
+      reject(
+        new AgentError(
+          "superseded",
+          `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`,
+        ),
       );
-    });
-    elsewhere.catch(() => {});
-    return { run: Promise.race([promise, elsewhere]), forget };
+    };
+    const cancel = this.#environment.system.setTimer(CONTINUE_WITHIN_MS, elsewhere, { background: true });
+    promise.catch(() => {});
+    return { run: promise, forget };
   }
 
   get #environment(): ReturnType<ThreadRunsHost["environment"]> {
@@ -176,12 +203,6 @@ export class ThreadRuns implements ThreadAgent {
       { ...options, runId: threadRun.runId, memory },
       { thread: threadRun, target, signals },
     );
-  }
-
-  async #carryOut(thread: Thread, run: Run, resumption?: Resumption): Promise<void> {
-    thread.abortRun = () => run.controller.abort();
-    if (thread.abortWanted === run.spec.runId) thread.abortRun();
-    await runLoop(run, resumption);
   }
 
   async #failToStart(threadRun: ThreadRun, { signal }: Letter, error: unknown): Promise<void> {

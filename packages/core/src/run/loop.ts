@@ -32,7 +32,7 @@ export async function runLoop(run: Run, resumption?: Resumption): Promise<void> 
       "gen_ai.agent.name": spec.agent.name,
       "gen_ai.conversation.id": spec.threadId,
     });
-    await spec.thread?.acquire(run.controller.signal);
+    await spec.thread?.acquire(run.controller);
     if (resumption) await answer(run, await resume(run, resumption));
     else {
       await run.announce(agentChunk("start", spec.runId, {}));

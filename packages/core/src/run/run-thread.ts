@@ -38,8 +38,8 @@ export interface RunEnd {
  * throws `superseded` when another process has taken the thread over: then the run is over and nothing it does counts.
  */
 export interface RunThread {
-  /** Waits until the thread is free and makes this run its active one. */
-  acquire(abortSignal: AbortSignal): Promise<void>;
+  /** Waits until the thread is free and makes this run its active one, which others may abort. */
+  acquire(controller: AbortController): Promise<void>;
   /** Stores the input. Answers signals that arrived meanwhile, stored as input too. */
   begin(input: readonly StoredMessage[]): Promise<CreatedAgentSignal[]>;
   /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */

@@ -45,7 +45,7 @@ export async function runToolCalls(
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
   const checked = await Promise.all(
-    calls.map((call) => fromJournal(call, journal, tools) ?? checkCall(call, context)),
+    calls.map(async (call) => fromJournal(call, journal, tools) ?? checkCall(call, context)),
   );
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);

@@ -15,6 +15,8 @@ import { type Page, type PageOptions, toWindow } from "./page.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
 import type { Row, Storage, Where, Write } from "./storage.ts";
 import { MESSAGES, MESSAGE_STEPS, RESOURCES, THREADS } from "./tables.ts";
+import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS, SENDS } from "./thread-tables.ts";
+import { withLanes } from "./with-lanes.ts";
 
 export interface ListThreadsOptions extends PageOptions {
   filter?:
@@ -33,6 +35,8 @@ export interface ListThreadsResult extends Page {
   threads: StoredThread[];
 }
 
+const OF_THREADS = [ACTORS, MAILBOX, RUNS, CALLS, LANES, EVENTS, SENDS] as const;
+
 /** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
 export class MemoryDomain {
   readonly #storage: Storage;
@@ -45,7 +49,9 @@ export class MemoryDomain {
 
   async getThreadById({ threadId }: { threadId: string }): Promise<StoredThread | null> {
     const row = await this.#find(THREADS, checkId("threadId", threadId));
-    return row ? toThread(row) : null;
+    if (!row) return null;
+    const lanes = await this.#storage.select({ table: LANES, where: { thread_id: threadId } });
+    return withLanes(toThread(row), lanes);
   }
 
   /** Creates or replaces. A thread stays with its resource: saving it under another one is a `conflict`. */
@@ -86,13 +92,17 @@ export class MemoryDomain {
     return toThread(row);
   }
 
-  /** Deletes the thread with all its messages. Deleting what is not there is fine. */
+  /**
+   * Deletes the thread with all its messages, and all that waits for it or goes on there: a run under way finds out at
+   * its next write. Deleting what is not there is fine.
+   */
   async deleteThread({ threadId }: { threadId: string }): Promise<void> {
     const id = checkId("threadId", threadId);
     await this.#storage.commit([
       { op: "delete", table: MESSAGE_STEPS, where: { thread_id: id } },
       { op: "delete", table: MESSAGES, where: { thread_id: id } },
       { op: "delete", table: THREADS, where: { id } },
+      ...OF_THREADS.map((table): Write => ({ op: "delete", table, where: { thread_id: id } })),
     ]);
   }
 
@@ -264,6 +274,6 @@ function messageUpsert(row: Row): Write[] {
 }
 
 function ownerOf(write: Write | undefined): string {
-  if (write?.op === "require") return String(write.where.id);
-  return write?.op === "insert" ? String(write.row.id) : "";
+  const id = write?.op === "require" ? write.where.id : write?.op === "insert" ? write.row.id : undefined;
+  return typeof id === "string" ? id : "";
 }

@@ -28,11 +28,7 @@ export type Delivery =
 /** Decides, and does nothing else. A run of another agent counts as a reason to wait, not as one to join. */
 export function decideDelivery(state: DeliveryState, agentId: string, options: DeliveryOptions): Delivery {
   const { activeRunId } = state;
-  if (options.queued)
-    return {
-      action: activeRunId === undefined ? "wake" : "queue",
-      branch: activeRunId === undefined ? "idle" : "active",
-    };
+  if (options.queued) return { action: activeRunId === undefined ? "wake" : "queue", branch: "idle" };
   if (activeRunId !== undefined && state.activeAgentId === agentId) {
     if (options.ifActive === "deliver") return { action: "deliver", branch: "active", runId: activeRunId };
     return { action: options.ifActive, branch: "active", runId: activeRunId };

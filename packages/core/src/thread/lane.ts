@@ -49,15 +49,6 @@ export async function readLane(
   return row && toLane(row);
 }
 
-export async function listLanes(storage: Storage, threadId: string): Promise<Lane[]> {
-  const rows = await storage.select({
-    table: LANES,
-    where: { thread_id: threadId },
-    orderBy: [{ column: "lane_id" }],
-  });
-  return rows.map(toLane);
-}
-
 /** Moves a lane on by one version, if it is still where the caller saw it. */
 export function advanceLane(
   threadId: string,

@@ -159,7 +159,9 @@ function deliveryWrites(
       insertMessage(signal.toDBMessage({ threadId, resourceId })),
       touchThread(threadId, now.getTime()),
     ];
-    return delivery.branch === "active" ? stored : [...stored, ...pseudoRun(thread, actor, signal, runId)];
+    // Nothing comes between the events of a run, be it another agent's.
+    const idle = delivery.branch === "idle" && actor?.runId === undefined;
+    return idle ? [...stored, ...pseudoRun(thread, actor, signal, runId)] : stored;
   }
   // A run of its own comes after everything that waits; anything else joins what runs, or opens it.
   const due = delivery.action === "queue" || request.delivery.queued ? NEXT : NOW;

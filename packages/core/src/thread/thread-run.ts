@@ -79,8 +79,12 @@ export class ThreadRun implements RunThread {
     this.#open = options.resumed ?? false;
   }
 
-  async acquire(abortSignal: AbortSignal): Promise<void> {
-    this.#lease ??= await this.#options.enter(abortSignal);
+  async acquire(controller: AbortController): Promise<void> {
+    this.#lease ??= await this.#options.enter(controller.signal);
+    const thread = this.#thread;
+    if (thread.run !== this) return;
+    thread.abortRun = () => controller.abort();
+    if (thread.abortWanted === this.runId) thread.abortRun();
   }
 
   /** For who starts the run with the thread already in hand. */

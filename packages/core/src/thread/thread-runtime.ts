@@ -149,7 +149,8 @@ export class ThreadRuntime implements ThreadHost {
   keepOptions(signalId: string, options: AgentExecutionOptions): void {
     this.#liveOptions.set(signalId, options);
     // Where another process opens the run nobody asks for them any more.
-    if (this.#liveOptions.size > MAX_LIVE_OPTIONS) this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
+    if (this.#liveOptions.size > MAX_LIVE_OPTIONS)
+      this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
   }
 
   open(thread: Thread, run: ThreadRun, letter: Letter): void {

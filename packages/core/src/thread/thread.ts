@@ -150,7 +150,14 @@ export class Thread {
       {
         op: "update",
         table: ACTORS,
-        where: { thread_id: this.threadId, fence: known.fence, run_id: null, resource_id: this.resourceId },
+        where: {
+          thread_id: this.threadId,
+          fence: known.fence,
+          // A signal that was only stored may have put events into the log since.
+          next_seq: known.nextSeq,
+          run_id: null,
+          resource_id: this.resourceId,
+        },
         set: {
           owner: this.owner,
           fence: known.fence + 1,

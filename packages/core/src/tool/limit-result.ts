@@ -1,5 +1,5 @@
 /** What stands in for a tool result over the limit. */
-export interface TruncatedResult {
+interface TruncatedResult {
   truncated: true;
   message: string;
   preview: string;

@@ -161,7 +161,7 @@ export function createTool<
 }
 
 /** Execution options for a call that has no run around it. */
-export function detachedOptions(options: Partial<ToolExecutionOptions> = {}): ToolExecutionOptions {
+function detachedOptions(options: Partial<ToolExecutionOptions> = {}): ToolExecutionOptions {
   const toolCallId = options.toolCallId ?? "";
   return {
     abortSignal: new AbortController().signal,

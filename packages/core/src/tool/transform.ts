@@ -6,7 +6,7 @@ import type {
   StoredMessage,
 } from "@selvedge/protocol";
 
-export type TransformTarget = "display" | "transcript";
+type TransformTarget = "display" | "transcript";
 export type TransformPhase =
   | "input-delta"
   | "input-available"

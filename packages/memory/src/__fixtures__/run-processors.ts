@@ -38,6 +38,9 @@ export function runOn(
     runId: "run",
     state: {},
     writer: { custom: async () => {} },
+    sendSignal: async () => {
+      throw new Error("memory processors send no signals");
+    },
     waitUntil: (work) => void later.push(work),
   };
   const args = (): ProcessInputArgs => ({

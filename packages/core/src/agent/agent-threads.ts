@@ -23,6 +23,7 @@ import {
   type ListSuspendedRunsOptions,
   type SuspendedRun,
 } from "../thread/list-suspended-runs.ts";
+import type { Admitted } from "../thread/admission.ts";
 import { send } from "../thread/send.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -162,9 +163,9 @@ export class AgentThreads {
       );
     }
     const runtime = await this.#host.runtime();
-    const { resourceId } = await runtime.findThread(threadId, options.resourceId);
+    const resourceId = options.resourceId ?? (await runtime.ownerOf(threadId));
     const actor = await readActor(runtime.storage, threadId);
-    if (actor && actor.resourceId !== resourceId) {
+    if (actor && resourceId !== undefined && actor.resourceId !== resourceId) {
       throw new AgentError(
         "not-found",
         `There is no thread "${threadId}" for resource "${options.resourceId}".`,
@@ -172,22 +173,24 @@ export class AgentThreads {
     }
     const after = options.after ?? (await this.#startingPoint(runtime, actor));
     // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
-    const thread = runtime.thread(threadId, resourceId);
+    const owner = resourceId ?? actor?.resourceId;
+    const thread = owner === undefined ? runtime.unclaimed(threadId) : runtime.thread(threadId, owner);
     thread.activeRunId ??= actor?.runId;
     const reader = new ThreadReader(thread, after, options.resourceId);
     return {
       stream: reader,
-      activeRunId: () => thread.activeRunId ?? null,
-      abort: () => this.abort(runtime, thread),
+      activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
+      abort: () => this.abort(runtime, reader.thread),
       unsubscribe: () => reader.leave(),
     };
   }
 
   /** Aborts the active run of a thread, wherever it is carried out. */
   abort(runtime: ThreadRuntime, thread: Thread): boolean {
-    const runId = thread.activeRunId;
+    const runId = thread.activeRunId ?? thread.reserved?.runId;
     if (runId === undefined) return false;
-    if (thread.abortRun) thread.abortRun();
+    if (thread.activeRunId === undefined) thread.abortWanted = runId;
+    else if (thread.abortRun) thread.abortRun();
     // Reserved here and not yet running: it stops as it starts.
     else if (thread.run) thread.abortWanted = runId;
     else
@@ -273,7 +276,10 @@ export class AgentThreads {
     const thread = local?.thread(target.threadId, target.resourceId);
     const newRunId = system.newId();
     const guess = decideDelivery(
-      { activeRunId: thread?.activeRunId, activeAgentId: thread?.activeAgentId },
+      {
+        activeRunId: thread?.activeRunId ?? thread?.reserved?.runId,
+        activeAgentId: thread?.activeRunId === undefined ? thread?.reserved?.agentId : thread.activeAgentId,
+      },
       this.#host.id,
       delivery,
     );
@@ -287,6 +293,7 @@ export class AgentThreads {
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
     });
+    if (thread && guess.action === "wake") this.#reserve(thread, newRunId, admitted);
     admitted.catch((error: unknown) =>
       this.#environment.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error),
     );
@@ -299,6 +306,15 @@ export class AgentThreads {
       ...(persisted && { persisted }),
       admitted,
     };
+  }
+
+  /** What is sent before the store has answered joins the run that is about to be opened. */
+  #reserve(thread: Thread, runId: string, admitted: Promise<Admitted>): void {
+    thread.reserved = { runId, agentId: this.#host.id };
+    const release = () => {
+      if (thread.reserved?.runId === runId) thread.reserved = undefined;
+    };
+    admitted.then((result) => result.runId !== runId && release(), release);
   }
 
   async #admit(

@@ -288,7 +288,8 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     const decision = checkDecision(answer);
     if (this.#parked.has(runId)) {
       const { run: parked, resumption } = this.#parked.answer(runId, toolCallId, decision);
-      const { threadId: __, resourceId: ___, memory: ____, ...before } = parked.spec.options;
+      // Its context is among the messages already.
+      const { threadId: __, resourceId: ___, memory: ____, context: _____, ...before } = parked.spec.options;
       const run = new Run(await this.#prepare([], { ...before, ...rest, runId }));
       void this.#carryOut(run, resumption);
       return new RunOutput(run);

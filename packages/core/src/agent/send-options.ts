@@ -4,7 +4,7 @@ import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../si
 import { checkId } from "../storage/check-id.ts";
 import type { DeliveryOptions } from "../thread/delivery.ts";
 import type { StateMode } from "../thread/lane.ts";
-import type { Admitted } from "../thread/send.ts";
+import type { Admitted } from "../thread/admission.ts";
 
 /** Where a message or signal goes, and what it does there. */
 export interface SendOptions {

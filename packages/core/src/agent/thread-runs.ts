@@ -87,20 +87,24 @@ export class ThreadRuns implements ThreadAgent {
     ticket: { runId: string; options: AgentExecutionOptions },
   ): RunThread {
     const { id: threadId, resourceId, ...create } = target;
-    const thread = this.runtime(storage).thread(threadId, resourceId);
+    const runtime = this.runtime(storage);
     const { runId } = ticket;
     const run: ThreadRun = new ThreadRun({
-      thread,
+      thread: runtime.peek(threadId, resourceId),
       runId,
       agentId: this.#host.id,
       create,
       opener: undefined,
-      enter: (abortSignal) =>
-        thread.enter(
+      enter: (abortSignal) => {
+        // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
+        const thread = runtime.thread(threadId, resourceId);
+        run.use(thread);
+        return thread.enter(
           { runId, agentId: this.#host.id, options: storeOptions(ticket.options) },
           run,
           abortSignal,
-        ),
+        );
+      },
     });
     return run;
   }

@@ -24,7 +24,7 @@ export {
 } from "../signal/signal.ts";
 export type { NumberedChunk } from "../thread/event-log.ts";
 export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/list-suspended-runs.ts";
-export type { Admitted } from "../thread/send.ts";
+export type { Admitted } from "../thread/admission.ts";
 export type { AgentThreadSubscription } from "../thread/subscription.ts";
 export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/thread-runtime.ts";
 

@@ -8,10 +8,11 @@ export async function importPackage(name: string): Promise<Record<string, unknow
   }
 }
 
-// Node names the package it looked for; a dependency of an installed package that is missing has another name.
+// Node names the package it looked for; a dependency of an installed package that is missing has another name. Vite
+// puts a module in the place of an optional peer that throws a plain error with the same words.
 function isNotInstalled(error: unknown, name: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
-  return (
-    (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") && String(message).includes(`'${name}'`)
-  );
+  const text = String(message);
+  if (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") return text.includes(`'${name}'`);
+  return text.includes(`Could not resolve "${name}"`);
 }

@@ -6,8 +6,7 @@ import type { Run } from "./run.ts";
 import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
 import { resume, type Resumption } from "./resume.ts";
-import { type Next, runStep } from "./step.ts";
-import type { StepResult } from "./step-result.ts";
+import { type Next, runStep, type StepPolicy } from "./step.ts";
 import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
 
@@ -33,8 +32,10 @@ export async function runLoop(run: Run, resumption?: Resumption): Promise<void> 
       "gen_ai.conversation.id": spec.threadId,
     });
     await spec.thread?.acquire(run.controller);
-    if (resumption) await answer(run, await resume(run, resumption));
-    else {
+    if (resumption) {
+      run.earlierSteps = resumption.step;
+      await answer(run, await resume(run, resumption, leavesRoom(run)));
+    } else {
       await run.announce(agentChunk("start", spec.runId, {}));
       await begin(run);
       await answer(run, { stepNumber: 0, next: "continue" });
@@ -84,11 +85,7 @@ async function answer(run: Run, from: { stepNumber: number; next: Next }): Promi
 }
 
 async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; next: Next }> {
-  const conditions = stopConditions(run);
-  const mayContinue = async (step: StepResult): Promise<boolean> => {
-    run.mayContinue = !(await shouldStop(conditions, [...run.steps, step]));
-    return run.mayContinue;
-  };
+  const mayContinue = leavesRoom(run);
   for (let stepNumber = from; ;) {
     const next = await runStep(run, stepNumber, {
       mayRetry: (tripwire) => retryStep(run, tripwire),
@@ -114,11 +111,19 @@ async function suspend(run: Run): Promise<void> {
   await run.call("onFinish", finishEvent(run));
 }
 
+function leavesRoom(run: Run): StepPolicy["mayContinue"] {
+  const conditions = stopConditions(run);
+  return async (step) => {
+    run.mayContinue = !(await shouldStop(conditions, [...run.steps, step]));
+    return run.mayContinue;
+  };
+}
+
 function stopConditions(run: Run): StopCondition[] {
   const { maxSteps, stopWhen } = run.spec.options;
   const own = stopWhen === undefined ? [] : Array.isArray(stopWhen) ? stopWhen : [stopWhen];
   const ceiling = own.length > 0 ? STOP_WHEN_CEILING : DEFAULT_MAX_STEPS;
-  return [stepCountIs(maxSteps ?? ceiling), ...own];
+  return [stepCountIs((maxSteps ?? ceiling) - run.earlierSteps), ...own];
 }
 
 /** Whether a step that a processor turned down is tried again; if so the model is told why. */

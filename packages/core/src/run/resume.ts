@@ -2,10 +2,10 @@ import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
-import { endStep, type Next } from "./step.ts";
+import { endStep, type Next, type StepPolicy } from "./step.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { stepRecord } from "./step-record.ts";
-import { runToolCalls } from "./tool-calls.ts";
+import { NOBODY_ASKED, runToolCalls } from "./tool-calls.ts";
 
 /** A decision about a waiting call. */
 export interface Decision {
@@ -53,10 +53,16 @@ export interface Resumption {
 }
 
 /** Takes up a run where it stopped: finishes the step whose calls were open, and answers where the loop goes on. */
-export async function resume(run: Run, resumption: Resumption): Promise<{ stepNumber: number; next: Next }> {
+export async function resume(
+  run: Run,
+  resumption: Resumption,
+  mayContinue: StepPolicy["mayContinue"],
+): Promise<{ stepNumber: number; next: Next }> {
   const { list } = run.spec;
-  for (const message of resumption.messages)
+  for (const message of resumption.messages) {
+    if (message.id === resumption.responseId) forgetWaiting(message);
     list.append(message, message.role === "assistant" ? "response" : "input");
+  }
   run.early = undefined;
   await run.pipeline.input(list);
   if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
@@ -71,8 +77,12 @@ export async function resume(run: Run, resumption: Resumption): Promise<{ stepNu
   const step = StepBuilder.resume(stepNumber, resumption.parts);
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
   const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
-  const next = await endStep(run, step, tools, async () => true);
+  const next = await endStep(run, step, tools, mayContinue);
   return { stepNumber: stepNumber + 1, next };
+}
+
+function forgetWaiting({ content }: StoredMessage): void {
+  for (const key of Object.keys(NOBODY_ASKED)) delete content.metadata?.[key];
 }
 
 /** An aborted run leaves no call without an answer. */
@@ -87,5 +97,5 @@ async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resum
     });
   }
   run.spec.list.appendResponse(run.responseMessage(), step.parts);
-  await run.spec.thread?.border(stepRecord(run, step), { take: false, next: "stop" });
+  await run.spec.thread?.border(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

@@ -84,6 +84,8 @@ export class Run {
   responseId: string;
   /** Signals that processors sent before the input was stored. */
   early: CreatedAgentSignal[] | undefined = [];
+  /** Steps that were taken before this process went on with the run; they are not in `steps`. */
+  earlierSteps = 0;
   /** Whether the stop conditions leave room for another step. */
   mayContinue = true;
   /** Steps tried again on a processor's wish. */

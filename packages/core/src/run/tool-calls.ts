@@ -97,7 +97,7 @@ export async function runToolCalls(
     answered,
     client,
     suspended: waiting.length > 0,
-    metadata: waitingMetadata(run, step, waiting),
+    metadata: waitingMetadata(run, step, waiting, journal.size > 0),
     announce: async () => {
       for (const call of waiting) await announce(run, call);
     },
@@ -136,6 +136,9 @@ function fromJournal(
     }
   }
 }
+
+/** Takes off a message what it said about calls that waited. */
+export const NOBODY_ASKED = { pendingToolApprovals: null, suspendedTools: null } as const;
 
 const NOT_APPROVED = "The user did not approve this call.";
 
@@ -236,7 +239,7 @@ function toolContext(
         resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
       });
     // It ran before the crash, so it was allowed to.
-    else if (state === "started") answered.set(toolCallId, {});
+    else if (state === "started") answered.set(toolCallId, { resumeData: decision?.resumeData });
   }
   return {
     tools,
@@ -293,8 +296,10 @@ function waitingMetadata(
   run: Run,
   step: StepBuilder,
   waiting: OpenCall[],
+  asked: boolean,
 ): Record<string, unknown> | undefined {
-  if (waiting.length === 0) return undefined;
+  const nothing = asked ? NOBODY_ASKED : undefined;
+  if (waiting.length === 0) return nothing;
   const { runId } = run.spec;
   // People read this: they see the arguments as the transcript shows them.
   const shownArgs = (call: OpenCall) => step.invocation(call.toolCallId)?.transcript?.args ?? call.args;
@@ -303,6 +308,7 @@ function waitingMetadata(
   const approvals = waiting.filter((call) => call.requiresApproval);
   const suspended = waiting.filter((call) => !call.requiresApproval);
   return {
+    ...nothing,
     ...(approvals.length > 0 && { pendingToolApprovals: byId(approvals) }),
     ...(suspended.length > 0 && { suspendedTools: byId(suspended) }),
   };

@@ -21,7 +21,7 @@ export interface DeliveryState {
  *     discard   is gone
  */
 export type Delivery =
-  | { action: "deliver"; branch: "active"; runId: string }
+  | { action: "deliver"; branch: "active" | "idle"; runId: string }
   | { action: "wake" | "queue"; branch: "active" | "idle" }
   | { action: "persist" | "discard"; branch: "active" | "idle"; runId: string | undefined };
 

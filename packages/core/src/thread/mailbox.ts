@@ -84,9 +84,15 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
   ];
 }
 
-/** Nothing waits for a run under way, or to open one. */
-export function noLetterNow(threadId: string): Write {
-  return { op: "require", table: MAILBOX, where: { thread_id: threadId, due: NOW }, exists: false };
+/** Nothing waits for a run under way, or to open one: of one agent, or of any. */
+export function noLetterNow(threadId: string, agentId?: string): Write {
+  const where = { thread_id: threadId, due: NOW, ...(agentId !== undefined && { agent_id: agentId }) };
+  return { op: "require", table: MAILBOX, where, exists: false };
+}
+
+/** The run a letter opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
+export function runOpenedBy(letter: Letter): string {
+  return letter.opens ? letter.runId : letter.signal.id;
 }
 
 /** Waiting letters, those due now first, oldest first. */

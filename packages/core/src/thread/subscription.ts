@@ -20,7 +20,7 @@ export interface AgentThreadSubscription {
  * it has not read is older than the store keeps.
  */
 export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
-  readonly #thread: Thread;
+  #thread: Thread;
   #after: number;
   #piece: NumberedChunk[] = [];
   #index = 0;
@@ -33,6 +33,19 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     this.#after = after;
     this.#resourceId = resourceId;
     thread.readers++;
+  }
+
+  /** The thread as it is known by now. */
+  get thread(): Thread {
+    const { current } = this.#thread;
+    if (current !== this.#thread && !this.#left) {
+      const before = this.#thread;
+      this.#thread = current;
+      current.readers++;
+      before.readers--;
+      before.forget();
+    }
+    return current;
   }
 
   /** The number of the last chunk that was handed out. */
@@ -77,7 +90,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   }
 
   async #more(): Promise<void> {
-    const { tail, storage, threadId } = this.#thread;
+    const { tail, storage, threadId } = this.thread;
     let pieces = tail.read(this.#after);
     if (!pieces) {
       // Ask for the change before reading, so that nothing falls between.

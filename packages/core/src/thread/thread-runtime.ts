@@ -12,7 +12,8 @@ import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
 import type { Resumption } from "../run/resume.ts";
 import { readResumption } from "./resumption.ts";
 import { Thread } from "./thread.ts";
-import { type Lease, ThreadRun } from "./thread-run.ts";
+import type { Lease } from "./fenced-log.ts";
+import { ThreadRun } from "./thread-run.ts";
 
 export interface ThreadLimits {
   signal: SignalLimits;
@@ -59,6 +60,8 @@ export interface ThreadHost {
   lookAgain(thread: Thread): void;
   /** The handle in use for a thread: this one, unless it was forgotten and another was made since. */
   current(thread: Thread): Thread;
+  /** Whose a thread is, where that was not known. */
+  claim(thread: Thread, resourceId: string): void;
   forget(thread: Thread): void;
 }
 
@@ -78,6 +81,7 @@ export class ThreadRuntime implements ThreadHost {
   readonly owner: Owner;
   readonly limits: ThreadLimits;
   readonly #threads = new Map<string, Thread>();
+  readonly #unclaimed = new Map<string, Thread>();
   readonly #agents = new Map<string, ThreadAgent>();
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
@@ -85,6 +89,7 @@ export class ThreadRuntime implements ThreadHost {
   #cancelLook: (() => void) | undefined;
   #stopWatching: (() => void) | undefined;
   #recovery: Promise<void> | undefined;
+  #cancelRecovery: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(storage: Storage, system: System, logger: Logger, limits: Partial<ThreadLimits>) {
@@ -109,7 +114,9 @@ export class ThreadRuntime implements ThreadHost {
     const known = this.#agents.get(agent.id);
     this.#agents.set(agent.id, agent);
     // What was found before the agent was there can go on now.
-    if (!known && this.#recovery) void this.#recovery.then(() => this.#recoverFor(agent.id));
+    if (known || !this.#recovery) return;
+    this.#recovery = this.#recovery.then(() => this.#recoverFor(agent.id));
+    this.#recovery.catch(() => this.#recoverLater());
   }
 
   hasAgent(agentId: string): boolean {
@@ -122,8 +129,30 @@ export class ThreadRuntime implements ThreadHost {
     this.#stopWatching ??= this.storage.watch(() => this.#onForeignChange());
     const key = keyOf({ threadId, resourceId });
     let thread = this.#threads.get(key);
-    if (!thread) this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
+    if (!thread) {
+      this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
+      this.#hand(threadId, thread);
+    }
     return thread;
+  }
+
+  /** A thread of which nobody knows yet whose it will be. Its readers move on when somebody comes. */
+  unclaimed(threadId: string): Thread {
+    const thread = this.thread(threadId, threadId);
+    this.#unclaimed.set(threadId, thread);
+    return thread;
+  }
+
+  claim(thread: Thread, resourceId: string): void {
+    if (this.#unclaimed.get(thread.threadId) === thread) this.thread(thread.threadId, resourceId).pump();
+  }
+
+  #hand(threadId: string, thread: Thread): void {
+    const waiting = this.#unclaimed.get(threadId);
+    if (!waiting || waiting === thread) return;
+    this.#unclaimed.delete(threadId);
+    waiting.owned = thread;
+    waiting.tail.wake();
   }
 
   /** A thread that is not remembered unless something comes of it. */
@@ -133,16 +162,21 @@ export class ThreadRuntime implements ThreadHost {
 
   /** A thread whose resource the caller does not name. */
   async findThread(threadId: string, resourceId: string | undefined): Promise<Thread> {
-    if (resourceId !== undefined) return this.peek(threadId, resourceId);
+    return this.peek(threadId, resourceId ?? (await this.ownerOf(threadId)) ?? threadId);
+  }
+
+  /** The resource a thread belongs to, if there is such a thread. */
+  async ownerOf(threadId: string): Promise<string | undefined> {
     const actor = await readActor(this.storage, threadId);
-    if (actor) return this.peek(threadId, actor.resourceId);
+    if (actor) return actor.resourceId;
     const [row] = await this.storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
-    return this.peek(threadId, (row?.["resource_id"] as string | undefined) ?? threadId);
+    return row?.["resource_id"] as string | undefined;
   }
 
   /** The thread of a run of this process. */
   threadOfRun(runId: string): Thread | undefined {
-    for (const thread of this.#threads.values()) if (thread.activeRunId === runId) return thread;
+    for (const thread of this.#threads.values())
+      if ((thread.activeRunId ?? thread.reserved?.runId) === runId) return thread;
     return undefined;
   }
 
@@ -243,12 +277,30 @@ export class ThreadRuntime implements ThreadHost {
     if (thread.inUse || this.#lookAt.has(thread)) return;
     const key = keyOf(thread);
     if (this.#threads.get(key) === thread) this.#threads.delete(key);
+    if (this.#unclaimed.get(thread.threadId) === thread) this.#unclaimed.delete(thread.threadId);
   }
 
   /** Takes up what other processes left unfinished, of agents that are registered. Later calls wait for the first. */
   recover(): Promise<void> {
-    this.#recovery ??= this.#recoverFor(undefined);
+    if (this.#recovery) return this.#recovery;
+    this.#recovery = this.#recoverFor(undefined);
+    this.#recovery.catch(() => this.#recoverLater());
     return this.#recovery;
+  }
+
+  /** What others left must not stay with nobody because the store failed at the wrong moment. */
+  #recoverLater(): void {
+    this.#recovery = undefined;
+    if (this.#closing) return;
+    this.#cancelRecovery ??= this.system.setTimer(this.limits.lease.renewMs, () => {
+      this.#cancelRecovery = undefined;
+      this.recover().catch((error: unknown) =>
+        this.logger.error(
+          "What other processes left unfinished could not be taken up, and is tried again",
+          error,
+        ),
+      );
+    });
   }
 
   /** Lets the runs of this process end, for a moment; what is still going on then is for others to take up. */
@@ -259,6 +311,7 @@ export class ThreadRuntime implements ThreadHost {
 
   async #close(): Promise<void> {
     this.#cancelLook?.();
+    this.#cancelRecovery?.();
     this.#stopWatching?.();
     const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
     while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);

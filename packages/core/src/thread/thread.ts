@@ -5,11 +5,13 @@ import { ACTORS, CALLS, EVENTS, RUNS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
-import { type Letter, noLetterNow, NOW, readLetters } from "./mailbox.ts";
+import { type Letter, noLetterNow, NOW, readLetters, runOpenedBy } from "./mailbox.ts";
+import type { SendTurn } from "./send.ts";
 import type { StoredOptions } from "./stored-options.ts";
 import { Tail } from "./tail.ts";
 import type { ThreadHost } from "./thread-runtime.ts";
-import { type Lease, ThreadRun } from "./thread-run.ts";
+import type { Lease } from "./fenced-log.ts";
+import { ThreadRun } from "./thread-run.ts";
 
 /** What the store is told about a run that begins. */
 export interface RunTicket {
@@ -43,6 +45,10 @@ export class Thread {
   /** The active run as last heard of, for answers that cannot wait for the store. */
   activeRunId: string | undefined;
   activeAgentId: string | undefined;
+  /** The thread itself, where this handle was made before anybody knew whose it would be. */
+  owned: Thread | undefined;
+  /** The run that a send of this process is about to open. */
+  reserved: { runId: string; agentId: string } | undefined;
   /** The highest mailbox number this process knows of. */
   lastLetter = 0;
   readonly #host: ThreadHost;
@@ -51,6 +57,8 @@ export class Thread {
   #pumpAgain = false;
   #admissions: Promise<unknown> = Promise.resolve();
   #admitting = 0;
+  /** Sends whose turn has not come; closed by whatever else gets in line behind them. */
+  #together: SendTurn[] | undefined;
 
   constructor(host: ThreadHost, threadId: string, resourceId: string) {
     this.#host = host;
@@ -73,6 +81,7 @@ export class Thread {
 
   /** Sends to one thread are admitted one after another, in the order they were made. */
   inOrder<Value>(admit: () => Promise<Value>): Promise<Value> {
+    this.#together = undefined;
     this.#admitting++;
     const turn = this.#admissions.then(admit).finally(() => {
       this.#admitting--;
@@ -80,6 +89,20 @@ export class Thread {
     });
     this.#admissions = turn.catch(() => {});
     return turn;
+  }
+
+  /** As `inOrder`, for sends: those that come while others still wait for their turn share it with them. */
+  together(turn: SendTurn, admit: (turns: SendTurn[]) => Promise<void>): void {
+    if (this.#together) {
+      this.#together.push(turn);
+      return;
+    }
+    const turns = [turn];
+    void this.inOrder(() => {
+      if (this.#together === turns) this.#together = undefined;
+      return admit(turns);
+    });
+    this.#together = turns;
   }
 
   /** Waits for the thread, behind everything that was accepted before. */
@@ -286,6 +309,11 @@ export class Thread {
     ];
   }
 
+  /** The handle that has the thread's news. */
+  get current(): Thread {
+    return this.owned ? this.#host.current(this.owned) : this;
+  }
+
   /** Somebody who used it does not any more. */
   forget(): void {
     this.#host.forget(this);
@@ -325,6 +353,7 @@ export class Thread {
     }
     this.activeRunId = runId;
     this.activeAgentId = agentId;
+    this.reserved = undefined;
     return { fence, nextSeq, responseSteps: new Map() };
   }
 
@@ -341,10 +370,16 @@ export class Thread {
       if (looks === MAX_LOOKS) return this.#host.lookAgain(this);
       this.mayHaveLetters = false;
       const actor = await readActor(this.storage, this.threadId);
+      if (actor && actor.resourceId !== this.resourceId) {
+        // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
+        for (const waiter of this.#waiters.splice(0)) waiter.refuse(this.#notHere());
+        return this.#host.claim(this, actor.resourceId);
+      }
       if (actor && actor.mailboxCount > 0) this.mayHaveLetters = true;
       this.activeRunId = actor?.runId;
       this.activeAgentId = actor?.agentId;
       if (actor?.runId !== undefined) {
+        this.reserved = undefined;
         if (!(await this.#pumpActive(actor))) return;
       } else if (!(await this.#pumpIdle(actor))) return;
     }
@@ -375,16 +410,14 @@ export class Thread {
     const [waiter] = this.#waiters;
     if (
       letter &&
-      (!waiter || letter.seq <= waiter.after || !letter.opens) &&
+      (!waiter || letter.seq <= waiter.after || letter.due === NOW) &&
       this.#host.hasAgent(letter.agentId)
     ) {
       return this.#open(actor, letter);
     }
-    if (!waiter) return false;
-    if (actor && actor.resourceId !== this.resourceId) {
-      this.#waiters.shift();
-      waiter.refuse(this.#notHere());
-      return true;
+    if (!waiter) {
+      if (!letter && this.#admitting === 0) this.reserved = undefined;
+      return false;
     }
     let lease: Lease | undefined;
     try {
@@ -411,9 +444,12 @@ export class Thread {
 
   async #open(actor: Actor | undefined, letter: Letter): Promise<boolean> {
     // One that was meant for a run that is over opens a run of its own, under a name of its own.
-    const runId = letter.opens ? letter.runId : this.system.newId();
-    const ticket = { runId, agentId: letter.agentId, options: letter.options ?? {} };
-    const lease = await this.take(actor, ticket);
+    const runId = runOpenedBy(letter);
+    // It goes on with the options of the run it came for.
+    letter.options ??= letter.opens ? {} : await this.#optionsOf(letter.runId);
+    const ticket = { runId, agentId: letter.agentId, options: letter.options };
+    // What came to join a run must not find itself in one that was promised to somebody else.
+    const lease = await this.take(actor, ticket, letter.due === NOW ? [] : [noLetterNow(this.threadId)]);
     if (!lease) return true;
     this.run = new ThreadRun({
       thread: this,
@@ -426,6 +462,11 @@ export class Thread {
     this.run.hold(lease);
     this.#host.open(this, this.run, letter);
     return false;
+  }
+
+  async #optionsOf(runId: string): Promise<StoredOptions> {
+    const [row] = await this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
+    return (row?.["options"] ?? {}) as StoredOptions;
   }
 }
 

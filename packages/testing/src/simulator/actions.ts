@@ -1,10 +1,11 @@
+import type { Agent } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core/errors";
 import type { InMemoryStorage, Row } from "@selvedge/core/storage";
-import type { Attempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
-import type { SimApp } from "./sim-app.ts";
+import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
+import type { AgentName, SimApp } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { SimReader } from "./sim-reader.ts";
-import { CALLS } from "./tables.ts";
+import { CALLS, RUNS } from "./tables.ts";
 import type { World } from "./world.ts";
 
 /** What clients can do it to. */
@@ -14,6 +15,7 @@ export interface Stage {
   shared: InMemoryStorage;
   threads: SimThread[];
   senders: number;
+  agents: 1 | 2;
   readers: SimReader[];
   /** Threads exist before anybody writes to them. */
   prepared: boolean;
@@ -21,8 +23,9 @@ export interface Stage {
 }
 
 type Send = (
-  app: SimApp,
+  agent: Agent,
   token: string,
+  process: SimProcess,
 ) => Promise<{ action: string; runId: string | undefined; duplicate?: boolean } | "skipped">;
 
 /** One thing some client does. */
@@ -53,7 +56,7 @@ function sendMessage(stage: Stage): void {
   send(
     stage,
     "now",
-    (options) => async (app, token) => app.agent.sendMessage(`${token} hello`, options).admitted,
+    (options) => async (agent, token) => agent.sendMessage(`${token} hello`, options).admitted,
   );
 }
 
@@ -61,13 +64,13 @@ function queueMessage(stage: Stage): void {
   send(
     stage,
     "next",
-    (options) => async (app, token) => app.agent.queueMessage(`${token} later`, options).admitted,
+    (options) => async (agent, token) => agent.queueMessage(`${token} later`, options).admitted,
   );
 }
 
 function sendSignal(stage: Stage): void {
-  send(stage, "now", (options) => async (app, token) => {
-    return app.agent.sendSignal({ type: "notification", contents: `${token} news` }, options).admitted;
+  send(stage, "now", (options) => async (agent, token) => {
+    return agent.sendSignal({ type: "notification", contents: `${token} news` }, options).admitted;
   });
 }
 
@@ -78,15 +81,15 @@ function persist(stage: Stage): void {
     { ifActive: { behavior: "persist" } },
     { ifIdle: { behavior: "persist" } },
   ] as const);
-  send(stage, "other", (options) => async (app, token) => {
-    return app.agent.sendMessage(`${token} for the record`, { ...options, ...behavior }).admitted;
+  send(stage, "other", (options) => async (agent, token) => {
+    return agent.sendMessage(`${token} for the record`, { ...options, ...behavior }).admitted;
   });
 }
 
 function discard(stage: Stage): void {
   const behavior = { ifActive: { behavior: "discard" }, ifIdle: { behavior: "discard" } } as const;
-  send(stage, "other", (options) => async (app, token) => {
-    return app.agent.sendMessage(`${token} for nobody`, { ...options, ...behavior }).admitted;
+  send(stage, "other", (options) => async (agent, token) => {
+    return agent.sendMessage(`${token} for nobody`, { ...options, ...behavior }).admitted;
   });
 }
 
@@ -103,9 +106,9 @@ function tellState(stage: Stage, thread: SimThread, id: string): void {
   const cacheKey = random.pick(["a", "b", "c"]);
   const mode = random.pick(["snapshot", "delta"] as const);
   const quiet = random.chance(0.4) ? ({ ifIdle: { behavior: "persist" } } as const) : {};
-  const message = newMessage(stage, thread, "other", undefined, async (app, token) => {
+  const message = newMessage(stage, thread, "other", undefined, async (agent, token) => {
     const state = { id, cacheKey, mode, contents: `${token} is the state` };
-    const result = await app.agent.sendStateSignal(state, { ...thread, ...quiet });
+    const result = await agent.sendStateSignal(state, { ...thread, ...quiet });
     return result.skipped ? "skipped" : result.admitted;
   });
   message.send(random.pick(stage.apps()).process);
@@ -116,10 +119,10 @@ function stream(stage: Stage): void {
   const thread = world.random.pick(stage.threads);
   const controller = new AbortController();
   const abortAfter = world.random.chance(0.15) ? world.random.between(0, 60) : undefined;
-  const message = newMessage(stage, thread, "stream", undefined, async (app, token) => {
-    if (abortAfter !== undefined) app.process.setTimer(abortAfter, () => controller.abort());
+  const message = newMessage(stage, thread, "stream", undefined, async (agent, token, process) => {
+    if (abortAfter !== undefined) process.setTimer(abortAfter, () => controller.abort());
     const memory = { thread: thread.threadId, resource: thread.resourceId };
-    const output = await app.agent.stream(`${token} now`, { memory, abortSignal: controller.signal });
+    const output = await agent.stream(`${token} now`, { memory, abortSignal: controller.signal });
     await output.consumeStream();
     if (output.status !== "success" && output.status !== "suspended")
       throw output.error ?? new Error(output.status);
@@ -174,6 +177,7 @@ function newMessage(
     token,
     thread,
     sender: world.random.between(1, stage.senders),
+    agent: world.random.chance(stage.agents === 2 ? 0.25 : 0) ? "other" : "agent",
     kind,
     key,
     attempts: [],
@@ -185,15 +189,15 @@ function newMessage(
       message.attempts.push(attempt);
       world.note(
         () =>
-          `sender ${message.sender} sends ${token} (${kind}${key ? `, ${key}` : ""}) through ${process.name}`,
+          `sender ${message.sender} sends ${token} (${kind} for ${message.agent}${key ? `, ${key}` : ""}) through ${process.name}`,
       );
-      void follow(stage, message, attempt, how(app, token));
+      void watchSending(stage, message, attempt, how(app.agents[message.agent], token, process));
     },
   };
   return message;
 }
 
-async function follow(
+async function watchSending(
   stage: Stage,
   message: SentMessage,
   attempt: Attempt,
@@ -236,11 +240,7 @@ async function follow(
 /** Somebody answers a waiting call; now and then two do at once, and do not agree. */
 async function decide(stage: Stage): Promise<void> {
   const { random } = stage.world;
-  const waiting = await stage.shared.select({
-    table: CALLS,
-    where: { state: "waiting" },
-    orderBy: [{ column: "tool_call_id" }],
-  });
+  const waiting = await waitingCalls(stage.shared);
   const apps = stage.apps();
   if (waiting.length === 0 || apps.length === 0) return;
   const call = random.pick(waiting);
@@ -264,34 +264,59 @@ function decideAgain(stage: Stage): void {
   );
 }
 
-export function answer(
-  { world, ledger, threads }: Stage,
-  { agent, process }: SimApp,
-  call: Row,
-  approved: boolean,
-): void {
+/** Answers a call: with a word, or, where the rest of the run is wanted as a stream, by asking for that. */
+export function answer(stage: Stage, app: SimApp, call: Row, approved: boolean): void {
+  const { world, ledger, threads } = stage;
+  const { process } = app;
   const toolCallId = call["tool_call_id"] as string;
-  const { threadId, resourceId } = threads.find((thread) => thread.threadId === call["thread_id"])!;
+  const thread = threads.find(({ threadId }) => threadId === call["thread_id"])!;
   const attempts = ledger.decisionsAbout(toolCallId);
-  const attempt = { process, approved, outcome: "pending" as "pending" | "accepted" | "refused" | "failed" };
+  const attempt: DecisionAttempt = { process, approved, outcome: "pending" };
   attempts.push(attempt);
   const resumeData = call["tool_name"] === "ask" && approved ? { resumeData: { fine: true } } : {};
+  const runId = call["run_id"] as string | undefined;
   world.note(() => `${approved ? "yes" : "no"} to ${toolCallId} through ${process.name}`);
-  agent.sendToolApproval({ threadId, resourceId, toolCallId, approved, ...resumeData }).then(
-    () => {
-      attempt.outcome = "accepted";
-      world.note(() => `${toolCallId} is decided: ${approved}`);
-      world.reached.add(approved ? "a call was approved" : "a call was declined");
-      const accepted = attempts.filter(({ outcome }) => outcome === "accepted");
-      if (accepted.length > 1) world.violate("I6", `${toolCallId} was decided ${accepted.length} times`);
-    },
-    (error: unknown) => {
-      world.note(() => `the answer to ${toolCallId} is refused: ${String(error)}`);
-      const unsure = AgentError.is(error, "storage-failed");
-      attempt.outcome = unsure ? "failed" : "refused";
-      if (AgentError.is(error, "already-decided")) world.reached.add("an approval came too late");
-    },
-  );
+  const asStream = runId !== undefined && world.random.chance(0.2);
+  const answering: Promise<unknown> = asStream
+    ? follow(app.agents[call["agent"] as AgentName], { runId, toolCallId, ...resumeData }, approved)
+    : app.agents.agent.sendToolApproval({ ...thread, toolCallId, approved, ...resumeData });
+  const accept = (): void => {
+    attempt.outcome = "accepted";
+    world.note(() => `${toolCallId} is decided: ${approved}`);
+    world.reached.add(approved ? "a call was approved" : "a call was declined");
+    const accepted = attempts.filter(({ outcome }) => outcome === "accepted");
+    if (accepted.length > 1) world.violate("I6", `${toolCallId} was decided ${accepted.length} times`);
+  };
+  answering.then(accept, (error: unknown) => {
+    world.note(() => `the answer to ${toolCallId} is refused: ${String(error)}`);
+    if (AgentError.is(error, "already-decided")) world.reached.add("an approval came too late");
+    // It counts, and goes on in another process.
+    if (asStream && AgentError.is(error, "superseded")) return accept();
+    attempt.outcome = AgentError.is(error, "storage-failed") ? "failed" : "refused";
+  });
+}
+
+async function follow(
+  agent: Agent,
+  call: { runId: string; toolCallId: string; resumeData?: unknown },
+  approved: boolean,
+): Promise<void> {
+  const output = await (approved ? agent.approveToolCall(call) : agent.declineToolCall(call));
+  output.consumeStream().catch(() => {});
+}
+
+/** Calls that wait, each with the agent whose run it is. */
+export async function waitingCalls(shared: InMemoryStorage): Promise<Row[]> {
+  const calls = await shared.select({
+    table: CALLS,
+    where: { state: "waiting" },
+    orderBy: [{ column: "tool_call_id" }],
+  });
+  const runs = await shared.select({ table: RUNS });
+  return calls.map((call) => ({
+    ...call,
+    agent: runs.find((run) => run["id"] === call["run_id"])?.["agent_id"] ?? "agent",
+  }));
 }
 
 function abort(stage: Stage): void {
@@ -335,17 +360,23 @@ function trespass(stage: Stage): void {
     if (!AgentError.is(error)) world.violate("I11", `trespassing failed with ${String(error)}`);
   };
   const listen = async (): Promise<void> => {
-    const { stream, unsubscribe } = await app.agent.subscribeToThread({ threadId, resourceId, after: 0 });
+    const { stream, unsubscribe } = await app.agents.agent.subscribeToThread({
+      threadId,
+      resourceId,
+      after: 0,
+    });
     app.process.setTimer(1_000, unsubscribe);
     for await (const _ of stream) return caught("a subscription")();
   };
   const kind = world.random.between(1, 3);
   world.note(() => `somebody else tries ${threadId} (${kind}) through ${app.process.name}`);
   if (kind === 1)
-    app.agent.sendMessage("let me in", { threadId, resourceId }).admitted.then(caught("a message"), expected);
+    app.agents.agent
+      .sendMessage("let me in", { threadId, resourceId })
+      .admitted.then(caught("a message"), expected);
   if (kind === 2) listen().catch(expected);
   if (kind === 3)
-    app.agent
+    app.agents.agent
       .sendToolApproval({ threadId, resourceId, approved: true })
       .then(caught("an approval"), expected);
 }

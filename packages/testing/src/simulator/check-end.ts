@@ -6,6 +6,9 @@ import type { SentMessage, SimThread } from "./ledger.ts";
 import { chunkText } from "./sim-reader.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS } from "./tables.ts";
 
+/** The chunks a run ends with. */
+const ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
+
 /** Everything that must hold when all has come to rest. */
 export async function checkEnd(stage: Stage): Promise<void> {
   const histories = new Map<string, StoredMessage[]>();
@@ -66,7 +69,7 @@ function checkOrder({ ledger, world }: Stage, histories: Map<string, StoredMessa
     const [first] = message.attempts;
     if (message.kind !== "now" && message.kind !== "next") continue;
     if (!first || !isAcknowledged(first) || first.duplicate || !position.has(message.token)) continue;
-    const line = `${message.sender} ${message.thread.threadId} ${message.kind}`;
+    const line = `${message.sender} ${message.thread.threadId} ${message.kind} ${message.agent}`;
     const before = last.get(line);
     if (before && position.get(before.token)! > position.get(message.token)!) {
       world.violate(
@@ -156,30 +159,58 @@ async function checkLanes(
   }
 }
 
-/** I4, I10: the log is dense, runs do not mix in it, and every reader got exactly what is in it. */
-async function checkLog({ shared, readers, world }: Stage, { threadId }: SimThread): Promise<void> {
+/** I2, I4, I10: the log is dense, runs do not mix in it and each has an end, and every reader got exactly what is in it. */
+async function checkLog({ shared, ledger, readers, world }: Stage, { threadId }: SimThread): Promise<void> {
   const rows = await shared.select({
     table: EVENTS,
     where: { thread_id: threadId },
     orderBy: [{ column: "first" }],
   });
   const log: string[] = [];
+  const echoes = new Map<string, unknown>();
   const over = new Set<unknown>();
   let current: unknown;
+  let last = "finish";
   for (const row of rows) {
-    const chunks = row["chunks"] as object[];
+    const chunks = row["chunks"] as { type: string }[];
+    const runId = row["run_id"];
     if (row["first"] !== log.length + 1 || row["last"] !== log.length + chunks.length) {
       world.violate(
         "I10",
         `the log of ${threadId} has ${JSON.stringify(row["first"])} to ${JSON.stringify(row["last"])} after ${log.length}`,
       );
     }
-    for (const chunk of chunks) log.push(chunkText({ ...chunk, runId: row["run_id"] }));
-    if (row["run_id"] === current) continue;
-    over.add(current);
-    current = row["run_id"];
-    if (over.has(current))
-      world.violate("I4", `run ${JSON.stringify(current)} of ${threadId} went on after another had begun`);
+    if (runId !== current) {
+      if (!ENDS.has(last))
+        world.violate("I10", `run ${JSON.stringify(current)} of ${threadId} ends in the log with "${last}"`);
+      over.add(current);
+      current = runId;
+      if (over.has(current))
+        world.violate("I4", `run ${JSON.stringify(current)} of ${threadId} went on after another had begun`);
+    }
+    for (const chunk of chunks) {
+      const text = chunkText({ ...chunk, runId });
+      log.push(text);
+      last = chunk.type;
+      if (chunk.type !== "data-user-message" && chunk.type !== "data-signal") continue;
+      for (const token of new Set(text.match(TOKEN) ?? [])) {
+        if (echoes.has(token))
+          world.violate("I2", `${token} is input of runs ${JSON.stringify([echoes.get(token), runId])}`);
+        echoes.set(token, runId);
+      }
+    }
+  }
+  if (!ENDS.has(last))
+    world.violate("I10", `run ${JSON.stringify(current)} of ${threadId} ends in the log with "${last}"`);
+  for (const message of ledger.messages) {
+    const told = message.attempts.find(({ action }) => action === "wake" || action === "queue");
+    const runId = echoes.get(message.token);
+    if (told && runId !== undefined && runId !== told.runId) {
+      world.violate(
+        "I2",
+        `${message.token} was promised run ${told.runId} and went into ${JSON.stringify(runId)}`,
+      );
+    }
   }
   for (const reader of readers) {
     if (reader.thread.threadId !== threadId) continue;

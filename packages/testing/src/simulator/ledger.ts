@@ -1,3 +1,4 @@
+import type { AgentName } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { World } from "./world.ts";
 
@@ -23,6 +24,7 @@ export interface SentMessage {
   token: string;
   thread: SimThread;
   sender: number;
+  agent: AgentName;
   kind: MessageKind;
   key: string | undefined;
   attempts: Attempt[];

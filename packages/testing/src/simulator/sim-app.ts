@@ -9,10 +9,13 @@ import type { SimProcess } from "./sim-process.ts";
 import { SimStorage } from "./sim-storage.ts";
 import { simTools } from "./sim-tools.ts";
 
+/** Two agents share the threads: most messages are for the first. */
+export type AgentName = "agent" | "other";
+
 /** The app that a simulated process runs: the real agent, runtime and host on a simulated store. */
 export interface SimApp {
   process: SimProcess;
-  agent: Agent;
+  agents: Record<AgentName, Agent>;
   storage: SimStorage;
 }
 
@@ -24,14 +27,22 @@ export function startApp(
 ): SimApp {
   const { world } = process;
   const storage = new SimStorage(process, shared, planted);
-  const agent = new Agent({
-    id: "agent",
-    name: "Agent",
-    instructions: "Answer.",
-    model: simModel(process),
-    tools: simTools(process, ledger, planted),
-    memory: new SimMemory(storage),
-  });
+  const memory = new SimMemory(storage);
+  const tools = simTools(process, ledger, planted);
+  const makeAgent = (id: AgentName): Agent =>
+    new Agent({
+      id,
+      name: id,
+      instructions: "Answer.",
+      model: simModel(process),
+      memory,
+      tools: async () => {
+        // What an app looks up before a run takes time as well.
+        if (world.random.chance(0.1)) await process.work("tools are looked up", world.random.between(0, 10));
+        return tools;
+      },
+    });
+  const agents = { agent: makeAgent("agent"), other: makeAgent("other") };
   const logger = !world.trace
     ? silentLogger
     : {
@@ -41,11 +52,11 @@ export function startApp(
         error: (message: string, error: unknown) =>
           world.note(() => `${process.name} error: ${message}: ${String(error)}`),
       };
-  const mastra = new Mastra({ agents: { agent }, storage, system: process, logger });
+  const mastra = new Mastra({ agents, storage, system: process, logger });
   mastra.start().catch((error: unknown) => {
-    // As an app would: it cannot start, so it ends, and whoever watches over it starts it again.
     world.note(() => `${process.name} cannot start: ${String(error)}`);
-    process.crash();
+    // Some apps end then, and whoever watches over them starts them again; others go on, and the runtime tries again.
+    if (world.random.chance(0.5)) process.crash();
   });
-  return { process, agent: agent as Agent, storage };
+  return { process, agents, storage };
 }

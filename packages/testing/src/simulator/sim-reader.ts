@@ -42,7 +42,7 @@ export class SimReader {
     const { world } = this.process;
     try {
       const after = this.#after;
-      this.subscription = await app.agent.subscribeToThread({
+      this.subscription = await app.agents.agent.subscribeToThread({
         threadId,
         resourceId,
         ...(after !== undefined && { after }),

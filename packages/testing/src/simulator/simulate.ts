@@ -1,5 +1,5 @@
-import { InMemoryStorage } from "@selvedge/core/storage";
-import { act, answer, type Stage } from "./actions.ts";
+import { InMemoryStorage, type Row } from "@selvedge/core/storage";
+import { act, answer, type Stage, waitingCalls } from "./actions.ts";
 import { checkEnd, restlessness } from "./check-end.ts";
 import { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
 import { Ledger, type SimThread } from "./ledger.ts";
@@ -7,7 +7,6 @@ import type { PlantedFault } from "./planted-faults.ts";
 import { type SimApp, startApp } from "./sim-app.ts";
 import { OUTSIDE, SimProcess } from "./sim-process.ts";
 import { SimReader } from "./sim-reader.ts";
-import { CALLS } from "./tables.ts";
 import { Violation, World } from "./world.ts";
 
 export interface SimulateOptions {
@@ -80,6 +79,7 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
     shared,
     threads,
     senders: random.between(2, 3),
+    agents: random.chance(0.3) ? 2 : 1,
     readers: [],
     prepared: random.chance(0.6),
     apps: () => apps.filter((app) => app.process.alive),
@@ -172,16 +172,32 @@ async function rest(stage: Stage): Promise<void> {
 async function answerAll(stage: Stage): Promise<void> {
   const { world } = stage;
   for (let round = 0; ; round++) {
-    const waiting = await stage.shared.select({
-      table: CALLS,
-      where: { state: "waiting" },
-      orderBy: [{ column: "tool_call_id" }],
-    });
+    const waiting = await waitingCalls(stage.shared);
     if (waiting.length === 0) return;
+    await checkListed(stage, waiting);
     if (round > 60) return world.violate("I12", "there is always one more call that waits");
     for (const call of waiting)
       answer(stage, world.random.pick(stage.apps()), call, world.random.chance(0.7));
     await rest(stage);
+  }
+}
+
+/** What waits for a person is listed, in any process. */
+async function checkListed(stage: Stage, waiting: readonly Row[]): Promise<void> {
+  const { world } = stage;
+  const { agents } = world.random.pick(stage.apps());
+  const lists = Promise.all([agents.agent.listSuspendedRuns(), agents.other.listSuspendedRuns()]);
+  let listed: string[] | undefined;
+  void lists.then((all) => {
+    listed = all.flatMap(({ runs }) => runs.flatMap((run) => run.toolCalls.map((call) => call.toolCallId)));
+  });
+  for (let step = 0; step < 50 && !listed; step++) {
+    world.step();
+    await world.settle();
+  }
+  const expected = waiting.map((call) => call["tool_call_id"] as string);
+  if (listed?.toSorted().join() !== expected.toSorted().join()) {
+    world.violate("I12", `calls ${expected.join()} wait, and ${listed?.join()} are listed`);
   }
 }
 

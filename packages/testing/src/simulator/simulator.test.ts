@@ -8,6 +8,7 @@ const SOMETIMES = [
   "a run was taken over from a process that died",
   "a run was taken over from a process that stood still",
   "a run was superseded",
+  "a process took its own run up again",
   "a message came while its run was ending",
   "a message was admitted: deliver",
   "a thread changed while a message was admitted",

@@ -1,0 +1,141 @@
+import type { AgentChunk } from "@selvedge/protocol";
+import { AgentError, storageError } from "../errors.ts";
+import type { Row, Write } from "../storage/storage.ts";
+import { RUNS } from "../storage/thread-tables.ts";
+import { insertEvents, toBroadcast } from "./event-log.ts";
+import type { Thread } from "./thread.ts";
+
+/** The right to run a thread, and where its run stands in the store. */
+export interface Lease {
+  fence: number;
+  nextSeq: number;
+  /** Steps stored so far in each response message, of a run that is gone on with. */
+  responseSteps: Map<string, number>;
+}
+
+export interface CommitOptions {
+  /** Changes to the run's own row. */
+  run?: Row | undefined;
+  /** Names the error for a condition of the writes that failed. */
+  explain?: (index: number) => unknown;
+  /** Writes that come last and know the number of the next event. */
+  last?: (nextSeq: number) => Write[];
+  /** Leaves the chunks for a later commit. */
+  quiet?: boolean;
+  /** Chunks that become visible with this commit or not at all. */
+  chunks?: readonly AgentChunk[];
+}
+
+const FLUSH_INTERVAL_MS = 8;
+
+/**
+ * Everything a run writes goes through here, in order. Each commit carries the fence and the chunks the stream has
+ * gained, so numbers rise without a gap, the log and the history never disagree, and a process that lost the thread
+ * finds out at its next write.
+ */
+export class FencedLog {
+  readonly #runId: string;
+  readonly #onLost: () => void;
+  #thread: Thread;
+  #lease: Lease | undefined;
+  #buffer: AgentChunk[] = [];
+  #commits: Promise<unknown> = Promise.resolve();
+  #flushTimer: (() => void) | undefined;
+  #flushedAt = Number.NEGATIVE_INFINITY;
+  #audible = false;
+  #closed = false;
+
+  /** `onLost` is called when the store turns out to be ahead of this run. */
+  constructor(thread: Thread, runId: string, onLost: () => void) {
+    this.#thread = thread;
+    this.#runId = runId;
+    this.#onLost = onLost;
+  }
+
+  use(thread: Thread): void {
+    this.#thread = thread;
+  }
+
+  open(lease: Lease): void {
+    this.#lease = lease;
+  }
+
+  /** Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere. */
+  makeAudible(): void {
+    this.#audible = true;
+  }
+
+  publish(chunk: AgentChunk): void {
+    if (this.#closed) return;
+    this.#buffer.push(toBroadcast(chunk));
+    if (!this.#audible || this.#flushTimer) return;
+    const { system } = this.#thread;
+    const wait = this.#flushedAt + FLUSH_INTERVAL_MS - system.monotonic();
+    if (wait > 0) this.#flushTimer = system.setTimer(wait, () => this.#flush());
+    else {
+      // The first chunk after a pause goes out at once, with all that this turn of the event loop still adds.
+      this.#flushTimer = () => {};
+      void Promise.resolve().then(() => this.#flush());
+    }
+  }
+
+  commit(writes: readonly Write[], options: CommitOptions = {}): Promise<void> {
+    const turn = this.#commits.then(() => this.#commitNow(writes, options));
+    this.#commits = turn.catch(() => {});
+    return turn;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#flushTimer?.();
+  }
+
+  async #commitNow(writes: readonly Write[], options: CommitOptions): Promise<void> {
+    const { run, explain, last, quiet, chunks: lastChunks = [] } = options;
+    const { threadId, storage, system } = this.#thread;
+    const lease = this.#lease;
+    if (!lease || this.#closed) throw superseded(threadId);
+    const buffered = quiet ? 0 : this.#buffer.length;
+    const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks];
+    // Another commit has taken along what this one was for.
+    if (writes.length === 0 && chunks.length === 0 && !run && !last) return;
+    const held = { id: this.#runId, fence: lease.fence };
+    const fence: Write = run
+      ? { op: "update", table: RUNS, where: held, set: run, require: true }
+      : { op: "require", table: RUNS, where: held, exists: true };
+    const nextSeq = lease.nextSeq + chunks.length;
+    const all: Write[] = [fence, ...writes];
+    if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
+    if (last) all.push(...last(nextSeq));
+    try {
+      await storage.commit(all);
+    } catch (error) {
+      if (!AgentError.is(error, "conflict")) throw storageError(error);
+      const index = error.details?.["index"] as number;
+      const explained = index === 0 ? undefined : explain?.(index - 1);
+      if (explained) throw explained;
+      // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
+      this.#onLost();
+      throw superseded(threadId);
+    }
+    if (chunks.length === 0) return;
+    this.#buffer.splice(0, buffered);
+    this.#flushedAt = system.monotonic();
+    this.#thread.tail.append(lease.nextSeq, chunks);
+    lease.nextSeq = nextSeq;
+  }
+
+  #flush(): void {
+    this.#flushTimer = undefined;
+    if (this.#buffer.length === 0 || this.#closed || !this.#lease) return;
+    // What cannot be flushed now goes with the next commit, which reports what is wrong.
+    this.commit([]).catch(() => {});
+  }
+}
+
+function superseded(threadId: string): AgentError {
+  return new AgentError(
+    "superseded",
+    `Thread "${threadId}" was taken over by another process; this run is over.`,
+  );
+}

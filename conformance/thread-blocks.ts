@@ -309,6 +309,16 @@ async function toldOnce(
   assert.deepEqual(rest, { id: "browser", threadId: target.threadId, version: 1, mode: "snapshot" });
   assert.equal(cacheKey, "browser:https://example.com:3-tabs");
   assert.deepEqual(value, { activeUrl: "https://example.com", tabCount: 3, open: true });
+  const stored = await memory.getThreadById(target);
+  const lanes = (stored?.metadata?.["mastra"] as { stateSignals: Record<string, any> }).stateSignals;
+  const { updatedAt: _, ...tracking } = lanes["browser"];
+  assert.deepEqual(tracking, {
+    currentCacheKey: cacheKey,
+    currentMode: "snapshot",
+    version: 1,
+    lastSignalId: told.signal.id,
+    lastSnapshotSignalId: told.signal.id,
+  });
   await chunksOf(agent, target);
   assert.deepEqual(readBy(model, 0), [`<state>${told.signal.contents}</state>`]);
   assert.deepEqual(await documented(), { accepted: true, skipped: true, reason: "unchanged" });

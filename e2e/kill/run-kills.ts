@@ -18,6 +18,8 @@ export interface KillReport {
 const LEASE = { leaseMs: 15_000, renewMs: 5_000 };
 /** A killed process is known to be gone: nobody waits for its lease. */
 const GO_ON_WITHIN_MS = 2_000;
+/** A restart is to be quick in a file that has been in use for a while. */
+const IDLE_THREADS = 1_000;
 const TOOLS = [
   [],
   ["plain"],
@@ -35,6 +37,7 @@ export async function runKills(options: {
   const session = new Session(options.threads ?? 4);
   const report: KillReport = { kills: 0, atPoint: 0, sent: 0, acknowledged: 0, slowestMs: 0, problems: [] };
   try {
+    await session.crowd(IDLE_THREADS);
     for (const point of plan(options.kills)) {
       const child = new ChildHandle({
         file: session.file,

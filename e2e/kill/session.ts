@@ -31,6 +31,33 @@ export class Session {
     this.threads = Array.from({ length: threads }, (_, index) => `thread-${index + 1}`);
   }
 
+  /** Puts threads into the file that nobody uses: they must not make a restart slower. */
+  async crowd(threads: number): Promise<void> {
+    const memory = (await this.store.getStore("memory"))!;
+    const at = new Date(0);
+    for (let from = 0; from < threads; from += 100) {
+      await this.store.commit(
+        Array.from({ length: Math.min(100, threads - from) }, (_, index) => ({
+          op: "insert" as const,
+          table: ACTORS,
+          row: {
+            thread_id: `idle-${from + index}`,
+            resource_id: "user",
+            fence: 1,
+            run_state: "idle",
+            next_seq: 1,
+            mailbox_count: 0,
+            mailbox_bytes: 0,
+          },
+        })),
+      );
+    }
+    for (let index = 0; index < threads; index++) {
+      const id = `idle-${index}`;
+      await memory.saveThread({ thread: { id, resourceId: "user", createdAt: at, updatedAt: at } });
+    }
+  }
+
   /** Sends a message; the answer counts only if it comes. */
   async send(
     child: ChildHandle,

@@ -17,7 +17,7 @@ import { readActor } from "../thread/actor.ts";
 import { decideCall } from "../thread/decide-call.ts";
 import { checkDecision } from "./check-decision.ts";
 import { decideDelivery } from "../thread/delivery.ts";
-import { advanceLane, checkState, readLane } from "../thread/lane.ts";
+import { advanceLane, checkLaneId, checkState, readLane } from "../thread/lane.ts";
 import {
   listSuspendedRuns,
   type ListSuspendedRunsOptions,
@@ -90,7 +90,7 @@ export class AgentThreads {
     checkSend(options);
     const target = checkTarget(options);
     if (!target) throw new AgentError("invalid-argument", "sendStateSignal() needs resourceId and threadId.");
-    const laneId = checkId("state.id", state?.id);
+    const laneId = checkLaneId(state?.id);
     const { cacheKey, mode } = checkState(state);
     if (state.metadata !== undefined) checkMetadata("metadata", state.metadata);
     const memory = await this.#requireMemory("sendStateSignal()");

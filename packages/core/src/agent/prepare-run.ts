@@ -98,6 +98,7 @@ export async function prepareRun(
   const telemetry = await openTelemetry(options.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
+  if (!config.memory) checkLanes(config, inputProcessors);
   return {
     runId,
     agent: host.agent,
@@ -162,6 +163,16 @@ async function processors(
   throw new AgentError(
     "invalid-argument",
     `${name} must be an array of processors, each with an id, got ${showValue(list)}.`,
+  );
+}
+
+/** A state lane is a thing of the store: without one its processor would be silently ignored. */
+function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
+  const owner = list.find((processor) => typeof processor.computeStateSignal === "function");
+  if (!owner) return;
+  throw new AgentError(
+    "memory-required",
+    `Processor "${owner.id}" has a state lane, and agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
   );
 }
 

@@ -23,7 +23,7 @@ export class AgentsMdReminder implements Processor {
     this.#read = options.read;
   }
 
-  async processInputStep({ messages, messageList, state }: ProcessInputStepArgs): Promise<void> {
+  async processInputStep({ messages, sendSignal, state }: ProcessInputStepArgs): Promise<void> {
     const sent = ((state["sent"] as Set<string>) ??= new Set(messages.flatMap(remindedPath)));
     for (const message of messages) {
       for (const part of message.content.parts) {
@@ -37,19 +37,12 @@ export class AgentsMdReminder implements Processor {
         if (path === undefined || sent.has(path)) continue;
         sent.add(path);
         const text = this.#read ? await this.#read(path) : resultText(part.toolInvocation);
-        if (text) messageList.add(reminder(path, text.slice(0, MAX_LENGTH)), "context");
+        if (!text) continue;
+        const attributes = { type: REMINDER, path };
+        await sendSignal({ type: "reactive", contents: text.slice(0, MAX_LENGTH), attributes });
       }
     }
   }
-}
-
-function reminder(path: string, text: string): { role: string; content: StoredMessage["content"] } {
-  const signal: Pick<SignalRecord, "type" | "tagName" | "attributes"> = {
-    type: "reactive",
-    tagName: "system-reminder",
-    attributes: { type: REMINDER, path },
-  };
-  return { role: "signal", content: { format: 2, parts: [{ type: "text", text }], metadata: { signal } } };
 }
 
 function remindedPath(message: StoredMessage): string[] {

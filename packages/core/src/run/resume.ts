@@ -74,11 +74,15 @@ export async function resume(
     run.controller.signal.throwIfAborted();
   }
   if (calls.length === 0) return { stepNumber, next: resumption.next };
-  const step = StepBuilder.resume(stepNumber, resumption.parts);
+  const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
-  const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
-  const next = await endStep(run, step, tools, mayContinue);
-  return { stepNumber: stepNumber + 1, next };
+  try {
+    const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
+    const next = await endStep(run, step, tools, mayContinue);
+    return { stepNumber: stepNumber + 1, next };
+  } finally {
+    run.step = undefined;
+  }
 }
 
 function forgetWaiting({ content }: StoredMessage): void {

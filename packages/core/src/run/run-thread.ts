@@ -60,10 +60,13 @@ export interface RunThread {
   intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
   /** After a tool ran, while others still do. */
   settle(toolCallId: string, outcome: ToolOutcome): Promise<void>;
-  /** A step is over. With `take`, answers the signals that joined the run, stored in their place after the step. */
+  /**
+   * A step is over. With `take`, answers the signals that joined the run, stored in their place after the step and
+   * after the run's `own`.
+   */
   border(
     step: StepRecord | undefined,
-    options: { take: boolean; next: "continue" | "stop" },
+    options: { take: boolean; next: "continue" | "stop"; own?: readonly CreatedAgentSignal[] },
   ): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;

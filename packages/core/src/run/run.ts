@@ -93,6 +93,7 @@ export class Run {
   /** The step under way: an app's own chunks are stored with it. */
   step: StepBuilder | undefined;
   format: ObjectFormat | undefined;
+  readonly #later: CreatedAgentSignal[] = [];
   #tail: Promise<unknown> = Promise.resolve();
   /** Chunks that processors hold at this moment. */
   #held = 0;
@@ -272,13 +273,33 @@ export class Run {
     };
   }
 
-  /** A processor's signal. Before the input is stored it waits, so that it comes after the input. */
+  /**
+   * A processor's signal. Before the input is stored it waits, so that it comes after the input; during a step it waits
+   * for the step's end, so that it does not come between a call and its result.
+   */
   async sendSignal(input: SignalInput): Promise<CreatedAgentSignal> {
     const signal = createSignal(input, this.spec.system);
+    if (this.step) {
+      this.#later.push(signal);
+      return signal;
+    }
     if (this.early) this.early.push(signal);
     else await this.spec.thread?.record(signal, []);
     await this.join(signal);
     return signal;
+  }
+
+  /** The signals that waited for the step, for who stores them with it. */
+  takeLater(): CreatedAgentSignal[] {
+    return this.#later.splice(0);
+  }
+
+  /** Signals that waited for a step that was not stored, or that came too late to be stored with it. */
+  async joinLater(): Promise<void> {
+    for (const signal of this.takeLater()) {
+      await this.spec.thread?.record(signal, []);
+      await this.join(signal);
+    }
   }
 
   /** A signal joins the conversation: what the model says after it is a message of its own. */

@@ -109,7 +109,7 @@ describe("sendStateSignal", () => {
     const { agent, storage } = await existing([]);
     const send = (state: object, options: unknown = QUIET) =>
       agent.sendStateSignal(state as never, options as never);
-    await expect(send(page(1), undefined)).rejects.toEqual(refusal("invalid-argument"));
+    await expect(send(page(1), null)).rejects.toEqual(refusal("invalid-argument"));
     await expect(send(page(1), { threadId: "t1" })).rejects.toEqual(refusal("invalid-argument"));
     await expect(send(page(1), { ...QUIET, threadId: "nowhere" })).rejects.toEqual(refusal("not-found"));
     for (const wrong of [

@@ -1,9 +1,8 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { ComputedState, StateSignal } from "../processor/processor.ts";
-import { checkId } from "../storage/check-id.ts";
 import { createSignal, type SignalRecord } from "../signal/signal.ts";
-import { checkState, type StateMode } from "../thread/lane.ts";
+import { checkLaneId, checkState, type StateMode } from "../thread/lane.ts";
 import type { Run } from "./run.ts";
 
 /** Lets the processors that own a lane tell its state, before the model is asked. Without a thread there are no lanes. */
@@ -46,7 +45,7 @@ const ATTEMPTS = 5;
 async function tell(run: Run, state: ComputedState & { id: string }): Promise<void> {
   const { list, system } = run.spec;
   const thread = run.spec.thread!;
-  checkId("The id of a state", state.id);
+  checkLaneId(state.id);
   const { mode } = checkState(state);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const lane = await thread.lane(state.id);

@@ -75,12 +75,17 @@ async function takeReply(
   } catch (thrown) {
     reply.cancel(thrown);
     if (thrown instanceof Tripwire) {
-      if (step.stored || !policy.mayRetry(thrown)) throw thrown;
+      if (step.stored || !policy.mayRetry(thrown)) {
+        await keepSignals(run);
+        throw thrown;
+      }
       step.finishReason = "retry";
       await closeStep(run, step, "continue");
+      await run.joinLater();
       return "again";
     }
     await storePartial(run, step);
+    await keepSignals(run);
     throw thrown;
   } finally {
     run.step = undefined;
@@ -169,17 +174,20 @@ export async function endStep(
   converse(run, step);
   const { thread } = run.spec;
   const record = stepRecord(run, step, tools.metadata);
+  const own = next === "suspend" ? [] : run.takeLater();
   let signals: CreatedAgentSignal[] = [];
   if (thread && next === "suspend") await thread.suspend(record, run.openCalls);
   else if (thread)
     signals = await thread.border(record, {
       take: room && !tools.client,
       next: next === "continue" ? "continue" : "stop",
+      own,
     });
   if (signals.length > 0 && next === "stop") step.finishReason = "other";
   await tools.announce();
   await closeStep(run, step, signals.length > 0 ? "continue" : next);
-  for (const signal of signals) await run.join(signal);
+  for (const signal of [...own, ...signals]) await run.join(signal);
+  await run.joinLater();
   return signals.length > 0 ? "continue" : next;
 }
 
@@ -206,6 +214,15 @@ async function storePartial(run: Run, step: StepBuilder): Promise<void> {
     await run.spec.thread?.border(stepRecord(run, step, { incomplete: true }), { take: false, next: "stop" });
   } catch (error) {
     run.spec.logger.error(`The partial answer of run ${run.spec.runId} could not be stored`, error);
+  }
+}
+
+/** What processors said about a step that failed stays all the same. */
+async function keepSignals(run: Run): Promise<void> {
+  try {
+    await run.joinLater();
+  } catch (error) {
+    run.spec.logger.error(`A signal of run ${run.spec.runId} could not be stored`, error);
   }
 }
 

@@ -1,4 +1,5 @@
 import { AgentError, showValue } from "../errors.ts";
+import { checkId, checkMetadata } from "../storage/check-id.ts";
 import type { Row, Storage, Write } from "../storage/storage.ts";
 import { LANES } from "../storage/thread-tables.ts";
 
@@ -13,6 +14,13 @@ export interface Lane {
   lastSignalId: string;
   lastSnapshotId: string | undefined;
   updatedAt: Date;
+}
+
+/** A lane's name becomes a key of the thread's metadata. */
+export function checkLaneId(id: unknown): string {
+  const laneId = checkId("state.id", id);
+  checkMetadata("stateSignals", { [laneId]: true });
+  return laneId;
 }
 
 /** A key is often made of the state itself, so it may be longer than an id. */

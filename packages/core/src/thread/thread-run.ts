@@ -183,18 +183,19 @@ export class ThreadRun implements RunThread {
 
   async border(
     step: StepRecord | undefined,
-    { take, next }: { take: boolean; next: "continue" | "stop" },
+    { take, next, own = [] }: Parameters<RunThread["border"]>[1],
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
     const signals = letters.map(({ signal }) => restamp(signal, now));
-    const boundary = step && signals.length > 0 ? { mastra: { responseBoundary: true } } : undefined;
+    const joining = [...own, ...signals];
+    const boundary = step && joining.length > 0 ? { mastra: { responseBoundary: true } } : undefined;
     const metadata = step?.metadata || boundary ? { ...step?.metadata, ...boundary } : undefined;
     const writes: Write[] = [
       ...(step ? this.#stepWrites({ ...step, metadata }) : []),
       ...this.#journal.close(),
-      ...signals.map((signal) => insertMessage(signal.toDBMessage({ threadId, resourceId }))),
+      ...joining.map((signal) => insertMessage(signal.toDBMessage({ threadId, resourceId }))),
       ...takeLetters(threadId, letters),
     ];
     if (!step && writes.length === 0) return [];
@@ -203,7 +204,7 @@ export class ThreadRun implements RunThread {
       next: signals.length > 0 ? "continue" : next,
       usage: step.usage as never,
       // What follows signals is a message of its own.
-      ...(signals.length > 0 ? { response_id: null, response_steps: null } : this.#place(step)),
+      ...(joining.length > 0 ? { response_id: null, response_steps: null } : this.#place(step)),
     };
     await this.#log.commit(writes, { run: progress });
     if (step) this.#countStep(step);

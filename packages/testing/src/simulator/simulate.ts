@@ -42,7 +42,10 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     violation = error;
   }
   // What is left of it may not go on behind the back of the next world.
-  for (const process of world.processes) process.crash();
+  for (const process of world.processes) {
+    process.onCrash = () => {};
+    process.crash();
+  }
   return {
     seed,
     violation,

@@ -11,7 +11,8 @@ export default defineConfig({
       "e2e/**/*.test.ts",
     ],
     isolate: false,
-    pool: "threads",
+    // Processes, not threads: a native module must not be torn down under a worker that is still in it.
+    pool: "forks",
     testTimeout: 20_000,
     typecheck: {
       enabled: true,

@@ -310,8 +310,8 @@ async function toldOnce(
   assert.equal(cacheKey, "browser:https://example.com:3-tabs");
   assert.deepEqual(value, { activeUrl: "https://example.com", tabCount: 3, open: true });
   const stored = await memory.getThreadById(target);
-  const lanes = (stored?.metadata?.["mastra"] as { stateSignals: Record<string, any> }).stateSignals;
-  const { updatedAt: _, ...tracking } = lanes["browser"];
+  const kept = stored?.metadata?.["mastra"] as { stateSignals?: Record<string, any> } | undefined;
+  const { updatedAt: _, ...tracking } = kept?.stateSignals?.["browser"] ?? {};
   assert.deepEqual(tracking, {
     currentCacheKey: cacheKey,
     currentMode: "snapshot",

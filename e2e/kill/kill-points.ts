@@ -8,8 +8,8 @@ export const ACTORS: Table = table("actors");
 export const CALLS: Table = table("calls");
 export const EVENTS: Table = table("events");
 export const MAILBOX: Table = table("mailbox");
-export const MESSAGE_STEPS: Table = table("message_steps");
-export const RUNS: Table = table("runs");
+const MESSAGE_STEPS: Table = table("message_steps");
+const RUNS: Table = table("runs");
 
 /** The commits of a thread's life, by what they do. */
 const POINTS = {

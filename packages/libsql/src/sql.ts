@@ -16,10 +16,8 @@ export function quote(name: string): string {
 export function createTableSql(table: Table): string {
   const columns = Object.keys(table.columns).map((column) => columnSql(table, column));
   const key = table.key.map(quote).join(", ");
-  // Rows that live in their key's own tree: a commit writes whole pages, so every tree less counts.
-  const [constraint, storage] =
-    table.auto === undefined ? [`PRIMARY KEY (${key})`, " WITHOUT ROWID"] : [`UNIQUE (${key})`, ""];
-  return `CREATE TABLE IF NOT EXISTS ${quote(table.name)} (${[...columns, constraint].join(", ")})${storage}`;
+  const constraint = table.auto === undefined ? `PRIMARY KEY (${key})` : `UNIQUE (${key})`;
+  return `CREATE TABLE IF NOT EXISTS ${quote(table.name)} (${[...columns, constraint].join(", ")})`;
 }
 
 export function columnSql(table: Table, column: string): string {

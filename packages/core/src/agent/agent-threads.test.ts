@@ -441,6 +441,44 @@ describe("what is refused", () => {
     await idle();
   });
 
+  it("is an id that is in use, on any thread, and one that is used later stops nothing", async () => {
+    const { tool, began, release } = holdingTool();
+    const { agent, storage, idle, history } = onThread(({ index }) => (index === 1 ? CALL_HOLD : "ok"), {
+      tools: { hold: tool },
+    });
+    await agent.sendMessage({ contents: "x", id: "m1" }, HERE).admitted;
+    await idle();
+    for (const threadId of ["t1", "t2"])
+      await expect(
+        agent.sendMessage({ contents: "y", id: "m1" }, { ...HERE, threadId }).admitted,
+      ).rejects.toEqual(refusal("conflict"));
+    agent.sendMessage("hold", HERE);
+    await began;
+    await agent.sendMessage({ contents: "in the run", id: "m2" }, HERE).admitted;
+    await agent.queueMessage({ contents: "after it", id: "m3" }, HERE).admitted;
+    const content = { format: 2 as const, parts: [{ type: "text" as const, text: "mine" }] };
+    const domain = (await storage.getStore("memory"))!;
+    await domain.saveThread({
+      thread: { id: "t3", resourceId: "r3", createdAt: new Date(), updatedAt: new Date() },
+    });
+    await domain.saveMessages({
+      messages: ["m2", "m3"].map((id) => ({
+        id,
+        role: "user",
+        threadId: "t3",
+        resourceId: "r3",
+        createdAt: new Date(),
+        content,
+      })),
+    });
+    release();
+    await idle();
+    expect(await history("t3")).toEqual(["user: mine", "user: mine"]);
+    await agent.sendMessage("still alive", HERE).admitted;
+    await idle();
+    expect((await history()).at(-1)).toBe("assistant: ok");
+  });
+
   it("is storing something where nothing can be stored", async () => {
     const { agent } = agentWith(["ok"]);
     const sent = agent.sendMessage("x", { ...HERE, ifIdle: { behavior: "persist" } });
@@ -468,6 +506,27 @@ describe("what is refused", () => {
     await expect(agent.sendToolApproval({ ...theirs, approved: true })).rejects.toEqual(refusal("not-found"));
     expect(await history()).toHaveLength(2);
     expect(model.calls).toHaveLength(1);
+  });
+});
+
+describe("a thread that does not exist yet", () => {
+  it("belongs to who sent the first message to it, from that moment on", async () => {
+    const held = gate();
+    const { agent, memory, history, idle } = onThread(() => "ok", {
+      instructions: async () => {
+        await held.opened;
+        return "x";
+      },
+    });
+    await agent.sendMessage("mine", HERE).admitted;
+    await expect(memory.createThread({ threadId: "t1", resourceId: "r2" })).rejects.toEqual(
+      refusal("conflict"),
+    );
+    await memory.createThread({ threadId: "t1", resourceId: "r1", title: "Ours" });
+    held.open();
+    await idle();
+    expect(await history()).toEqual(["signal: mine", "assistant: ok"]);
+    expect(await memory.getThreadById({ threadId: "t1" })).toMatchObject({ resourceId: "r1", title: "Ours" });
   });
 });
 

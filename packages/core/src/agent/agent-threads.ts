@@ -286,6 +286,7 @@ export class AgentThreads {
     const admitted = this.#admit(runtime, target, {
       signal,
       agentId: this.#host.id,
+      hasOwnId: input.id !== undefined,
       delivery,
       newRunId,
       streamOptions: ifIdle?.streamOptions,

@@ -306,7 +306,8 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
     await runLoop(run, resumption);
-    if (run.status === "suspended" && !run.spec.thread) this.#parked.park(run);
+    if (run.spec.thread) this.#runs.ended(run);
+    else if (run.status === "suspended") this.#parked.park(run);
   }
 
   #prepare(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { CALLS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith, chunksOf } from "./__fixtures__/agent-with.ts";
@@ -254,6 +255,55 @@ describe("a call that needs approval", () => {
     expect((await agent.listSuspendedRuns({ fromDate: before })).total).toBe(3);
     for (const bad of [{ page: -1 }, { perPage: 0.5 }, { threadId: { ne: "x" } }, { fromDate: "now" }])
       await expect(agent.listSuspendedRuns(bad as never)).rejects.toEqual(refusal("invalid-argument"));
+  });
+});
+
+describe("a run that waits", () => {
+  const mail = (ran: string[]) =>
+    createTool({
+      id: "mail",
+      description: "mails",
+      execute: async () => {
+        ran.push("mail");
+        return "sent";
+      },
+    });
+  const call = { toolName: "mail", input: {}, toolCallId: "m1" };
+
+  it("goes on with the tools and functions of its call", async () => {
+    const ran: string[] = [];
+    const asked: string[] = [];
+    const finished: string[] = [];
+    const { agent, idle } = onThread([
+      { toolCalls: [call] },
+      { toolCalls: [{ ...call, toolCallId: "m2" }] },
+      "done",
+    ]);
+    const output = await agent.stream("go", {
+      ...ON,
+      toolsets: { post: { mail: mail(ran) } },
+      requireToolApproval: ({ toolName }) => asked.push(toolName) === 1,
+      onFinish: ({ finishReason }) => void finished.push(finishReason),
+    });
+    await chunksOf(output);
+    await agent.sendToolApproval({ ...HERE, approved: true });
+    await idle();
+    expect(ran).toEqual(["mail", "mail"]);
+    expect(asked).toEqual(["mail", "mail"]);
+    expect(finished).toEqual(["suspended", "stop"]);
+  });
+
+  it("asks for more approvals than needed, never fewer, where it goes on without them", async () => {
+    const storage = new InMemoryStorage();
+    const ran: string[] = [];
+    const script = ({ index }: { index: number }) => ({ toolCalls: [{ ...call, toolCallId: `m${index}` }] });
+    const first = onThread(script, { storage, tools: { mail: mail(ran) } });
+    await chunksOf(await first.agent.stream("go", { ...ON, requireToolApproval: () => true }));
+    const second = onThread(script, { storage, tools: { mail: mail(ran) } });
+    const [waiting] = (await second.agent.listSuspendedRuns()).runs;
+    const chunks = await chunksOf(await second.agent.approveToolCall({ runId: waiting!.runId }));
+    expect(chunks.map((chunk) => chunk.type)).toContain("tool-call-approval");
+    expect(ran).toEqual(["mail"]);
   });
 });
 

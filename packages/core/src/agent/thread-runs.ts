@@ -33,6 +33,7 @@ export interface ThreadRunsHost {
 /** How long the events of a thread without memory are kept, and how long an answered call may take to go on here. */
 const EPHEMERAL_RETENTION_MS = 60_000;
 const CONTINUE_WITHIN_MS = 10_000;
+const MAX_LIVE = 10_000;
 
 /** Somebody who answered a call and waits for its run to go on. */
 interface Expectation {
@@ -46,6 +47,8 @@ export class ThreadRuns implements ThreadAgent {
   readonly #host: ThreadRunsHost;
   readonly #expected = new Map<string, Set<Expectation>>();
   readonly #runtimes = new Set<ThreadRuntime>();
+  /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
+  readonly #live = new Map<string, AgentExecutionOptions>();
   #ephemeral: Storage | undefined;
 
   constructor(host: ThreadRunsHost) {
@@ -89,6 +92,7 @@ export class ThreadRuns implements ThreadAgent {
     const { id: threadId, resourceId, ...create } = target;
     const runtime = this.runtime(storage);
     const { runId } = ticket;
+    this.#remember(runId, ticket.options);
     const run: ThreadRun = new ThreadRun({
       thread: runtime.peek(threadId, resourceId),
       runId,
@@ -119,9 +123,13 @@ export class ThreadRuns implements ThreadAgent {
     signal.createdAt = new Date(this.#environment.system.now());
     const message = signal.toDBMessage({ threadId: thread.threadId, resourceId: thread.resourceId });
     try {
-      const spec = await this.#prepare(thread, threadRun, live ?? reviveOptions(letter.options), [signal]);
+      const options = live ?? reviveOptions(letter.options);
+      const spec = await this.#prepare(thread, threadRun, options, [signal]);
       spec.list.append(message, "input");
-      await runLoop(new Run(spec));
+      const run = new Run(spec);
+      this.#remember(threadRun.runId, options);
+      await runLoop(run);
+      this.ended(run);
     } catch (error) {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       await this.#failToStart(threadRun, letter, error).catch((failure: unknown) => {
@@ -138,12 +146,18 @@ export class ThreadRuns implements ThreadAgent {
       const spec = await this.#prepare(
         thread,
         threadRun,
-        Object.assign({}, resumption.options, ...Array.from(expected, ({ options }) => options)),
+        Object.assign(
+          {},
+          resumption.options,
+          this.#live.get(resumption.runId),
+          ...Array.from(expected, ({ options }) => options),
+        ),
         [],
       );
       const run = new Run(spec);
       for (const { resolve } of expected) resolve(run);
       await runLoop(run, resumption);
+      this.ended(run);
     } catch (error) {
       for (const { reject } of expected) reject(error);
       this.#environment.logger.error(`Run ${resumption.runId} could not go on`, error);
@@ -152,6 +166,16 @@ export class ThreadRuns implements ThreadAgent {
         .end({ state: "failed", mayContinue: false, error, chunks })
         .catch(() => threadRun.abandon());
     }
+  }
+
+  /** A run that waits may go on here; of one that is over nothing is needed. */
+  ended(run: Run): void {
+    if (run.status !== "suspended") this.#live.delete(run.spec.runId);
+  }
+
+  #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {
+    this.#live.set(runId, options);
+    if (this.#live.size > MAX_LIVE) this.#live.delete(this.#live.keys().next().value as string);
   }
 
   /** The run that goes on here once its call is answered. Ask before answering. */
@@ -212,7 +236,6 @@ export class ThreadRuns implements ThreadAgent {
   async #failToStart(threadRun: ThreadRun, { signal }: Letter, error: unknown): Promise<void> {
     const { runId } = threadRun;
     this.#environment.logger.error(`Run ${runId} could not start`, error);
-    await threadRun.begin([signal.toDBMessage()]);
     const chunks = [
       agentChunk("start", runId, {}),
       { ...signal.toDataPart(), runId, from: "AGENT" as const },

@@ -106,6 +106,38 @@ describe("sendSignal of a processor", () => {
   });
 });
 
+describe("sendSignal of a processor that turns a step down", () => {
+  const critic = (retry: boolean): Processor => {
+    let said = false;
+    return {
+      id: "critic",
+      processOutputStep: async ({ sendSignal, abort }) => {
+        if (said) return;
+        said = true;
+        await sendSignal({ type: "reactive", contents: "be kind" });
+        abort("rude", { retry });
+      },
+    };
+  };
+
+  it("is read by the model when it tries again", async () => {
+    const { agent, asked, history } = onThread(["rude", "kind"], {
+      outputProcessors: [critic(true)],
+      maxProcessorRetries: 1,
+    });
+    expect((await agent.generate("hi", ON)).text).toBe("kind");
+    expect(asked(1)).toContain("user: <system-reminder>be kind</system-reminder>");
+    expect(await history()).toEqual(["user: hi", "signal: be kind", "assistant: kind"]);
+  });
+
+  it("stays when the run ends there", async () => {
+    const { agent, history, idle } = onThread(["rude"], { outputProcessors: [critic(false)] });
+    await agent.sendMessage("hi", HERE).admitted;
+    await idle();
+    expect(await history()).toContain("signal: be kind");
+  });
+});
+
 describe("AgentsMdReminder on a thread", () => {
   it("stores its reminder as a signal, once for a path", async () => {
     const read = createTool({ id: "read", description: "reads", execute: async () => "Use tabs." });

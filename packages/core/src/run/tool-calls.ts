@@ -1,5 +1,5 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
-import { AgentError, errorMessage } from "../errors.ts";
+import { errorMessage } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import {
   type CheckedCall,
@@ -127,7 +127,7 @@ function fromJournal(
     case "started":
       return tools.get(call.toolName)?.definition.idempotent
         ? undefined
-        : { call, settled: { kind: "error", error: outcomeUnknown(call) } };
+        : { call, settled: outcomeUnknown(call) };
     case "decided": {
       const { approved, reason, message } = entry.decision!;
       return approved
@@ -142,11 +142,9 @@ export const NOBODY_ASKED = { pendingToolApprovals: null, suspendedTools: null }
 
 const NOT_APPROVED = "The user did not approve this call.";
 
-function outcomeUnknown(call: ToolCallPayload): AgentError {
-  return new AgentError(
-    "tool-outcome-unknown",
-    `The process ended while tool "${call.toolName}" was working, so it is unknown whether the call took effect. It was not run again. Find out before you call it again.`,
-  );
+function outcomeUnknown({ toolName }: ToolCallPayload): ToolOutcome {
+  const message = `The process ended while tool "${toolName}" was working, so it is unknown whether the call took effect. It was not run again. Find out before you call it again.`;
+  return { kind: "result", isError: true, result: { error: true, code: "tool-outcome-unknown", message } };
 }
 
 async function deny(run: Run, step: StepBuilder, call: ToolCallPayload, reason: string): Promise<void> {

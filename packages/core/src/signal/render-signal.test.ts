@@ -146,7 +146,7 @@ describe("what the model reads of a signal", () => {
           key,
           typeof item === "string" ? item : JSON.stringify(item),
         ]);
-        expect(read.sort()).toEqual(put.sort());
+        expect(read).toEqual(put);
       }),
       { numRuns: 300 },
     );

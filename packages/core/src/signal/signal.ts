@@ -249,7 +249,8 @@ function cleanProviderOptions(options: unknown): ProviderMetadata | undefined {
 }
 
 function toDate(value: Date | string | number): Date {
-  const date = new Date(value);
+  const known = value instanceof Date || typeof value === "string" || typeof value === "number";
+  const date = new Date(known ? value : Number.NaN);
   if (Number.isNaN(date.getTime())) throw bad(`createdAt must be a date, got ${showValue(value)}.`);
   return date;
 }

@@ -6,6 +6,7 @@ import { toMillis, toThread, toThreadRow } from "./message-rows.ts";
 import { insertMessage } from "./message-writes.ts";
 import type { Comparison, Storage, Where } from "./storage.ts";
 import { MESSAGES, THREADS } from "./tables.ts";
+import { ACTORS } from "./thread-tables.ts";
 
 export interface CloneThreadOptions {
   sourceThreadId: string;
@@ -61,7 +62,9 @@ export async function cloneThread(
     threadId: thread.id,
     resourceId: thread.resourceId,
   }));
+  const elsewhere = { thread_id: thread.id, resource_id: { ne: thread.resourceId } };
   await storage.commit([
+    { op: "require", table: ACTORS, where: elsewhere, exists: false },
     { op: "insert", table: THREADS, row: toThreadRow(thread) },
     ...clonedMessages.map((message) => insertMessage(message)),
   ]);

@@ -61,6 +61,13 @@ export class MemoryDomain {
     await this.#commit(
       [
         { op: "require", table: THREADS, where, exists: false },
+        // Messages may have been accepted for a thread before it is created.
+        {
+          op: "require",
+          table: ACTORS,
+          where: { thread_id: thread.id, resource_id: { ne: thread.resourceId } },
+          exists: false,
+        },
         { op: "insert", table: THREADS, row, onConflict: "update" },
       ],
       () => `Thread ${thread.id} belongs to another resource than ${thread.resourceId}`,

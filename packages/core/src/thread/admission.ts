@@ -26,6 +26,8 @@ export interface SendRequest {
   signal: CreatedAgentSignal;
   agentId: string;
   delivery: DeliveryOptions;
+  /** The sender made the id, so somebody else may have had it before. */
+  hasOwnId: boolean;
   /** The run it opens, if it opens one. */
   newRunId: string;
   streamOptions: AgentExecutionOptions | undefined;
@@ -117,6 +119,8 @@ export function deliveryWrites(
     const { signal } = request;
     signal.attributes = attributes;
     if (delivery.action !== "persist") {
+      if (request.hasOwnId)
+        letters.push({ op: "require", table: MESSAGES, where: { id: signal.id }, exists: false });
       letters.push(...post(runtime, thread, request, delivery, runId));
       continue;
     }
@@ -237,7 +241,8 @@ export function explainConflict(
       `The mailbox of thread "${threadId}" is full. Send again when its messages have been answered.`,
     );
   }
-  if (failed?.op === "insert" && (failed.table === MAILBOX || failed.table === MESSAGES)) {
+  const isKey = failed?.op === "insert" || (failed?.op === "require" && failed.table === MESSAGES);
+  if (isKey && (failed.table === MAILBOX || failed.table === MESSAGES)) {
     throw new AgentError(
       "conflict",
       `There is already a message with the id "${request.signal.id}". Leave the id out, or use idempotencyKey to send again.`,

@@ -106,12 +106,21 @@ describe("a process that was killed", () => {
     expect(ran).toEqual(before.filter((line) => line.startsWith("again")));
     expect(await history()).toEqual([
       "signal: go",
-      "assistant: [quick result]|[once output-error]|[again result]|reply 0",
+      "assistant: [quick result]|[once result]|[again result]|reply 0",
       "signal: queued",
       "assistant: reply 1",
     ]);
     const parts = (await messages())[1]!.content.parts;
     expect(JSON.stringify(parts)).toContain("unknown whether the call took effect");
+    expect(parts).toContainEqual(
+      expect.objectContaining({
+        toolInvocation: expect.objectContaining({
+          toolName: "once",
+          isError: true,
+          result: expect.objectContaining({ code: "tool-outcome-unknown" }),
+        }),
+      }),
+    );
     expect(
       asked(0)
         .filter((line) => line.startsWith("tool"))

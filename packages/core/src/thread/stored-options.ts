@@ -36,6 +36,8 @@ export function storeOptions(options: AgentExecutionOptions | undefined): Stored
     const value = plainJson(options[name]);
     if (value !== undefined) stored[name] = value;
   }
+  // Who goes on elsewhere cannot ask the function, so it asks the person.
+  if (typeof options.requireToolApproval === "function") stored["requireToolApproval"] = true;
   const memoryOptions = plainJson(options.memory?.options);
   if (memoryOptions !== undefined) stored["memoryOptions"] = memoryOptions;
   const context = options.requestContext ?? options.runtimeContext;

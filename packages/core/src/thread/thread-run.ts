@@ -110,7 +110,7 @@ export class ThreadRun implements RunThread {
       writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
     }
     const signals = folded.map(({ signal }) => restamp(signal, now));
-    for (const signal of signals) writes.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
+    for (const signal of signals) writes.push(this.#insert(signal));
     writes.push(...takeLetters(threadId, letters));
     await this.#log.commit(writes, {
       run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
@@ -185,7 +185,7 @@ export class ThreadRun implements RunThread {
     step: StepRecord | undefined,
     { take, next, own = [] }: Parameters<RunThread["border"]>[1],
   ): Promise<CreatedAgentSignal[]> {
-    const { threadId, resourceId, system } = this.#thread;
+    const { threadId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
     const signals = letters.map(({ signal }) => restamp(signal, now));
@@ -195,7 +195,7 @@ export class ThreadRun implements RunThread {
     const writes: Write[] = [
       ...(step ? this.#stepWrites({ ...step, metadata }) : []),
       ...this.#journal.close(),
-      ...joining.map((signal) => insertMessage(signal.toDBMessage({ threadId, resourceId }))),
+      ...joining.map((signal) => this.#insert(signal)),
       ...takeLetters(threadId, letters),
     ];
     if (!step && writes.length === 0) return [];
@@ -315,7 +315,7 @@ export class ThreadRun implements RunThread {
     return [
       ...takeLetters(threadId, [letter]),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
-      insertMessage(restamp(letter.signal, now).toDBMessage({ threadId, resourceId })),
+      this.#insert(restamp(letter.signal, now)),
     ];
   }
 
@@ -336,6 +336,12 @@ export class ThreadRun implements RunThread {
     const memory = await storage.getStore("memory");
     const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
     return messages.filter((message) => message.resourceId === resourceId);
+  }
+
+  /** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */
+  #insert(signal: CreatedAgentSignal): Write {
+    const { threadId, resourceId } = this.#thread;
+    return insertMessage(signal.toDBMessage({ threadId, resourceId }), "ignore");
   }
 
   #stepWrites(step: StepRecord): Write[] {
@@ -394,7 +400,8 @@ export class ThreadRun implements RunThread {
       agentId: this.#options.agentId,
       limit: LETTERS_PER_STEP,
     });
-    if (letters.length > 0) thread.mayHaveLetters = true;
+    // All that are here are taken now; only a full hand leaves some behind.
+    if (letters.length === LETTERS_PER_STEP) thread.mayHaveLetters = true;
     return letters;
   }
 

@@ -36,6 +36,7 @@ export async function act(stage: Stage): Promise<void> {
     [30, sendMessage],
     [12, queueMessage],
     [8, sendSignal],
+    [5, burst],
     [5, persist],
     [2, discard],
     [stage.prepared ? 8 : 0, sendState],
@@ -72,6 +73,23 @@ function sendSignal(stage: Stage): void {
   send(stage, "now", (options) => async (agent, token) => {
     return agent.sendSignal({ type: "notification", contents: `${token} news` }, options).admitted;
   });
+}
+
+/** Several write at once, through one process. */
+function burst(stage: Stage): void {
+  const { random } = stage.world;
+  const { process } = random.pick(stage.apps());
+  const thread = random.pick(stage.threads);
+  for (let count = random.between(3, 6); count > 0; count--) {
+    const isQueued = random.chance(0.3);
+    const message = newMessage(stage, thread, isQueued ? "next" : "now", undefined, async (agent, token) =>
+      isQueued
+        ? agent.queueMessage(`${token} later`, thread).admitted
+        : agent.sendMessage(`${token} at once`, thread).admitted,
+    );
+    const bound = pendingPlaces(stage, message);
+    if (bound.size === 0 || (bound.size === 1 && bound.has(process))) message.send(process);
+  }
 }
 
 function persist(stage: Stage): void {
@@ -154,14 +172,19 @@ function send(
 }
 
 /** Who has not heard of its last message yet stays with the process it gave that to. */
-function whereToSend(stage: Stage, { sender, thread }: SentMessage): SimProcess | undefined {
-  const pending = stage.ledger.messages
+function whereToSend(stage: Stage, message: SentMessage): SimProcess | undefined {
+  const places = pendingPlaces(stage, message);
+  if (places.size > 1) return undefined;
+  return places.size === 1 ? [...places][0] : stage.world.random.pick(stage.apps()).process;
+}
+
+/** Processes that have not answered a sender about the messages it sent to a thread. */
+function pendingPlaces({ ledger }: Stage, { sender, thread }: SentMessage): Set<SimProcess> {
+  const pending = ledger.messages
     .filter((message) => message.sender === sender && message.thread === thread)
     .flatMap((message) => message.attempts)
     .filter((attempt) => attempt.outcome === "pending" && attempt.process.alive);
-  const places = new Set(pending.map((attempt) => attempt.process));
-  if (places.size > 1) return undefined;
-  return places.size === 1 ? [...places][0] : stage.world.random.pick(stage.apps()).process;
+  return new Set(pending.map((attempt) => attempt.process));
 }
 
 function newMessage(

@@ -43,6 +43,8 @@ export class CommitWatch {
 
   #checkChange(writes: readonly Write[], before: State, after: State): void {
     const { world, name } = this.#process;
+    const letters = writes.filter((write) => write.op === "insert" && write.table === MAILBOX);
+    if (letters.length > 1) world.reached.add("several messages were admitted in one commit");
     const fence = fenceOf(writes);
     if (fence && (before.actor?.["fence"] !== fence.fence || before.actor["run_id"] !== fence.id)) {
       world.violate("I4", `${name} wrote as ${show(fence)} when the thread was at ${show(before.actor)}`);

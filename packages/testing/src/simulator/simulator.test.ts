@@ -11,6 +11,7 @@ const SOMETIMES = [
   "a process took its own run up again",
   "a message came while its run was ending",
   "a message was admitted: deliver",
+  "several messages were admitted in one commit",
   "a thread changed while a message was admitted",
   "two processes wanted the same thread",
   "two decisions about a call met",

@@ -1,4 +1,4 @@
-import { MESSAGES, MESSAGE_STEPS, type Table, TABLES, THREADS } from "@selvedge/core/storage";
+import { MESSAGES, MESSAGE_STEPS, type Table, TABLES } from "@selvedge/core/storage";
 
 function table(name: string): Table {
   const found = TABLES.find((one) => one.name === name);
@@ -14,4 +14,4 @@ export const RUNS: Table = table("selvedge_runs");
 export const CALLS: Table = table("selvedge_calls");
 export const LANES: Table = table("selvedge_lanes");
 export const EVENTS: Table = table("selvedge_events");
-export { MESSAGES, MESSAGE_STEPS, THREADS };
+export { MESSAGES, MESSAGE_STEPS };

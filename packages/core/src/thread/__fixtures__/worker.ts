@@ -32,8 +32,8 @@ const call = (toolName: string, toolCallId: string) => ({ toolName, toolCallId, 
 const { agent, follow } = onThread(
   ({ index }) => {
     note(`model ${index}`);
-    if (what === "wait") return { toolCalls: [call("danger", "d1")] };
-    if (what === "answer") return "answered";
+    if (what === "wait" && index === 0) return { toolCalls: [call("danger", "d1")] };
+    if (what !== "work") return "answered";
     return { toolCalls: index === 0 ? [call("quick", "q")] : [call("once", "o"), call("again", "a")] };
   },
   {

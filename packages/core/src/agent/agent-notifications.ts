@@ -146,9 +146,16 @@ export class AgentNotifications {
     for (const one of decided)
       if (!summarized.includes(one) && !full.includes(one)) await domain.tryUpdate(one, {});
     const items = [...full.map((one) => [one]), ...(summarized.length > 0 ? [summarized] : [])];
+    // What waited for an idle thread comes together, into the run that the first of it opens.
+    let opened = false;
     for (const item of items.toSorted(byUrgency)) {
+      const [one] = item;
       if (item === summarized) await this.#summarize(outlet, item, new Map(), state);
-      else await this.#deliver(outlet, item[0]!, { streamOptions: await this.#optionsFor(item[0]!, state) });
+      else {
+        const streamOptions = await this.#optionsFor(one!, state);
+        const outcome = await this.#deliver(outlet, one!, { streamOptions, mayJoin: opened });
+        opened ||= outcome?.signal !== undefined;
+      }
     }
     return due.length - ready.length;
   }
@@ -252,15 +259,17 @@ export class AgentNotifications {
       delivery?: DeliveryOptions;
       streamOptions: AgentExecutionOptions | undefined;
       reason?: { deliveryReason?: string };
+      mayJoin?: boolean;
     },
   ): Promise<Partial<Outcome> | undefined> {
+    const onlyIdle = !options.mayJoin && waitsForIdle(seen, this.#now());
     try {
       const emitted = await emit(outlet, {
         records: [seen],
         signal: fullSignal(seen.record),
         delivery: options.delivery ?? toDelivery({}, false),
         streamOptions: options.streamOptions,
-        ...(waitsForIdle(seen, this.#now()) && { only: ["wake", "queue"] satisfies Delivery["action"][] }),
+        ...(onlyIdle && { only: ["wake", "queue"] satisfies Delivery["action"][] }),
         change: (_, signal, { action }) => ({
           patch: {
             ...options.reason,
@@ -276,7 +285,7 @@ export class AgentNotifications {
         return (await outlet.domain.tryUpdate(seen, { ...options.reason }, NOW_DECIDED)) ? {} : undefined;
       if (emitted) return toOutcome(emitted);
       // Not changed by anybody, so the thread has become busy: its time comes.
-      if (waitsForIdle(seen, this.#now())) await outlet.domain.tryUpdate(seen, {});
+      if (onlyIdle) await outlet.domain.tryUpdate(seen, {});
       return undefined;
     } catch (error) {
       await this.#fail(outlet, seen, { deliverAt: seen.record.deliverAt ?? new Date(this.#now()) }, error);

@@ -196,11 +196,18 @@ export class Mastra<
     await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.recover()));
   }
 
-  #makeDispatcher({ notifications, storage, agents }: typeof this.#config): NotificationDispatcher | undefined {
+  #makeDispatcher({
+    notifications,
+    storage,
+    agents,
+  }: MastraConfig<Agents, Vectors>): NotificationDispatcher | undefined {
     const { dispatch } = notifications ?? {};
     if (!dispatch?.enabled) return undefined;
     if (!storage) {
-      throw new AgentError("storage-required", "notifications.dispatch needs storage: pass new Mastra({ storage }).");
+      throw new AgentError(
+        "storage-required",
+        "notifications.dispatch needs storage: pass new Mastra({ storage }).",
+      );
     }
     const { system, logger } = this;
     const options = { storage, system, logger, config: dispatch, claimMs: CLAIM_MS };

@@ -114,6 +114,8 @@ export class NotificationDispatcher {
     const now = Math.trunc(system.now());
     this.#tickedAt = now;
     const byId = new Map(agents.map((agent) => [agent.id, agent]));
+    // What is due again after it was tried waits for the next tick.
+    const tried = new Set<string>();
     let offset = 0;
     for (let read = this.#batchSize; read === this.#batchSize && !this.#closed;) {
       const due = await domain.listDue({
@@ -123,7 +125,10 @@ export class NotificationDispatcher {
         agentId: [...byId.keys()],
       });
       read = due.length;
-      const groups = Map.groupBy(due, ({ record }) =>
+      const fresh = due.filter(({ record }) => !tried.has(`${record.threadId}\n${record.id}`));
+      offset += due.length - fresh.length;
+      for (const { record } of fresh) tried.add(`${record.threadId}\n${record.id}`);
+      const groups = Map.groupBy(fresh, ({ record }) =>
         JSON.stringify([record.agentId, record.resourceId, record.threadId]),
       );
       for (const group of groups.values()) {

@@ -34,11 +34,12 @@ export function fullSignal(record: NotificationRecord): SignalInput {
   };
 }
 
-/** Tells that records wait: how many, and of which sources, in the order of each source's oldest record. */
+/**
+ * Tells that records wait: how many, and of which sources, in the order of each source's oldest record.
+ * Of those of one millisecond the order given counts.
+ */
 export function summarySignal(records: readonly NotificationRecord[]): SignalInput {
-  const oldestFirst = records.toSorted(
-    (a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1),
-  );
+  const oldestFirst = records.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   const bySource = countBy(oldestFirst.map(({ source }) => source));
   const byPriority = countBy(records.map(({ priority }) => priority));
   const pending = records.length;

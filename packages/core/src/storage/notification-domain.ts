@@ -110,7 +110,7 @@ export class NotificationDomain {
         where,
         orderBy: [
           { column: "updated_at", direction: "desc" },
-          { column: "id", direction: "desc" },
+          { column: "seq", direction: "desc" },
         ],
         limit: SEARCH_PAGE,
         offset,
@@ -136,7 +136,7 @@ export class NotificationDomain {
         ...(agentId !== undefined && { agent_id: typeof agentId === "string" ? agentId : { in: agentId } }),
         ...(resourceId !== undefined && { resource_id: resourceId }),
       },
-      orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "id" }],
+      orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "seq" }],
       ...(limit !== undefined && { limit, offset: offset ?? 0 }),
     });
     return rows.map(toVersioned);

@@ -9,6 +9,8 @@ import type { Table } from "./table.ts";
 export const NOTIFICATIONS: Table = {
   name: "selvedge_notifications",
   columns: {
+    /** Order of arrival, for what came in the same millisecond. */
+    seq: "integer",
     thread_id: "text",
     id: "text",
     resource_id: "text",
@@ -49,6 +51,7 @@ export const NOTIFICATIONS: Table = {
     summary_signal_id: "text",
   },
   key: ["thread_id", "id"],
+  auto: "seq",
   indexes: [
     { columns: ["status", "due_at"] },
     { columns: ["thread_id", "updated_at"] },

@@ -65,7 +65,7 @@ async function heard(count: number): Promise<string[]> {
 
 async function stop(...children: ChildProcess[]): Promise<void> {
   for (const child of children) child.stdin!.write("stop\n");
-  await Promise.all(children.map((child) => child.exitCode ?? once(child, "exit")));
+  await Promise.all(children.map(async (child) => child.exitCode ?? once(child, "exit")));
 }
 
 describe("dispatchers on one libSQL file", () => {

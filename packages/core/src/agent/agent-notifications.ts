@@ -1,27 +1,33 @@
 import type { NotificationRecord } from "@selvedge/protocol";
-import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import {
   decideNotification,
   type NotificationDeliveryDecision,
   type NotificationsConfig,
 } from "../notification/delivery-policy.ts";
-import { emit, type Outlet } from "../notification/emit.ts";
+import type { Outlet } from "../notification/emit.ts";
 import {
   checkNotificationInput,
   DEFAULT_PAYLOAD_BYTES,
   type NotificationSignalInput,
 } from "../notification/notification-input.ts";
-import { fullSignal, PRIORITIES, summarySignal } from "../notification/notification-signal.ts";
+import {
+  byUrgency,
+  earliest,
+  NotificationDelivery,
+  NOW_DECIDED,
+  type Sent,
+  waitsForIdle,
+} from "../notification/notification-delivery.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { insertThread } from "../storage/message-writes.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import type { Row, Write } from "../storage/storage.ts";
+import type { Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { threadStateFor } from "../thread/thread-state.ts";
-import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
+import type { DeliveryOptions } from "../thread/delivery.ts";
 import type { ThreadsHost } from "./agent-threads.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
@@ -32,31 +38,22 @@ export type NotificationOptions = Pick<SendOptions, "ifActive" | "ifIdle"> & {
   threadId: string;
 };
 
-export interface SendNotificationResult {
+/** The signal, and the run that sees it, are there when one was sent at once. */
+export interface SendNotificationResult extends Sent {
   accepted: true;
   /** As it is stored. */
   record: NotificationRecord;
   decision: NotificationDeliveryDecision;
-  /** The run that sees the signal, where one was sent. */
-  runId?: string;
-  signal?: CreatedAgentSignal;
-  /** For a signal that was stored without waking the thread. */
-  persisted?: Promise<void>;
 }
 
 /** How long a record that somebody works on is left alone. */
 export const CLAIM_MS = 30_000;
-const MAX_ATTEMPTS = 5;
-const BACKOFF_MS = 30_000;
-const MAX_BACKOFF_MS = 3_600_000;
 /** How often a decision is made anew because the record or the thread changed meanwhile. */
 const MAX_ROUNDS = 50;
 /** In how many of these the thread may insist on its state. */
 const INSISTING_ROUNDS = 3;
 
-const NOW_DECIDED: Row = { undecided: 0 };
-
-type Outcome = Omit<SendNotificationResult, "accepted" | "record">;
+type Outcome = Sent & { decision: NotificationDeliveryDecision };
 
 /**
  * An agent's notifications, from the sender to the thread. A record is stored first and belongs to its sender until a
@@ -66,10 +63,12 @@ type Outcome = Omit<SendNotificationResult, "accepted" | "record">;
 export class AgentNotifications {
   readonly #host: ThreadsHost;
   readonly #config: NotificationsConfig | undefined;
+  readonly #delivery: NotificationDelivery;
 
   constructor(host: ThreadsHost, config: NotificationsConfig | undefined) {
     this.#host = host;
     this.#config = config;
+    this.#delivery = new NotificationDelivery(() => host.environment());
     const window = config?.batchWindow;
     if (window !== undefined && !(Number.isFinite(window) && window >= 0)) {
       throw new AgentError(
@@ -150,10 +149,11 @@ export class AgentNotifications {
     let opened = false;
     for (const item of items.toSorted(byUrgency)) {
       const [one] = item;
-      if (item === summarized) await this.#summarize(outlet, item, new Map(), state);
+      if (item === summarized)
+        await this.#delivery.summarize(outlet, item, { optionsFor: (one) => this.#optionsFor(one, state) });
       else {
         const streamOptions = await this.#optionsFor(one!, state);
-        const outcome = await this.#deliver(outlet, one!, { streamOptions, mayJoin: opened });
+        const outcome = await this.#delivery.deliver(outlet, one!, { streamOptions, mayJoin: opened });
         opened ||= outcome?.signal !== undefined;
       }
     }
@@ -194,8 +194,11 @@ export class AgentNotifications {
         }
       }
       if (toSummarize.length > 0) {
-        const insist = round < INSISTING_ROUNDS && state === "active";
-        const outcome = await this.#summarize(outlet, toSummarize, decisions, state, insist);
+        const outcome = await this.#delivery.summarize(outlet, toSummarize, {
+          decisions,
+          optionsFor: async ({ record }) => decisions.get(record.id)?.streamOptions,
+          onlyActive: round < INSISTING_ROUNDS && state === "active",
+        });
         for (const one of toSummarize) {
           const { id } = one.record;
           if (outcome) outcomes.set(id, { decision: decisions.get(id)!, ...outcome });
@@ -219,7 +222,7 @@ export class AgentNotifications {
     decision: NotificationDeliveryDecision,
     delivery: DeliveryOptions,
     streamOptions: AgentExecutionOptions | undefined,
-  ): Promise<Partial<Outcome> | undefined> {
+  ): Promise<Sent | undefined> {
     const { domain } = outlet;
     const { record } = seen;
     const reason = decision.reason === undefined ? {} : { deliveryReason: decision.reason };
@@ -227,7 +230,11 @@ export class AgentNotifications {
       case "deliver":
       case "queue": {
         const queued = decision.action === "queue";
-        return this.#deliver(outlet, seen, { delivery: { ...delivery, queued }, streamOptions, reason });
+        return this.#delivery.deliver(outlet, seen, {
+          delivery: { ...delivery, queued },
+          streamOptions,
+          reason,
+        });
       }
       case "discard":
         return (await domain.tryUpdate(seen, { status: "discarded", ...reason }, NOW_DECIDED))
@@ -249,117 +256,6 @@ export class AgentNotifications {
         return (await domain.tryUpdate(seen, { ...reason, ...times }, NOW_DECIDED)) ? {} : undefined;
       }
     }
-  }
-
-  /** Sends a record in full. */
-  async #deliver(
-    outlet: Outlet,
-    seen: VersionedNotification,
-    options: {
-      delivery?: DeliveryOptions;
-      streamOptions: AgentExecutionOptions | undefined;
-      reason?: { deliveryReason?: string };
-      mayJoin?: boolean;
-    },
-  ): Promise<Partial<Outcome> | undefined> {
-    const onlyIdle = !options.mayJoin && waitsForIdle(seen, this.#now());
-    try {
-      const emitted = await emit(outlet, {
-        records: [seen],
-        signal: fullSignal(seen.record),
-        delivery: options.delivery ?? toDelivery({}, false),
-        streamOptions: options.streamOptions,
-        ...(onlyIdle && { only: ["wake", "queue"] satisfies Delivery["action"][] }),
-        change: (_, signal, { action }) => ({
-          patch: {
-            ...options.reason,
-            // One that no run will see is not delivered: it stays in the inbox.
-            ...(action === "persist"
-              ? { deliverAt: null }
-              : { status: "delivered", deliveredSignalId: signal.id, deliverAt: null, summaryAt: null }),
-          },
-          more: NOW_DECIDED,
-        }),
-      });
-      if (emitted?.admitted.action === "discard")
-        return (await outlet.domain.tryUpdate(seen, { ...options.reason }, NOW_DECIDED)) ? {} : undefined;
-      if (emitted) return toOutcome(emitted);
-      // Not changed by anybody, so the thread has become busy: its time comes.
-      if (onlyIdle) await outlet.domain.tryUpdate(seen, {});
-      return undefined;
-    } catch (error) {
-      await this.#fail(outlet, seen, { deliverAt: seen.record.deliverAt ?? new Date(this.#now()) }, error);
-      return {};
-    }
-  }
-
-  /** Tells of records in one signal. Where all are low it wakes nobody. */
-  async #summarize(
-    outlet: Outlet,
-    records: readonly VersionedNotification[],
-    decisions: ReadonlyMap<string, NotificationDeliveryDecision>,
-    state: "active" | "idle",
-    insist = false,
-  ): Promise<Partial<Outcome> | undefined> {
-    const quiet = records.every(({ record }) => record.priority === "low");
-    const pressing = records.toSorted((a, b) => byUrgency([a], [b]))[0]!;
-    const streamOptions =
-      decisions.get(pressing.record.id)?.streamOptions ?? (await this.#optionsFor(pressing, state));
-    try {
-      const emitted = await emit(outlet, {
-        records,
-        signal: summarySignal(records.map(({ record }) => record)),
-        delivery: { queued: false, ifActive: "deliver", ifIdle: quiet ? "persist" : "wake" },
-        streamOptions,
-        ...(insist && { only: ["deliver"] satisfies Delivery["action"][] }),
-        change: ({ record }, signal) => {
-          const decision = decisions.get(record.id);
-          return {
-            patch: {
-              summaryAt: null,
-              summarySignalId: signal.id,
-              deliverAt: earliest(record.deliverAt, decision?.deliverAt),
-              ...(decision?.reason !== undefined && { deliveryReason: decision.reason }),
-            },
-            more: NOW_DECIDED,
-          };
-        },
-      });
-      return emitted && toOutcome(emitted);
-    } catch (error) {
-      for (const one of records) {
-        const deliverAt = earliest(one.record.deliverAt, decisions.get(one.record.id)?.deliverAt);
-        const summaryAt = one.record.summaryAt ?? new Date(this.#now());
-        await this.#fail(outlet, one, { summaryAt, deliverAt }, error);
-      }
-      return {};
-    }
-  }
-
-  /** Counts a delivery that failed. It is tried again later, and given up after some times. */
-  async #fail(
-    { domain }: Outlet,
-    { record: { id, threadId } }: VersionedNotification,
-    times: { deliverAt?: Date | undefined; summaryAt?: Date | undefined },
-    error: unknown,
-  ): Promise<void> {
-    const { logger } = this.#host.environment();
-    logger.warn(`Notification ${id} could not be delivered to thread "${threadId}"`, error);
-    const seen = await domain.read({ threadId, id });
-    if (!seen || seen.record.status !== "pending") return;
-    const now = this.#now();
-    const deliveryAttempts = seen.record.deliveryAttempts + 1;
-    const patch = {
-      deliveryAttempts,
-      lastDeliveryAttemptAt: new Date(now),
-      lastDeliveryError: errorMessage(error),
-    };
-    if (deliveryAttempts >= MAX_ATTEMPTS) {
-      await domain.tryUpdate(seen, { ...patch, status: "failed" });
-      return;
-    }
-    const wait = Math.min(BACKOFF_MS * 2 ** (deliveryAttempts - 1), MAX_BACKOFF_MS);
-    await domain.tryUpdate(seen, { ...patch, ...times }, { ...NOW_DECIDED, due_at: now + wait });
   }
 
   async #decide(
@@ -403,12 +299,6 @@ export class AgentNotifications {
   }
 }
 
-/** A summary told of it while the thread was active; in full it comes when the thread is idle. */
-function waitsForIdle({ record, undecided }: VersionedNotification, now: number): boolean {
-  const summaryDue = record.summaryAt !== undefined && record.summaryAt.getTime() <= now;
-  return !undecided && !summaryDue && record.priority === "high" && record.summarySignalId !== undefined;
-}
-
 function isToldOf(record: NotificationRecord): boolean {
   return record.summarySignalId !== undefined && record.deliverAt !== undefined;
 }
@@ -419,24 +309,6 @@ function isImmediateSummary(
   now: number,
 ): boolean {
   return action === "summarize" && summaryAt!.getTime() <= now && !isToldOf(record);
-}
-
-function byUrgency(a: readonly VersionedNotification[], b: readonly VersionedNotification[]): number {
-  const rank = (item: typeof a) => Math.min(...item.map(({ record }) => PRIORITIES.indexOf(record.priority)));
-  const time = (item: typeof a) => Math.min(...item.map(({ record }) => record.createdAt.getTime()));
-  return rank(a) - rank(b) || time(a) - time(b);
-}
-
-function earliest(a: Date | undefined, b: Date | undefined): Date | undefined {
-  return a && b ? (a < b ? a : b) : (a ?? b);
-}
-
-function toOutcome({ signal, admitted }: NonNullable<Awaited<ReturnType<typeof emit>>>): Partial<Outcome> {
-  return {
-    signal,
-    ...(admitted.runId !== undefined && { runId: admitted.runId }),
-    ...(admitted.action === "persist" && { persisted: Promise.resolve() }),
-  };
 }
 
 /** The thread is the resource's own, and is there from now on. */

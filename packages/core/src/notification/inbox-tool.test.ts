@@ -59,7 +59,7 @@ describe("the notification inbox tool", () => {
     const { agent, use, storage } = await withTool({ action: "read" });
     const { record } = await agent.sendNotificationSignal(CI, TARGET);
     const counts = await Promise.all([1, 2, 3].map(() => use({ action: "read", id: record.id })));
-    expect(counts.map(({ delivered }) => delivered).sort()).toEqual([0, 0, 1]);
+    expect(counts.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(1);
     expect(await use({ action: "read", id: record.id })).toMatchObject({ alreadyRead: 1, delivered: 0 });
     expect(await use({ action: "read" })).toMatchObject({ alreadyRead: 0, delivered: 0 });
     expect(await told(storage)).toHaveLength(1);

@@ -15,7 +15,7 @@ export interface NotificationDispatchConfig {
 }
 
 /** Somebody who can deliver. */
-export interface DispatchAgent {
+interface DispatchAgent {
   readonly id: string;
   deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<number>;
 }

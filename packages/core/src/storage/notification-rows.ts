@@ -77,7 +77,7 @@ export function checkNotification(input: NotificationInput): NotificationInput {
   return input;
 }
 
-export function checkPriority(priority: unknown): void {
+function checkPriority(priority: unknown): void {
   if (priority === undefined || PRIORITIES.has(priority)) return;
   throw bad(`priority must be "low", "medium", "high" or "urgent", got ${showValue(priority)}.`);
 }

@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { Agent } from "@selvedge/core/agent";
 import { InMemoryStore } from "@selvedge/core/storage";
-import { LibSQLStore } from "@selvedge/libsql";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
+import { notificationBlocks } from "./notification-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
 export const laterModules: Record<string, Topic> = {
   "@mastra/client-js": "server and client",
   "@mastra/core/agent-controller": "agent controller",
-  "@mastra/core/notifications": "notifications",
   "@mastra/core/workflows": "mcp",
   "@mastra/mcp": "mcp",
   "@mastra/pg": "rag",
@@ -26,6 +25,7 @@ const ELICITATION_HANDLER = `mcpClient.elicitation.onRequest("server", documente
 /** The set-up of each block that needs one, by the block's name. */
 export const blockTable = {
   ...threadBlocks,
+  ...notificationBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {
@@ -57,32 +57,6 @@ export const blockTable = {
       ]);
     },
   },
-  "1-sendnotificationsignal-1": later("a9c4ccde", "notifications"),
-  "1-sendnotificationsignal-2": {
-    hash: "7254c6fa",
-    run: async ({ supportAgent }, _, block) =>
-      assertWrittenIn(block, await systemMessagesOf(supportAgent), 1),
-  },
-
-  // 2-signals.md
-  "2-notification-signals-1": later("4c4a1bc0", "notifications"),
-  "2-notification-signals-2": {
-    hash: "06e96bfc",
-    run: async ({ supportAgent }, _, block) =>
-      assertWrittenIn(block, await systemMessagesOf(supportAgent), 1),
-  },
-  "2-notification-signals-3": running({
-    hash: "8ea9d9fd",
-    given: () => ({
-      storage: new LibSQLStore({ url: ":memory:" }),
-      supportAgent: new Agent({ name: "support", instructions: "Help.", model: scriptedModel([]) }),
-    }),
-    run: async ({ mastra }, { supportAgent, storage }) => {
-      assert.equal(mastra.getAgent("supportAgent"), supportAgent);
-      assert.equal(mastra.getStorage(), storage);
-      await mastra.close();
-    },
-  }),
 
   // 3-tools-mcp-rag.md: createTool
   "3-usage-example-1": {
@@ -309,10 +283,6 @@ export const blockTable = {
     },
   }),
 } satisfies Record<string, BlockSetUp>;
-
-function later(hash: string, pending: Topic): BlockSetUp {
-  return { hash, pending };
-}
 
 /** A signature or shape that something of ours must have. */
 function signature(hash: string, ours: string): BlockSetUp {

@@ -2,6 +2,7 @@ import type { Storage } from "@selvedge/core/storage";
 import { describe, it } from "vitest";
 import { testCommit } from "./test-store-commit.ts";
 import { testMemoryDomain } from "./test-store-memory.ts";
+import { testNotificationDomain } from "./test-store-notifications.ts";
 import { testSelect } from "./test-store-select.ts";
 
 export interface StoreHarness {
@@ -34,5 +35,6 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("select and count", () => testSelect(test));
     describe("commit", () => testCommit(test));
     describe("memory domain", () => testMemoryDomain(test));
+    describe("notification domain", () => testNotificationDomain(test));
   });
 }

@@ -2,7 +2,7 @@ import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
-import type { NotificationDeliveryPolicyConfig } from "../notification/delivery-policy.ts";
+import type { NotificationsConfig } from "../notification/delivery-policy.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -45,8 +45,8 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   /** Carried; running them is later work. */
   scorers?: DynamicArgument<Record<string, any>>;
   memory?: DynamicArgument<MastraMemory>;
-  /** Carried; delivering notifications is later work. */
-  notifications?: { deliveryPolicy?: NotificationDeliveryPolicyConfig };
+  /** When the agent's notifications reach it. */
+  notifications?: NotificationsConfig;
   /** Carried; speaking is later work. */
   voice?: any;
   inputProcessors?: DynamicArgument<Processor[]>;

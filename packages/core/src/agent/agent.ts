@@ -4,6 +4,7 @@ import type { MastraMemory } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
+import type { NotificationSignalInput } from "../notification/notification-input.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { runLoop } from "../run/loop.ts";
 import type { Resumption } from "../run/resume.ts";
@@ -11,6 +12,8 @@ import { Run } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { MessageInput, SignalInput } from "../signal/signal.ts";
+import type { NotificationDomain } from "../storage/notification-domain.ts";
+import type { VersionedNotification } from "../storage/notification-rows.ts";
 import { type FullOutput, RunOutput } from "../stream/run-output.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/list-suspended-runs.ts";
@@ -24,6 +27,11 @@ import { checkOptions } from "./check-options.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 import { prepareRun, type RunStart } from "./prepare-run.ts";
+import {
+  AgentNotifications,
+  type NotificationOptions,
+  type SendNotificationResult,
+} from "./agent-notifications.ts";
 import { AgentThreads, type ToolApprovalOptions } from "./agent-threads.ts";
 import { ParkedRuns } from "./parked-runs.ts";
 import type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "./send-options.ts";
@@ -64,6 +72,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   readonly #background = new Set<Promise<unknown>>();
   readonly #runs: ThreadRuns;
   readonly #threads: AgentThreads;
+  readonly #notifications: AgentNotifications;
   readonly #parked = new ParkedRuns();
   #host: AgentHost | undefined;
 
@@ -93,13 +102,15 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       environment,
       prepare: (options, start) => this.#prepare([], options, start),
     });
-    this.#threads = new AgentThreads({
+    const threadsHost = {
       id: this.id,
       name: this.name,
       environment,
       memory: () => this.getMemory(),
       runtime: () => this.#runtime(),
-    });
+    };
+    this.#threads = new AgentThreads(threadsHost);
+    this.#notifications = new AgentNotifications(threadsHost, config.notifications);
     if (config.mastra) this.useHost(config.mastra as AgentHost);
   }
 
@@ -142,6 +153,31 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** Tells a thread the current state of something, unless it knows. */
   sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
     return this.#threads.sendStateSignal(state, options);
+  }
+
+  /**
+   * Puts an external event into the inbox of a thread, and lets the delivery policy decide when the model hears of it.
+   * When this resolves, the record is durable.
+   */
+  sendNotificationSignal(
+    notification: NotificationSignalInput,
+    options: NotificationOptions,
+  ): Promise<SendNotificationResult>;
+  sendNotificationSignal(
+    notifications: NotificationSignalInput[],
+    options: NotificationOptions,
+  ): Promise<SendNotificationResult[]>;
+  async sendNotificationSignal(
+    input: NotificationSignalInput | NotificationSignalInput[],
+    options: NotificationOptions,
+  ): Promise<SendNotificationResult | SendNotificationResult[]> {
+    const results = await this.#notifications.send(Array.isArray(input) ? input : [input], options);
+    return Array.isArray(input) ? results : results[0]!;
+  }
+
+  /** Delivers records that are due on one thread; answers how many have to wait. The host's dispatcher calls it. */
+  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<number> {
+    return this.#notifications.deliverDue(domain, due);
   }
 
   /** Follows a thread, from its active run on, or from the chunk after number `after`. */

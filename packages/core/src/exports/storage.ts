@@ -27,6 +27,11 @@ export {
   touchThread,
 } from "../storage/message-writes.ts";
 
+// The notification inbox.
+export { NotificationDomain } from "../storage/notification-domain.ts";
+export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
+export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
+
 // For those who write a store.
 export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } from "../storage/tables.ts";
 export type { Table } from "../storage/tables.ts";

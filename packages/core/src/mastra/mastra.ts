@@ -1,8 +1,10 @@
 import type { Agent } from "../agent/agent.ts";
+import { CLAIM_MS } from "../agent/agent-notifications.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ThreadsConfig } from "../agent/thread-runs.ts";
 import type { MastraMemory } from "../memory/memory.ts";
+import { type NotificationDispatchConfig, NotificationDispatcher } from "../notification/dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolLike } from "../tool/tool.ts";
@@ -25,8 +27,8 @@ export interface MastraConfig<
   /** Carried; running them is later work. */
   workflows?: Registry<any>;
   scorers?: Registry<any>;
-  /** Carried; dispatching notifications is later work. */
-  notifications?: { dispatch?: { enabled?: boolean; cron?: string; batchSize?: number } };
+  /** With dispatch enabled, deferred notifications and summaries are delivered when they are due. */
+  notifications?: { dispatch?: NotificationDispatchConfig };
   /** Limits of the threads of all agents, and whether unfinished ones are taken up. */
   threads?: ThreadsConfig;
   /** `false` for silence. */
@@ -48,6 +50,8 @@ export class Mastra<
   readonly #config: MastraConfig<Agents, Vectors>;
   #closed: Promise<void> | undefined;
   #recovery: Promise<void> | undefined;
+  readonly #dispatcher: NotificationDispatcher | undefined;
+  #dispatch: Promise<void> | undefined;
 
   constructor(config: MastraConfig<Agents, Vectors> = {}) {
     this.#config = config;
@@ -64,6 +68,11 @@ export class Mastra<
           !this.#closed && this.logger.error("Unfinished threads could not be taken up", error),
       );
     }
+    this.#dispatcher = this.#makeDispatcher(config);
+    this.#dispatch = this.#dispatcher?.start();
+    this.#dispatch?.catch(
+      (error: unknown) => !this.#closed && this.logger.error("Notifications are not dispatched", error),
+    );
   }
 
   get threads(): ThreadsConfig | undefined {
@@ -157,13 +166,15 @@ export class Mastra<
   }
 
   /**
-   * Waits until the store is open and what other processes left unfinished has been taken up. Calls work without it;
+   * Waits until the store is open, what other processes left unfinished has been taken up, and notifications are being
+   * dispatched. Calls work without it;
    * awaiting it shows early what would fail later.
    */
   async start(): Promise<void> {
     if (this.#closed) throw new AgentError("storage-closed", "This Mastra was closed. Make a new one.");
     await this.#config.storage?.init();
     await this.#recovery;
+    await this.#dispatch;
   }
 
   /** Gives threads back to other processes, once their runs have ended or had a moment to; then closes the storage and the vector stores. Calling it again is free. */
@@ -174,6 +185,8 @@ export class Mastra<
 
   async #close(): Promise<void> {
     await this.#recovery?.catch(() => {});
+    await this.#dispatch?.catch(() => {});
+    await this.#dispatcher?.close();
     await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.close()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
@@ -181,6 +194,24 @@ export class Mastra<
 
   async #recover(): Promise<void> {
     await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.recover()));
+  }
+
+  #makeDispatcher({
+    notifications,
+    storage,
+    agents,
+  }: MastraConfig<Agents, Vectors>): NotificationDispatcher | undefined {
+    const { dispatch } = notifications ?? {};
+    if (!dispatch?.enabled) return undefined;
+    if (!storage) {
+      throw new AgentError(
+        "storage-required",
+        "notifications.dispatch needs storage: pass new Mastra({ storage }).",
+      );
+    }
+    const { system, logger } = this;
+    const options = { storage, system, logger, config: dispatch, claimMs: CLAIM_MS };
+    return new NotificationDispatcher({ ...options, agents: Object.values(agents ?? {}) });
   }
 
   #checkAgentIds(): void {

@@ -1,4 +1,5 @@
 import type { NotificationPriority, NotificationRecord } from "@selvedge/protocol";
+import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 
 export type NotificationAction = "deliver" | "queue" | "defer" | "summarize" | "persist" | "discard";
@@ -15,14 +16,107 @@ export interface NotificationDeliveryDecision {
 
 type Decision = NotificationAction | NotificationDeliveryDecision;
 
+/** What a policy is asked about. */
+export interface NotificationDeliveryContext {
+  record: NotificationRecord;
+  threadState: "active" | "idle";
+  now: Date;
+}
+
 /** Asked in this order: `decide`, `sources`, `priorities`, `default`, then the built-in policy. */
 export interface NotificationDeliveryPolicyConfig {
   default?: Decision;
   priorities?: Partial<Record<NotificationPriority, Decision>>;
   sources?: Record<string, Decision>;
-  decide?: (context: {
-    record: NotificationRecord;
-    threadState: "active" | "idle";
-    now: Date;
-  }) => Decision | undefined | void | Promise<Decision | undefined | void>;
+  decide?: (
+    context: NotificationDeliveryContext,
+  ) => Decision | undefined | void | Promise<Decision | undefined | void>;
+}
+
+/** An agent's settings for notifications. */
+export interface NotificationsConfig {
+  deliveryPolicy?: NotificationDeliveryPolicyConfig;
+  /** Milliseconds that records without a time of their own are gathered before one summary tells of them. */
+  batchWindow?: number;
+  /** Bytes of JSON that a payload may have. */
+  payloadBytes?: number;
+}
+
+export const DEFAULT_BATCH_WINDOW_MS = 60_000;
+
+const ACTIONS: ReadonlySet<unknown> = new Set<NotificationAction>([
+  "deliver",
+  "queue",
+  "defer",
+  "summarize",
+  "persist",
+  "discard",
+]);
+
+/** Asks the policy. A decision to defer or summarize comes back with its time. */
+export async function decideNotification(
+  config: NotificationsConfig | undefined,
+  context: NotificationDeliveryContext,
+): Promise<NotificationDeliveryDecision> {
+  const chosen = (await choose(config?.deliveryPolicy, context)) ?? builtIn(context, config);
+  const decision = typeof chosen === "string" ? { action: chosen } : { ...chosen };
+  if (!ACTIONS.has(decision?.action)) {
+    throw new AgentError(
+      "invalid-argument",
+      `The delivery policy answered ${showValue(chosen)}. Its action must be one of ${[...ACTIONS].join(", ")}.`,
+    );
+  }
+  const later = windowEnd(context, config);
+  if (decision.action === "defer") decision.deliverAt ??= later;
+  if (decision.action === "summarize") decision.summaryAt ??= later;
+  for (const name of ["deliverAt", "summaryAt"] as const) {
+    const date = decision[name];
+    if (date !== undefined && !(date instanceof Date && !Number.isNaN(date.getTime())))
+      throw new AgentError(
+        "invalid-argument",
+        `The delivery policy's ${name} is no date: ${showValue(date)}.`,
+      );
+  }
+  return decision;
+}
+
+async function choose(
+  policy: NotificationDeliveryPolicyConfig | undefined,
+  context: NotificationDeliveryContext,
+): Promise<Decision | undefined> {
+  if (!policy) return undefined;
+  const { record } = context;
+  const decided = await policy.decide?.(context);
+  if (decided !== undefined) return decided;
+  const { sources = {}, priorities = {} } = policy;
+  if (Object.hasOwn(sources, record.source)) return sources[record.source];
+  return priorities[record.priority] ?? policy.default;
+}
+
+/**
+ * The policy of those who set none:
+ *
+ *              active                                      idle
+ *     urgent   deliver                                     deliver
+ *     high     a summary now, in full when idle            deliver
+ *     medium   in a summary when the window ends           deliver
+ *     low      in a summary when the window ends           the same, which wakes nobody
+ */
+function builtIn(
+  context: NotificationDeliveryContext,
+  config: NotificationsConfig | undefined,
+): NotificationDeliveryDecision {
+  const { record, threadState, now } = context;
+  const { priority } = record;
+  if (priority === "urgent") return { action: "deliver", reason: "urgent" };
+  if (threadState === "idle" && priority !== "low") return { action: "deliver", reason: `idle-${priority}` };
+  if (priority === "high") {
+    return { action: "summarize", summaryAt: now, deliverAt: now, reason: "active-high-summary-then-full" };
+  }
+  const reason = threadState === "idle" ? "idle-low-summary" : "active-batch-summary";
+  return { action: "summarize", summaryAt: windowEnd(context, config), reason };
+}
+
+function windowEnd({ now }: NotificationDeliveryContext, config: NotificationsConfig | undefined): Date {
+  return new Date(now.getTime() + (config?.batchWindow ?? DEFAULT_BATCH_WINDOW_MS));
 }

@@ -1,6 +1,7 @@
 import type { JSONValue } from "@selvedge/protocol";
 import { realSystem, type System } from "../system.ts";
 import { MemoryDomain } from "./memory-domain.ts";
+import { NotificationDomain } from "./notification-domain.ts";
 import type { Table } from "./tables.ts";
 
 /** A value of a column. `json` columns take any JSON value; everything else a scalar. `null` means "no value". */
@@ -90,7 +91,10 @@ export abstract class Storage {
   /** A part of the store by name, or `undefined` when this store does not have it. */
   async getStore<Name extends keyof StorageDomains>(name: Name): Promise<StorageDomains[Name] | undefined> {
     await this.init();
-    this.#domains ??= { memory: new MemoryDomain(this, this.system) };
+    this.#domains ??= {
+      memory: new MemoryDomain(this, this.system),
+      notifications: new NotificationDomain(this, this.system),
+    };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
   }
 
@@ -134,4 +138,6 @@ export abstract class Storage {
 
 export interface StorageDomains {
   memory: MemoryDomain;
+  /** The notification inbox. */
+  notifications: NotificationDomain;
 }

@@ -1,3 +1,4 @@
+import { NOTIFICATIONS } from "./notification-table.ts";
 import type { Table } from "./table.ts";
 import { THREAD_TABLES } from "./thread-tables.ts";
 
@@ -69,7 +70,14 @@ export const RESOURCES: Table = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 2;
+export const SCHEMA_VERSION: number = 3;
 
 /** In the order migrations create them. Add at the end. */
-export const TABLES: readonly Table[] = [THREADS, MESSAGES, MESSAGE_STEPS, RESOURCES, ...THREAD_TABLES];
+export const TABLES: readonly Table[] = [
+  THREADS,
+  MESSAGES,
+  MESSAGE_STEPS,
+  RESOURCES,
+  ...THREAD_TABLES,
+  NOTIFICATIONS,
+];

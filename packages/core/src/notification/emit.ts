@@ -1,0 +1,91 @@
+import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
+import {
+  type NotificationPatch,
+  updateRecord,
+  type VersionedNotification,
+} from "../storage/notification-rows.ts";
+import type { NotificationDomain } from "../storage/notification-domain.ts";
+import type { Row } from "../storage/storage.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
+import { type Admitted, send } from "../thread/send.ts";
+import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+
+/** Where the signals of notifications go. */
+export interface Outlet {
+  runtime: ThreadRuntime;
+  domain: NotificationDomain;
+  agentId: string;
+  threadId: string;
+  resourceId: string;
+}
+
+export interface Emission {
+  /** The records it tells of, as they were when it was made. */
+  records: readonly VersionedNotification[];
+  signal: SignalInput;
+  delivery: DeliveryOptions;
+  streamOptions?: AgentExecutionOptions | undefined;
+  /** Where it would end up otherwise, it is not sent. */
+  only?: Delivery["action"][];
+  /** What the records become with it, unless it is discarded. */
+  change(
+    one: VersionedNotification,
+    signal: CreatedAgentSignal,
+    delivery: Delivery,
+  ): { patch: NotificationPatch; more?: Row };
+}
+
+/** A record changed since it was read, or the thread is not in the state that the signal was meant for. */
+class Stale extends Error {}
+
+/**
+ * Sends a signal about records and changes the records, in one commit: whatever crashes, they never disagree. Answers
+ * `undefined` when a record or the thread is no longer as it was seen; then nothing happened.
+ */
+export async function emit(
+  outlet: Outlet,
+  emission: Emission,
+): Promise<{ signal: CreatedAgentSignal; admitted: Admitted } | undefined> {
+  const { runtime, domain, agentId, threadId, resourceId } = outlet;
+  const { system, limits } = runtime;
+  const signal = createSignal(emission.signal, system, limits.signal);
+  const isStored = async (): Promise<boolean> => {
+    const [first] = emission.records;
+    const record = first && (await domain.getNotification(first.record));
+    return record?.deliveredSignalId === signal.id || record?.summarySignalId === signal.id;
+  };
+  const newRunId = system.newId();
+  try {
+    const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
+      signal,
+      agentId,
+      delivery: emission.delivery,
+      newRunId,
+      streamOptions: emission.streamOptions,
+      attributes: { active: undefined, idle: undefined },
+      idempotencyKey: undefined,
+      alongside: async (delivery) => {
+        if (emission.only && !emission.only.includes(delivery.action)) throw new Stale();
+        const now = Math.trunc(system.now());
+        return Promise.all(
+          emission.records.map(async (seen) => {
+            const current = await domain.read(seen.record);
+            if (current?.version !== seen.version) throw new Stale();
+            const { patch, more } = emission.change(seen, signal, delivery);
+            return updateRecord(seen, patch, now, more);
+          }),
+        );
+      },
+    });
+    return { signal, admitted };
+  } catch (error) {
+    // A store that failed may have done it all the same.
+    if (await isStored().catch(() => false))
+      return { signal, admitted: { action: "deliver", runId: newRunId } };
+    if (error instanceof Stale) return undefined;
+    throw error;
+  } finally {
+    domain.changed();
+  }
+}

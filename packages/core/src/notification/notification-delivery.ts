@@ -1,0 +1,179 @@
+import type { NotificationRecord } from "@selvedge/protocol";
+import { errorMessage } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
+import type { VersionedNotification } from "../storage/notification-rows.ts";
+import type { Row } from "../storage/storage.ts";
+import type { System } from "../system.ts";
+import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
+import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
+import { emit, type Outlet } from "./emit.ts";
+import { fullSignal, PRIORITIES, summarySignal } from "./notification-signal.ts";
+
+const MAX_ATTEMPTS = 5;
+const BACKOFF_MS = 30_000;
+const MAX_BACKOFF_MS = 3_600_000;
+const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
+
+/** For changes that carry out a decision. */
+export const NOW_DECIDED: Row = { undecided: 0 };
+
+/** What was sent, and into which run. */
+export interface Sent {
+  runId?: string;
+  signal?: CreatedAgentSignal;
+  persisted?: Promise<void>;
+}
+
+/** Full notifications and summaries as they leave an inbox, with what becomes of those that could not. */
+export class NotificationDelivery {
+  readonly #environment: () => { system: System; logger: Logger };
+
+  constructor(environment: () => { system: System; logger: Logger }) {
+    this.#environment = environment;
+  }
+
+  /** Sends a record in full. Answers `undefined` when it has changed meanwhile, or has to wait. */
+  async deliver(
+    outlet: Outlet,
+    seen: VersionedNotification,
+    options: {
+      delivery?: DeliveryOptions;
+      streamOptions: AgentExecutionOptions | undefined;
+      reason?: { deliveryReason?: string };
+      mayJoin?: boolean;
+    },
+  ): Promise<Sent | undefined> {
+    const onlyIdle = !options.mayJoin && waitsForIdle(seen, this.#now());
+    try {
+      const emitted = await emit(outlet, {
+        records: [seen],
+        signal: fullSignal(seen.record),
+        delivery: options.delivery ?? AS_A_MESSAGE,
+        streamOptions: options.streamOptions,
+        ...(onlyIdle && { only: ["wake", "queue"] satisfies Delivery["action"][] }),
+        change: (_, signal, { action }) => ({
+          patch: {
+            ...options.reason,
+            // One that no run will see is not delivered: it stays in the inbox.
+            ...(action === "persist"
+              ? { deliverAt: null }
+              : { status: "delivered", deliveredSignalId: signal.id, deliverAt: null, summaryAt: null }),
+          },
+          more: NOW_DECIDED,
+        }),
+      });
+      if (emitted?.admitted.action === "discard")
+        return (await outlet.domain.tryUpdate(seen, { ...options.reason }, NOW_DECIDED)) ? {} : undefined;
+      if (emitted) return toSent(emitted);
+      // Not changed by anybody, so the thread has become busy: its time comes.
+      if (onlyIdle) await outlet.domain.tryUpdate(seen, {});
+      return undefined;
+    } catch (error) {
+      await this.#fail(outlet, seen, { deliverAt: seen.record.deliverAt ?? new Date(this.#now()) }, error);
+      return {};
+    }
+  }
+
+  /** Tells of records in one signal. Where all are low it wakes nobody. */
+  async summarize(
+    outlet: Outlet,
+    records: readonly VersionedNotification[],
+    options: {
+      decisions?: ReadonlyMap<string, NotificationDeliveryDecision>;
+      optionsFor: (pressing: VersionedNotification) => Promise<AgentExecutionOptions | undefined>;
+      /** Only into a run under way. */
+      onlyActive?: boolean;
+    },
+  ): Promise<Sent | undefined> {
+    const quiet = records.every(({ record }) => record.priority === "low");
+    const pressing = records.toSorted((a, b) => byUrgency([a], [b]))[0]!;
+    const streamOptions = await options.optionsFor(pressing);
+    const decisionOf = ({ id }: NotificationRecord) => options.decisions?.get(id);
+    try {
+      const emitted = await emit(outlet, {
+        records,
+        signal: summarySignal(records.map(({ record }) => record)),
+        delivery: { queued: false, ifActive: "deliver", ifIdle: quiet ? "persist" : "wake" },
+        streamOptions,
+        ...(options.onlyActive && { only: ["deliver"] satisfies Delivery["action"][] }),
+        change: ({ record }, signal) => {
+          const decision = decisionOf(record);
+          return {
+            patch: {
+              summaryAt: null,
+              summarySignalId: signal.id,
+              deliverAt: earliest(record.deliverAt, decision?.deliverAt),
+              ...(decision?.reason !== undefined && { deliveryReason: decision.reason }),
+            },
+            more: NOW_DECIDED,
+          };
+        },
+      });
+      return emitted && toSent(emitted);
+    } catch (error) {
+      for (const one of records) {
+        const deliverAt = earliest(one.record.deliverAt, decisionOf(one.record)?.deliverAt);
+        const summaryAt = one.record.summaryAt ?? new Date(this.#now());
+        await this.#fail(outlet, one, { summaryAt, deliverAt }, error);
+      }
+      return {};
+    }
+  }
+
+  /** Counts a delivery that failed. It is tried again later, and given up after some times. */
+  async #fail(
+    { domain }: Outlet,
+    { record: { id, threadId } }: VersionedNotification,
+    times: { deliverAt?: Date | undefined; summaryAt?: Date | undefined },
+    error: unknown,
+  ): Promise<void> {
+    const { logger } = this.#environment();
+    logger.warn(`Notification ${id} could not be delivered to thread "${threadId}"`, error);
+    const seen = await domain.read({ threadId, id });
+    if (!seen || seen.record.status !== "pending") return;
+    const now = this.#now();
+    const deliveryAttempts = seen.record.deliveryAttempts + 1;
+    const patch = {
+      deliveryAttempts,
+      lastDeliveryAttemptAt: new Date(now),
+      lastDeliveryError: errorMessage(error),
+    };
+    if (deliveryAttempts >= MAX_ATTEMPTS) {
+      await domain.tryUpdate(seen, { ...patch, status: "failed" });
+      return;
+    }
+    const wait = Math.min(BACKOFF_MS * 2 ** (deliveryAttempts - 1), MAX_BACKOFF_MS);
+    await domain.tryUpdate(seen, { ...patch, ...times }, { ...NOW_DECIDED, due_at: now + wait });
+  }
+
+  #now(): number {
+    return Math.trunc(this.#environment().system.now());
+  }
+}
+
+/** A summary told of it while the thread was active; in full it comes when the thread is idle. */
+export function waitsForIdle({ record, undecided }: VersionedNotification, now: number): boolean {
+  const summaryDue = record.summaryAt !== undefined && record.summaryAt.getTime() <= now;
+  return !undecided && !summaryDue && record.priority === "high" && record.summarySignalId !== undefined;
+}
+
+/** The most pressing first, then the oldest. */
+export function byUrgency(a: readonly VersionedNotification[], b: readonly VersionedNotification[]): number {
+  const rank = (item: typeof a) => Math.min(...item.map(({ record }) => PRIORITIES.indexOf(record.priority)));
+  const time = (item: typeof a) => Math.min(...item.map(({ record }) => record.createdAt.getTime()));
+  return rank(a) - rank(b) || time(a) - time(b);
+}
+
+export function earliest(a: Date | undefined, b: Date | undefined): Date | undefined {
+  return a && b ? (a < b ? a : b) : (a ?? b);
+}
+
+function toSent({ signal, admitted }: NonNullable<Awaited<ReturnType<typeof emit>>>): Sent {
+  return {
+    signal,
+    ...(admitted.runId !== undefined && { runId: admitted.runId }),
+    ...(admitted.action === "persist" && { persisted: Promise.resolve() }),
+  };
+}

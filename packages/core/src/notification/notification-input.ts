@@ -1,0 +1,71 @@
+import type { JSONValue, NotificationPriority } from "@selvedge/protocol";
+import { AgentError, showValue } from "../errors.ts";
+import { cleanAttributes, createSignal, type SignalLimits } from "../signal/signal.ts";
+import {
+  checkNotification,
+  type NotificationInput,
+  toNotification,
+  toNotificationRow,
+} from "../storage/notification-rows.ts";
+import { encodeJson } from "../storage/row-codec.ts";
+import { fullSignal } from "./notification-signal.ts";
+
+/** What `sendNotificationSignal()` takes. */
+export interface NotificationSignalInput {
+  /** The external system, such as `github`. */
+  source: string;
+  /** What happened there, such as `ci-status`. */
+  kind: string;
+  /** What the model reads. */
+  summary: string;
+  /** `medium`, when absent. */
+  priority?: NotificationPriority;
+  /** Kept on the record for tools and code. */
+  payload?: unknown;
+  sourceId?: string;
+  /** One pending record of the same source, kind and thread has it. */
+  dedupeKey?: string;
+  coalesceKey?: string;
+  attributes?: Record<string, JSONValue>;
+  metadata?: Record<string, unknown>;
+}
+
+export const DEFAULT_PAYLOAD_BYTES: number = 256 * 1024;
+
+const ID_FOR_CHECKS = "check";
+
+/** Checks everything that could fail later, so that nothing is stored of a notification that cannot be delivered. */
+export function checkNotificationInput(
+  input: NotificationSignalInput,
+  target: { threadId: string; resourceId: string; agentId: string },
+  limits: { payloadBytes: number; signal: SignalLimits | undefined },
+): NotificationInput {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    throw new AgentError("invalid-argument", `A notification is an object, got ${showValue(input)}.`);
+  const { source, kind, summary, priority, payload, sourceId, dedupeKey, coalesceKey, metadata } = input;
+  const attributes = cleanAttributes(input.attributes);
+  const checked = checkNotification({
+    ...target,
+    source,
+    kind,
+    summary,
+    priority,
+    payload,
+    sourceId,
+    dedupeKey,
+    coalesceKey,
+    attributes,
+    metadata,
+  });
+  const bytes = payload === undefined ? 0 : Buffer.byteLength(encodeJson("notification.payload", payload));
+  if (bytes > limits.payloadBytes) {
+    throw new AgentError(
+      "limit-exceeded",
+      `The notification's payload has ${bytes} bytes; the limit is ${limits.payloadBytes} (notifications.payloadBytes). Store it elsewhere and pass a reference.`,
+    );
+  }
+  // The signal it would become has limits of its own.
+  const record = toNotification(toNotificationRow(checked, ID_FOR_CHECKS, 0));
+  createSignal(fullSignal(record), { newId: () => ID_FOR_CHECKS, now: () => 0 }, limits.signal);
+  return checked;
+}

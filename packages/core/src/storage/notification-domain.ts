@@ -1,0 +1,289 @@
+import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { realSystem, type System } from "../system.ts";
+import { checkId, cleanText } from "./check-id.ts";
+import {
+  checkNotification,
+  type NotificationInput,
+  type NotificationPatch,
+  slots,
+  toNotification,
+  toNotificationRow,
+  toVersioned,
+  updateRecord,
+  type VersionedNotification,
+} from "./notification-rows.ts";
+import { NOTIFICATIONS } from "./notification-table.ts";
+import type { ColumnValue, Row, Storage, Where, Write } from "./storage.ts";
+
+export interface ListNotificationsOptions {
+  threadId: string;
+  status?: NotificationStatus | readonly NotificationStatus[] | undefined;
+  priority?: NotificationPriority | undefined;
+  source?: string | undefined;
+  resourceId?: string | undefined;
+  agentId?: string | undefined;
+  /** Part of the summary, kind or source, in any case. */
+  search?: string | undefined;
+  limit?: number | undefined;
+}
+
+export interface DueOptions {
+  now: Date;
+  limit?: number | undefined;
+  offset?: number | undefined;
+  agentId?: string | readonly string[] | undefined;
+  resourceId?: string | undefined;
+}
+
+/** How a record is stored by one who goes on to decide about it. */
+export interface UndecidedClaim {
+  owner: string;
+  until: number;
+  /** What must hold, or is written, together with the record. Told by its index when it does not hold. */
+  writes: readonly Write[];
+}
+
+const ATTEMPTS = 1000;
+const SEARCH_PAGE = 200;
+const BEFORE_ALL_TIME = -8.64e15;
+
+/** The notification inbox of every thread, on any store. */
+export class NotificationDomain {
+  readonly storage: Storage;
+  readonly #system: System;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(storage: Storage, system: System = realSystem) {
+    this.storage = storage;
+    this.#system = system;
+  }
+
+  /**
+   * Adds a record, or merges it into the pending one with the same dedupe or coalesce key: a new summary, payload and
+   * priority take the place of the old, attributes and metadata are merged by key, and it counts one more.
+   */
+  async createNotification(input: NotificationInput): Promise<NotificationRecord> {
+    return (await this.create(input)).record;
+  }
+
+  /** Like `createNotification`. With a claim the record waits, out of others' hands, for a decision. */
+  async create(input: NotificationInput, claim?: UndecidedClaim): Promise<VersionedNotification> {
+    checkNotification(input);
+    const slot = slots(input);
+    const undecided: Row = claim ? { undecided: 1, claim_owner: claim.owner, due_at: claim.until } : {};
+    const before = claim?.writes ?? [];
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const now = Math.trunc(this.#system.now());
+      const merged = await this.#merge(input, slot, now, undecided, before);
+      if (merged) return merged;
+      const row = { ...toNotificationRow(input, this.#system.newId(), now), ...undecided };
+      try {
+        await this.storage.commit([...before, { op: "insert", table: NOTIFICATIONS, row }]);
+        this.changed();
+        return this.#require(input.threadId, row["id"] as string);
+      } catch (error) {
+        // Somebody with the same key was faster: merge into theirs.
+        if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) < before.length)
+          throw error;
+      }
+    }
+    throw new AgentError("conflict", `Notifications of thread ${input.threadId} change too fast. Try again.`);
+  }
+
+  /** Newest change first. */
+  async listNotifications(options: ListNotificationsOptions): Promise<NotificationRecord[]> {
+    const { status, priority, source, resourceId, agentId, limit = Number.POSITIVE_INFINITY } = options;
+    const where: Where = {
+      thread_id: checkId("threadId", options.threadId),
+      ...(status !== undefined && { status: typeof status === "string" ? status : { in: status } }),
+      ...(priority !== undefined && { priority }),
+      ...(source !== undefined && { source }),
+      ...(resourceId !== undefined && { resource_id: resourceId }),
+      ...(agentId !== undefined && { agent_id: agentId }),
+    };
+    const wanted = options.search?.toLowerCase();
+    const found: NotificationRecord[] = [];
+    for (let offset = 0; found.length < limit; offset += SEARCH_PAGE) {
+      const rows = await this.storage.select({
+        table: NOTIFICATIONS,
+        where,
+        orderBy: [
+          { column: "updated_at", direction: "desc" },
+          { column: "seq", direction: "desc" },
+        ],
+        limit: SEARCH_PAGE,
+        offset,
+      });
+      for (const record of rows.map(toNotification))
+        if (found.length < limit && (wanted === undefined || mentions(record, wanted))) found.push(record);
+      if (rows.length < SEARCH_PAGE) break;
+    }
+    return found;
+  }
+
+  /** Pending records whose time has come, the most overdue first. */
+  async listDueNotifications(options: DueOptions): Promise<NotificationRecord[]> {
+    return (await this.listDue(options)).map(({ record }) => record);
+  }
+
+  async listDue({ now, limit, offset, agentId, resourceId }: DueOptions): Promise<VersionedNotification[]> {
+    const rows = await this.storage.select({
+      table: NOTIFICATIONS,
+      where: {
+        status: "pending",
+        due_at: { lte: now.getTime() },
+        ...(agentId !== undefined && { agent_id: typeof agentId === "string" ? agentId : { in: agentId } }),
+        ...(resourceId !== undefined && { resource_id: resourceId }),
+      },
+      orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "seq" }],
+      ...(limit !== undefined && { limit, offset: offset ?? 0 }),
+    });
+    return rows.map(toVersioned);
+  }
+
+  /** When the next record of these agents is due. */
+  async nextDue(agentIds: readonly string[]): Promise<number | undefined> {
+    const [row] = await this.storage.select({
+      table: NOTIFICATIONS,
+      where: { status: "pending", due_at: { gte: BEFORE_ALL_TIME }, agent_id: { in: agentIds } },
+      orderBy: [{ column: "due_at" }],
+      limit: 1,
+    });
+    return (row?.["due_at"] as number | null | undefined) ?? undefined;
+  }
+
+  async getNotification(key: { threadId: string; id: string }): Promise<NotificationRecord | null> {
+    return (await this.read(key))?.record ?? null;
+  }
+
+  async read({ threadId, id }: { threadId: string; id: string }): Promise<VersionedNotification | undefined> {
+    const where = { thread_id: checkId("threadId", threadId), id: checkId("id", id) };
+    const [row] = await this.storage.select({ table: NOTIFICATIONS, where, limit: 1 });
+    return row && toVersioned(row);
+  }
+
+  /** Throws `not-found` when there is no such record. */
+  async updateNotification({
+    threadId,
+    id,
+    ...patch
+  }: { threadId: string; id: string } & NotificationPatch): Promise<NotificationRecord> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const seen = await this.#require(threadId, id);
+      if (await this.tryUpdate(seen, patch)) return (await this.#require(threadId, id)).record;
+    }
+    throw new AgentError("conflict", `Notification ${id} changes too fast. Try again.`);
+  }
+
+  /** Changes a record that is still as it was seen; answers whether it was. */
+  async tryUpdate(seen: VersionedNotification, patch: NotificationPatch, more?: Row): Promise<boolean> {
+    try {
+      await this.storage.commit([updateRecord(seen, patch, Math.trunc(this.#system.now()), more)]);
+    } catch (error) {
+      if (AgentError.is(error, "conflict")) return false;
+      throw error;
+    }
+    this.changed();
+    return true;
+  }
+
+  /** Takes records for a while; answers those that nobody else took or changed first. */
+  async claim(
+    seen: readonly VersionedNotification[],
+    owner: string,
+    until: number,
+  ): Promise<VersionedNotification[]> {
+    const { changes } = await this.storage.commit(
+      seen.map(({ record, version }): Write => ({
+        op: "update",
+        table: NOTIFICATIONS,
+        where: { thread_id: record.threadId, id: record.id, version, status: "pending" },
+        set: { claim_owner: owner, due_at: until },
+        increment: { version: 1 },
+      })),
+    );
+    return seen
+      .filter((_, index) => changes[index] === 1)
+      .map((one) => ({ ...one, version: one.version + 1, claimOwner: owner, dueAt: until }));
+  }
+
+  /** Gives back what owners that are gone had taken, and what a clock that went back keeps too long. */
+  async repairClaims(isGone: (owner: string) => boolean, latest: number): Promise<void> {
+    const rows = await this.storage.select({
+      table: NOTIFICATIONS,
+      where: { status: "pending", claim_owner: { ne: null } },
+    });
+    for (const seen of rows.map(toVersioned)) {
+      if (!isGone(seen.claimOwner!) && (seen.dueAt ?? 0) <= latest) continue;
+      const due = seen.undecided ? { due_at: Math.trunc(this.#system.now()) } : {};
+      await this.tryUpdate(seen, {}, due);
+    }
+  }
+
+  /** Calls back after a change in this process that may set a time. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** For those who change records by writes of their own. */
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #merge(
+    input: NotificationInput,
+    slot: ReturnType<typeof slots>,
+    now: number,
+    undecided: Row,
+    before: readonly Write[],
+  ): Promise<VersionedNotification | undefined> {
+    for (const [column, value] of Object.entries(slot)) {
+      if (value === null) continue;
+      const [row] = await this.storage.select({ table: NOTIFICATIONS, where: { [column]: value }, limit: 1 });
+      if (!row) continue;
+      const { attributes, metadata } = input;
+      const update: Write = {
+        op: "update",
+        table: NOTIFICATIONS,
+        where: { [column]: value },
+        set: {
+          summary: cleanText(input.summary),
+          ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
+          ...(input.priority !== undefined && { priority: input.priority }),
+          updated_at: now,
+          ...undecided,
+        },
+        ...((attributes || metadata) && {
+          merge: {
+            ...(attributes && { attributes }),
+            ...(metadata && { metadata: metadata as Row }),
+          },
+        }),
+        increment: { coalesced_count: 1, version: 1 },
+        require: true,
+      };
+      try {
+        await this.storage.commit([...before, update]);
+      } catch (error) {
+        if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) < before.length)
+          throw error;
+        continue; // It is no longer pending.
+      }
+      this.changed();
+      return this.#require(input.threadId, row["id"] as string);
+    }
+    return undefined;
+  }
+
+  async #require(threadId: string, id: string): Promise<VersionedNotification> {
+    const seen = await this.read({ threadId, id });
+    if (!seen) throw new AgentError("not-found", `Thread ${threadId} has no notification ${id}`);
+    return seen;
+  }
+}
+
+function mentions(record: NotificationRecord, wanted: string): boolean {
+  return [record.summary, record.kind, record.source].some((text) => text.toLowerCase().includes(wanted));
+}

@@ -1,0 +1,61 @@
+import type { Table } from "./table.ts";
+
+/**
+ * The inbox of each thread. `due_at` is when somebody has to look at a pending record: the earlier of `deliver_at` and
+ * `summary_at`, or, while somebody works on it (`claim_owner`), the time until which others leave it alone. `version`
+ * rises with every change, so that what is sent is what is stored. The two slots are set only while the record is
+ * pending: their unique indexes leave one pending record per key.
+ */
+export const NOTIFICATIONS: Table = {
+  name: "selvedge_notifications",
+  columns: {
+    /** Order of arrival, for what came in the same millisecond. */
+    seq: "integer",
+    thread_id: "text",
+    id: "text",
+    resource_id: "text",
+    agent_id: "text",
+    source: "text",
+    source_id: "text",
+    kind: "text",
+    priority: "text",
+    status: "text",
+    summary: "text",
+    payload: "json",
+    dedupe_key: "text",
+    coalesce_key: "text",
+    dedupe_slot: "text",
+    coalesce_slot: "text",
+    coalesced_count: "integer",
+    attributes: "json",
+    metadata: "json",
+    created_at: "integer",
+    updated_at: "integer",
+    delivered_at: "integer",
+    seen_at: "integer",
+    dismissed_at: "integer",
+    archived_at: "integer",
+    discarded_at: "integer",
+    deliver_at: "integer",
+    summary_at: "integer",
+    due_at: "integer",
+    /** 1 from the time it is stored until the delivery policy has been asked. */
+    undecided: "integer",
+    claim_owner: "text",
+    version: "integer",
+    delivery_reason: "text",
+    delivery_attempts: "integer",
+    last_attempt_at: "integer",
+    last_error: "text",
+    delivered_signal_id: "text",
+    summary_signal_id: "text",
+  },
+  key: ["thread_id", "id"],
+  auto: "seq",
+  indexes: [
+    { columns: ["status", "due_at"] },
+    { columns: ["thread_id", "updated_at"] },
+    { columns: ["dedupe_slot"], unique: true },
+    { columns: ["coalesce_slot"], unique: true },
+  ],
+};

@@ -1,0 +1,21 @@
+import type { Storage } from "../storage/storage.ts";
+import { checkOwnership, readActor } from "./actor.ts";
+import { NOW, readLetters } from "./mailbox.ts";
+
+/**
+ * Whether a signal of this agent would join a run, wherever it is carried out. Another agent's run counts as idle: the
+ * signal opens a run after it.
+ */
+export async function threadStateFor(
+  storage: Storage,
+  target: { agentId: string; threadId: string; resourceId: string },
+): Promise<"active" | "idle"> {
+  const { threadId } = target;
+  const actor = await readActor(storage, threadId);
+  checkOwnership(actor, threadId, target.resourceId);
+  if (!actor) return "idle";
+  if (actor.runId !== undefined) return actor.agentId === target.agentId ? "active" : "idle";
+  if (actor.mailboxCount === 0) return "idle";
+  const [letter] = await readLetters(storage, threadId, { due: NOW, limit: 1 });
+  return letter?.opens && letter.agentId === target.agentId ? "active" : "idle";
+}

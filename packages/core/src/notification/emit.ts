@@ -8,7 +8,8 @@ import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { Row } from "../storage/storage.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
-import { type Admitted, send } from "../thread/send.ts";
+import type { Admitted } from "../thread/admission.ts";
+import { send } from "../thread/send.ts";
 import type { ThreadRuntime } from "../thread/thread-runtime.ts";
 
 /** Where the signals of notifications go. */
@@ -60,6 +61,7 @@ export async function emit(
     const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
       signal,
       agentId,
+      hasOwnId: emission.signal.id !== undefined,
       delivery: emission.delivery,
       newRunId,
       streamOptions: emission.streamOptions,

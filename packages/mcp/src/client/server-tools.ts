@@ -4,6 +4,7 @@ import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
 import { type CallToolResult, LOG_LEVEL_META_KEY, type Tool as WireTool } from "@modelcontextprotocol/client";
 import { listWireTools } from "./list-wire-tools.ts";
 import type { ServerConnection } from "./server-connection.ts";
+import { wireSchema } from "./wire-schema.ts";
 
 const MAX_DESCRIPTION = 8192;
 
@@ -23,7 +24,7 @@ function toTool(connection: ServerConnection, wire: WireTool): Tool {
     id: `${connection.name}_${wire.name}`,
     description: shorten(wire.description ?? wire.title ?? ""),
     // As the server wrote it: the model reads it, the server checks against it.
-    inputSchema: wire.inputSchema as JsonSchema,
+    inputSchema: wireSchema(wire.inputSchema as JsonSchema),
     idempotent: isRepeatable(wire),
     ...(requireToolApproval !== undefined && {
       requireApproval:

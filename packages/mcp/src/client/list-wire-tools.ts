@@ -1,5 +1,6 @@
 import { type Client, isSpecType, type RequestOptions, SdkError, SdkErrorCode, type Tool as WireTool } from "@modelcontextprotocol/client";
 import { compileSchema, type JsonSchema } from "@selvedge/core/tools";
+import { danglingReferences } from "./check-references.ts";
 
 const MAX_PAGES = 64;
 const ANYTHING = {
@@ -48,11 +49,13 @@ async function whatIsWrong(tool: unknown): Promise<string | undefined> {
   const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
   if (typeof name !== "string" || name === "") return "A tool without a name was left out.";
   if (!isSpecType.Tool(tool)) return `Tool "${name}" was left out: its definition is not one the protocol allows.`;
+  const unusable = (why: string): string => `Tool "${name}" was left out: its input schema is not usable (${why}).`;
   try {
-    // Broken references and patterns show only when something is checked against them.
+    const dangling = danglingReferences(inputSchema as JsonSchema);
+    if (dangling.length > 0) return unusable(`it refers to ${dangling.join(", ")}`);
     await compileSchema(inputSchema as JsonSchema).validate({});
     return undefined;
   } catch (error) {
-    return `Tool "${name}" was left out: its input schema is not usable (${error instanceof Error ? error.message : String(error)}).`;
+    return unusable(error instanceof Error ? error.message : String(error));
   }
 }

@@ -25,7 +25,7 @@ export class ServerConnection {
   readonly name: string;
   readonly definition: MastraMCPServerDefinition;
   readonly handlers: Handlers = {};
-  /** Grows whenever the server says that its tools changed. */
+  /** Grows whenever the server's tools may have changed: it says so, or it was started again. */
   toolChanges = 0;
   readonly #timeout: number;
   readonly #system: System;
@@ -34,6 +34,7 @@ export class ServerConnection {
   #open: Promise<Open> | undefined;
   #current: Open | undefined;
   #closed = false;
+  #wasOpen = false;
 
   constructor(
     name: string,
@@ -87,8 +88,6 @@ export class ServerConnection {
     }
   }
 
-  #wasOpen = false;
-
   /** Follows a resource, also over later connections. */
   async subscribe(uri: string): Promise<void> {
     this.#subscribed.add(uri);
@@ -137,6 +136,7 @@ export class ServerConnection {
     this.#open ??= this.#connect().then(
       (open) => {
         this.#current = open;
+        if (this.#wasOpen) this.toolChanges++;
         this.#wasOpen = true;
         return open;
       },

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AgentError } from "@selvedge/core";
 import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
-import { type CallToolResult, LOG_LEVEL_META_KEY, type Tool as WireTool } from "@modelcontextprotocol/client";
+import { type CallToolResult, type Client, LOG_LEVEL_META_KEY, type Tool as WireTool } from "@modelcontextprotocol/client";
 import { listWireTools } from "./list-wire-tools.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { wireSchema } from "./wire-schema.ts";
@@ -32,45 +32,47 @@ function toTool(connection: ServerConnection, wire: WireTool): Tool {
           ? (args: unknown) => requireToolApproval({ toolName: wire.name, args })
           : requireToolApproval,
     }),
-    execute: async ({ context }, { abortSignal }) => {
-      await checkUnchanged(connection, wire.name, seen);
-      return callWireTool(connection, wire, context as Record<string, unknown>, abortSignal);
-    },
+    execute: ({ context }, { abortSignal }) =>
+      connection.use(isRepeatable(wire), async (client) => {
+        await checkUnchanged(connection, client, wire.name, seen);
+        return callWireTool(connection, client, wire, context as Record<string, unknown>, abortSignal);
+      }),
   });
 }
 
 async function callWireTool(
   connection: ServerConnection,
+  client: Client,
   wire: WireTool,
   args: Record<string, unknown>,
   signal: AbortSignal,
 ): Promise<CallToolResult> {
-  const { logger, log = logger, enableServerLogs = true, enableProgressTracking = true, onProgress } = connection.definition;
-  return connection.use(isRepeatable(wire), (client) => {
-    const wantsLogs = log && enableServerLogs && client.getProtocolEra() === "modern";
-    return client.callTool(
-      { name: wire.name, arguments: args, ...(wantsLogs && { _meta: { [LOG_LEVEL_META_KEY]: "debug" } }) },
-      {
-        ...connection.requestOptions,
-        signal,
-        toolDefinition: wire,
-        ...(enableProgressTracking && {
-          onprogress: (progress) => onProgress?.({ ...progress, tool: wire.name }),
-        }),
-      },
-    );
-  });
+  const { definition, requestOptions } = connection;
+  const { logger, log = logger, enableServerLogs = true, enableProgressTracking = true, onProgress } = definition;
+  const wantsLogs = log && enableServerLogs && client.getProtocolEra() === "modern";
+  return client.callTool(
+    { name: wire.name, arguments: args, ...(wantsLogs && { _meta: { [LOG_LEVEL_META_KEY]: "debug" } }) },
+    {
+      ...requestOptions,
+      signal,
+      toolDefinition: wire,
+      ...(enableProgressTracking && {
+        onprogress: (progress) => onProgress?.({ ...progress, tool: wire.name }),
+      }),
+    },
+  );
 }
 
 /** What somebody agreed to was this name with this description and schema; a server must not swap it afterwards. */
 async function checkUnchanged(
   connection: ServerConnection,
+  client: Client,
   name: string,
   seen: { changes: number; digest: string },
 ): Promise<void> {
   if (connection.toolChanges === seen.changes) return;
   const changes = connection.toolChanges;
-  const { tools } = await connection.use(true, (client) => listWireTools(client, connection.requestOptions));
+  const { tools } = await listWireTools(client, connection.requestOptions);
   const now = tools.find((tool) => tool.name === name);
   if (!now || digestOf(now) !== seen.digest) {
     throw new AgentError(

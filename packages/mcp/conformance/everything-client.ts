@@ -6,7 +6,10 @@ import { FixtureOAuth } from "./fixture-oauth.ts";
 
 const url = new URL(process.argv[2]!);
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
-const protocolVersion = process.env["MCP_CONFORMANCE_PROTOCOL_VERSION"] as "2025-11-25" | "2026-07-28" | undefined;
+const protocolVersion = process.env["MCP_CONFORMANCE_PROTOCOL_VERSION"] as
+  | "2025-11-25"
+  | "2026-07-28"
+  | undefined;
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as {
   client_id?: string;
   client_secret?: string;
@@ -31,11 +34,13 @@ for (const [server, reason] of Object.entries(client.errors)) console.error(`${s
 
 const ARGUMENTS: Record<string, Record<string, unknown>> = { add_numbers: { a: 5, b: 3 } };
 const calls =
-  context.toolCalls ?? Object.keys(tools).map((id) => ({ name: id.slice("suite_".length), arguments: argumentsOf(id) }));
+  context.toolCalls ??
+  Object.keys(tools).map((id) => ({ name: id.slice("suite_".length), arguments: argumentsOf(id) }));
 const called = await Promise.allSettled(
   calls.map(({ name, arguments: args }) => tools[`suite_${name}`]!.execute({ context: args })),
 );
-for (const call of called) console.error(call.status === "fulfilled" ? JSON.stringify(call.value) : call.reason);
+for (const call of called)
+  console.error(call.status === "fulfilled" ? JSON.stringify(call.value) : call.reason);
 
 if (scenario === "http-standard-headers") {
   const { suite: resources = [] } = await client.resources.list();
@@ -50,8 +55,21 @@ process.exit(failed ? 1 : 0);
 function argumentsOf(id: string): Record<string, unknown> {
   const known = ARGUMENTS[id.slice("suite_".length)];
   if (known) return known;
-  const schema = tools[id]!.inputSchema as { properties?: Record<string, { type?: string }>; required?: string[] };
-  const values: Record<string, unknown> = { string: "words", number: 1, integer: 1, boolean: true, array: [], object: {} };
-  const required = (schema.required ?? []).map((name) => [name, values[schema.properties?.[name]?.type ?? "string"]]);
+  const schema = tools[id]!.inputSchema as {
+    properties?: Record<string, { type?: string }>;
+    required?: string[];
+  };
+  const values: Record<string, unknown> = {
+    string: "words",
+    number: 1,
+    integer: 1,
+    boolean: true,
+    array: [],
+    object: {},
+  };
+  const required = (schema.required ?? []).map((name) => [
+    name,
+    values[schema.properties?.[name]?.type ?? "string"],
+  ]);
   return Object.fromEntries(required) as Record<string, unknown>;
 }

@@ -25,7 +25,10 @@ const image = { type: "image", data: PIXEL, mimeType: "image/png" };
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 40));
 
 const elicit = (options: Options, key: string, message: string, requestedSchema: unknown): Promise<any> =>
-  options.extra["sendRequest"]({ method: "elicitation/create", params: { message, requestedSchema } }, { key });
+  options.extra["sendRequest"](
+    { method: "elicitation/create", params: { message, requestedSchema } },
+    { key },
+  );
 const sample = (options: Options, key: string, text: string): Promise<any> =>
   options.extra["sendRequest"](
     {
@@ -77,7 +80,8 @@ const executions: Record<string, Execute | [Execute, Record<string, unknown>]> =
     const progressToken = extra["_meta"]?.progressToken;
     for (const progress of [0, 50, 100]) {
       const params = { progressToken, progress, total: 100, message: `Completed step ${progress} of 100` };
-      if (progressToken !== undefined) await extra["sendNotification"]({ method: "notifications/progress", params });
+      if (progressToken !== undefined)
+        await extra["sendNotification"]({ method: "notifications/progress", params });
       await pause();
     }
     return String(progressToken);
@@ -107,7 +111,12 @@ const executions: Record<string, Execute | [Execute, Record<string, unknown>]> =
   test_trigger_prompt_change: () => server.prompts.notifyListChanged().then(() => "told"),
 
   test_input_required_result_elicitation: async (options) => {
-    const answer = await elicit(options, "user_name", "What is your name?", form({ name: { type: "string" } }));
+    const answer = await elicit(
+      options,
+      "user_name",
+      "What is your name?",
+      form({ name: { type: "string" } }),
+    );
     return `Hello, ${answer.content?.name}!`;
   },
   test_input_required_result_sampling: async (options) =>
@@ -130,8 +139,18 @@ const executions: Record<string, Execute | [Execute, Record<string, unknown>]> =
       ]),
     ),
   test_input_required_result_multi_round: async (options) => {
-    const name = await elicit(options, "step1", "Step 1: What is your name?", form({ name: { type: "string" } }));
-    const color = await elicit(options, "step2", "Step 2: Your favorite color?", form({ color: { type: "string" } }));
+    const name = await elicit(
+      options,
+      "step1",
+      "Step 1: What is your name?",
+      form({ name: { type: "string" } }),
+    );
+    const color = await elicit(
+      options,
+      "step2",
+      "Step 2: Your favorite color?",
+      form({ color: { type: "string" } }),
+    );
     return show([name.content, color.content]);
   },
   test_input_required_result_capabilities: async (options) => {
@@ -155,7 +174,8 @@ const server: MCPServer = new MCPServer({
   ),
   resources: testResources,
   prompts: testPrompts,
-  complete: async ({ argument }) => ["paris", "park", "party"].filter((word) => word.startsWith(argument.value)),
+  complete: async ({ argument }) =>
+    ["paris", "park", "party"].filter((word) => word.startsWith(argument.value)),
 });
 
 const http = createServer((req, res) => {

@@ -18,7 +18,10 @@ const TARGETS: Record<Role, Record<Revision, number>> = {
 };
 
 const require = createRequire(import.meta.url);
-const suite = join(dirname(require.resolve("@modelcontextprotocol/conformance/package.json")), "dist/index.js");
+const suite = join(
+  dirname(require.resolve("@modelcontextprotocol/conformance/package.json")),
+  "dist/index.js",
+);
 const fixture = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const node = (...args: string[]): string[] => [process.execPath, "--conditions=selvedge-source", ...args];
 
@@ -27,7 +30,9 @@ let failed = false;
 for (const role of ["server", "client"] as const) {
   if (onlyRole !== undefined && onlyRole !== role) continue;
   for (const revision of ["2025-11-25", "2026-07-28"] as const) {
-    const required = (await requiredScenarios(role, revision)).filter((name) => !onlyScenario || name === onlyScenario);
+    const required = (await requiredScenarios(role, revision)).filter(
+      (name) => !onlyScenario || name === onlyScenario,
+    );
     const broken: string[] = [];
     for await (const [name, problems] of runScenarios(role, revision, required))
       if (problems.length > 0) broken.push(`  ${name}: ${problems.join("; ")}`);
@@ -53,7 +58,8 @@ async function* runScenarios(
 ): AsyncGenerator<[name: string, problems: string[]]> {
   if (role === "client") {
     const command = node(fixture("everything-client.ts")).join(" ");
-    for (const name of names) yield [name, await runScenario(["client", "--command", command], revision, name)];
+    for (const name of names)
+      yield [name, await runScenario(["client", "--command", command], revision, name)];
     return;
   }
   const server = spawn(process.execPath, node(fixture("everything-server.ts")).slice(1), {
@@ -85,7 +91,9 @@ async function runScenario(args: string[], revision: Revision, name: string): Pr
     if (checks.length === 0) return ["no checks were made"];
     return checks
       .filter(({ status }) => status === "FAILURE" || status === "WARNING")
-      .map(({ id, status, errorMessage, description }) => `${id} ${status} ${errorMessage ?? description ?? ""}`);
+      .map(
+        ({ id, status, errorMessage, description }) => `${id} ${status} ${errorMessage ?? description ?? ""}`,
+      );
   } finally {
     await rm(output, { recursive: true, force: true });
   }
@@ -97,5 +105,7 @@ async function firstLine(stream: NodeJS.ReadableStream): Promise<[string]> {
 }
 
 function died(server: ReturnType<typeof spawn>): Promise<never> {
-  return new Promise((_, reject) => server.once("exit", () => reject(new Error("The server fixture ended."))));
+  return new Promise((_, reject) =>
+    server.once("exit", () => reject(new Error("The server fixture ended."))),
+  );
 }

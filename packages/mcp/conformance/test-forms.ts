@@ -4,9 +4,15 @@ export const form = (properties: Record<string, unknown>): Record<string, unknow
   required: Object.keys(properties),
 });
 
-const optional = (properties: Record<string, unknown>): Record<string, unknown> => ({ type: "object", properties });
+const optional = (properties: Record<string, unknown>): Record<string, unknown> => ({
+  type: "object",
+  properties,
+});
 const titled = (word: string) =>
-  ["First", "Second", "Third"].map((place, index) => ({ const: `value${index + 1}`, title: `${place} ${word}` }));
+  ["First", "Second", "Third"].map((place, index) => ({
+    const: `value${index + 1}`,
+    title: `${place} ${word}`,
+  }));
 const OPTIONS = ["option1", "option2", "option3"];
 
 export const FORM_WITH_DEFAULTS = optional({

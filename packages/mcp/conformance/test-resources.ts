@@ -12,8 +12,11 @@ export const testResources: MCPServerResources = {
   ],
   getResourceContent: async ({ uri }) => {
     const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1];
-    if (id !== undefined) return { text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }) };
+    if (id !== undefined)
+      return { text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }) };
     if (uri === "test://static-binary") return { blob: PIXEL };
-    return { text: uri === "test://static-text" ? "This is the content of the static text resource." : "Watched" };
+    return {
+      text: uri === "test://static-text" ? "This is the content of the static text resource." : "Watched",
+    };
   },
 };

@@ -7,7 +7,13 @@ export type {
   SamplingHandler,
   WaitingOAuthProvider,
 } from "./client/server-definition.ts";
-export type { ElicitationAnswer, ElicitationHandler, ElicitationRequest } from "./client/handle-server-requests.ts";
+export type {
+  ElicitationAnswer,
+  ElicitationHandler,
+  ElicitationRequest,
+} from "./client/handle-server-requests.ts";
+
+export type { ReadResourceResult, ResourceContent } from "./client/resource-content.ts";
 
 // Server
 export { MCPServer } from "./server/mcp-server.ts";
@@ -33,7 +39,14 @@ export type {
   ElicitResult,
   EventStore,
   PromptMessage,
-  ReadResourceResult,
   Resource,
   ResourceTemplateType as ResourceTemplate,
 } from "@modelcontextprotocol/server";
+
+// Transports, for those who look at one
+export type { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+export type { WebStandardStreamableHTTPServerTransport as StreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+export type {
+  SSEServerTransport,
+  SSEServerTransport as SSETransport,
+} from "@modelcontextprotocol/sdk/server/sse.js";

@@ -5,7 +5,9 @@ import type { Prompt } from "./server/server-config.ts";
 export const PROMPT_VERSION_META = "selvedge/promptVersion";
 
 export function withoutVersion({ version, ...prompt }: Prompt): WirePrompt {
-  return version === undefined ? prompt : { ...prompt, _meta: { ...prompt._meta, [PROMPT_VERSION_META]: version } };
+  return version === undefined
+    ? prompt
+    : { ...prompt, _meta: { ...prompt._meta, [PROMPT_VERSION_META]: version } };
 }
 
 export function withVersion(prompt: WirePrompt): Prompt {

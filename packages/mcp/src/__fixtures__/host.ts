@@ -25,7 +25,11 @@ export async function host(handle: Handler, path = "/mcp", port = 0): Promise<Ho
   };
 }
 
-export function hostHttp(server: MCPServer, options?: StreamableHTTPServerTransportOptions, port?: number): Promise<Host> {
+export function hostHttp(
+  server: MCPServer,
+  options?: StreamableHTTPServerTransportOptions,
+  port?: number,
+): Promise<Host> {
   const handle: Handler = (req, res) =>
     server.startHTTP({
       url: new URL(req.url ?? "", "http://localhost"),

@@ -5,7 +5,8 @@ export function danglingReferences(schema: JsonSchema): string[] {
   const names = new Set<string>(["#"]);
   const references = new Set<string>();
   walk(schema, ({ $id, $anchor, $dynamicAnchor, $ref, $dynamicRef }) => {
-    for (const name of [$id, $anchor && `#${$anchor}`, $dynamicAnchor && `#${$dynamicAnchor}`]) if (name) names.add(name);
+    for (const name of [$id, $anchor && `#${$anchor}`, $dynamicAnchor && `#${$dynamicAnchor}`])
+      if (name) names.add(name);
     for (const reference of [$ref, $dynamicRef]) if (typeof reference === "string") references.add(reference);
   });
   return [...references].filter((reference) => {

@@ -1,4 +1,5 @@
 import type { Logger } from "@selvedge/core";
+import type { Client } from "@modelcontextprotocol/client";
 import type { ServerConnection } from "./server-connection.ts";
 
 /** The connections of a client, for those who act on them. */
@@ -31,4 +32,9 @@ export async function byServer<Value>(
 export function quietly<Result>(promise: Promise<Result>): Promise<Result> {
   promise.catch(() => {});
   return promise;
+}
+
+/** Whether a server has such a thing at all. The library prints a line when it is asked for what is not there. */
+export function offers(client: Client, what: "tools" | "resources" | "prompts"): boolean {
+  return client.getServerCapabilities()?.[what] !== undefined;
 }

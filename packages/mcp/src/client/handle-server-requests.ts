@@ -12,7 +12,9 @@ export interface ElicitationRequest {
   url?: string;
 }
 
-export type ElicitationHandler = (request: ElicitationRequest) => Promise<ElicitationAnswer> | ElicitationAnswer;
+export type ElicitationHandler = (
+  request: ElicitationRequest,
+) => Promise<ElicitationAnswer> | ElicitationAnswer;
 
 /** Wide in `action`, so that a handler may be written without `as const`. */
 export interface ElicitationAnswer {
@@ -48,7 +50,9 @@ export function handleServerRequests(client: Client, connection: ServerConnectio
     const message = typeof data === "string" ? data : JSON.stringify(data);
     if (enableServerLogs) connection.log(level, message, { ...(logger !== undefined && { logger }), data });
   });
-  client.setNotificationHandler("notifications/resources/updated", ({ params }) => handlers.resourceUpdated?.(params));
+  client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
+    handlers.resourceUpdated?.(params),
+  );
   client.setNotificationHandler("notifications/resources/list_changed", () => handlers.resourcesChanged?.());
   client.setNotificationHandler("notifications/prompts/list_changed", () => handlers.promptsChanged?.());
   client.setNotificationHandler("notifications/tools/list_changed", () => {

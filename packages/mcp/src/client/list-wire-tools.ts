@@ -1,6 +1,14 @@
-import { type Client, isSpecType, type RequestOptions, SdkError, SdkErrorCode, type Tool as WireTool } from "@modelcontextprotocol/client";
+import {
+  type Client,
+  isSpecType,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+  type Tool as WireTool,
+} from "@modelcontextprotocol/client";
 import { compileSchema, type JsonSchema } from "@selvedge/core/tools";
 import { danglingReferences } from "./check-references.ts";
+import { offers } from "./connections.ts";
 
 const MAX_PAGES = 64;
 const ANYTHING = {
@@ -12,7 +20,7 @@ export async function listWireTools(
   client: Client,
   options: RequestOptions,
 ): Promise<{ tools: WireTool[]; problems: string[] }> {
-  const listed = await listAll(client, options);
+  const listed = offers(client, "tools") ? await listAll(client, options) : [];
   const tools: WireTool[] = [];
   const problems: string[] = [];
   for (const tool of listed) {
@@ -48,8 +56,10 @@ async function listAll(client: Client, options: RequestOptions): Promise<unknown
 async function whatIsWrong(tool: unknown): Promise<string | undefined> {
   const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
   if (typeof name !== "string" || name === "") return "A tool without a name was left out.";
-  if (!isSpecType.Tool(tool)) return `Tool "${name}" was left out: its definition is not one the protocol allows.`;
-  const unusable = (why: string): string => `Tool "${name}" was left out: its input schema is not usable (${why}).`;
+  if (!isSpecType.Tool(tool))
+    return `Tool "${name}" was left out: its definition is not one the protocol allows.`;
+  const unusable = (why: string): string =>
+    `Tool "${name}" was left out: its input schema is not usable (${why}).`;
   try {
     const dangling = danglingReferences(inputSchema as JsonSchema);
     if (dangling.length > 0) return unusable(`it refers to ${dangling.join(", ")}`);

@@ -65,7 +65,9 @@ export class MCPClient {
         return quietly(connection.listen());
       },
     };
-    this.#undoExit = existing ? () => {} : onProcessExit(() => this.#connections.forEach((one) => one.kill()));
+    this.#undoExit = existing
+      ? () => {}
+      : onProcessExit(() => this.#connections.forEach((one) => one.kill()));
     // The same client under the same id: documented, so that a module evaluated twice gets one client.
     if (existing) return existing as MCPClient;
     addInstance(this);
@@ -78,7 +80,9 @@ export class MCPClient {
 
   get sessionIds(): Record<string, string> {
     const pairs = [...this.#connections].map(([name, { sessionId }]) => [name, sessionId] as const);
-    return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
+    return Object.fromEntries(
+      pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined),
+    );
   }
 
   /** All tools of all servers, as `<server>_<tool>`. */
@@ -160,7 +164,9 @@ export class MCPClient {
 
   /** Ends all connections and child processes. The client cannot be used again; another like it can be created. */
   disconnect(): Promise<void> {
-    this.#disconnecting ??= Promise.allSettled([...this.#connections.values()].map((one) => one.close())).then(() => {
+    this.#disconnecting ??= Promise.allSettled(
+      [...this.#connections.values()].map((one) => one.close()),
+    ).then(() => {
       this.#undoExit();
       removeInstance(this);
     });

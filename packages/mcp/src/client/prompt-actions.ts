@@ -2,7 +2,7 @@ import { AgentError } from "@selvedge/core";
 import type { PromptMessage } from "@modelcontextprotocol/client";
 import { PROMPT_VERSION_META, withVersion } from "../prompt-version.ts";
 import type { Prompt } from "../server/server-config.ts";
-import { type Connections, byServer, quietly } from "./connections.ts";
+import { byServer, type Connections, offers, quietly } from "./connections.ts";
 import type { ServerConnection } from "./server-connection.ts";
 
 /** What can be done with the prompts of servers. */
@@ -29,7 +29,9 @@ export class PromptActions {
     const { serverName, name, args, version } = request;
     const connection = this.#connections.find(serverName);
     const prompts = await listPrompts(connection);
-    const prompt = prompts.find((one) => one.name === name && (version === undefined || one.version === version));
+    const prompt = prompts.find(
+      (one) => one.name === name && (version === undefined || one.version === version),
+    );
     if (!prompt) {
       const shown = version === undefined ? `"${name}"` : `"${name}" in version "${version}"`;
       throw new AgentError("not-found", `MCP server "${serverName}" has no prompt ${shown}.`);
@@ -54,9 +56,12 @@ export class PromptActions {
   }
 }
 
-async function listPrompts(connection: ServerConnection): Promise<Prompt[]> {
-  const { prompts } = await connection.use(true, (client) => client.listPrompts(undefined, connection.requestOptions));
-  return prompts.map(withVersion);
+function listPrompts(connection: ServerConnection): Promise<Prompt[]> {
+  return connection.use(true, async (client) => {
+    if (!offers(client, "prompts")) return [];
+    const { prompts } = await client.listPrompts(undefined, connection.requestOptions);
+    return prompts.map(withVersion);
+  });
 }
 
 /** The wire takes words only. */

@@ -1,5 +1,6 @@
-import type { ReadResourceResult, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
-import { type Connections, byServer, quietly } from "./connections.ts";
+import type { Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
+import { byServer, type Connections, offers, quietly } from "./connections.ts";
+import type { ReadResourceResult } from "./resource-content.ts";
 
 /** What can be done with the resources of servers. */
 export class ResourceActions {
@@ -11,22 +12,28 @@ export class ResourceActions {
 
   list(): Promise<Record<string, Resource[]>> {
     return byServer(this.#connections, (connection) =>
-      connection.use(true, async (client) => (await client.listResources(undefined, connection.requestOptions)).resources),
+      connection.use(true, async (client) =>
+        offers(client, "resources")
+          ? (await client.listResources(undefined, connection.requestOptions)).resources
+          : [],
+      ),
     );
   }
 
   templates(): Promise<Record<string, ResourceTemplateType[]>> {
     return byServer(this.#connections, (connection) =>
-      connection.use(
-        true,
-        async (client) => (await client.listResourceTemplates(undefined, connection.requestOptions)).resourceTemplates,
+      connection.use(true, async (client) =>
+        offers(client, "resources")
+          ? (await client.listResourceTemplates(undefined, connection.requestOptions)).resourceTemplates
+          : [],
       ),
     );
   }
 
   async read(serverName: string, uri: string): Promise<ReadResourceResult> {
     const connection = this.#connections.find(serverName);
-    return connection.use(true, (client) => client.readResource({ uri }, connection.requestOptions));
+    const read = connection.use(true, (client) => client.readResource({ uri }, connection.requestOptions));
+    return (await read) as ReadResourceResult;
   }
 
   async subscribe(serverName: string, uri: string): Promise<object> {

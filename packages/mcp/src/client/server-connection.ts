@@ -1,5 +1,10 @@
 import { AgentError, type Logger, type System } from "@selvedge/core";
-import { Client, type LoggingLevel, type McpSubscription, UnauthorizedError } from "@modelcontextprotocol/client";
+import {
+  Client,
+  type LoggingLevel,
+  type McpSubscription,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
 import { sleep } from "../system.ts";
 import { classifyFailure, suggestsSse } from "./failure.ts";
 import { type Handlers, handleServerRequests } from "./handle-server-requests.ts";
@@ -74,7 +79,8 @@ export class ServerConnection {
         if (failure === "answered" || this.#closed) throw error;
         if (open) this.#forget(open);
         // A server that was never reached is down; one that was is probably being started again.
-        const hopeless = attempt >= RETRIES || (!open && this.#current === undefined && attempt === 0 && !this.#wasOpen);
+        const hopeless =
+          attempt >= RETRIES || (!open && this.#current === undefined && attempt === 0 && !this.#wasOpen);
         if (hopeless) throw error;
         if (failure === "lost" && open && !repeatable) {
           throw new AgentError(
@@ -114,7 +120,10 @@ export class ServerConnection {
 
   /** Ends an OAuth flow: `callback` is the query with which the user came back. */
   async finishAuth(callback: URLSearchParams): Promise<void> {
-    const transport = openTransport(this.definition.url?.pathname.endsWith("/sse") ? "sse" : "http", this.definition);
+    const transport = openTransport(
+      this.definition.url?.pathname.endsWith("/sse") ? "sse" : "http",
+      this.definition,
+    );
     if (!(transport instanceof StdioTransport)) await transport.finishAuth(callback);
   }
 
@@ -132,7 +141,8 @@ export class ServerConnection {
   }
 
   #connected(): Promise<Open> {
-    if (this.#closed) throw new AgentError("not-supported", `MCP client is disconnected from "${this.name}".`);
+    if (this.#closed)
+      throw new AgentError("not-supported", `MCP client is disconnected from "${this.name}".`);
     this.#open ??= this.#connect().then(
       (open) => {
         this.#current = open;
@@ -195,7 +205,12 @@ export class ServerConnection {
       if (!authorized && (await this.#authorized(error, transport)))
         return this.#connectOver(kind, legacy, true);
       // Some older servers leave when they hear a request they do not know.
-      if (kind === "stdio" && !legacy && protocolVersion === undefined && (error as { code?: string }).code === "ERA_NEGOTIATION_FAILED")
+      if (
+        kind === "stdio" &&
+        !legacy &&
+        protocolVersion === undefined &&
+        (error as { code?: string }).code === "ERA_NEGOTIATION_FAILED"
+      )
         return this.#connectOver(kind, true, authorized);
       throw error;
     }
@@ -226,7 +241,8 @@ export class ServerConnection {
       ...(tools?.listChanged && { toolsListChanged: true }),
       ...(prompts?.listChanged && { promptsListChanged: true }),
       ...(resources?.listChanged && { resourcesListChanged: true }),
-      ...(resources?.subscribe && this.#subscribed.size > 0 && { resourceSubscriptions: [...this.#subscribed] }),
+      ...(resources?.subscribe &&
+        this.#subscribed.size > 0 && { resourceSubscriptions: [...this.#subscribed] }),
     });
     await before?.close();
   }
@@ -238,7 +254,8 @@ export class ServerConnection {
     if (!unexpected) return;
     this.log("warning", `The connection to MCP server "${this.name}" broke.`);
     // Who listens would not notice, so somebody has to come back.
-    if (this.#subscribed.size > 0) void this.use(true, async () => {}).catch((error: unknown) => this.#logger.warn(String(error)));
+    if (this.#subscribed.size > 0)
+      void this.use(true, async () => {}).catch((error: unknown) => this.#logger.warn(String(error)));
   }
 
   #forget(open: Open): void {

@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import { AgentError } from "@selvedge/core";
 import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
-import { type CallToolResult, type Client, LOG_LEVEL_META_KEY, type Tool as WireTool } from "@modelcontextprotocol/client";
+import {
+  type CallToolResult,
+  type Client,
+  LOG_LEVEL_META_KEY,
+  type Tool as WireTool,
+} from "@modelcontextprotocol/client";
 import { listWireTools } from "./list-wire-tools.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { wireSchema } from "./wire-schema.ts";
@@ -12,7 +17,9 @@ const MAX_DESCRIPTION = 8192;
 export async function serverTools(
   connection: ServerConnection,
 ): Promise<{ tools: Record<string, Tool>; problems: string[] }> {
-  const { tools, problems } = await connection.use(true, (client) => listWireTools(client, connection.requestOptions));
+  const { tools, problems } = await connection.use(true, (client) =>
+    listWireTools(client, connection.requestOptions),
+  );
   for (const problem of problems) connection.log("warning", problem);
   return { tools: Object.fromEntries(tools.map((wire) => [wire.name, toTool(connection, wire)])), problems };
 }
@@ -48,7 +55,13 @@ async function callWireTool(
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   const { definition, requestOptions } = connection;
-  const { logger, log = logger, enableServerLogs = true, enableProgressTracking = true, onProgress } = definition;
+  const {
+    logger,
+    log = logger,
+    enableServerLogs = true,
+    enableProgressTracking = true,
+    onProgress,
+  } = definition;
   const wantsLogs = log && enableServerLogs && client.getProtocolEra() === "modern";
   return client.callTool(
     { name: wire.name, arguments: args, ...(wantsLogs && { _meta: { [LOG_LEVEL_META_KEY]: "debug" } }) },
@@ -89,7 +102,9 @@ function isRepeatable({ annotations }: WireTool): boolean {
 }
 
 function digestOf({ name, description, inputSchema }: WireTool): string {
-  return createHash("sha256").update(JSON.stringify([name, description, inputSchema])).digest("base64url");
+  return createHash("sha256")
+    .update(JSON.stringify([name, description, inputSchema]))
+    .digest("base64url");
 }
 
 function shorten(description: string): string {

@@ -1,7 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import type { Stream } from "node:stream";
 import { realSystem, sleep, type System } from "../system.ts";
-import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import spawn from "cross-spawn";
 import type { MastraMCPServerDefinition } from "./server-definition.ts";

@@ -1,5 +1,9 @@
 import { AgentError } from "@selvedge/core";
-import { MissingRequiredClientCapabilityError, type Server, type ServerContext } from "@modelcontextprotocol/server";
+import {
+  MissingRequiredClientCapabilityError,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 
 export interface AskRequest {
   method: string;

@@ -13,9 +13,12 @@ export interface CallExtra {
   clientCapabilities: Record<string, unknown>;
   sendNotification(notification: { method: string; params?: Record<string, unknown> }): Promise<void>;
   /** Asks the client: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
-  // The answer's shape follows from the method, which is data here.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  sendRequest(request: { method: string; params?: Record<string, unknown> }, ...rest: unknown[]): Promise<any>;
+  sendRequest(
+    request: { method: string; params?: Record<string, unknown> },
+    ...rest: unknown[]
+    // The answer's shape follows from the method, which is data here.
+    // oxlint-disable-next-line typescript/no-explicit-any
+  ): Promise<any>;
   log(level: LogLevel, data: unknown, logger?: string): Promise<void>;
 }
 
@@ -55,7 +58,10 @@ export function callExtra(
 export function listingExtra(ctx: ServerContext): CallExtra {
   const refuse: Ask = (request) =>
     Promise.reject(
-      new AgentError("not-supported", `"${request.method}" cannot be asked while ${ctx.mcpReq.method} is answered.`),
+      new AgentError(
+        "not-supported",
+        `"${request.method}" cannot be asked while ${ctx.mcpReq.method} is answered.`,
+      ),
     );
   return callExtra(() => ctx, ctx.mcpReq.signal, refuse, {});
 }

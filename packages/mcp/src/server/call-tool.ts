@@ -38,7 +38,9 @@ async function needsApproval(
 ): Promise<boolean> {
   if (typeof requireApproval !== "function") return requireApproval === true;
   try {
-    const checked = inputSchema ? await compileSchema(inputSchema).validate(args) : { ok: true as const, value: args };
+    const checked = inputSchema
+      ? await compileSchema(inputSchema).validate(args)
+      : { ok: true as const, value: args };
     // Arguments that do not fit never run.
     return checked.ok && Boolean(await requireApproval(checked.value, { requestContext }));
   } catch {

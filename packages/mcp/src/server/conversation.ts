@@ -46,6 +46,9 @@ function progressOf(current: () => ServerContext): Conversation["progress"] {
     const progressToken = mcpReq._meta?.progressToken;
     if (progressToken === undefined) return;
     const message = typeof output === "string" ? output : JSON.stringify(output);
-    await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: ++progress, message } });
+    await mcpReq.notify({
+      method: "notifications/progress",
+      params: { progressToken, progress: ++progress, message },
+    });
   };
 }

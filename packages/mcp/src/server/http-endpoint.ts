@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger, System } from "@selvedge/core";
-import { toNodeHandler, type NodeIncomingMessageLike, type NodeServerResponseLike } from "@modelcontextprotocol/node";
+import {
+  toNodeHandler,
+  type NodeIncomingMessageLike,
+  type NodeServerResponseLike,
+} from "@modelcontextprotocol/node";
 import {
   createMcpHandler,
   isLegacyRequest,
@@ -49,7 +53,11 @@ export class HttpEndpoint {
     return this.#sessions.latest;
   }
 
-  async serve(req: IncomingMessage, res: ServerResponse, options: StreamableHTTPServerTransportOptions): Promise<void> {
+  async serve(
+    req: IncomingMessage,
+    res: ServerResponse,
+    options: StreamableHTTPServerTransportOptions,
+  ): Promise<void> {
     const handler = toNodeHandler(
       { fetch: (request, caller) => this.fetch(request, caller, options) },
       { onerror: (error) => this.#logger.error("An MCP request failed:", error) },

@@ -14,7 +14,13 @@ afterEach(async () => {
 });
 
 function serverWith(config: Partial<MCPServerConfig>): MCPServer {
-  const server = new MCPServer({ name: "Test", version: "1.0.0", tools: {}, logger: silentLogger, ...config });
+  const server = new MCPServer({
+    name: "Test",
+    version: "1.0.0",
+    tools: {},
+    logger: silentLogger,
+    ...config,
+  });
   open.push(server);
   return server;
 }
@@ -54,7 +60,9 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     const client = await clientOf(await hosted(serverWith({ tools: { forecast: weather } })), era);
     const { tools } = await client.listTools();
     expect(tools).toMatchObject([{ name: "forecast", description: "Tells the weather." }]);
-    expect(textOf(await client.callTool({ name: "forecast", arguments: { city: "Rome" } }))).toBe("Sunny in Rome");
+    expect(textOf(await client.callTool({ name: "forecast", arguments: { city: "Rome" } }))).toBe(
+      "Sunny in Rome",
+    );
   });
 
   it("lists every issue of arguments that do not fit, and the arguments", async () => {
@@ -93,10 +101,14 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
       id: "ask",
       description: "Asks.",
       execute: (_, { elicitation }) =>
-        elicitation.sendRequest({ message: "Who?", requestedSchema: {} }).catch((error: Error) => error.message),
+        elicitation
+          .sendRequest({ message: "Who?", requestedSchema: {} })
+          .catch((error: Error) => error.message),
     });
     const client = await clientOf(await hosted(serverWith({ tools: { tool } })), era);
-    expect(textOf(await client.callTool({ name: "tool", arguments: {} }))).toMatch(/did not declare the elicitation/);
+    expect(textOf(await client.callTool({ name: "tool", arguments: {} }))).toMatch(
+      /did not declare the elicitation/,
+    );
   });
 
   it("keeps tools that need approval from running", async () => {
@@ -126,7 +138,11 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
         },
       });
     const system = Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:5432"), { syscall: "connect" });
-    const tools = { told: failing(new Error("No such city.")), bug: failing(new TypeError("x.y")), down: failing(system) };
+    const tools = {
+      told: failing(new Error("No such city.")),
+      bug: failing(new TypeError("x.y")),
+      down: failing(system),
+    };
     const client = await clientOf(await hosted(serverWith({ tools })), era);
     const call = async (name: string) => textOf(await client.callTool({ name, arguments: {} }));
     expect(await call("told")).toBe("No such city.");
@@ -174,7 +190,9 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     const client = await clientOf(await hosted(serverWith({ resources })), era);
     const { contents } = await client.readResource({ uri: "note://1" });
     expect(contents).toEqual([{ uri: "note://1", mimeType: "text/plain", text: "content of note://1" }]);
-    expect((await client.readResource({ uri: "day://monday" })).contents[0]).toMatchObject({ uri: "day://monday" });
+    expect((await client.readResource({ uri: "day://monday" })).contents[0]).toMatchObject({
+      uri: "day://monday",
+    });
     await expect(client.readResource({ uri: "note://2" })).rejects.toMatchObject({ code: -32602 });
   });
 
@@ -182,7 +200,8 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     const message = { role: "user" as const, content: { type: "text" as const, text: "Hi" } };
     const prompts = {
       listPrompts: async () => [{ name: "a" }, { name: "b", arguments: [{ name: "code", required: true }] }],
-      getPromptMessages: async ({ name }: { name: string }) => (name === "a" ? [message] : { messages: [message] }),
+      getPromptMessages: async ({ name }: { name: string }) =>
+        name === "a" ? [message] : { messages: [message] },
     };
     const client = await clientOf(await hosted(serverWith({ prompts })), era);
     expect((await client.getPrompt({ name: "a" })).messages).toEqual([message]);
@@ -203,7 +222,9 @@ describe("MCPServer", () => {
     const agent = new Agent({ name: "A", description: "d", instructions: "", model: scriptedModel([]) });
     const logger = { ...silentLogger, warn: (message: string) => warnings.push(message) };
     const server = serverWith({ tools: { ask_a: weather }, agents: { a: agent }, logger });
-    expect(server.getToolListInfo().tools.map(({ name, toolType }) => [name, toolType])).toEqual([["ask_a", undefined]]);
+    expect(server.getToolListInfo().tools.map(({ name, toolType }) => [name, toolType])).toEqual([
+      ["ask_a", undefined],
+    ]);
     expect(warnings[0]).toMatch(/"ask_a" exists already/);
   });
 
@@ -212,7 +233,10 @@ describe("MCPServer", () => {
       description: "Doubles.",
       inputSchema: z.object({ value: z.number() }),
       createRun: () => ({
-        start: async ({ inputData }: { inputData: { value: number } }) => ({ status: "success", result: inputData.value * 2 }),
+        start: async ({ inputData }: { inputData: { value: number } }) => ({
+          status: "success",
+          result: inputData.value * 2,
+        }),
       }),
     };
     const server = serverWith({ workflows: { double: workflow } });
@@ -220,7 +244,12 @@ describe("MCPServer", () => {
   });
 
   it("describes itself", () => {
-    const server = serverWith({ id: "fixed", description: "About", releaseDate: "2026-01-01", packageCanonical: "npm" });
+    const server = serverWith({
+      id: "fixed",
+      description: "About",
+      releaseDate: "2026-01-01",
+      packageCanonical: "npm",
+    });
     const info = {
       id: "fixed",
       name: "Test",
@@ -229,7 +258,7 @@ describe("MCPServer", () => {
     };
     expect(server.getServerInfo()).toEqual(info);
     expect(server.getServerDetail()).toEqual({ ...info, package_canonical: "npm" });
-    expect(server.getToolInfo("missing")).toBeUndefined();
+    expect(() => server.getToolInfo("missing")).toThrow(/There is no tool "missing"/);
   });
 
   it("throws for unknown tools and for input that does not fit", async () => {
@@ -240,7 +269,11 @@ describe("MCPServer", () => {
   });
 
   it("hands the caller's identity to the tool, and never one caller's session to another", async () => {
-    const whoami = createTool({ id: "whoami", description: "", execute: async (_, { extra }) => extra?.authInfo?.clientId });
+    const whoami = createTool({
+      id: "whoami",
+      description: "",
+      execute: async (_, { extra }) => extra?.authInfo?.clientId,
+    });
     const server = serverWith({ tools: { whoami } });
     const { host } = await import("../__fixtures__/host.ts");
     const started = await host((req, res) => {
@@ -250,11 +283,17 @@ describe("MCPServer", () => {
     });
     open.push(started);
     const client = new Client({ name: "test", version: "1" });
-    const transport = new StreamableHTTPClientTransport(started.url, { requestInit: { headers: { authorization: "ada" } } });
+    const transport = new StreamableHTTPClientTransport(started.url, {
+      requestInit: { headers: { authorization: "ada" } },
+    });
     await client.connect(transport);
     open.push(client);
     expect(textOf(await client.callTool({ name: "whoami", arguments: {} }))).toBe("ada");
-    const headers = { authorization: "eve", "mcp-session-id": transport.sessionId!, accept: "text/event-stream" };
+    const headers = {
+      authorization: "eve",
+      "mcp-session-id": transport.sessionId!,
+      accept: "text/event-stream",
+    };
     expect((await fetch(started.url, { headers })).status).toBe(404);
   });
 
@@ -262,7 +301,11 @@ describe("MCPServer", () => {
     const { url } = await hosted(serverWith({}));
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
-    const unknown = await fetch(url, { method: "POST", headers: { ...headers, "mcp-session-id": "gone" }, body });
+    const unknown = await fetch(url, {
+      method: "POST",
+      headers: { ...headers, "mcp-session-id": "gone" },
+      body,
+    });
     expect(unknown.status).toBe(404);
     expect((await fetch(url, { method: "POST", headers, body })).status).toBe(400);
     expect((await fetch(new URL("/other", url))).status).toBe(404);
@@ -273,7 +316,11 @@ describe("MCPServer", () => {
     const started = await hosted(server);
     const ids: string[] = [];
     const connect = async () => {
-      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+      const params = {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "t", version: "1" },
+      };
       const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
       const response = await fetch(started.url, { method: "POST", headers, body });
@@ -293,10 +340,14 @@ describe("MCPServer", () => {
 
   it("does not answer pages of other sites that reach it through loopback", async () => {
     const { url } = await hosted(serverWith({}));
-    expect((await fetch(url, { method: "POST", headers: { origin: "https://evil.example" } })).status).toBe(403);
+    expect((await fetch(url, { method: "POST", headers: { origin: "https://evil.example" } })).status).toBe(
+      403,
+    );
     const { request } = await import("node:http");
     const status = await new Promise((resolve) => {
-      request(url, { method: "POST", headers: { host: "evil.example" } }, (res) => resolve(res.statusCode)).end();
+      request(url, { method: "POST", headers: { host: "evil.example" } }, (res) =>
+        resolve(res.statusCode),
+      ).end();
     });
     expect(status).toBe(403);
   });
@@ -305,6 +356,8 @@ describe("MCPServer", () => {
     const started = await hosted(serverWith({ tools: { weather } }), { sessionIdGenerator: undefined });
     const client = await clientOf(started, "legacy");
     expect((client.transport as StreamableHTTPClientTransport).sessionId).toBeUndefined();
-    expect(textOf(await client.callTool({ name: "weather", arguments: { city: "Oslo" } }))).toBe("Sunny in Oslo");
+    expect(textOf(await client.callTool({ name: "weather", arguments: { city: "Oslo" } }))).toBe(
+      "Sunny in Oslo",
+    );
   });
 });

@@ -43,7 +43,10 @@ export class MCPServer {
   readonly version: string;
   /** The tools by name; and a way to say that they changed. */
   readonly tools: (() => Record<string, ServedTool["tool"]>) & { notifyListChanged(): Promise<void> };
-  readonly resources: { notifyUpdated(resource: { uri: string }): Promise<void>; notifyListChanged(): Promise<void> };
+  readonly resources: {
+    notifyUpdated(resource: { uri: string }): Promise<void>;
+    notifyListChanged(): Promise<void>;
+  };
   readonly prompts: { notifyListChanged(): Promise<void> };
   readonly #config: MCPServerConfig;
   readonly #releaseDate: string;
@@ -61,7 +64,10 @@ export class MCPServer {
   constructor(config: MCPServerConfig) {
     for (const field of ["name", "version"] as const) {
       if (typeof config?.[field] !== "string" || config[field] === "")
-        throw new AgentError("invalid-argument", `An MCP server needs a ${field}, got ${String(config?.[field])}.`);
+        throw new AgentError(
+          "invalid-argument",
+          `An MCP server needs a ${field}, got ${String(config?.[field])}.`,
+        );
     }
     this.#config = config;
     this.#logger = config.logger ?? consoleLogger;
@@ -84,7 +90,8 @@ export class MCPServer {
     });
     this.#sse = new SseEndpoint(openSession, limits, shared);
     this.#honoSse = new SseEndpoint(openSession, limits, shared);
-    const tell = (event: ServerEvent, send: (server: Server) => Promise<void>) => () => this.#tell(event, send);
+    const tell = (event: ServerEvent, send: (server: Server) => Promise<void>) => () =>
+      this.#tell(event, send);
     this.tools = Object.assign(
       () => Object.fromEntries([...this.#tools].map(([name, { tool }]) => [name, tool])),
       { notifyListChanged: tell({ kind: "tools_list_changed" }, (server) => server.sendToolListChanged()) },
@@ -93,7 +100,9 @@ export class MCPServer {
       notifyListChanged: tell({ kind: "prompts_list_changed" }, (server) => server.sendPromptListChanged()),
     };
     this.resources = {
-      notifyListChanged: tell({ kind: "resources_list_changed" }, (server) => server.sendResourceListChanged()),
+      notifyListChanged: tell({ kind: "resources_list_changed" }, (server) =>
+        server.sendResourceListChanged(),
+      ),
       notifyUpdated: ({ uri }) =>
         this.#tell(
           { kind: "resource_updated", uri },
@@ -114,7 +123,13 @@ export class MCPServer {
   }
 
   /** Handles a request of a web server at `ssePath` or `messagePath`. */
-  async startSSE(request: { url: URL; ssePath: string; messagePath: string; req: Given; res: Given }): Promise<void> {
+  async startSSE(request: {
+    url: URL;
+    ssePath: string;
+    messagePath: string;
+    req: Given;
+    res: Given;
+  }): Promise<void> {
     await this.#serveSse(this.#sse, request);
   }
 
@@ -127,7 +142,11 @@ export class MCPServer {
     res?: Given;
   }): Promise<void> {
     const { incoming, outgoing } = (request.req?.env ?? {}) as { incoming?: unknown; outgoing?: unknown };
-    await this.#serveSse(this.#honoSse, { ...request, req: incoming ?? request.req, res: outgoing ?? request.res });
+    await this.#serveSse(this.#honoSse, {
+      ...request,
+      req: incoming ?? request.req,
+      res: outgoing ?? request.res,
+    });
   }
 
   /** Handles a request of a web server at `httpPath`, in both generations of the protocol. */
@@ -149,7 +168,12 @@ export class MCPServer {
 
   async close(): Promise<void> {
     this.#calls.close();
-    await Promise.all([this.#http.close(), this.#sse.close(), this.#honoSse.close(), this.#stdio?.handle.close()]);
+    await Promise.all([
+      this.#http.close(),
+      this.#sse.close(),
+      this.#honoSse.close(),
+      this.#stdio?.handle.close(),
+    ]);
     await Promise.all([...this.#live].map(({ server }) => server.close()));
     this.#live.clear();
     this.#stdio = undefined;
@@ -167,9 +191,8 @@ export class MCPServer {
     return { tools: [...this.#tools.values()].map(toolInfo) };
   }
 
-  getToolInfo(toolName: string): ToolInfo | undefined {
-    const served = this.#tools.get(toolName);
-    return served && toolInfo(served);
+  getToolInfo(toolName: string): ToolInfo {
+    return toolInfo(this.#find(toolName));
   }
 
   /** Runs a tool without a client. Throws when there is no such tool, its input does not fit, or it fails. */
@@ -178,9 +201,7 @@ export class MCPServer {
     args: Given,
     executionContext: { messages?: Given[]; toolCallId?: string } = {},
   ): Promise<Given> {
-    const served = this.#tools.get(toolId);
-    if (!served) throw new AgentError("tool-not-found", `There is no tool "${toolId}" on MCP server "${this.name}".`);
-    return callTool(served, args ?? {}, executionContext);
+    return callTool(this.#find(toolId), args ?? {}, executionContext);
   }
 
   getStdioTransport(): StdioServerTransport | undefined {
@@ -197,6 +218,12 @@ export class MCPServer {
 
   getStreamableHTTPTransport(): WebStandardStreamableHTTPServerTransport | undefined {
     return this.#http.latestTransport;
+  }
+
+  #find(toolName: string): ServedTool {
+    const served = this.#tools.get(toolName);
+    if (served) return served;
+    throw new AgentError("tool-not-found", `There is no tool "${toolName}" on MCP server "${this.name}".`);
   }
 
   async #serveSse(endpoint: SseEndpoint, request: SseRequest): Promise<void> {
@@ -229,7 +256,9 @@ export class MCPServer {
         this.#live.delete(connection);
         onclose?.();
       },
-      set: (handler: (() => void) | undefined) => (onclose = handler),
+      set: (handler: (() => void) | undefined) => {
+        onclose = handler;
+      },
     });
     return connection;
   }
@@ -241,9 +270,11 @@ export class MCPServer {
   ): Promise<void> {
     this.#bus.publish(event);
     await Promise.all(
-      [...this.#live].filter(concerns).map(({ server }) =>
-        send(server).catch((error: unknown) => this.#logger.debug("An MCP client was not told:", error)),
-      ),
+      [...this.#live]
+        .filter(concerns)
+        .map(({ server }) =>
+          send(server).catch((error: unknown) => this.#logger.debug("An MCP client was not told:", error)),
+        ),
     );
   }
 }

@@ -50,8 +50,7 @@ export class OpenCalls {
     const state = ctx.mcpReq.requestState<CallState>();
     const given = ctx.mcpReq.inputResponses ?? {};
     const digest = createHash("sha256").update(JSON.stringify(subject)).digest("base64url");
-    if (state && state.subject !== digest)
-      throw invalidParams("requestState belongs to another call.");
+    if (state && state.subject !== digest) throw invalidParams("requestState belongs to another call.");
     let call = state && (this.#take(state.ticket) as OpenCall<Result> | undefined);
     if (call) {
       await call.resume(ctx, given);
@@ -73,7 +72,7 @@ export class OpenCalls {
   }
 
   close(): void {
-    for (const ticket of [...this.#waiting.keys()]) this.#drop(ticket, "The server is closing.");
+    for (const ticket of this.#waiting.keys()) this.#drop(ticket, "The server is closing.");
   }
 
   #park(call: OpenCall<unknown>): string {

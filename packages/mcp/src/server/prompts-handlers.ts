@@ -46,7 +46,9 @@ async function getPrompt(
   );
   const shown = version === undefined ? `"${name}"` : `"${name}" in version "${version}"`;
   if (!prompt) throw invalidParams(`There is no prompt ${shown}.`);
-  const missing = (prompt.arguments ?? []).filter((argument) => argument.required && args?.[argument.name] === undefined);
+  const missing = (prompt.arguments ?? []).filter(
+    (argument) => argument.required && args?.[argument.name] === undefined,
+  );
   if (missing.length > 0)
     throw invalidParams(`Prompt ${shown} needs: ${missing.map((argument) => argument.name).join(", ")}.`);
   if (!prompts.getPromptMessages) throw invalidParams(`Prompt ${shown} is listed, but cannot be read.`);

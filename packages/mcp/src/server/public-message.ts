@@ -1,7 +1,14 @@
 import { AgentError, type Logger } from "@selvedge/core";
 import { ProtocolError } from "@modelcontextprotocol/server";
 
-const BUGS = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError", "EvalError", "AssertionError"]);
+const BUGS = new Set([
+  "TypeError",
+  "ReferenceError",
+  "RangeError",
+  "SyntaxError",
+  "EvalError",
+  "AssertionError",
+]);
 
 /**
  * What a client may read about a failure. What was thrown on purpose is told; what reveals our insides (a bug, a

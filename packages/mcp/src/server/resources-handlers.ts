@@ -47,7 +47,10 @@ async function guarded<Result>(parts: ServerParts, work: () => Promise<Result>):
     return await work();
   } catch (thrown) {
     if (ProtocolError.isInstance(thrown)) throw thrown;
-    throw new ProtocolError(ProtocolErrorCode.InternalError, publicMessage("The resource handler", thrown, parts));
+    throw new ProtocolError(
+      ProtocolErrorCode.InternalError,
+      publicMessage("The resource handler", thrown, parts),
+    );
   }
 }
 
@@ -59,7 +62,9 @@ async function readResource(
 ): Promise<ReadResourceResult> {
   const listed =
     (await resources.listResources({ extra })).find((resource) => resource.uri === uri) ??
-    (await resources.resourceTemplates?.({ extra }))?.find(({ uriTemplate }) => new UriTemplate(uriTemplate).match(uri));
+    (await resources.resourceTemplates?.({ extra }))?.find(({ uriTemplate }) =>
+      new UriTemplate(uriTemplate).match(uri),
+    );
   if (!listed) throw new ResourceNotFoundError(uri);
   const content = await resources.getResourceContent({ uri, extra });
   const contents = (Array.isArray(content) ? content : [content]).map((part) => ({

@@ -20,9 +20,13 @@ export function serveTool(name: string, given: ToolLike, toolType?: "agent" | "w
       ...mcp,
       description: definition.description,
       inputSchema: objectSchema(inputSchema && compileSchema(inputSchema).jsonSchema),
-      ...(outputSchema && { outputSchema: compileSchema(outputSchema).jsonSchema as WireTool["outputSchema"] & object }),
+      ...(outputSchema && {
+        outputSchema: compileSchema(outputSchema).jsonSchema as WireTool["outputSchema"] & object,
+      }),
     };
-    const tool = outputSchema ? new Tool({ ...definition, execute: unwrapped(definition) }) : new Tool(definition);
+    const tool = outputSchema
+      ? new Tool({ ...definition, execute: unwrapped(definition) })
+      : new Tool(definition);
     return { tool, wire, ...(toolType && { toolType }) };
   } catch (cause) {
     if (!AgentError.is(cause, "invalid-schema")) throw cause;

@@ -24,7 +24,8 @@ export function servedTools(config: MCPServerConfig, logger: Logger): ReadonlyMa
   ];
   for (const [type, name, make] of derived) {
     const tool = make();
-    if (served.has(name)) logger.warn(`A tool named "${name}" exists already: the ${type} of that name is not served.`);
+    if (served.has(name))
+      logger.warn(`A tool named "${name}" exists already: the ${type} of that name is not served.`);
     else served.set(name, serveTool(name, tool, type));
   }
   return served;

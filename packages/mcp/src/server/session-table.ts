@@ -92,6 +92,8 @@ export class SessionTable<Transport extends { close(): Promise<void> }> {
   #end(id: string): void {
     const session = this.#sessions.get(id);
     this.#sessions.delete(id);
-    session?.transport.close().catch((error: unknown) => this.#logger.warn("An MCP session did not close:", error));
+    session?.transport
+      .close()
+      .catch((error: unknown) => this.#logger.warn("An MCP session did not close:", error));
   }
 }

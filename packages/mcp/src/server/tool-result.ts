@@ -20,7 +20,10 @@ export function errorResult(text: string): CallToolResult {
 
 function isCallToolResult(output: unknown): output is CallToolResult {
   const { content } = (output ?? {}) as { content?: unknown };
-  return Array.isArray(content) && content.every((part) => CONTENT_TYPES.has((part as { type?: string } | null)?.type ?? ""));
+  return (
+    Array.isArray(content) &&
+    content.every((part) => CONTENT_TYPES.has((part as { type?: string } | null)?.type ?? ""))
+  );
 }
 
 function toText(output: unknown): string {

@@ -8,7 +8,9 @@ import { errorResult, toCallToolResult } from "./tool-result.ts";
 
 /** Answers `tools/list` and `tools/call`. What goes wrong in a tool is a result that the model can read. */
 export function handleTools(server: Server, parts: ServerParts): void {
-  server.setRequestHandler("tools/list", () => ({ tools: [...parts.tools.values()].map(({ wire }) => wire) }));
+  server.setRequestHandler("tools/list", () => ({
+    tools: [...parts.tools.values()].map(({ wire }) => wire),
+  }));
   server.setRequestHandler("tools/call", async ({ params }, ctx) => {
     const { name, arguments: args = {} } = params;
     const served = parts.tools.get(name);

@@ -16,9 +16,14 @@ export function workflowTool(key: string, workflow: WorkflowLike): Tool {
     description: `Run workflow '${key}'. Workflow description: ${description}`,
     inputSchema,
     execute: async ({ context }) => {
-      const run = (await (workflow.createRun ?? workflow.createRunAsync)?.call(workflow)) as WorkflowRun | undefined;
+      const run = (await (workflow.createRun ?? workflow.createRunAsync)?.call(workflow)) as
+        | WorkflowRun
+        | undefined;
       if (!run)
-        throw new AgentError("invalid-argument", `Workflow "${key}" has no createRun() and cannot be run over MCP.`);
+        throw new AgentError(
+          "invalid-argument",
+          `Workflow "${key}" has no createRun() and cannot be run over MCP.`,
+        );
       return run.start({ inputData: context });
     },
   });

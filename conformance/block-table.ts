@@ -6,6 +6,7 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
+import { mcpBlocks } from "./mcp-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
@@ -14,7 +15,6 @@ export const laterModules: Record<string, Topic> = {
   "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/notifications": "notifications",
   "@mastra/core/workflows": "mcp",
-  "@mastra/mcp": "mcp",
   "@mastra/pg": "rag",
   "@mastra/rag": "rag",
 };
@@ -26,6 +26,7 @@ const ELICITATION_HANDLER = `mcpClient.elicitation.onRequest("server", documente
 /** The set-up of each block that needs one, by the block's name. */
 export const blockTable = {
   ...threadBlocks,
+  ...mcpBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {

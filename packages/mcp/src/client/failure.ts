@@ -34,7 +34,7 @@ function statusOf(error: unknown): number | undefined {
   return undefined;
 }
 
-export function isNetworkError(error: unknown): boolean {
+function isNetworkError(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause)
     if (at instanceof TypeError || networkCode(at) !== undefined) return true;
   return false;

@@ -42,7 +42,7 @@ export function guardFetch(base: URL, inner: FetchLike = fetch): FetchLike {
   };
 }
 
-export async function isPrivate(hostname: string): Promise<boolean> {
+async function isPrivate(hostname: string): Promise<boolean> {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (host === "localhost" || host.endsWith(".localhost")) return true;
   try {

@@ -22,7 +22,7 @@ export interface CallExtra {
   log(level: LogLevel, data: unknown, logger?: string): Promise<void>;
 }
 
-export type LogLevel = Parameters<ServerContext["mcpReq"]["log"]>[0];
+type LogLevel = Parameters<ServerContext["mcpReq"]["log"]>[0];
 
 /** `current` is the exchange the call is in now: a call that waits for answers goes through several. */
 export function callExtra(

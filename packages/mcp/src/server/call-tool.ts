@@ -3,7 +3,7 @@ import { compileSchema, type ToolExecutionOptions, type ToolInputError } from "@
 import type { ServedTool } from "./served-tool.ts";
 
 /** Thrown when the given arguments do not fit: the text lists every issue and the arguments. */
-export function inputProblem(args: unknown, error: ToolInputError): AgentError {
+function inputProblem(args: unknown, error: ToolInputError): AgentError {
   return new AgentError(
     "tool-input-invalid",
     `${error.message}\n\nProvided arguments: ${JSON.stringify(args)}`,

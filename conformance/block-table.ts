@@ -6,6 +6,7 @@ import { scriptedModel } from "@selvedge/testing";
 import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
 import { notificationBlocks } from "./notification-blocks.ts";
+import { mcpBlocks } from "./mcp-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
@@ -13,7 +14,6 @@ export const laterModules: Record<string, Topic> = {
   "@mastra/client-js": "server and client",
   "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/workflows": "mcp",
-  "@mastra/mcp": "mcp",
   "@mastra/pg": "rag",
   "@mastra/rag": "rag",
 };
@@ -26,6 +26,7 @@ const ELICITATION_HANDLER = `mcpClient.elicitation.onRequest("server", documente
 export const blockTable = {
   ...threadBlocks,
   ...notificationBlocks,
+  ...mcpBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {

@@ -85,6 +85,19 @@ export interface ToolDefinition<
   /** Milliseconds a call may take; 0 for no limit. The run's `toolTimeoutMs` when absent. */
   timeoutMs?: number;
   transform?: ToolTransform;
+  /** How an MCP server shows the tool, beside its name, description and schemas. */
+  mcp?: {
+    title?: string;
+    annotations?: {
+      title?: string;
+      readOnlyHint?: boolean;
+      destructiveHint?: boolean;
+      idempotentHint?: boolean;
+      openWorldHint?: boolean;
+    };
+    icons?: { src: string; mimeType?: string; sizes?: string[] }[];
+    _meta?: Record<string, unknown>;
+  };
   /** What the model sees in place of the result. */
   toModelOutput?(output: ToolOutput<OutputSchema>, call?: { toolCallId: string; input: unknown }): unknown;
   execute?(

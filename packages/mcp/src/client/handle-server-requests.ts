@@ -1,0 +1,62 @@
+import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
+import type { ServerConnection } from "./server-connection.ts";
+
+/** A request for information, as its handler sees it. */
+export interface ElicitationRequest {
+  message: string;
+  // A JSON Schema of a flat form; the documents read its properties as they come.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  requestedSchema: any;
+  mode?: "form" | "url";
+  url?: string;
+}
+
+export type ElicitationHandler = (
+  request: ElicitationRequest,
+) => Promise<ElicitationAnswer> | ElicitationAnswer;
+
+/** Wide in `action`, so that a handler may be written without `as const`. */
+export interface ElicitationAnswer {
+  action: ElicitResult["action"] | (string & {});
+  content?: Record<string, unknown>;
+}
+
+/** What an application wants to be called for, per server. */
+export interface Handlers {
+  elicitation?: ElicitationHandler;
+  resourceUpdated?: (params: { uri: string }) => void;
+  resourcesChanged?: () => void;
+  promptsChanged?: () => void;
+  toolsChanged?: () => void;
+}
+
+/** Answers what a server asks, and passes on what it tells. */
+export function handleServerRequests(client: Client, connection: ServerConnection): void {
+  const { handlers, definition } = connection;
+  client.setRequestHandler("elicitation/create", async ({ params }: ElicitRequest) => {
+    if (!handlers.elicitation) {
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidRequest,
+        `Nobody answers elicitations of "${connection.name}" here.`,
+      );
+    }
+    return (await handlers.elicitation(params as ElicitationRequest)) as ElicitResult;
+  });
+  const { roots, sampling, enableServerLogs = true } = definition;
+  if (roots) client.setRequestHandler("roots/list", () => ({ roots }));
+  if (sampling) client.setRequestHandler("sampling/createMessage", ({ params }) => sampling(params));
+  client.setNotificationHandler("notifications/message", ({ params: { level, data, logger } }) => {
+    const message = typeof data === "string" ? data : JSON.stringify(data);
+    if (enableServerLogs) connection.log(level, message, { ...(logger !== undefined && { logger }), data });
+  });
+  client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
+    handlers.resourceUpdated?.(params),
+  );
+  client.setNotificationHandler("notifications/resources/list_changed", () => handlers.resourcesChanged?.());
+  client.setNotificationHandler("notifications/prompts/list_changed", () => handlers.promptsChanged?.());
+  client.setNotificationHandler("notifications/tools/list_changed", () => {
+    connection.toolChanges++;
+    handlers.toolsChanged?.();
+  });
+}

@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { AgentError } from "@selvedge/core";
+
+interface Instance {
+  readonly id: string;
+  readonly configHash: string;
+  disconnect(): Promise<void>;
+}
+
+/**
+ * Clients that were not disconnected. The one thing this package keeps for the whole process, because the documented
+ * guard is about the whole process: forgotten clients keep connections and child processes.
+ */
+const instances = new Map<string, Instance>();
+
+export function configHash(servers: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify(servers ?? {}))
+    .digest("hex");
+}
+
+/** The client that already has this id and configuration, if there is one. */
+export function findInstance(id: string | undefined, hash: string): Instance | undefined {
+  if (id === undefined) {
+    if (!instances.has(hash)) return undefined;
+    throw new AgentError(
+      "conflict",
+      [
+        "MCPClient was created several times with the same servers. Each one keeps its own connections open.",
+        "Give each client an id of its own (new MCPClient({ id, servers })), call disconnect() on the first one before",
+        "you create the next, or create one client and share it.",
+      ].join(" "),
+    );
+  }
+  const existing = instances.get(id);
+  if (!existing || existing.configHash === hash) return existing;
+  // The same id with other servers replaces the old client.
+  instances.delete(id);
+  existing.disconnect().catch(() => {});
+  return undefined;
+}
+
+export function addInstance(instance: Instance): void {
+  instances.set(instance.id, instance);
+}
+
+export function removeInstance(instance: Instance): void {
+  if (instances.get(instance.id) === instance) instances.delete(instance.id);
+}

@@ -1,0 +1,182 @@
+import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
+import type { Tool, ToolsetsInput } from "@selvedge/core/tools";
+import { consoleLogger } from "../console-logger.ts";
+import { quietly } from "./connections.ts";
+import { onProcessExit } from "./exit-guard.ts";
+import type { ElicitationHandler } from "./handle-server-requests.ts";
+import { addInstance, configHash, findInstance, removeInstance } from "./instances.ts";
+import { PromptActions } from "./prompt-actions.ts";
+import { ResourceActions } from "./resource-actions.ts";
+import { ServerConnection } from "./server-connection.ts";
+import type { MastraMCPServerDefinition } from "./server-definition.ts";
+import { serverTools } from "./server-tools.ts";
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+export interface MCPClientOptions {
+  /** Tells apart clients with the same servers. */
+  id?: string;
+  servers: Record<string, MastraMCPServerDefinition>;
+  /** Milliseconds for a request, where a server does not say otherwise. */
+  timeout?: number;
+  logger?: Logger;
+  system?: System;
+}
+
+/** Tools of several MCP servers. Connects when first used; one server that fails does not take the others along. */
+export class MCPClient {
+  readonly id: string;
+  readonly configHash: string;
+  readonly resources: ResourceActions;
+  readonly prompts: PromptActions;
+  readonly elicitation: { onRequest(serverName: string, handler: ElicitationHandler): Promise<void> };
+  readonly tools: { onListChanged(serverName: string, handler: () => void): Promise<void> };
+  readonly #connections = new Map<string, ServerConnection>();
+  readonly #logger: Logger;
+  readonly #undoExit: () => void;
+  #errors: Record<string, string> = {};
+  #disconnecting: Promise<void> | undefined;
+
+  constructor({ id, servers, timeout = DEFAULT_TIMEOUT_MS, logger, system }: MCPClientOptions) {
+    this.configHash = configHash(servers);
+    this.id = id ?? this.configHash;
+    this.#logger = logger ?? consoleLogger;
+    const existing = findInstance(id, this.configHash);
+    const defaults = { timeout, system: system ?? realSystem, logger: this.#logger };
+    if (!existing)
+      for (const [name, definition] of Object.entries(servers ?? {}))
+        this.#connections.set(name, new ServerConnection(name, definition, defaults));
+    const connections = {
+      all: [...this.#connections.values()],
+      find: (name: string) => this.#find(name),
+      logger: this.#logger,
+    };
+    this.resources = new ResourceActions(connections);
+    this.prompts = new PromptActions(connections);
+    this.elicitation = {
+      onRequest: async (serverName, handler) => {
+        this.#find(serverName).handlers.elicitation = handler;
+      },
+    };
+    this.tools = {
+      onListChanged: (serverName, handler) => {
+        const connection = this.#find(serverName);
+        connection.handlers.toolsChanged = handler;
+        return quietly(connection.listen());
+      },
+    };
+    this.#undoExit = existing
+      ? () => {}
+      : onProcessExit(() => this.#connections.forEach((one) => one.kill()));
+    // The same client under the same id: documented, so that a module evaluated twice gets one client.
+    if (existing) return existing as MCPClient;
+    addInstance(this);
+  }
+
+  /** Why servers, or tools of servers, are missing from what was listed last; by server. */
+  get errors(): Readonly<Record<string, string>> {
+    return this.#errors;
+  }
+
+  get sessionIds(): Record<string, string> {
+    const pairs = [...this.#connections].map(([name, { sessionId }]) => [name, sessionId] as const);
+    return Object.fromEntries(
+      pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined),
+    );
+  }
+
+  /** All tools of all servers, as `<server>_<tool>`. */
+  async getTools(): Promise<Record<string, Tool>> {
+    return (await this.getToolsWithErrors()).tools;
+  }
+
+  /** The newer name of `getTools`. */
+  listTools(): Promise<Record<string, Tool>> {
+    return this.getTools();
+  }
+
+  async getToolsWithErrors(): Promise<{ tools: Record<string, Tool>; errors: Record<string, string> }> {
+    const { toolsets, errors } = await this.getToolsetsWithErrors();
+    const owners = new Map<string, string>();
+    const tools: Record<string, Tool> = {};
+    for (const [server, own] of Object.entries(toolsets)) {
+      for (const tool of Object.values(own as Record<string, Tool>)) {
+        const other = owners.get(tool.id);
+        if (other !== undefined) {
+          throw new AgentError(
+            "conflict",
+            `MCP servers "${other}" and "${server}" both have a tool that would be called "${tool.id}". Rename one of the servers.`,
+          );
+        }
+        owners.set(tool.id, server);
+        tools[tool.id] = tool;
+      }
+    }
+    return { tools, errors };
+  }
+
+  /**
+   * The tools of each server by server, for the `toolsets` of a call. `result["server.tool"]` finds one tool too; these
+   * names are not enumerable, since they are no toolsets.
+   */
+  async getToolsets(): Promise<Record<string, Record<string, Tool>>> {
+    return (await this.getToolsetsWithErrors()).toolsets;
+  }
+
+  /** The newer name of `getToolsets`. */
+  listToolsets(): Promise<Record<string, Record<string, Tool>>> {
+    return this.getToolsets();
+  }
+
+  async getToolsetsWithErrors(): Promise<{
+    toolsets: Record<string, Record<string, Tool>>;
+    errors: Record<string, string>;
+  }> {
+    const toolsets: Record<string, Record<string, Tool>> = {};
+    const errors: Record<string, string> = {};
+    const listed = await Promise.allSettled([...this.#connections.values()].map((one) => serverTools(one)));
+    for (const [index, name] of [...this.#connections.keys()].entries()) {
+      const result = listed[index]!;
+      if (result.status === "rejected") {
+        errors[name] = result.reason instanceof Error ? result.reason.message : String(result.reason);
+        this.#logger.warn(`MCP server "${name}" is left out: ${errors[name]}`);
+        continue;
+      }
+      const { tools, problems } = result.value;
+      if (problems.length > 0) errors[name] = problems.join("\n");
+      toolsets[name] = tools;
+      for (const [tool, value] of Object.entries(tools))
+        Object.defineProperty(toolsets, `${name}.${tool}`, { value, enumerable: false });
+    }
+    this.#errors = errors;
+    return { toolsets: toolsets satisfies ToolsetsInput, errors };
+  }
+
+  /** Opens a new connection to one server. */
+  async reconnectServer(serverName: string): Promise<void> {
+    await this.#find(serverName).reconnect();
+  }
+
+  /** Ends an OAuth flow that sent the user away: `callback` is the query they came back with. */
+  async finishAuth(serverName: string, callback: URLSearchParams): Promise<void> {
+    await this.#find(serverName).finishAuth(callback);
+  }
+
+  /** Ends all connections and child processes. The client cannot be used again; another like it can be created. */
+  disconnect(): Promise<void> {
+    this.#disconnecting ??= Promise.allSettled(
+      [...this.#connections.values()].map((one) => one.close()),
+    ).then(() => {
+      this.#undoExit();
+      removeInstance(this);
+    });
+    return this.#disconnecting;
+  }
+
+  #find(name: string): ServerConnection {
+    const connection = this.#connections.get(name);
+    if (connection) return connection;
+    const known = [...this.#connections.keys()].map((one) => `"${one}"`).join(", ") || "none";
+    throw new AgentError("not-found", `This MCP client has no server "${name}". It has: ${known}.`);
+  }
+}

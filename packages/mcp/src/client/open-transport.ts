@@ -1,0 +1,36 @@
+import { AgentError } from "@selvedge/core";
+import { SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { guardFetch } from "./guard-fetch.ts";
+import type { MastraMCPServerDefinition } from "./server-definition.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+export type ServerTransport = StdioTransport | StreamableHTTPClientTransport | SSEClientTransport;
+export type TransportKind = "stdio" | "http" | "sse";
+
+/** The ways to reach a server, best first. */
+export function transportKinds(name: string, { command, url }: MastraMCPServerDefinition): TransportKind[] {
+  if (command !== undefined) return ["stdio"];
+  if (url === undefined) {
+    throw new AgentError(
+      "invalid-argument",
+      `MCP server "${name}" needs a command (stdio) or a url (HTTP); it has neither.`,
+    );
+  }
+  return url.pathname.endsWith("/sse") ? ["sse"] : ["http", "sse"];
+}
+
+export function openTransport(kind: TransportKind, definition: MastraMCPServerDefinition): ServerTransport {
+  if (kind === "stdio") return new StdioTransport(definition);
+  const { requestInit, eventSourceInit, authProvider, allowPrivateAddresses } = definition;
+  const url = new URL(definition.url!);
+  const fetch = allowPrivateAddresses ? definition.fetch : guardFetch(url, definition.fetch);
+  const options = {
+    ...(requestInit && { requestInit }),
+    ...(authProvider && { authProvider }),
+    ...(fetch && { fetch }),
+    // Within the origin a redirect is the server's own business; elsewhere only with consent.
+    redirectPolicy: allowPrivateAddresses ? ("follow" as const) : ("same-origin" as const),
+  };
+  if (kind === "http") return new StreamableHTTPClientTransport(url, options);
+  return new SSEClientTransport(url, { ...options, ...(eventSourceInit && { eventSourceInit }) });
+}

@@ -1,0 +1,278 @@
+import { AgentError, type Logger, type System } from "@selvedge/core";
+import {
+  Client,
+  type LoggingLevel,
+  type McpSubscription,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
+import { sleep } from "../system.ts";
+import { classifyFailure, suggestsSse } from "./failure.ts";
+import { type Handlers, handleServerRequests } from "./handle-server-requests.ts";
+import { openTransport, type ServerTransport, type TransportKind, transportKinds } from "./open-transport.ts";
+import type { MastraMCPServerDefinition, WaitingOAuthProvider } from "./server-definition.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+const RETRIES = 4;
+const FIRST_DELAY_MS = 100;
+const CLIENT_INFO = { name: "selvedge", version: "0.1.0" };
+
+interface Open {
+  client: Client;
+  transport: ServerTransport;
+  subscription?: McpSubscription;
+}
+
+/**
+ * The connection to one server: opened on first use by whoever comes first, opened again after it broke. Each attempt
+ * has a client and a transport of its own, so nothing of a failed one is left over.
+ */
+export class ServerConnection {
+  readonly name: string;
+  readonly definition: MastraMCPServerDefinition;
+  readonly handlers: Handlers = {};
+  /** Grows whenever the server's tools may have changed: it says so, or it was started again. */
+  toolChanges = 0;
+  readonly #timeout: number;
+  readonly #system: System;
+  readonly #logger: Logger;
+  readonly #subscribed = new Set<string>();
+  #open: Promise<Open> | undefined;
+  #current: Open | undefined;
+  #closed = false;
+  #wasOpen = false;
+
+  constructor(
+    name: string,
+    definition: MastraMCPServerDefinition,
+    defaults: { timeout: number; system: System; logger: Logger },
+  ) {
+    transportKinds(name, definition);
+    this.name = name;
+    this.definition = definition;
+    this.#timeout = definition.timeout ?? defaults.timeout;
+    this.#system = defaults.system;
+    this.#logger = defaults.logger;
+  }
+
+  get sessionId(): string | undefined {
+    return (this.#current?.transport as { sessionId?: string } | undefined)?.sessionId;
+  }
+
+  get requestOptions(): { timeout: number; resetTimeoutOnProgress: true; maxTotalTimeout: number } {
+    const { maxTotalTimeout = this.#timeout * 10 } = this.definition;
+    return { timeout: this.#timeout, resetTimeoutOnProgress: true, maxTotalTimeout };
+  }
+
+  /**
+   * Does some work with the server. A request that the server did not take is sent again over a new connection; one
+   * whose outcome nobody knows only if it is `repeatable`.
+   */
+  async use<Result>(repeatable: boolean, work: (client: Client) => Promise<Result>): Promise<Result> {
+    for (let attempt = 0; ; attempt++) {
+      let open: Open | undefined;
+      try {
+        open = await this.#connected();
+        return await work(open.client);
+      } catch (error) {
+        if (attempt === 0 && open && (await this.#authorized(error, open.transport))) continue;
+        const failure = classifyFailure(error);
+        if (failure === "answered" || this.#closed) throw error;
+        if (open) this.#forget(open);
+        // A server that was never reached is down; one that was is probably being started again.
+        const hopeless =
+          attempt >= RETRIES || (!open && this.#current === undefined && attempt === 0 && !this.#wasOpen);
+        if (hopeless) throw error;
+        if (failure === "lost" && open && !repeatable) {
+          throw new AgentError(
+            "tool-outcome-unknown",
+            `The connection to MCP server "${this.name}" broke during the call. It may or may not have been done.`,
+            { cause: error },
+          );
+        }
+        await sleep(this.#system, FIRST_DELAY_MS * 2 ** attempt * (0.5 + this.#system.random()));
+      }
+    }
+  }
+
+  /** Follows a resource, also over later connections. */
+  async subscribe(uri: string): Promise<void> {
+    this.#subscribed.add(uri);
+    await this.use(true, () => this.#follow([uri]));
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    this.#subscribed.delete(uri);
+    await this.use(true, async (client) => {
+      if (client.getProtocolEra() === "modern") return this.#follow([]);
+      await client.unsubscribeResource({ uri }, this.requestOptions);
+    });
+  }
+
+  /** Starts hearing what the server says by itself. */
+  async listen(): Promise<void> {
+    await this.use(true, () => this.#follow([]));
+  }
+
+  async reconnect(): Promise<void> {
+    if (this.#current) this.#forget(this.#current);
+    await this.#connected();
+  }
+
+  /** Ends an OAuth flow: `callback` is the query with which the user came back. */
+  async finishAuth(callback: URLSearchParams): Promise<void> {
+    const transport = openTransport(
+      this.definition.url?.pathname.endsWith("/sse") ? "sse" : "http",
+      this.definition,
+    );
+    if (!(transport instanceof StdioTransport)) await transport.finishAuth(callback);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const open = await this.#open?.catch(() => undefined);
+    this.#open = undefined;
+    this.#current = undefined;
+    await open?.client.close();
+  }
+
+  /** Ends a child process at once. */
+  kill(): void {
+    if (this.#current?.transport instanceof StdioTransport) this.#current.transport.kill();
+  }
+
+  #connected(): Promise<Open> {
+    if (this.#closed)
+      throw new AgentError("not-supported", `MCP client is disconnected from "${this.name}".`);
+    this.#open ??= this.#connect().then(
+      (open) => {
+        this.#current = open;
+        if (this.#wasOpen) this.toolChanges++;
+        this.#wasOpen = true;
+        return open;
+      },
+      (error: unknown) => {
+        this.#open = undefined;
+        throw error;
+      },
+    );
+    return this.#open;
+  }
+
+  async #connect(): Promise<Open> {
+    let first: unknown;
+    for (const kind of transportKinds(this.name, this.definition)) {
+      try {
+        return await this.#connectOver(kind);
+      } catch (error) {
+        // Of two failures the first tells more.
+        if (first !== undefined) throw first;
+        first = error;
+        if (!suggestsSse(error)) break;
+      }
+    }
+    throw first;
+  }
+
+  async #connectOver(kind: TransportKind, legacy = false, authorized = false): Promise<Open> {
+    const { capabilities, connectTimeout, protocolVersion, url } = this.definition;
+    const client = new Client(CLIENT_INFO, {
+      capabilities: {
+        elicitation: { form: { applyDefaults: true } },
+        ...(this.definition.roots && { roots: {} }),
+        ...(this.definition.sampling && { sampling: {} }),
+        ...capabilities,
+      },
+      versionNegotiation: {
+        mode:
+          legacy || kind === "sse" || protocolVersion === "2025-11-25"
+            ? "legacy"
+            : protocolVersion
+              ? { pin: protocolVersion }
+              : "auto",
+      },
+    });
+    handleServerRequests(client, this);
+    const transport = openTransport(kind, this.definition);
+    const open: Open = { client, transport };
+    client.onclose = () => this.#broke(open);
+    client.onerror = (error) => this.log("debug", error.message);
+    const timeout = kind === "http" ? (connectTimeout ?? Math.min(this.#timeout, 30_000)) : this.#timeout;
+    try {
+      await client.connect(transport, { timeout });
+    } catch (error) {
+      await client.close().catch(() => {});
+      await transport.close().catch(() => {});
+      if (!authorized && (await this.#authorized(error, transport)))
+        return this.#connectOver(kind, legacy, true);
+      // Some older servers leave when they hear a request they do not know.
+      if (
+        kind === "stdio" &&
+        !legacy &&
+        protocolVersion === undefined &&
+        (error as { code?: string }).code === "ERA_NEGOTIATION_FAILED"
+      )
+        return this.#connectOver(kind, true, authorized);
+      throw error;
+    }
+    this.log("debug", `Connected over ${kind}${url ? ` to ${url.origin}` : ""}.`);
+    if (this.#subscribed.size > 0) await this.#follow([...this.#subscribed], open);
+    return open;
+  }
+
+  /** Takes the user's way back from the authorization server, if the provider knows it. */
+  async #authorized(error: unknown, transport: ServerTransport): Promise<boolean> {
+    const provider = this.definition.authProvider as WaitingOAuthProvider | undefined;
+    if (!(error instanceof UnauthorizedError) || !provider?.waitForCallback) return false;
+    if (transport instanceof StdioTransport) return false;
+    await transport.finishAuth(await provider.waitForCallback());
+    return true;
+  }
+
+  /** With sessions each resource is subscribed to; without, one stream carries everything that is followed. */
+  async #follow(uris: string[], given?: Open): Promise<void> {
+    const open = given ?? (await this.#connected());
+    if (open.client.getProtocolEra() !== "modern") {
+      for (const uri of uris) await open.client.subscribeResource({ uri }, this.requestOptions);
+      return;
+    }
+    const { tools, prompts, resources } = open.client.getServerCapabilities() ?? {};
+    const before = open.subscription;
+    open.subscription = await open.client.listen({
+      ...(tools?.listChanged && { toolsListChanged: true }),
+      ...(prompts?.listChanged && { promptsListChanged: true }),
+      ...(resources?.listChanged && { resourcesListChanged: true }),
+      ...(resources?.subscribe &&
+        this.#subscribed.size > 0 && { resourceSubscriptions: [...this.#subscribed] }),
+    });
+    await before?.close();
+  }
+
+  #broke(open: Open): void {
+    const unexpected = this.#current === open && !this.#closed;
+    if (this.#current !== open) return;
+    this.#forget(open);
+    if (!unexpected) return;
+    this.log("warning", `The connection to MCP server "${this.name}" broke.`);
+    // Who listens would not notice, so somebody has to come back.
+    if (this.#subscribed.size > 0)
+      void this.use(true, async () => {}).catch((error: unknown) => this.#logger.warn(String(error)));
+  }
+
+  #forget(open: Open): void {
+    if (this.#current !== open) return;
+    this.#current = undefined;
+    this.#open = undefined;
+    void open.client.close().catch(() => {});
+    void open.transport.close().catch(() => {});
+  }
+
+  log(level: LoggingLevel, message: string, details?: Record<string, unknown>): void {
+    const { logger, log = logger } = this.definition;
+    const entry = { level, message, timestamp: new Date(this.#system.now()), serverName: this.name };
+    try {
+      log?.({ ...entry, ...(details && { details }) });
+    } catch (error) {
+      this.#logger.warn(`The log handler of MCP server "${this.name}" threw:`, error);
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { AgentError } from "@selvedge/core";
+import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
+import {
+  type CallToolResult,
+  type Client,
+  LOG_LEVEL_META_KEY,
+  type Tool as WireTool,
+} from "@modelcontextprotocol/client";
+import { listWireTools } from "./list-wire-tools.ts";
+import type { ServerConnection } from "./server-connection.ts";
+import { wireSchema } from "./wire-schema.ts";
+
+const MAX_DESCRIPTION = 8192;
+
+/** The tools of one server as ours, by their own names. */
+export async function serverTools(
+  connection: ServerConnection,
+): Promise<{ tools: Record<string, Tool>; problems: string[] }> {
+  const { tools, problems } = await connection.use(true, (client) =>
+    listWireTools(client, connection.requestOptions),
+  );
+  for (const problem of problems) connection.log("warning", problem);
+  return { tools: Object.fromEntries(tools.map((wire) => [wire.name, toTool(connection, wire)])), problems };
+}
+
+function toTool(connection: ServerConnection, wire: WireTool): Tool {
+  const { requireToolApproval } = connection.definition;
+  const seen = { changes: connection.toolChanges, digest: digestOf(wire) };
+  return createTool({
+    id: `${connection.name}_${wire.name}`,
+    description: shorten(wire.description ?? wire.title ?? ""),
+    // As the server wrote it: the model reads it, the server checks against it.
+    inputSchema: wireSchema(wire.inputSchema as JsonSchema),
+    idempotent: isRepeatable(wire),
+    ...(requireToolApproval !== undefined && {
+      requireApproval:
+        typeof requireToolApproval === "function"
+          ? (args: unknown) => requireToolApproval({ toolName: wire.name, args })
+          : requireToolApproval,
+    }),
+    execute: ({ context }, { abortSignal }) =>
+      connection.use(isRepeatable(wire), async (client) => {
+        await checkUnchanged(connection, client, wire.name, seen);
+        return callWireTool(connection, client, wire, context as Record<string, unknown>, abortSignal);
+      }),
+  });
+}
+
+async function callWireTool(
+  connection: ServerConnection,
+  client: Client,
+  wire: WireTool,
+  args: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
+  const { definition, requestOptions } = connection;
+  const {
+    logger,
+    log = logger,
+    enableServerLogs = true,
+    enableProgressTracking = true,
+    onProgress,
+  } = definition;
+  const wantsLogs = log && enableServerLogs && client.getProtocolEra() === "modern";
+  return client.callTool(
+    { name: wire.name, arguments: args, ...(wantsLogs && { _meta: { [LOG_LEVEL_META_KEY]: "debug" } }) },
+    {
+      ...requestOptions,
+      signal,
+      toolDefinition: wire,
+      ...(enableProgressTracking && {
+        onprogress: (progress) => onProgress?.({ ...progress, tool: wire.name }),
+      }),
+    },
+  );
+}
+
+/** What somebody agreed to was this name with this description and schema; a server must not swap it afterwards. */
+async function checkUnchanged(
+  connection: ServerConnection,
+  client: Client,
+  name: string,
+  seen: { changes: number; digest: string },
+): Promise<void> {
+  if (connection.toolChanges === seen.changes) return;
+  const changes = connection.toolChanges;
+  const { tools } = await listWireTools(client, connection.requestOptions);
+  const now = tools.find((tool) => tool.name === name);
+  if (!now || digestOf(now) !== seen.digest) {
+    throw new AgentError(
+      "conflict",
+      `Tool "${name}" of MCP server "${connection.name}" changed since it was listed. List the tools again to use it.`,
+    );
+  }
+  seen.changes = changes;
+}
+
+/** Sending such a call twice does no harm, says the server. */
+function isRepeatable({ annotations }: WireTool): boolean {
+  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+}
+
+function digestOf({ name, description, inputSchema }: WireTool): string {
+  return createHash("sha256")
+    .update(JSON.stringify([name, description, inputSchema]))
+    .digest("base64url");
+}
+
+function shorten(description: string): string {
+  if (description.length <= MAX_DESCRIPTION) return description;
+  return `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}… (shortened)`;
+}

@@ -1,0 +1,128 @@
+import type { ChildProcess } from "node:child_process";
+import type { Stream } from "node:stream";
+import { realSystem, sleep, type System } from "../system.ts";
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import spawn from "cross-spawn";
+import type { MastraMCPServerDefinition } from "./server-definition.ts";
+
+const GRACE_MS = 1500;
+
+/**
+ * A server that is a child process, in a process group of its own: what it starts ends with it. It gets the few
+ * variables that every program needs, those it was given, and no shell.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #definition: MastraMCPServerDefinition;
+  readonly #system: System;
+  readonly #buffer = new ReadBuffer();
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+
+  constructor(definition: MastraMCPServerDefinition, system: System = realSystem) {
+    this.#definition = definition;
+    this.#system = system;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  get stderr(): Stream | null {
+    return this.#child?.stderr ?? null;
+  }
+
+  async start(): Promise<void> {
+    const { command, args = [], env, cwd, stderr = "inherit" } = this.#definition;
+    const child = spawn(command!, args, {
+      env: { ...getDefaultEnvironment(), ...env },
+      ...(cwd !== undefined && { cwd }),
+      stdio: ["pipe", "pipe", stderr],
+      shell: false,
+      windowsHide: true,
+      detached: process.platform !== "win32",
+    });
+    this.#child = child;
+    this.#exited = new Promise((resolve) => {
+      child.once("close", () => {
+        resolve();
+        this.onclose?.();
+      });
+    });
+    for (const stream of [child.stdin, child.stdout]) stream?.on("error", (error) => this.onerror?.(error));
+    child.stdout?.on("data", (chunk: Buffer) => this.#read(chunk));
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", reject);
+    });
+    child.on("error", (error) => this.onerror?.(error));
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable) throw new Error("The server process is gone.");
+    if (!stdin.write(serializeMessage(message)))
+      await new Promise<void>((resolve) => {
+        stdin.once("drain", resolve);
+        stdin.once("close", resolve);
+      });
+  }
+
+  /** Closes stdin, and ends the whole group of those who do not leave by themselves. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child) return;
+    this.#child = undefined;
+    child.stdin?.end();
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      await Promise.race([this.#exited, sleep(this.#system, GRACE_MS, { background: true })]);
+      // The child may be gone while those it started live on.
+      killGroup(child.pid, signal);
+      if (child.exitCode !== null || child.signalCode !== null) break;
+    }
+    killGroup(child.pid, "SIGKILL");
+    await Promise.race([this.#exited, sleep(this.#system, GRACE_MS, { background: true })]);
+    this.#buffer.clear();
+  }
+
+  /** For when the process itself ends and nothing can be waited for. */
+  kill(): void {
+    killGroup(this.#child?.pid, "SIGKILL");
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      void this.close();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, signal);
+  } catch {
+    // Nobody is left.
+  }
+}

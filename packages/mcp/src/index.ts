@@ -1,0 +1,52 @@
+// Client
+export { MCPClient, type MCPClientOptions } from "./client/mcp-client.ts";
+export type {
+  LogHandler,
+  LogMessage,
+  MastraMCPServerDefinition,
+  SamplingHandler,
+  WaitingOAuthProvider,
+} from "./client/server-definition.ts";
+export type {
+  ElicitationAnswer,
+  ElicitationHandler,
+  ElicitationRequest,
+} from "./client/handle-server-requests.ts";
+
+export type { ReadResourceResult, ResourceContent } from "./client/resource-content.ts";
+
+// Server
+export { MCPServer } from "./server/mcp-server.ts";
+export type {
+  CallerContext,
+  CompleteArgument,
+  MCPServerConfig,
+  MCPServerPrompts,
+  MCPServerResourceContent,
+  MCPServerResources,
+  PackageInfo,
+  Prompt,
+  RemoteInfo,
+  Repository,
+  WorkflowLike,
+} from "./server/server-config.ts";
+export type { CallExtra } from "./server/call-extra.ts";
+export type { ServerDetail, ServerInfo, ToolInfo, ToolListInfo } from "./server/server-info.ts";
+export type { StreamableHTTPServerTransportOptions } from "./server/http-endpoint.ts";
+
+// The protocol's own words
+export type {
+  ElicitResult,
+  EventStore,
+  PromptMessage,
+  Resource,
+  ResourceTemplateType as ResourceTemplate,
+} from "@modelcontextprotocol/server";
+
+// Transports, for those who look at one
+export type { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+export type { WebStandardStreamableHTTPServerTransport as StreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+export type {
+  SSEServerTransport,
+  SSEServerTransport as SSETransport,
+} from "@modelcontextprotocol/sdk/server/sse.js";

@@ -1,0 +1,33 @@
+import type { Agent } from "@selvedge/core/agent";
+import { AgentError } from "@selvedge/core";
+import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
+import { requireDescription } from "./require-description.ts";
+
+const INPUT: JsonSchema = {
+  type: "object",
+  properties: { message: { type: "string", description: "The question or input for the agent." } },
+  required: ["message"],
+};
+
+/** An agent as a tool: one question, one answer. Its result is what `generate()` gives. */
+export function agentTool(key: string, agent: Agent): Tool {
+  const description = requireDescription("Agent", key, agent.description);
+  return createTool({
+    id: `ask_${key}`,
+    description: `Ask agent '${agent.name}' a question. Agent description: ${description}`,
+    inputSchema: INPUT,
+    execute: async ({ context, requestContext }, { abortSignal }) => {
+      const { message } = context as { message: string };
+      const output = await agent.generate(message, { abortSignal, requestContext });
+      if (output.finishReason === "suspended") {
+        throw new AgentError(
+          "not-supported",
+          `Agent "${agent.name}" waits for somebody to approve a tool call; over MCP nobody can.`,
+        );
+      }
+      if (output.tripwire)
+        throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${output.tripwire.reason}`);
+      return output;
+    },
+  });
+}

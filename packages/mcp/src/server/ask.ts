@@ -1,0 +1,53 @@
+import { AgentError } from "@selvedge/core";
+import {
+  MissingRequiredClientCapabilityError,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+
+export interface AskRequest {
+  method: string;
+  params?: Record<string, unknown>;
+}
+
+/** Asks the client something in the middle of a call. `key` names the question; questions are numbered otherwise. */
+export type Ask = (request: AskRequest, options?: { key?: string }) => Promise<unknown>;
+
+const CAPABILITY_OF: Record<string, "elicitation" | "sampling" | "roots"> = {
+  "elicitation/create": "elicitation",
+  "sampling/createMessage": "sampling",
+  "roots/list": "roots",
+};
+
+/** People answer slowly. */
+export const ANSWER_TIMEOUT_MS = 600_000;
+
+/** Rejects a question that the client did not say it can answer. */
+export function checkAnswerable(request: AskRequest, declared: Record<string, unknown>): void {
+  const needed = CAPABILITY_OF[request.method];
+  if (!needed) {
+    throw new AgentError(
+      "not-supported",
+      `A server may ask its client for ${Object.keys(CAPABILITY_OF).join(", ")}; got "${request.method}".`,
+    );
+  }
+  if (declared[needed] === undefined) {
+    throw new MissingRequiredClientCapabilityError(
+      { requiredCapabilities: { [needed]: {} } },
+      `The client did not declare the ${needed} capability, so "${request.method}" cannot be asked.`,
+    );
+  }
+}
+
+/** Asks over a session: the request goes to the client that made the call, and its answer comes back. */
+export function askOverSession(server: Server, ctx: ServerContext): Ask {
+  return async (request) => {
+    checkAnswerable(request, server.getClientCapabilities() ?? {});
+    const options = { timeout: ANSWER_TIMEOUT_MS, resetTimeoutOnProgress: true, signal: ctx.mcpReq.signal };
+    if (request.method === "elicitation/create") {
+      const params = request.params as Parameters<ServerContext["mcpReq"]["elicitInput"]>[0];
+      return ctx.mcpReq.elicitInput(params, options);
+    }
+    return ctx.mcpReq.send(request as { method: "roots/list" }, options);
+  };
+}

@@ -1,0 +1,71 @@
+import { AgentError } from "@selvedge/core";
+import type { AuthInfo, RequestId, ServerContext } from "@modelcontextprotocol/server";
+import type { Ask } from "./ask.ts";
+
+/** What the transport knows about the caller, and ways to talk back while the call is open: `options.extra`. */
+export interface CallExtra {
+  authInfo?: AuthInfo;
+  sessionId?: string;
+  signal: AbortSignal;
+  requestId: RequestId;
+  _meta?: Record<string, unknown>;
+  /** What the client said it can do. */
+  clientCapabilities: Record<string, unknown>;
+  sendNotification(notification: { method: string; params?: Record<string, unknown> }): Promise<void>;
+  /** Asks the client: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
+  sendRequest(
+    request: { method: string; params?: Record<string, unknown> },
+    ...rest: unknown[]
+    // The answer's shape follows from the method, which is data here.
+    // oxlint-disable-next-line typescript/no-explicit-any
+  ): Promise<any>;
+  log(level: LogLevel, data: unknown, logger?: string): Promise<void>;
+}
+
+type LogLevel = Parameters<ServerContext["mcpReq"]["log"]>[0];
+
+/** `current` is the exchange the call is in now: a call that waits for answers goes through several. */
+export function callExtra(
+  current: () => ServerContext,
+  signal: AbortSignal,
+  ask: Ask,
+  clientCapabilities: Record<string, unknown>,
+): CallExtra {
+  const { sessionId, http, mcpReq } = current();
+  const log: CallExtra["log"] = (level, data, logger) => current().mcpReq.log(level, data, logger);
+  return {
+    ...(http?.authInfo && { authInfo: http.authInfo }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(mcpReq._meta && { _meta: mcpReq._meta }),
+    signal,
+    requestId: mcpReq.id,
+    clientCapabilities,
+    log,
+    sendNotification: async (notification) => {
+      // Log lines go through the level the client asked for.
+      if (notification.method === "notifications/message") {
+        const { level, data, logger } = (notification.params ?? {}) as Record<string, unknown>;
+        return log(level as LogLevel, data, logger as string | undefined);
+      }
+      await current().mcpReq.notify(notification as Parameters<ServerContext["mcpReq"]["notify"]>[0]);
+    },
+    // The older protocol library takes a result schema second and options third.
+    sendRequest: (request, ...rest) => ask(request, rest.find(isAskOptions)),
+  };
+}
+
+/** For requests in the middle of which a client cannot be asked. */
+export function listingExtra(ctx: ServerContext): CallExtra {
+  const refuse: Ask = (request) =>
+    Promise.reject(
+      new AgentError(
+        "not-supported",
+        `"${request.method}" cannot be asked while ${ctx.mcpReq.method} is answered.`,
+      ),
+    );
+  return callExtra(() => ctx, ctx.mcpReq.signal, refuse, {});
+}
+
+function isAskOptions(value: unknown): value is { key?: string } {
+  return typeof value === "object" && value !== null && !("~standard" in value) && !("parse" in value);
+}

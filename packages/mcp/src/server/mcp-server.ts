@@ -1,0 +1,280 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
+import {
+  InMemoryServerEventBus,
+  type McpRequestContext,
+  type Server,
+  type ServerEvent,
+  type WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { serveStdio, type StdioServerHandle, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
+import { consoleLogger } from "../console-logger.ts";
+import { callTool } from "./call-tool.ts";
+import { checkCaller } from "./check-caller.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import { converseInRounds, converseOverSession } from "./conversation.ts";
+import { HttpEndpoint, type StreamableHTTPServerTransportOptions } from "./http-endpoint.ts";
+import { OpenCalls } from "./open-calls.ts";
+import { type ServedTool } from "./served-tool.ts";
+import { servedTools } from "./served-tools.ts";
+import type { MCPServerConfig } from "./server-config.ts";
+import {
+  type ServerDetail,
+  serverDetail,
+  type ServerInfo,
+  serverInfo,
+  type ToolInfo,
+  toolInfo,
+  type ToolListInfo,
+} from "./server-info.ts";
+import type { ServerParts } from "./server-parts.ts";
+import { SseEndpoint, type SseRequest } from "./sse-endpoint.ts";
+
+// What web frameworks hand over differs; the documents leave it open too.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Given = any;
+
+/** Serves tools, agents and workflows to MCP clients, over stdio, HTTP or SSE, to several clients at once. */
+export class MCPServer {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  /** The tools by name; and a way to say that they changed. */
+  readonly tools: (() => Record<string, ServedTool["tool"]>) & { notifyListChanged(): Promise<void> };
+  readonly resources: {
+    notifyUpdated(resource: { uri: string }): Promise<void>;
+    notifyListChanged(): Promise<void>;
+  };
+  readonly prompts: { notifyListChanged(): Promise<void> };
+  readonly #config: MCPServerConfig;
+  readonly #releaseDate: string;
+  readonly #logger: Logger;
+  readonly #system: System;
+  readonly #tools: ReadonlyMap<string, ServedTool>;
+  readonly #calls: OpenCalls;
+  readonly #bus = new InMemoryServerEventBus();
+  readonly #live = new Set<Connection>();
+  readonly #http: HttpEndpoint;
+  readonly #sse: SseEndpoint;
+  readonly #honoSse: SseEndpoint;
+  #stdio: { transport: StdioServerTransport; handle: StdioServerHandle } | undefined;
+
+  constructor(config: MCPServerConfig) {
+    for (const field of ["name", "version"] as const) {
+      if (typeof config?.[field] !== "string" || config[field] === "")
+        throw new AgentError(
+          "invalid-argument",
+          `An MCP server needs a ${field}, got ${String(config?.[field])}.`,
+        );
+    }
+    this.#config = config;
+    this.#logger = config.logger ?? consoleLogger;
+    this.#system = config.system ?? realSystem;
+    this.id = config.id ?? this.#system.newId();
+    this.name = config.name;
+    this.version = config.version;
+    this.#releaseDate = config.releaseDate ?? new Date(this.#system.now()).toISOString();
+    this.#tools = servedTools(config, this.#logger);
+    this.#calls = new OpenCalls(config.requestStateKey ?? randomBytes(32), this.#system);
+    const limits = config.sessions ?? {};
+    const shared = { system: this.#system, logger: this.#logger };
+    const openSession = (): Connection => this.#openSession();
+    this.#http = new HttpEndpoint({
+      openSession,
+      factory: (context) => this.#connect(context).server,
+      bus: this.#bus,
+      limits,
+      ...shared,
+    });
+    this.#sse = new SseEndpoint(openSession, limits, shared);
+    this.#honoSse = new SseEndpoint(openSession, limits, shared);
+    const tell = (event: ServerEvent, send: (server: Server) => Promise<void>) => () =>
+      this.#tell(event, send);
+    this.tools = Object.assign(
+      () => Object.fromEntries([...this.#tools].map(([name, { tool }]) => [name, tool])),
+      { notifyListChanged: tell({ kind: "tools_list_changed" }, (server) => server.sendToolListChanged()) },
+    );
+    this.prompts = {
+      notifyListChanged: tell({ kind: "prompts_list_changed" }, (server) => server.sendPromptListChanged()),
+    };
+    this.resources = {
+      notifyListChanged: tell({ kind: "resources_list_changed" }, (server) =>
+        server.sendResourceListChanged(),
+      ),
+      notifyUpdated: ({ uri }) =>
+        this.#tell(
+          { kind: "resource_updated", uri },
+          (server) => server.sendResourceUpdated({ uri }),
+          ({ subscriptions }) => subscriptions.has(uri),
+        ),
+    };
+  }
+
+  /** Serves the process that started this one, over stdin and stdout. */
+  async startStdio(): Promise<void> {
+    const transport = new StdioServerTransport();
+    const handle = serveStdio((context) => this.#keep(this.#connect(context)).server, {
+      transport,
+      onerror: (error) => this.#logger.debug("MCP over stdio:", error),
+    });
+    this.#stdio = { transport, handle };
+  }
+
+  /** Handles a request of a web server at `ssePath` or `messagePath`. */
+  async startSSE(request: {
+    url: URL;
+    ssePath: string;
+    messagePath: string;
+    req: Given;
+    res: Given;
+  }): Promise<void> {
+    await this.#serveSse(this.#sse, request);
+  }
+
+  /** Like `startSSE`. A Hono context on Node may stand for `req`: it brings its own `res`. */
+  async startHonoSSE(request: {
+    url: URL;
+    ssePath: string;
+    messagePath: string;
+    req: Given;
+    res?: Given;
+  }): Promise<void> {
+    const { incoming, outgoing } = (request.req?.env ?? {}) as { incoming?: unknown; outgoing?: unknown };
+    await this.#serveSse(this.#honoSse, {
+      ...request,
+      req: incoming ?? request.req,
+      res: outgoing ?? request.res,
+    });
+  }
+
+  /** Handles a request of a web server at `httpPath`, in both generations of the protocol. */
+  async startHTTP(request: {
+    url: URL;
+    httpPath: string;
+    req: IncomingMessage;
+    res: ServerResponse;
+    options?: StreamableHTTPServerTransportOptions;
+  }): Promise<void> {
+    const { url, httpPath, req, res, options = {} } = request;
+    if (url.pathname !== httpPath) {
+      res.writeHead(404, { "content-type": "text/plain" }).end("Not found");
+      return;
+    }
+    if (!checkCaller(req, res, { ...this.#config, ...options })) return;
+    await this.#http.serve(req, res, options);
+  }
+
+  async close(): Promise<void> {
+    this.#calls.close();
+    await Promise.all([
+      this.#http.close(),
+      this.#sse.close(),
+      this.#honoSse.close(),
+      this.#stdio?.handle.close(),
+    ]);
+    await Promise.all([...this.#live].map(({ server }) => server.close()));
+    this.#live.clear();
+    this.#stdio = undefined;
+  }
+
+  getServerInfo(): ServerInfo {
+    return serverInfo(this.#config, this.id, this.#releaseDate);
+  }
+
+  getServerDetail(): ServerDetail {
+    return serverDetail(this.#config, this.id, this.#releaseDate);
+  }
+
+  getToolListInfo(): ToolListInfo {
+    return { tools: [...this.#tools.values()].map(toolInfo) };
+  }
+
+  getToolInfo(toolName: string): ToolInfo {
+    return toolInfo(this.#find(toolName));
+  }
+
+  /** Runs a tool without a client. Throws when there is no such tool, its input does not fit, or it fails. */
+  async executeTool(
+    toolId: string,
+    args: Given,
+    executionContext: { messages?: Given[]; toolCallId?: string } = {},
+  ): Promise<Given> {
+    return callTool(this.#find(toolId), args ?? {}, executionContext);
+  }
+
+  getStdioTransport(): StdioServerTransport | undefined {
+    return this.#stdio?.transport;
+  }
+
+  getSseTransport(): SSEServerTransport | undefined {
+    return this.#sse.latest;
+  }
+
+  getSseHonoTransport(): SSEServerTransport | undefined {
+    return this.#honoSse.latest;
+  }
+
+  getStreamableHTTPTransport(): WebStandardStreamableHTTPServerTransport | undefined {
+    return this.#http.latestTransport;
+  }
+
+  #find(toolName: string): ServedTool {
+    const served = this.#tools.get(toolName);
+    if (served) return served;
+    throw new AgentError("tool-not-found", `There is no tool "${toolName}" on MCP server "${this.name}".`);
+  }
+
+  async #serveSse(endpoint: SseEndpoint, request: SseRequest): Promise<void> {
+    if (checkCaller(request.req, request.res, this.#config)) await endpoint.serve(request);
+  }
+
+  #openSession(): Connection {
+    return this.#keep(this.#connect({ era: "legacy" }));
+  }
+
+  #connect({ era }: McpRequestContext): Connection {
+    const parts: ServerParts = {
+      config: this.#config,
+      tools: this.#tools,
+      logger: this.#logger,
+      system: this.#system,
+      newId: () => this.#system.newId(),
+      converse: era === "modern" ? converseInRounds(this.#calls) : converseOverSession,
+    };
+    return openConnection(parts, era === "modern" ? this.#calls.codec : undefined);
+  }
+
+  /** A connection that lasts is told what changes. */
+  #keep(connection: Connection): Connection {
+    this.#live.add(connection);
+    let onclose: (() => void) | undefined;
+    // The transport's owner sets its own handler; ours stays in front of it.
+    Object.defineProperty(connection.server, "onclose", {
+      get: () => () => {
+        this.#live.delete(connection);
+        onclose?.();
+      },
+      set: (handler: (() => void) | undefined) => {
+        onclose = handler;
+      },
+    });
+    return connection;
+  }
+
+  async #tell(
+    event: ServerEvent,
+    send: (server: Server) => Promise<void>,
+    concerns: (connection: Connection) => boolean = () => true,
+  ): Promise<void> {
+    this.#bus.publish(event);
+    await Promise.all(
+      [...this.#live]
+        .filter(concerns)
+        .map(({ server }) =>
+          send(server).catch((error: unknown) => this.#logger.debug("An MCP client was not told:", error)),
+        ),
+    );
+  }
+}

@@ -1,0 +1,119 @@
+import type { System } from "@selvedge/core";
+import { compileSchema, type JsonSchema } from "@selvedge/core/tools";
+import { CLIENT_CAPABILITIES_META_KEY, type ServerContext } from "@modelcontextprotocol/server";
+import { type Ask, type AskRequest, checkAnswerable } from "./ask.ts";
+
+interface Question {
+  request: AskRequest;
+  resolve(answer: unknown): void;
+  reject(error: unknown): void;
+}
+
+type Envelope = Record<string, Record<string, unknown> | undefined>;
+
+export type Round<Result> =
+  | { kind: "done"; result: Result }
+  | { kind: "asks"; questions: Record<string, AskRequest> };
+
+/**
+ * A call in the stateless generation of the protocol. There a server cannot send requests: it answers the call with
+ * its questions, and the client calls again with the answers. The work itself goes on across these rounds:
+ *
+ *   call ──► work ──► asks ──► (answered: input_required) … call + answers ──► work goes on ──► done
+ */
+export class OpenCall<Result> {
+  readonly controller: AbortController = new AbortController();
+  /** Every answer so far, by question: enough to do harmless work again elsewhere. */
+  readonly answers: Record<string, unknown>;
+  readonly #system: System;
+  readonly #questions = new Map<string, Question>();
+  #asked = 0;
+  #ctx: ServerContext;
+  #unlink: () => void = () => {};
+  #wake: () => void = () => {};
+  #work: Promise<Result> | undefined;
+
+  constructor(ctx: ServerContext, answers: Record<string, unknown>, system: System) {
+    this.#system = system;
+    this.#ctx = ctx;
+    this.answers = { ...answers };
+  }
+
+  /** The exchange the call is in now. */
+  get ctx(): ServerContext {
+    return this.#ctx;
+  }
+
+  start(work: () => Promise<Result>): void {
+    this.#work = work();
+    this.#work.catch(() => {});
+  }
+
+  readonly ask: Ask = async (request, { key = `question-${++this.#asked}` } = {}) => {
+    checkAnswerable(request, declaredCapabilities(this.#ctx));
+    if (key in this.answers && (await fits(request, this.answers[key]))) return this.answers[key];
+    return new Promise((resolve, reject) => {
+      this.#questions.set(key, { request, resolve, reject });
+      this.#wake();
+    });
+  };
+
+  /** Takes the answers of a new exchange. Those that do not fit their question are asked again. */
+  async resume(ctx: ServerContext, answers: Record<string, unknown>): Promise<void> {
+    this.#ctx = ctx;
+    for (const [key, question] of this.#questions) {
+      const answer = answers[key];
+      if (answer === undefined || !(await fits(question.request, answer))) continue;
+      this.answers[key] = answer;
+      this.#questions.delete(key);
+      question.resolve(answer);
+    }
+  }
+
+  /** Waits until the work is done or can only go on with answers. The exchange's abort is the work's abort. */
+  async round(): Promise<Round<Result>> {
+    const { signal } = this.#ctx.mcpReq;
+    const abort = (): void => this.controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    this.#unlink = () => signal.removeEventListener("abort", abort);
+    try {
+      const asking = this.#whenAsking().then(() => "asks" as const);
+      const first = await Promise.race([this.#work!.then((result) => ({ result })), asking]);
+      if (first !== "asks") return { kind: "done", result: first.result };
+      const questions = [...this.#questions].map(([key, { request }]) => [key, request] as const);
+      return { kind: "asks", questions: Object.fromEntries(questions) };
+    } finally {
+      this.#unlink();
+    }
+  }
+
+  /** Nobody answers any more. */
+  abandon(reason: Error): void {
+    this.controller.abort(reason);
+    for (const { reject } of this.#questions.values()) reject(reason);
+    this.#questions.clear();
+  }
+
+  /** Questions asked side by side travel together: one more turn of the event loop lets them gather. */
+  async #whenAsking(): Promise<void> {
+    if (this.#questions.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+    do await new Promise<void>((resolve) => this.#system.setTimer(0, resolve));
+    while (this.#questions.size === 0);
+  }
+}
+
+/** What the client of a stateless request said it can do. */
+export function declaredCapabilities(ctx: ServerContext): Record<string, unknown> {
+  return ((ctx.mcpReq.envelope ?? {}) as Envelope)[CLIENT_CAPABILITIES_META_KEY] ?? {};
+}
+
+async function fits(request: AskRequest, answer: unknown): Promise<boolean> {
+  if (typeof answer !== "object" || answer === null) return false;
+  if (request.method === "roots/list") return "roots" in answer;
+  if (request.method === "sampling/createMessage") return "content" in answer;
+  const { action, content } = answer as { action?: unknown; content?: unknown };
+  if (action !== "accept") return action === "decline" || action === "cancel";
+  const schema = request.params?.["requestedSchema"];
+  return !schema || (await compileSchema(schema as JsonSchema).validate(content ?? {})).ok;
+}

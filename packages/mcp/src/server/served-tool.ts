@@ -1,0 +1,65 @@
+import { AgentError } from "@selvedge/core";
+import { compileSchema, createTool, Tool, type ToolDefinition, type ToolLike } from "@selvedge/core/tools";
+import type { Tool as WireTool } from "@modelcontextprotocol/server";
+
+type AnyDefinition = ToolDefinition<undefined, undefined>;
+
+/** A tool under the name clients know, with what the wire says about it. */
+export interface ServedTool {
+  readonly tool: Tool;
+  readonly wire: WireTool;
+  readonly toolType?: "agent" | "workflow";
+}
+
+export function serveTool(name: string, given: ToolLike, toolType?: "agent" | "workflow"): ServedTool {
+  const { definition } = toTool(name, given);
+  try {
+    const { inputSchema, outputSchema, mcp } = definition;
+    const wire: WireTool = {
+      name,
+      ...mcp,
+      description: definition.description,
+      inputSchema: objectSchema(inputSchema && compileSchema(inputSchema).jsonSchema),
+      ...(outputSchema && {
+        outputSchema: compileSchema(outputSchema).jsonSchema as WireTool["outputSchema"] & object,
+      }),
+    };
+    const tool = outputSchema
+      ? new Tool({ ...definition, execute: unwrapped(definition) })
+      : new Tool(definition);
+    return { tool, wire, ...(toolType && { toolType }) };
+  } catch (cause) {
+    if (!AgentError.is(cause, "invalid-schema")) throw cause;
+    throw new AgentError("invalid-schema", `Tool "${name}": ${cause.message}`, { cause });
+  }
+}
+
+/** Ours as it is, also from another copy of the package; an AI SDK tool in our form. */
+function toTool(name: string, given: ToolLike): Tool {
+  if (given instanceof Tool) return given;
+  const foreign = given as Exclude<ToolLike, Tool>;
+  if (typeof foreign["definition"] === "object") return new Tool(foreign["definition"] as AnyDefinition);
+  const { execute, needsApproval, description = "", id = name } = foreign;
+  const inputSchema = (foreign.inputSchema ?? foreign.parameters) as undefined;
+  return createTool({
+    id,
+    description,
+    inputSchema,
+    ...(needsApproval !== undefined && { requireApproval: needsApproval as boolean }),
+    execute: ({ context }, options) => execute!(context, options) as unknown,
+  });
+}
+
+/** A tool may answer in the protocol's own form; its promise is about the structured part. */
+function unwrapped(definition: AnyDefinition): NonNullable<AnyDefinition["execute"]> {
+  return async (context, options) => {
+    const output = await definition.execute!(context, options);
+    const structured = (output as { structuredContent?: unknown } | null | undefined)?.structuredContent;
+    return structured === undefined ? output : structured;
+  };
+}
+
+function objectSchema(schema: unknown): WireTool["inputSchema"] {
+  const given = (schema ?? {}) as Record<string, unknown>;
+  return { ...given, type: "object" } as WireTool["inputSchema"];
+}

@@ -1,0 +1,14 @@
+import type { Logger, System } from "@selvedge/core";
+import type { Converse } from "./conversation.ts";
+import type { ServedTool } from "./served-tool.ts";
+import type { MCPServerConfig } from "./server-config.ts";
+
+/** What the handlers of one connection need. */
+export interface ServerParts {
+  config: MCPServerConfig;
+  tools: ReadonlyMap<string, ServedTool>;
+  converse: Converse;
+  logger: Logger;
+  system: System;
+  newId(): string;
+}

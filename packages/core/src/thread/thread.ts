@@ -1,7 +1,7 @@
 import { AgentError, storageError } from "../errors.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, EVENTS, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, EVENTS, RUNS, SENDS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
@@ -21,6 +21,8 @@ export interface RunTicket {
 }
 
 const MAX_LOOKS = 100;
+/** How long the same idempotency key is the same message. */
+const KEEP_KEYS_MS = 86_400_000;
 const PRUNE_EVERY_MS = 60_000;
 
 interface Waiter {
@@ -295,17 +297,18 @@ export class Thread {
   mayHaveLetters = true;
   #prunedAt = Number.NEGATIVE_INFINITY;
 
-  /** Old events go now and then, not at every end of a run. */
+  /** What is over and old goes now and then, not at every end of a run: events, runs that ended, answered keys. */
   prune(now: number): Write[] {
     const { retentionMs } = this.limits;
     if (now - this.#prunedAt < Math.min(PRUNE_EVERY_MS, retentionMs)) return [];
     this.#prunedAt = now;
+    const here = { thread_id: this.threadId };
+    const past = { lt: now - retentionMs };
+    const over = { state: { in: ["done", "failed", "aborted"] }, ended_at: past };
     return [
-      {
-        op: "delete",
-        table: EVENTS,
-        where: { thread_id: this.threadId, created_at: { lt: now - retentionMs } },
-      },
+      { op: "delete", table: EVENTS, where: { ...here, created_at: past } },
+      { op: "delete", table: RUNS, where: { ...here, ...over } },
+      { op: "delete", table: SENDS, where: { ...here, created_at: { lt: now - KEEP_KEYS_MS } } },
     ];
   }
 

@@ -144,9 +144,11 @@ export class Session {
   /** I12: waits until nothing runs and nothing waits, answering what waits for somebody. */
   async rest(children: readonly ChildHandle[], approve: () => boolean, withinMs: number): Promise<void> {
     const until = performance.now() + withinMs;
-    for (;;) {
+    // The three looks of `state` are not one: a letter may become a run between them. So it has to be quiet twice.
+    for (let quiet = 0; ;) {
       const { running, letters, waiting } = await this.state();
-      if (running.length === 0 && letters === 0 && waiting === 0) return;
+      quiet = running.length === 0 && letters === 0 && waiting === 0 ? quiet + 1 : 0;
+      if (quiet === 2) return;
       if (performance.now() > until) {
         throw new Error(
           `After ${withinMs} ms: running ${running.join() || "nothing"}, ${letters} messages and ${waiting} calls wait.`,
@@ -161,6 +163,11 @@ export class Session {
   async problems(): Promise<string[]> {
     const memory = (await this.store.getStore("memory"))!;
     const problems: string[] = [];
+    // The histories before the effects: what is in a history has had its effect.
+    const histories = new Map<string, StoredMessage[]>();
+    for (const threadId of this.threads) {
+      histories.set(threadId, await memory.recentMessages({ threadId, limit: 100_000 }));
+    }
     const lines = existsSync(this.effects)
       ? readFileSync(this.effects, "utf8").split("\n").filter(Boolean)
       : [];
@@ -183,8 +190,7 @@ export class Session {
       if (id.includes("-approve-") && this.decisions.get(id)?.[0] === false)
         problems.push(`I6 ${id} ran although it was declined`);
     }
-    for (const threadId of this.threads) {
-      const history = await memory.recentMessages({ threadId, limit: 100_000 });
+    for (const [threadId, history] of histories) {
       problems.push(
         ...this.#historyProblems(threadId, history, effects),
         ...(await this.#logProblems(threadId)),

@@ -1,6 +1,6 @@
 /**
  * Every error code of the system, with the HTTP status it travels under and whether the same call may succeed later.
- * `AgentError` in core carries one of these; the client rebuilds it from the wire.
+ * `AgentError` carries one of these; the client rebuilds it from the wire.
  */
 export const ERROR_CODES = {
   "invalid-argument": { status: 400, retryable: false },

@@ -179,6 +179,7 @@ export class AgentThreads {
     const reader = new ThreadReader(thread, after, options.resourceId);
     return {
       stream: reader,
+      read: (limit) => reader.read(limit),
       activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
       abort: () => this.abort(runtime, reader.thread),
       unsubscribe: () => reader.leave(),

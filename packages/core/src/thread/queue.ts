@@ -35,7 +35,7 @@ export async function editQueued(
   const { signal } = letter;
   const { acceptedAt = signal.createdAt } = signal;
   const edited = createSignal(
-    { ...signal, contents } as Parameters<typeof createSignal>[0],
+    { ...signal.toJSON(), contents },
     { newId: () => signal.id, now: () => acceptedAt.getTime() },
     limits,
   );

@@ -60,6 +60,7 @@ async function begin(run: Run): Promise<void> {
   for (const signal of signals)
     await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
   for (const signal of folded ?? []) await run.join(signal);
+  await run.joinLater();
 }
 
 /** Takes steps until there is nothing left to answer, then ends the run. */

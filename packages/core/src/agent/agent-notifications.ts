@@ -28,7 +28,7 @@ import { THREADS } from "../storage/tables.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { threadStateFor } from "../thread/thread-state.ts";
 import type { DeliveryOptions } from "../thread/delivery.ts";
-import type { ThreadsHost } from "./agent-threads.ts";
+import type { ThreadsHost } from "./threads-host.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
 

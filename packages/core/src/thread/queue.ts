@@ -4,7 +4,7 @@ import type { CreatedAgentSignal, SignalLimits } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
-import { type Letter, NEXT, readLetters, runOpenedBy } from "./mailbox.ts";
+import { CONTINUE, type Letter, NEXT, readLetters, runOpenedBy } from "./mailbox.ts";
 
 /** A message that was accepted and that no run has taken yet. */
 export interface QueuedMessage {
@@ -21,7 +21,9 @@ const MAX_LISTED = 1000;
 
 /** What waits on a thread, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
-  return (await readLetters(storage, checkId("threadId", threadId), { limit: MAX_LISTED })).map(toQueued);
+  const letters = await readLetters(storage, checkId("threadId", threadId), { limit: MAX_LISTED });
+  // Results of a client's tools wait there too; nobody said them.
+  return letters.filter(({ due }) => due !== CONTINUE).map(toQueued);
 }
 
 /** Changes what a queued message says. Once a run has taken it there is nothing to change: `not-found`. */
@@ -83,7 +85,7 @@ async function findQueued(
   checkId("messageId", messageId);
   const letters = await readLetters(storage, threadId, { id: messageId, limit: 1 });
   const [letter] = letters;
-  if (!letter) throw gone(threadId, messageId);
+  if (!letter || letter.due === CONTINUE) throw gone(threadId, messageId);
   if (letter.due === NEXT) return letter;
   throw new AgentError(
     "conflict",

@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import { checkOwnership, readActor } from "./actor.ts";
+import { checkOwnership, firstFreeSeq, readActor } from "./actor.ts";
 import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
 import type { Thread } from "./thread.ts";
 
@@ -9,6 +9,8 @@ export interface AgentThreadSubscription {
   readonly stream: AsyncIterable<NumberedChunk>;
   /** In place of `stream`: all chunks that are there, up to `limit`, waiting for the first. None means it is over. */
   read(limit: number): Promise<readonly NumberedChunk[]>;
+  /** The number of the last chunk that was handed out; in the beginning, of the one before the first. */
+  readonly after: number;
   /** The active run, also one that is only reserved or that waits for somebody; `null` when the thread is idle. */
   activeRunId(): string | null;
   /** Aborts the active run. */
@@ -109,6 +111,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
       const changed = tail.changed();
       pieces = await readEvents(storage, threadId, this.#after);
       if (pieces.length === 0) {
+        await this.#checkNumbers();
         await changed;
         return;
       }
@@ -125,6 +128,20 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     const { storage, threadId } = this.#thread;
     checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
     this.#resourceId = undefined;
+  }
+
+  /** A number that the thread has not reached is one of a thread that was deleted: whatever comes has other numbers. */
+  async #checkNumbers(): Promise<void> {
+    if (this.#after === 0) return;
+    const { storage, threadId } = this.#thread;
+    const actor = await readActor(storage, threadId);
+    // While a run goes on its events are ahead of what the thread says.
+    if (actor && (actor.nextSeq > this.#after || (await firstFreeSeq(storage, actor)) > this.#after)) return;
+    throw new AgentError(
+      "not-found",
+      `Thread "${threadId}" has no event ${this.#after}: it was deleted, or began anew. Subscribe again without after.`,
+      { details: { after: this.#after } },
+    );
   }
 
   #take(pieces: EventPiece[]): void {

@@ -378,6 +378,9 @@ export const AGENT_ROUTES: { readonly [Name in keyof AgentCalls]: Route<AgentCal
           message: optional(text()),
         }),
       ),
+      messages: optional(list(either<[string, Record<string, unknown>]>(text(), anyObject()))),
+      streamOptions: optional(object<Wire.RunOptions>({ ...shapes.runOptions })),
+      requestContext: optional(anyObject()),
     }),
     response: openObject<{ accepted: true; runId: string; toolCallId: string }>({
       accepted: only(true),

@@ -299,6 +299,12 @@ export interface ToolApprovalBody extends ThreadAddress {
   approved: boolean;
   resumeData?: unknown;
   declineContext?: { reason?: string; message?: string };
+  /** Results of tools that the client ran itself; a run of its own goes on with them. */
+  messages?: (string | Record<string, unknown>)[];
+  /** For the run that goes on with `messages`. */
+  streamOptions?: RunOptions;
+  /** (g) */
+  requestContext?: Record<string, unknown>;
 }
 
 export interface AnswerCallBody extends RunOptions {

@@ -41,7 +41,7 @@ export class Connection<Event> {
         for (const event of events) {
           if (event.type === END_EVENT) {
             if (values.length > 0) yield values;
-            throw errorFromWire(parse(event.data) as object);
+            throw errorFromWire(parse(event.data));
           }
           values.push(parse(event.data) as Event);
         }

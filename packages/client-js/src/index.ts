@@ -34,5 +34,9 @@ export {
 export type { ClientVector } from "./client-vector.ts";
 export type { MemoryThread } from "./memory-thread.ts";
 
+// Ids, for messages that are shown before they are accepted
+export { newId } from "./new-id.ts";
+
 // Errors
 export { AgentError, type ErrorCode } from "@selvedge/protocol";
+export { errorFromWire } from "./wire-error.ts";

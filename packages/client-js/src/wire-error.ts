@@ -19,9 +19,14 @@ export async function errorFromResponse(response: Response): Promise<AgentError>
   );
 }
 
-/** An error out of JSON. A code that this version does not know stands in `details.code`. */
-export function errorFromWire(body: object, status = 500): AgentError {
-  const { code, message, details } = body as { code?: unknown; message?: unknown; details?: unknown };
+/** The error that an `error` chunk or an answer holds as JSON. A code that this version does not know stands in `details.code`. */
+export function errorFromWire(body: unknown, status = 500): AgentError {
+  if (AgentError.is(body)) return body;
+  const { code, message, details } = (isRecord(body) ? body : { message: body }) as {
+    code?: unknown;
+    message?: unknown;
+    details?: unknown;
+  };
   const known = typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
   const more = {
     ...(isRecord(details) && details),

@@ -5,6 +5,7 @@ export {
   listRuns,
   ownerOfRun,
   ownerOfThread,
+  readRunRecord,
   readThreadOverview,
   type RunRecord,
   type ThreadOverview,
@@ -16,3 +17,6 @@ export {
   type TimelineTool,
 } from "../thread/run-timeline.ts";
 export type { Lane, StateMode } from "../thread/lane.ts";
+
+// For those who pass chunks on
+export { toBroadcast } from "../thread/event-log.ts";

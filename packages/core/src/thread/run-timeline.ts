@@ -1,9 +1,8 @@
 import type { FinishReason, Usage } from "@selvedge/protocol";
-import { checkId } from "../storage/check-id.ts";
 import type { Row, Storage } from "../storage/storage.ts";
-import { EVENTS, RUNS } from "../storage/thread-tables.ts";
+import { EVENTS } from "../storage/thread-tables.ts";
 import type { NumberedChunk } from "./event-log.ts";
-import { type RunRecord, toRun } from "./thread-overview.ts";
+import { readRunRecord, type RunRecord } from "./thread-overview.ts";
 
 export interface TimelineTool {
   toolCallId: string;
@@ -37,11 +36,9 @@ export async function readRunTimeline(
   storage: Storage,
   address: { threadId: string; runId: string },
 ): Promise<RunTimeline | undefined> {
-  const threadId = checkId("threadId", address.threadId);
-  const where = { id: checkId("runId", address.runId), thread_id: threadId };
-  const [row] = await storage.select({ table: RUNS, where, limit: 1 });
-  if (!row) return undefined;
-  const run = toRun(row);
+  const run = await readRunRecord(storage, address);
+  if (!run) return undefined;
+  const { threadId } = run;
   const writer = new TimelineWriter();
   for (let from = run.firstSeq; ;) {
     const rows = await storage.select({

@@ -135,7 +135,17 @@ export async function listRuns(
   return { runs: rows.map(toRun), ...window.page(total) };
 }
 
-export function toRun(row: Row): RunRecord {
+/** A run of a thread, if it is kept. */
+export async function readRunRecord(
+  storage: Storage,
+  { threadId, runId }: { threadId: string; runId: string },
+): Promise<RunRecord | undefined> {
+  const where = { id: checkId("runId", runId), thread_id: checkId("threadId", threadId) };
+  const [row] = await storage.select({ table: RUNS, where, limit: 1 });
+  return row && toRun(row);
+}
+
+function toRun(row: Row): RunRecord {
   const time = (name: string) => (typeof row[name] === "number" ? new Date(row[name]) : undefined);
   return {
     runId: row["id"] as string,

@@ -1,0 +1,131 @@
+import type { System } from "@selvedge/core";
+
+/** Where the text of a stream comes from. */
+export interface EventSourceText {
+  /** The next frames, waiting for them; `undefined` at the end. */
+  next(): Promise<string | undefined>;
+  /** Nobody reads any more. Free to call again. */
+  leave(): void;
+  /** The last frame for a reader that is let go or told off, with the place where it can go on. */
+  farewell(error: unknown): string;
+}
+
+export interface StreamLimits {
+  heartbeatMs: number;
+  stallMs: number;
+  streamBytes: number;
+}
+
+const ENCODER = new TextEncoder();
+const HEARTBEAT = ": heartbeat\n\n";
+/** How long a reader that was let go may take to fetch what is left, before its line is cut. */
+const GRACE_MS = 30_000;
+
+/**
+ * The body of a live answer. It takes from its source only what the reader has room for, so a slow reader costs a
+ * fixed amount and slows nobody. One that takes nothing for too long is let go.
+ *
+ *     open ── source ends ──▶ closed
+ *       │── stalled, or the server closes: farewell ──▶ closed (cut, if that is not fetched either)
+ *       └── reader leaves ──▶ gone
+ */
+export class EventBody {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly #source: EventSourceText;
+  readonly #system: System;
+  readonly #limits: StreamLimits;
+  readonly #onOver: () => void;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #over = false;
+  #cancelHeartbeat: (() => void) | undefined;
+  #cancelStall: (() => void) | undefined;
+
+  constructor(
+    source: EventSourceText,
+    opening: string,
+    options: { system: System; limits: StreamLimits; onOver(body: EventBody): void },
+  ) {
+    this.#source = source;
+    this.#system = options.system;
+    this.#limits = options.limits;
+    this.#onOver = () => options.onOver(this);
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+          this.#write(opening);
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#leave(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: this.#limits.streamBytes }),
+    );
+  }
+
+  /** Ends the stream from this side, with a last word. */
+  end(error: unknown): void {
+    if (this.#over) return;
+    const text = this.#source.farewell(error);
+    this.#leave();
+    this.#controller.enqueue(ENCODER.encode(text));
+    this.#controller.close();
+    this.#system.setTimer(
+      GRACE_MS,
+      () => {
+        try {
+          this.#controller.error(new Error("The reader did not take the rest of its stream."));
+        } catch {
+          // It did, and the stream is closed.
+        }
+      },
+      { background: true },
+    );
+  }
+
+  async #pull(): Promise<void> {
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
+    if (this.#over) return;
+    let text: string | undefined;
+    try {
+      text = await this.#source.next();
+    } catch (error) {
+      return this.end(error);
+    }
+    if (this.#over) return;
+    if (text !== undefined) return this.#write(text);
+    this.#leave();
+    this.#controller.close();
+  }
+
+  #write(text: string): void {
+    this.#controller.enqueue(ENCODER.encode(text));
+    this.#beatLater();
+    if ((this.#controller.desiredSize ?? 1) > 0) return;
+    this.#cancelStall ??= this.#system.setTimer(this.#limits.stallMs, () => this.end(undefined), {
+      background: true,
+    });
+  }
+
+  #beatLater(): void {
+    this.#cancelHeartbeat?.();
+    this.#cancelHeartbeat = this.#system.setTimer(
+      this.#limits.heartbeatMs,
+      () => {
+        if (this.#over) return;
+        if ((this.#controller.desiredSize ?? 0) > 0) this.#write(HEARTBEAT);
+        else this.#beatLater();
+      },
+      { background: true },
+    );
+  }
+
+  #leave(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancelHeartbeat?.();
+    this.#cancelStall?.();
+    this.#source.leave();
+    this.#onOver();
+  }
+}

@@ -21,8 +21,14 @@ export interface ProcessOptions<Chunk> {
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
 }
 
-/** Opens the line again, after a number. */
-export type Reopen = (after: number | undefined, signal: AbortSignal) => Promise<Connection<WireChunk>>;
+/** Where a stream is: after which number, and in which run. */
+export interface Place {
+  after?: number | undefined;
+  runId?: string | undefined;
+}
+
+/** Opens the line again where it was, in one attempt. */
+export type Reopen = (place: Place, signal: AbortSignal) => Promise<Connection<WireChunk>>;
 
 const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 30_000;
@@ -37,21 +43,23 @@ const LAST: ReadonlySet<string> = new Set(["finish", "abort", "error"]);
  *       └──left, or a run's last chunk──▶ end
  */
 export class ChunkStream {
-  readonly #reopen: Reopen;
+  readonly #reopen: Reopen | undefined;
   readonly #endsWithRun: boolean;
-  readonly #onRun: ((runId: string) => void) | undefined;
   readonly #leaving = new AbortController();
   #connection: Connection<WireChunk>;
   #after: number | undefined;
+  #runId: string | undefined;
   #taken = false;
 
-  /** `endsWithRun`: it is over with a run's last chunk, not when somebody leaves. */
+  /**
+   * Without `reopen` a broken line is the end: nothing tells where to go on.
+   * `endsWithRun`: it is over with a run's last chunk, not when somebody leaves.
+   */
   constructor(
     connection: Connection<WireChunk>,
-    reopen: Reopen,
-    options: { after?: number | undefined; endsWithRun: boolean; onRun?: (runId: string) => void },
+    reopen: Reopen | undefined,
+    options: { after?: number | undefined; endsWithRun: boolean },
   ) {
-    this.#onRun = options.onRun;
     this.#connection = connection;
     this.#reopen = reopen;
     this.#after = options.after;
@@ -104,9 +112,9 @@ export class ChunkStream {
           broken = error;
         }
         if (this.left) return;
-        if (!options.reconnect || !this.#mayResume()) throw broken;
+        if (!options.reconnect || !this.#reopen) throw broken;
         options.onConnection?.("reconnecting", broken);
-        const opened = await this.#open(broken, { attempt, maxRetries, delayMs });
+        const opened = await this.#open(this.#reopen, broken, { attempt, maxRetries, delayMs });
         if (!opened) return;
         attempt = opened.attempt;
         options.onConnection?.("live");
@@ -116,17 +124,12 @@ export class ChunkStream {
     }
   }
 
-  /** Without numbers nothing tells where to go on. */
-  #mayResume(): boolean {
-    return !this.#endsWithRun || this.#after !== undefined;
-  }
-
   async *#readLine(): AsyncGenerator<WireChunk, void> {
     const connection = this.#connection;
     for await (const chunks of connection.read()) {
       for (const chunk of chunks) {
         if (this.left) return;
-        this.#onRun?.(chunk.runId);
+        this.#runId = chunk.runId;
         if (chunk.seq !== undefined) {
           if (chunk.seq <= (this.#after ?? -1)) continue;
           this.#after = chunk.seq;
@@ -138,12 +141,14 @@ export class ChunkStream {
     this.#noteStart(connection);
   }
 
-  /** A line that broke before its first chunk may have told where it began. */
+  /** A line that broke before its first chunk may have told where it began, and what. */
   #noteStart(connection: Connection<WireChunk>): void {
     this.#after ??= connection.after;
+    this.#runId ??= connection.runId;
   }
 
   async #open(
+    reopen: Reopen,
     broken: Error,
     { attempt, maxRetries, delayMs }: { attempt: number; maxRetries: number; delayMs: number },
   ): Promise<{ attempt: number } | undefined> {
@@ -155,7 +160,7 @@ export class ChunkStream {
       attempt++;
       if (this.left) return undefined;
       try {
-        this.#connection = await this.#reopen(this.#after, signal);
+        this.#connection = await reopen({ after: this.#after, runId: this.#runId }, signal);
         if (this.left) this.#connection.close();
         return this.left ? undefined : { attempt };
       } catch (thrown) {

@@ -22,7 +22,7 @@ import type {
   ToolInfo,
 } from "@selvedge/protocol/routes";
 import { call, type CallResult } from "./call.ts";
-import { ChunkStream, type Reopen, type WireChunk } from "./chunk-stream.ts";
+import { ChunkStream, type Place, type Reopen, type WireChunk } from "./chunk-stream.ts";
 import {
   describeOptions,
   localCalls,
@@ -108,8 +108,10 @@ export class ClientAgent {
     const { clientTools: tools } = options;
     const { threadId, resourceId } = threadOf(options);
     let body = describeOptions({ ...rest, messages });
-    const open = async () =>
-      this.#runStream(await this.#call("stream", { body, ...(signal && { signal }) }), options);
+    const open = async () => {
+      const connection = await this.#call("stream", { body, ...(signal && { signal }) });
+      return this.#runStream(connection, options);
+    };
     const stream = await open();
     if (!tools) return new RunStream(stream);
     if (threadId === undefined) {
@@ -160,16 +162,11 @@ export class ClientAgent {
   /** Follows a thread. Subscribe before you send: what is sent afterwards is on the stream. */
   async subscribeToThread(params: SubscribeOptions): Promise<ThreadSubscription> {
     const { clientTools, signal: given, after, ...thread } = params;
-    const open = (from: number | undefined, signal: AbortSignal | undefined) =>
-      this.#call(
-        "subscribe",
-        {
-          body: { ...thread, ...(from !== undefined && { after: from }) },
-          ...(signal && { signal }),
-        },
-        true,
-      ) as Promise<Connection<WireChunk>>;
-    const stream = new ChunkStream(await open(after, given), open, { after, endsWithRun: false });
+    const open = ({ after: from }: Place, signal: AbortSignal | undefined, repeatable = false) => {
+      const body = { ...thread, ...(from !== undefined && { after: from }) };
+      return this.#call("subscribe", { body, ...(signal && { signal }) }, repeatable);
+    };
+    const stream = new ChunkStream(await open({ after }, given, true), open, { after, endsWithRun: false });
     given?.addEventListener("abort", () => stream.leave(), { once: true });
     const abort = async () => (await this.abortThread(thread)).aborted;
     return new ThreadSubscription(stream, abort, clientTools && this.#answersOn(thread, clientTools));
@@ -267,35 +264,39 @@ export class ClientAgent {
       body: describeOptions(params),
       ...(signal && { signal }),
     })) as Connection<WireChunk>;
-    const stream = new ChunkStream(connection, refuse, { endsWithRun: true });
+    const stream = new ChunkStream(connection, undefined, { endsWithRun: true });
     signal?.addEventListener("abort", () => stream.leave(), { once: true });
     return new RunStream(stream);
   }
 
   #runStream(connection: Connection<WireChunk>, options: GenerateOptions): ChunkStream {
     const { threadId, resourceId } = threadOf(options);
-    let runId: string | undefined;
-    const reopen: Reopen = async (after, signal) => {
-      if (threadId === undefined || runId === undefined) return refuse();
-      const body = { threadId, runId, ...(resourceId !== undefined && { resourceId }), after };
-      return this.#openObserved(body as ObserveBody, signal);
+    const reopen: Reopen = ({ after, runId }, signal) => {
+      if (runId === undefined)
+        throw new AgentError("connection-failed", "The stream broke off before the run had a name.");
+      const thread = { threadId: threadId as string, ...(resourceId !== undefined && { resourceId }) };
+      return this.#openObserved({ ...thread, runId, ...(after !== undefined && { after }) }, signal);
     };
-    const stream = new ChunkStream(connection, reopen, {
+    const stream = new ChunkStream(connection, threadId === undefined ? undefined : reopen, {
       endsWithRun: true,
-      onRun: (id) => (runId = id),
     });
     options.signal?.addEventListener("abort", () => stream.leave(), { once: true });
     return stream;
   }
 
   async #observed(params: ObserveBody): Promise<ChunkStream> {
-    const open = (after: number | undefined, signal?: AbortSignal) =>
-      this.#openObserved({ ...params, ...(after !== undefined && { after }) }, signal);
-    return new ChunkStream(await open(params.after), open, { after: params.after, endsWithRun: true });
+    const open = ({ after }: Place, signal?: AbortSignal, repeatable = false) =>
+      this.#openObserved({ ...params, ...(after !== undefined && { after }) }, signal, repeatable);
+    const connection = await open(params, undefined, true);
+    return new ChunkStream(connection, open, { after: params.after, endsWithRun: true });
   }
 
-  #openObserved(body: ObserveBody, signal?: AbortSignal): Promise<Connection<WireChunk>> {
-    return this.#call("observe", { body, ...(signal && { signal }) }, true) as Promise<Connection<WireChunk>>;
+  #openObserved(
+    body: ObserveBody,
+    signal: AbortSignal | undefined,
+    repeatable = false,
+  ): Promise<Connection<WireChunk>> {
+    return this.#call("observe", { body, ...(signal && { signal }) }, repeatable);
   }
 
   /** Carries out the calls that a run leaves to this client, and goes on with `follow`. */
@@ -358,12 +359,6 @@ export class ClientAgent {
     const body: ToolApprovalBody = { ...thread, approved: true, messages: [{ ...answers }], streamOptions };
     return this.#call("sendToolApproval", { body }, true);
   }
-}
-
-function refuse(): Promise<never> {
-  return Promise.reject(
-    new AgentError("not-supported", "A run without a thread cannot be taken up again: its stream is gone."),
-  );
 }
 
 function describeWake<Params extends WakeOptions>(params: Params): Params {

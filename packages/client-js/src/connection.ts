@@ -12,12 +12,15 @@ export class Connection<Event> {
   after: number | undefined;
   /** True once the server said more than that the line is open. */
   heard = false;
+  /** The run behind it, where the server named one. */
+  readonly runId: string | undefined;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   readonly #silenceMs: number;
   #closed = false;
 
   constructor(response: Response, silenceMs: number = SILENCE_MS) {
     this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+    this.runId = response.headers.get("x-run-id") ?? undefined;
     this.#silenceMs = silenceMs;
   }
 

@@ -1,8 +1,7 @@
-import type { AgentChunk } from "@selvedge/protocol";
 import type { ChunkStream, ProcessOptions, WireChunk } from "./chunk-stream.ts";
 
 /** What a consumer of a run may say; a run on a thread goes on after a broken line unless it says otherwise. */
-export type RunStreamOptions = ProcessOptions<AgentChunk>;
+export type RunStreamOptions = ProcessOptions<WireChunk>;
 
 /** Opens the run that follows one, when its calls were answered here; nothing when there is none. */
 export type NextRun = (

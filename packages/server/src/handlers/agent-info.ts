@@ -96,7 +96,7 @@ function toText(instructions: unknown): string | undefined {
   const list = Array.isArray(instructions) ? instructions : [instructions];
   return list
     .map((item: unknown) =>
-      typeof item === "string" ? item : String((item as { content?: unknown })?.content ?? ""),
+      typeof item === "string" ? item : ((item as { content?: string } | null)?.content ?? ""),
     )
     .join("\n\n");
 }

@@ -25,6 +25,8 @@ export interface RunningServer {
 const DEFAULT_PORT = 4111;
 /** How long answers under way may take when the server closes. */
 const CLOSE_MS = 5_000;
+/** How often lines are looked for that an answer has left idle meanwhile. */
+const SWEEP_MS = 20;
 
 /** Listens for requests. Refuses an address that others can reach unless somebody checks who they are. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
@@ -60,8 +62,9 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
 async function close(http: HttpServer, server: Server): Promise<void> {
   const ended = new Promise<void>((resolve) => http.close(() => resolve()));
   server.close();
-  http.closeIdleConnections();
+  const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS);
   const cut = setTimeout(() => http.closeAllConnections(), CLOSE_MS);
   await ended;
   clearTimeout(cut);
+  clearInterval(sweep);
 }

@@ -93,7 +93,7 @@ function withoutRequest(chunk: AgentChunk): AgentChunk {
 }
 
 function toFrame(app: App, chunk: AgentChunk): string {
-  return "seq" in chunk ? app.frames.frames([chunk as AgentChunk & { seq: number }]) : dataFrame(chunk);
+  return "seq" in chunk ? app.frames.frame(chunk as AgentChunk & { seq: number }) : dataFrame(chunk);
 }
 
 /** What a run left on its thread. One that could not begin left nothing, and its end is told here. */

@@ -8,13 +8,7 @@ type NumberedChunk = AgentChunk & { seq: number };
 export class FrameCache {
   readonly #frames = new WeakMap<object, string>();
 
-  frames(chunks: readonly NumberedChunk[]): string {
-    let text = "";
-    for (const chunk of chunks) text += this.#frame(chunk);
-    return text;
-  }
-
-  #frame(chunk: NumberedChunk): string {
+  frame(chunk: NumberedChunk): string {
     let frame = this.#frames.get(chunk);
     if (frame === undefined) {
       frame = `id: ${chunk.seq}\ndata: ${JSON.stringify(chunk)}\n\n`;

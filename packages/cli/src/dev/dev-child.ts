@@ -1,0 +1,66 @@
+import { type RunningServer, serve } from "@selvedge/server/node";
+import { studioFolder } from "@selvedge/studio";
+import type { DevMessage, DevSettings } from "./dev-messages.ts";
+import { registerProjectModules } from "./project-modules.ts";
+
+/*
+ * The process that serves a project. It is started by DevSupervisor, tells it which files it loaded and when it is
+ * ready, and ends when it is told to or when the supervisor is gone.
+ */
+
+const PORTS_TO_TRY = 20;
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as DevSettings;
+
+function tell(message: DevMessage): void {
+  if (process.connected) process.send?.(message);
+}
+
+async function start(): Promise<void> {
+  registerProjectModules((file) => tell({ kind: "file", file }));
+  const { entry } = settings;
+  const { mastra, about } = entry === undefined ? await demo() : await project(entry);
+  const server = await listen((port) =>
+    serve({ mastra, hostname: settings.host, port, studio: studioFolder() }),
+  );
+  let closing: Promise<void> | undefined;
+  const close = (): void => {
+    closing ??= server
+      .close()
+      .then(() => mastra.close())
+      .finally(() => process.exit(0));
+  };
+  process.on("SIGTERM", close);
+  process.on("SIGINT", close);
+  process.on("disconnect", close);
+  tell({ kind: "ready", url: server.url, port: server.port, about });
+}
+
+async function demo(): Promise<{ mastra: Parameters<typeof serve>[0]["mastra"]; about: string }> {
+  const { createDemoMastra } = await import("./demo-mastra.ts");
+  return createDemoMastra(settings);
+}
+
+async function project(
+  entry: string,
+): Promise<{ mastra: Parameters<typeof serve>[0]["mastra"]; about: string }> {
+  const { loadMastra } = await import("./load-mastra.ts");
+  return { mastra: await loadMastra(entry), about: "" };
+}
+
+async function listen(open: (port: number) => Promise<RunningServer>): Promise<RunningServer> {
+  for (let port = settings.port, tries = 1; ; port++, tries++) {
+    try {
+      return await open(port);
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+      if (!taken || !settings.anyPort || tries >= PORTS_TO_TRY) throw error;
+    }
+  }
+}
+
+start().catch((error: unknown) => {
+  tell({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  process.exitCode = 1;
+  process.disconnect?.();
+});

@@ -5,13 +5,13 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
+import { clientBlocks } from "./client-blocks.ts";
 import { notificationBlocks } from "./notification-blocks.ts";
 import { mcpBlocks } from "./mcp-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
 export const laterModules: Record<string, Topic> = {
-  "@mastra/client-js": "server and client",
   "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/workflows": "mcp",
   "@mastra/pg": "rag",
@@ -27,6 +27,7 @@ export const blockTable = {
   ...threadBlocks,
   ...notificationBlocks,
   ...mcpBlocks,
+  ...clientBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {

@@ -44,7 +44,7 @@ export function createTool<Input = Record<string, unknown>>(
 }
 
 /** What the server needs to know of the tools: what a model is told. */
-export function describeTools(tools: LocalTools): Record<string, ClientTool> {
+function describeTools(tools: LocalTools): Record<string, ClientTool> {
   return Object.fromEntries(
     Object.entries(tools).map(([name, { id, description, inputSchema, outputSchema }]) => [
       name,

@@ -48,7 +48,7 @@ describe("streams", () => {
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     while (!text.includes(": heartbeat\n\n: heartbeat")) text += (await reader.read()).value;
-    expect(text.startsWith(": connected\n\nid: 0\n\n")).toBe(true);
+    expect(text.startsWith(": connected\n\nretry: 1000\nid: 0\n\n")).toBe(true);
     await reader.cancel();
   });
 

@@ -15,7 +15,7 @@ import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
 import { readBody } from "./read-body.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits, type ServerOptions } from "./server-options.ts";
 import { findSubject, type Input } from "./subject.ts";
-import { errorResponse, jsonResponse, toWireError } from "./to-response.ts";
+import { errorResponse, jsonResponse, openAiErrorResponse, toWireError } from "./to-response.ts";
 import { CHAT_HANDLERS } from "./ui/chat-handlers.ts";
 
 const HANDLERS: Handlers = {
@@ -118,7 +118,7 @@ export class Server {
       const answer = await handle(call as unknown as Call);
       return answer instanceof Response ? answer : jsonResponse(answer, route.status);
     } catch (error) {
-      return this.#refuse(error, trusted);
+      return this.#refuse(error, trusted, route);
     }
   }
 
@@ -138,8 +138,9 @@ export class Server {
     return { params, query, body };
   }
 
-  #refuse(error: unknown, trusted: boolean): Response {
-    return errorResponse(toWireError(error, { trusted, logger: this.#app.mastra.logger }));
+  #refuse(thrown: unknown, trusted: boolean, route?: Entry): Response {
+    const error = toWireError(thrown, { trusted, logger: this.#app.mastra.logger });
+    return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
   }
 }
 

@@ -33,3 +33,9 @@ export function errorResponse(error: AgentError): Response {
   const body: ErrorBody = { error: error.message, ...error.toJSON() };
   return jsonResponse(body, error.status);
 }
+
+/** The same in the form that OpenAI's clients read. */
+export function openAiErrorResponse({ message, code, status }: AgentError): Response {
+  const type = status >= 500 ? "server_error" : "invalid_request_error";
+  return jsonResponse({ error: { message, type, code, param: null } }, status);
+}

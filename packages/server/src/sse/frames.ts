@@ -4,6 +4,9 @@ import { END_EVENT, type StreamEnd } from "@selvedge/protocol/routes";
 
 type NumberedChunk = AgentChunk & { seq: number };
 
+/** When a browser comes back after a broken line. */
+const RETRY_MS = 1000;
+
 /** Chunks as frames. Readers of one thread share the chunk objects, so each is written down once for all of them. */
 export class FrameCache {
   readonly #frames = new WeakMap<object, string>();
@@ -25,7 +28,7 @@ export function dataFrame(value: unknown): string {
 
 /** What a numbered stream opens with: the number it begins after, so that a reader can come back before the first chunk. */
 export function opening(after: number | undefined): string {
-  return after === undefined ? ": connected\n\n" : `: connected\n\nid: ${after}\n\n`;
+  return after === undefined ? ": connected\n\n" : `: connected\n\nretry: ${RETRY_MS}\nid: ${after}\n\n`;
 }
 
 /** The last frame of a stream that the server ends. */

@@ -3,7 +3,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 
 type NumberedChunk = AgentChunk & { seq: number };
 
-const AT_ONCE = 256;
+const AT_ONCE = 64;
 
 /** A run that has ended, as far as its reader needs to know: up to which number its chunks are stored, and how it ended. */
 export interface RunOver {

@@ -18,7 +18,7 @@ export interface Call<Name extends RouteName = RouteName> {
 }
 
 /** Answers the value that is sent as JSON, or a response of its own. */
-export type Handler<Name extends RouteName> = (
+type Handler<Name extends RouteName> = (
   call: Call<Name>,
 ) => Promise<Part<RouteCalls[Name], "response"> | Response>;
 

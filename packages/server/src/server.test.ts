@@ -55,6 +55,7 @@ describe("agents", () => {
     const first = await stream.next();
     expect(first.value).toMatchObject({ id: "1", data: { type: "start", seq: 1 } });
     const { runId } = first.value!.data as { runId: string };
+    expect(response.headers.get("x-run-id")).toBe(runId);
     await stream.return(undefined);
     release.open();
     const rest = frames(

@@ -20,7 +20,7 @@ export interface Subject {
 }
 
 /** The resource of those who do not say which, where nobody else says it for them. */
-export const LOCAL_RESOURCE = "local";
+const LOCAL_RESOURCE = "local";
 
 /**
  * Finds the subject of a request and refuses it to those whose it is not, with the answer that one which does not

@@ -160,6 +160,8 @@ test("a timeline has the steps of a run with their tokens and calls", async () =
     { step: 1, finishReason: "stop", text: "done", toolCalls: [] },
   ]);
   expect(run.timeline[1]!.usage!.totalTokens).toBeGreaterThan(0);
+  const [first, second] = run.timeline.map(({ usage }) => usage!.totalTokens!);
+  expect(run.usage!.totalTokens).toBe(first! + second!);
   expect(await readRunTimeline(storage, { threadId: "t2", runId })).toBeUndefined();
 });
 

@@ -32,7 +32,7 @@ const MAX_PARTS = 1000;
 const LONG = 8192;
 
 export const metadata: Shape<Record<string, unknown>> = anyObject();
-export const jsonSchema: Shape<Record<string, unknown>> = anyObject("A JSON Schema");
+const jsonSchema: Shape<Record<string, unknown>> = anyObject("A JSON Schema");
 export const providerOptions: Shape<ProviderMetadata> = record(record(json()));
 export const attributes: Shape<Wire.Attributes> = record(json());
 export const resourceId: Shape<string> = id("Taken from the authoriser where there is one.");

@@ -2,7 +2,7 @@ import type { AgentChunk } from "../chunk.ts";
 import type { ErrorCode } from "../error-codes.ts";
 import type { JSONValue, ProviderMetadata } from "../json.ts";
 import type { StoredMessage, StoredThread } from "../message.ts";
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "../notification.ts";
+import type { NotificationPriority, NotificationRecord } from "../notification.ts";
 import type { FinishReason, Usage } from "../usage.ts";
 
 /** A value as JSON carries it: times are ISO text. */
@@ -506,8 +506,6 @@ export interface NotificationAction {
   resourceId?: string;
   action: "markSeen" | "dismiss" | "archive";
 }
-
-export type { NotificationPriority, NotificationStatus };
 
 // Tools, MCP, vectors
 

@@ -11,14 +11,14 @@ import type { Authorize } from "../caller.ts";
 import { createServer, type Server } from "../server.ts";
 import type { ServerOptions } from "../server-options.ts";
 
-export const ADD = createTool({
+const ADD = createTool({
   id: "add",
   description: "adds",
   inputSchema: z.object({ a: z.number(), b: z.number() }),
   execute: async ({ context }) => ({ sum: context.a + context.b }),
 });
 
-export const PAY = createTool({
+const PAY = createTool({
   id: "pay",
   description: "pays",
   inputSchema: z.object({ amount: z.number() }),

@@ -161,7 +161,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
 };
 
-export async function domainOf(app: App, agentName: string | undefined): Promise<MemoryDomain> {
+async function domainOf(app: App, agentName: string | undefined): Promise<MemoryDomain> {
   const storage = await app.storage(agentName);
   return memoryDomain(storage);
 }

@@ -56,7 +56,7 @@ export function readDirectly(output: RunOutput, onLeave: () => void): RunReader 
 }
 
 /** A run as frames of chunks. */
-export function chunkResponse(app: App, reader: RunReader): Response {
+export function chunkResponse(app: App, reader: RunReader & { output?: RunOutput }): Response {
   const source: EventSourceText = {
     next: async () => {
       const chunks = await reader.next();
@@ -65,7 +65,8 @@ export function chunkResponse(app: App, reader: RunReader): Response {
     leave: () => reader.leave(),
     farewell: (error) => endFrame(error, reader.after),
   };
-  return app.stream(source, opening(reader.after));
+  // A reader whose line breaks before the first chunk knows by this what to ask for.
+  return app.stream(source, opening(reader.after), reader.output && { "x-run-id": reader.output.runId });
 }
 
 /** Starts a run without a thread, whose caller's leaving is its end. */

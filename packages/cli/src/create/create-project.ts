@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AgentError } from "@selvedge/core/errors";
 
@@ -15,14 +15,13 @@ export async function createProject(
   parent: string,
   name: string,
 ): Promise<{ folder: string; files: string[] }> {
-  const folder = resolve(parent, name);
-  const project = basename(folder);
-  if (!NAME.test(project)) {
+  if (!NAME.test(name)) {
     throw new AgentError(
       "invalid-argument",
       `${JSON.stringify(name)} cannot be a project's name: use lower case letters, digits, "-", "_" and ".".`,
     );
   }
+  const folder = join(parent, name);
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) {
     throw new AgentError("conflict", `${folder} is not empty. Choose another name, or empty it.`);
@@ -37,7 +36,7 @@ export async function createProject(
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await writeFile(
       join(folder, file),
-      text.replaceAll("__NAME__", project).replaceAll("__VERSION__", version),
+      text.replaceAll("__NAME__", name).replaceAll("__VERSION__", version),
       { flag: "wx" },
     );
     files.push(file);

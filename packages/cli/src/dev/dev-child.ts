@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { type RunningServer, serve } from "@selvedge/server/node";
 import { studioFolder } from "@selvedge/studio";
 import type { DevMessage, DevSettings } from "./dev-messages.ts";
@@ -17,6 +18,7 @@ function tell(message: DevMessage): void {
 }
 
 async function start(): Promise<void> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
   registerProjectModules((file) => tell({ kind: "file", file }));
   const { entry } = settings;
   const { mastra, about } = entry === undefined ? await demo() : await project(entry);
@@ -60,7 +62,9 @@ async function listen(open: (port: number) => Promise<RunningServer>): Promise<R
 }
 
 start().catch((error: unknown) => {
-  tell({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  tell({ kind: "failed", message, needsTransform: code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" });
   process.exitCode = 1;
   process.disconnect?.();
 });

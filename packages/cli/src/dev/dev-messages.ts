@@ -15,4 +15,4 @@ export interface DevSettings {
 export type DevMessage =
   | { kind: "file"; file: string }
   | { kind: "ready"; url: string; port: number; about: string }
-  | { kind: "failed"; message: string };
+  | { kind: "failed"; message: string; needsTransform: boolean };

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { DevMessage, DevSettings } from "./dev-messages.ts";
-import { nodeFlags } from "./node-flags.ts";
+import { compileCache, nodeFlags, type TypeScriptMode } from "./node-flags.ts";
 import { FileWatch } from "./watch-files.ts";
 
 const CHILD = fileURLToPath(
@@ -31,6 +31,7 @@ export class DevSupervisor {
   readonly #report: DevReport;
   readonly #watch: FileWatch;
   #child: ChildProcess | undefined;
+  #mode: TypeScriptMode = "strip";
   #closed = false;
   #restart: Promise<void> | undefined;
 
@@ -47,7 +48,8 @@ export class DevSupervisor {
     let readyAt: number | undefined;
     let told = false;
     const child = fork(CHILD, [JSON.stringify(this.#settings)], {
-      execArgv: nodeFlags(process.execArgv, process.allowedNodeEnvironmentFlags),
+      execArgv: nodeFlags(process.execArgv, process.allowedNodeEnvironmentFlags, this.#mode),
+      env: { ...compileCache(process.cwd()), ...process.env },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     this.#child = child;
@@ -55,7 +57,13 @@ export class DevSupervisor {
       if (message.kind === "file") this.#watch.add(message.file);
       if (message.kind === "failed" && child === this.#child) {
         told = true;
-        this.#report.failed(message.message);
+        // Found out by trying: most projects need only to have their types left out.
+        if (message.needsTransform && this.#mode === "strip") {
+          this.#mode = "transform";
+          this.start(because);
+        } else {
+          this.#report.failed(message.message);
+        }
       }
       if (message.kind !== "ready") return;
       readyAt = performance.now();

@@ -44,6 +44,8 @@ export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentO
       [inbox.id]: inbox,
     },
     memory,
+    // A count has a step for every number.
+    defaultOptions: { maxSteps: 64 },
     inputProcessors: [notesLane(notesFile)],
     notifications: { batchWindow: 10_000 },
   });

@@ -103,9 +103,12 @@ function findCount(prompt: Prompt): Count | undefined {
   );
   if (at < 0) return undefined;
   const since = prompt.slice(at + 1);
-  // An answer that ended without a tool call closed the count.
+  // An answer without a tool call closed the count, and so did somebody who stopped the run in the middle of a wait.
   const closed = since.some(
-    (message) => message.role === "assistant" && message.content.every((part) => part.type !== "tool-call"),
+    (message) =>
+      (message.role === "assistant" && message.content.every((part) => part.type !== "tool-call")) ||
+      (message.role === "tool" &&
+        message.content.some((part) => part.type === "tool-result" && part.output.type !== "json")),
   );
   const to = Math.min(60, Number(/count (?:slowly )?to (\d+)/i.exec(toText(prompt[at]!))![1]));
   const reached = since.filter((message) => message.role === "tool").length;
@@ -119,7 +122,7 @@ function goOnCounting({ to, reached, said }: Count): ScriptedReply {
   if (said !== undefined && /\b(stop|enough|halt)\b/i.test(said))
     return say(`I stop at ${reached}, as you say.`);
   const heard = said === undefined ? "" : `You said "${shorten(said, 60)}" while I was counting; I go on. `;
-  if (reached >= to) return say(`${heard}${to}. Done. (Every number was a step of one run.)`);
+  if (reached >= to) return say(`${heard}${to}, and done. Every number was a step of one run.`);
   return call(`${heard}${reached === 0 ? "I count" : reached} …`, "wait", { seconds: 1 });
 }
 

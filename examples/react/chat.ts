@@ -9,10 +9,9 @@ export function Chat({ threadId }: { threadId: string }): ReactNode {
     ...thread.messages.map((message) => h("p", { key: message.id }, `${message.role}: ${textOf(message)}`)),
     ...thread.queue.map(({ id, signal }) =>
       h(
-        "p",
-        { key: id },
-        `later: ${String(signal.contents)}`,
-        h("button", { onClick: () => thread.removeQueued(id) }, "×"),
+        "button",
+        { key: id, onClick: () => thread.removeQueued(id) },
+        `Take back ${JSON.stringify(signal.contents)}`,
       ),
     ),
     ...thread.approvals.map(({ toolCallId, toolName }) =>

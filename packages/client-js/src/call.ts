@@ -34,14 +34,16 @@ export async function call<Name extends RouteName>(
   transport: Transport,
   name: Name,
   input: RequestInput,
-  options: { repeatable?: boolean; silenceMs?: number | undefined } = {},
+  options: { repeatable?: boolean } = {},
 ): Promise<CallResult<Name>> {
   const route = ROUTES[name] as unknown as AnyRoute;
   const repeatable =
     options.repeatable ?? (REPEATABLE.has(route.method) || input.headers?.["idempotency-key"] !== undefined);
   return transport.request(route, input, repeatable, (response) => {
     if (route.kind === "json") return response.json() as Promise<CallResult<Name>>;
-    const answer = route.kind === "sse" ? new Connection(response, options.silenceMs) : response;
-    return answer as CallResult<Name>;
+    if (route.kind === "raw" || response.status === 204) return response as CallResult<Name>;
+    const type = response.headers.get("content-type") ?? "";
+    if (!type.startsWith("text/event-stream")) throw new Error(`it is "${type}", not a stream of events`);
+    return new Connection(response) as CallResult<Name>;
   });
 }

@@ -44,6 +44,7 @@ export class Transport {
   ): Promise<Answer> {
     const { retries = RETRIES, backoffMs = BACKOFF_MS, maxBackoffMs = MAX_BACKOFF_MS } = this.#options;
     const signal = joinSignals(this.#options.abortSignal, input.signal);
+    checkParams(route, input.params);
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#once(route, input, signal, read);
       if ("answer" in outcome) return outcome.answer;
@@ -82,6 +83,17 @@ export class Transport {
       signal?.throwIfAborted();
       return { error: connectionError(`${route.method} ${url} got no whole answer`, cause), waitMs: 0 };
     }
+  }
+}
+
+/** An empty name, and the two that a URL takes for a way up, would lead to another route. */
+function checkParams({ path }: AnyRoute, params: object = {}): void {
+  for (const [name, value] of Object.entries(params)) {
+    if (typeof value === "string" && value !== "" && value !== "." && value !== "..") continue;
+    throw new AgentError(
+      "invalid-argument",
+      `${name} must be a name for ${path}, got ${JSON.stringify(value) ?? "nothing"}.`,
+    );
   }
 }
 

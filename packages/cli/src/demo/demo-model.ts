@@ -49,7 +49,7 @@ function findReply(whole: Prompt): ScriptedReply {
   const told = whole.filter((message) => message.role !== "user" || !/^<state\b/.test(toText(message)));
   const prompt = told.at(-1)?.role === "assistant" ? whole : told;
   const count = findCount(prompt);
-  if (count) return goOnCounting(count);
+  if (count) return answerWithinCount(count) ?? goOnCounting(count);
   const last = prompt.at(-1);
   if (last?.role === "tool") return say(aboutResult(last));
   const said = userTexts(prompt);
@@ -72,6 +72,10 @@ function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   const expression = findExpression(text);
   if (expression !== undefined) return call("I will calculate that.", "calculator", { expression });
   return say(`${WHAT_I_AM}\n\nYou said: "${shorten(text, 60)}". ${WHAT_TO_TRY}`);
+}
+
+function isSignal(text: string): boolean {
+  return /^<[\w.-]+[\s>]/.test(text.trim());
 }
 
 /** What entered the thread from a system, as the model reads it. */
@@ -103,10 +107,11 @@ function findCount(prompt: Prompt): Count | undefined {
   );
   if (at < 0) return undefined;
   const since = prompt.slice(at + 1);
-  // An answer without a tool call closed the count, and so did somebody who stopped the run in the middle of a wait.
+  // Any other answer closed the count, and so did somebody who stopped the run in the middle of a wait.
   const closed = since.some(
     (message) =>
-      (message.role === "assistant" && message.content.every((part) => part.type !== "tool-call")) ||
+      (message.role === "assistant" &&
+        !message.content.some((part) => part.type === "tool-call" && part.toolName === "wait")) ||
       (message.role === "tool" &&
         message.content.some((part) => part.type === "tool-result" && part.output.type !== "json")),
   );
@@ -118,10 +123,21 @@ function findCount(prompt: Prompt): Count | undefined {
   return { to, reached, said };
 }
 
+/** A question for a tool ends the count: it may come long after, on a thread whose run was stopped. */
+function answerWithinCount({ said }: Count): ScriptedReply | undefined {
+  const reply = said === undefined || isSignal(said) ? undefined : aboutWords(said, []);
+  return reply?.toolCalls ? reply : undefined;
+}
+
 function goOnCounting({ to, reached, said }: Count): ScriptedReply {
   if (said !== undefined && /\b(stop|enough|halt)\b/i.test(said))
     return say(`I stop at ${reached}, as you say.`);
-  const heard = said === undefined ? "" : `You said "${shorten(said, 60)}" while I was counting; I go on. `;
+  const heard =
+    said === undefined
+      ? ""
+      : isSignal(said)
+        ? "News came in while I was counting; I go on. "
+        : `You said "${shorten(said, 60)}" while I was counting; I go on. `;
   if (reached >= to) return say(`${heard}${to}, and done. Every number was a step of one run.`);
   return call(`${heard}${reached === 0 ? "I count" : reached} …`, "wait", { seconds: 1 });
 }

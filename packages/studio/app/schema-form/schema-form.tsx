@@ -153,7 +153,17 @@ function Entry({
       const text = typeof value === "string" ? value : "";
       const change = (event: { target: { value: string } }): void => onChange(event.target.value);
       const limits = { minLength: field.minLength, maxLength: field.maxLength };
-      if (field.long) return <textarea {...common} {...limits} rows={2} value={text} onChange={change} />;
+      if (field.long)
+        return (
+          <textarea
+            {...common}
+            {...limits}
+            className="input growing"
+            rows={1}
+            value={text}
+            onChange={change}
+          />
+        );
       return (
         <input {...common} {...limits} type="text" pattern={field.pattern} value={text} onChange={change} />
       );

@@ -81,7 +81,7 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
     );
   }
   return (
-    <div className="row">
+    <div className="row decision">
       <Button
         kind="primary"
         size="small"

@@ -62,9 +62,7 @@ export function Composer({ thread, agentName }: { thread: Thread; agentName: str
           ref={box}
           rows={1}
           aria-label={`Message to ${agentName}`}
-          placeholder={
-            busy ? `${agentName} is at work. Steer it, or queue what comes next …` : `Message ${agentName} …`
-          }
+          placeholder={placeholder(thread.run?.state, agentName)}
           value={text}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={noticeKey}
@@ -98,4 +96,10 @@ export function Composer({ thread, agentName }: { thread: Thread; agentName: str
       </form>
     </>
   );
+}
+
+function placeholder(state: "running" | "suspended" | undefined, agentName: string): string {
+  if (state === "running") return "Steer it, or queue what comes next …";
+  if (state === "suspended") return `${agentName} waits for a decision …`;
+  return `Message ${agentName} …`;
 }

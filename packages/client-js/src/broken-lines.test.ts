@@ -1,7 +1,7 @@
 import type { NumberedChunk } from "@selvedge/protocol/routes";
 import { serve } from "@selvedge/server/node";
 import { afterEach, describe, expect, it } from "vitest";
-import { cuttingProxy, type CuttingProxy } from "./__fixtures__/cutting-proxy.ts";
+import { cuttingProxy, type CuttingProxy } from "@selvedge/testing";
 import { HERE, served, type Served } from "./__fixtures__/served-agent.ts";
 import type { WireChunk } from "./chunk-stream.ts";
 import { MastraClient } from "./mastra-client.ts";

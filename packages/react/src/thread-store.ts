@@ -6,6 +6,7 @@ import {
   type MastraClient,
   type MemoryThread,
   newId,
+  type ReconnectOptions,
   type ThreadSubscription,
 } from "@selvedge/client-js";
 import type {
@@ -30,6 +31,8 @@ export interface ThreadStoreOptions {
   perPage?: number;
   /** Tools that run here when the agent calls them. */
   clientTools?: LocalTools;
+  /** How to come back after a broken line. */
+  reconnect?: ReconnectOptions;
   /** Shown until the thread's own messages are there. */
   initialMessages?: readonly ThreadMessage[];
   /** Called for each chunk, also of a run that was under way. */
@@ -102,8 +105,8 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
   #approvals: readonly Approval[] = [];
   /** Chunks up to this number are of the past: they are shown together. */
   #caughtUpAt = 0;
-  /** The run whose chunks are read from its first one on. */
-  #rebuilding: string | undefined;
+  /** The run whose chunks were read from its first one on: its answers are built anew, whatever was stored of them. */
+  #fromStart: string | undefined;
   /** The active run of which we have seen what it was asked. */
   #askedIn: string | undefined;
   /** What the active run wrote so far is no longer kept as chunks. */
@@ -265,20 +268,20 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     this.#transcript.merge(page?.messages ?? [], this.#transcript.clock);
     this.#hasMore = page?.hasMore ?? false;
     this.#takeState(state);
-    this.#rebuilding = rebuilds ? (state.activeRunId ?? undefined) : undefined;
+    this.#fromStart = undefined;
     this.#askedIn = state?.activeRunId ?? undefined;
     this.#caughtUpAt = state?.lastSeq ?? 0;
     this.#status = "ready";
     this.#error = undefined;
     this.#connection = "live";
-    if (this.#caughtUpAt <= after) this.publish();
+    this.publish();
     // Until the first chunk has come, an error may mean that the chunks asked for are gone.
     this.#fromEnd = rebuilds;
     await subscription.processDataStream({
       onChunk: (chunk) => {
         if (life === this.#life) this.#take(chunk);
       },
-      reconnect: true,
+      reconnect: this.#options.reconnect ?? true,
       onConnection: (connection) => {
         if (life !== this.#life) return;
         this.#connection = connection;
@@ -289,7 +292,8 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
 
   #take(chunk: NumberedChunk): void {
     this.#fromEnd = false;
-    this.#transcript.take(chunk, this.#rebuilding === chunk.runId);
+    if (chunk.type === "start") this.#fromStart = chunk.runId;
+    this.#transcript.take(chunk, this.#fromStart === chunk.runId);
     const isPast = chunk.seq < this.#caughtUpAt;
     this.#trackRun(chunk, isPast);
     this.#options.onChunk?.(chunk);

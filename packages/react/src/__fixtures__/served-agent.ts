@@ -1,7 +1,7 @@
 import { MastraClient } from "@selvedge/client-js";
 import { Mastra, silentLogger } from "@selvedge/core";
 import { Agent, type AgentConfig } from "@selvedge/core/agent";
-import { InMemoryStorage } from "@selvedge/core/storage";
+import { InMemoryStorage, type Storage } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
 import { type RunningServer, serve } from "@selvedge/server/node";
 import { type Script, scriptedModel, type ScriptedReply } from "@selvedge/testing";
@@ -10,6 +10,7 @@ export const HERE = { threadId: "t1", resourceId: "r1" } as const;
 
 export interface Page {
   agent: Agent;
+  storage: Storage;
   client: MastraClient;
   readonly server: RunningServer;
   /** Takes the server down for as long as `meanwhile` takes. */
@@ -27,6 +28,7 @@ export async function served(script: Script, config: Partial<AgentConfig> = {}):
   let server = await serve({ mastra, port: 0 });
   return {
     agent,
+    storage,
     client: new MastraClient({ baseUrl: server.url, backoffMs: 5 }),
     get server() {
       return server;

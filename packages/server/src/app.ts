@@ -3,6 +3,7 @@ import type { MastraMemory } from "@selvedge/core/memory";
 import type { Storage } from "@selvedge/core/storage";
 import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
+import { Pace } from "./sse/pace.ts";
 import type { ServerLimits } from "./server-options.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
@@ -22,6 +23,7 @@ export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
   readonly frames: FrameCache = new FrameCache();
+  readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
   /** Whose runs without a thread are; those of threads are in the store. */
   readonly #runs = new Map<string, string>();
@@ -30,6 +32,7 @@ export class App {
   constructor(mastra: Mastra, limits: ServerLimits) {
     this.mastra = mastra;
     this.limits = limits;
+    this.pace = new Pace(mastra.system, () => this.#streams.size);
   }
 
   get system(): System {

@@ -286,7 +286,10 @@ async function follow(
     resourceId: ownerOf(call),
     ...(after !== undefined && { after }),
   });
-  return call.app.stream(new ThreadEvents(subscription, call.app.frames), opening(subscription.after));
+  return call.app.stream(
+    new ThreadEvents(subscription, call.app.frames, call.app.pace),
+    opening(subscription.after),
+  );
 }
 
 async function answer(

@@ -3,7 +3,7 @@ import type { System } from "@selvedge/core";
 /** Where the text of a stream comes from. */
 export interface EventSourceText {
   /** The next frames, waiting for them; `undefined` at the end. */
-  next(): Promise<string | undefined>;
+  next(): Promise<string | Uint8Array | undefined>;
   /** Nobody reads any more. Free to call again. */
   leave(): void;
   /** The last frame for a reader that is let go or told off, with the place where it can go on. */
@@ -37,6 +37,7 @@ export class EventBody {
   readonly #onOver: () => void;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #over = false;
+  #wroteAt = 0;
   #cancelHeartbeat: (() => void) | undefined;
   #cancelStall: (() => void) | undefined;
 
@@ -86,35 +87,40 @@ export class EventBody {
     this.#cancelStall?.();
     this.#cancelStall = undefined;
     if (this.#over) return;
-    let text: string | undefined;
+    let piece: string | Uint8Array | undefined;
     try {
-      text = await this.#source.next();
+      piece = await this.#source.next();
     } catch (error) {
       return this.end(error);
     }
     if (this.#over) return;
-    if (text !== undefined) return this.#write(text);
+    if (piece !== undefined) return this.#write(piece);
     this.#leave();
     this.#controller.close();
   }
 
-  #write(text: string): void {
-    this.#controller.enqueue(ENCODER.encode(text));
-    this.#beatLater();
+  #write(piece: string | Uint8Array): void {
+    this.#controller.enqueue(typeof piece === "string" ? ENCODER.encode(piece) : piece);
+    this.#wroteAt = this.#system.monotonic();
+    if (!this.#cancelHeartbeat) this.#beatLater(this.#limits.heartbeatMs);
     if ((this.#controller.desiredSize ?? 1) > 0) return;
     this.#cancelStall ??= this.#system.setTimer(this.#limits.stallMs, () => this.end(undefined), {
       background: true,
     });
   }
 
-  #beatLater(): void {
-    this.#cancelHeartbeat?.();
+  /** One timer for many pieces: it looks how long the line has been quiet. */
+  #beatLater(ms: number): void {
     this.#cancelHeartbeat = this.#system.setTimer(
-      this.#limits.heartbeatMs,
+      ms,
       () => {
+        this.#cancelHeartbeat = undefined;
         if (this.#over) return;
-        if ((this.#controller.desiredSize ?? 0) > 0) this.#write(HEARTBEAT);
-        else this.#beatLater();
+        const { heartbeatMs } = this.#limits;
+        const quiet = this.#system.monotonic() - this.#wroteAt;
+        if (quiet < heartbeatMs) this.#beatLater(heartbeatMs - quiet);
+        else if ((this.#controller.desiredSize ?? 0) > 0) this.#write(HEARTBEAT);
+        else this.#beatLater(heartbeatMs);
       },
       { background: true },
     );

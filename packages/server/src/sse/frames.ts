@@ -4,12 +4,30 @@ import { END_EVENT, type StreamEnd } from "@selvedge/protocol/routes";
 
 type NumberedChunk = AgentChunk & { seq: number };
 
+const ENCODER = new TextEncoder();
+
 /** When a browser comes back after a broken line. */
 const RETRY_MS = 1000;
 
 /** Chunks as frames. Readers of one thread share the chunk objects, so each is written down once for all of them. */
 export class FrameCache {
   readonly #frames = new WeakMap<object, string>();
+  readonly #pieces = new WeakMap<object, { available: number; count: number; bytes: Uint8Array }>();
+
+  /** Chunks from `first` on as one piece of about `size` characters. Those who read the same get the same. */
+  piece(chunks: readonly NumberedChunk[], first: number, size: number): { count: number; bytes: Uint8Array } {
+    const key = chunks[first] as NumberedChunk;
+    const available = chunks.length - first;
+    const known = this.#pieces.get(key);
+    if (known && (known.available === available || known.count < Math.min(known.available, available)))
+      return known;
+    let text = "";
+    let count = 0;
+    while (count < available && text.length < size) text += this.frame(chunks[first + count++]!);
+    const piece = { available, count, bytes: ENCODER.encode(text) };
+    this.#pieces.set(key, piece);
+    return piece;
+  }
 
   frame(chunk: NumberedChunk): string {
     let frame = this.#frames.get(chunk);

@@ -182,6 +182,29 @@ describe("the stream of a run on a thread", () => {
     expect(world.model.calls).toHaveLength(1);
   });
 
+  it("is whole or was refused, wherever its first line is cut", async () => {
+    const world = await overBrokenLine(() => words(5));
+    let whole = 0;
+    for (let bytes = 1; bytes < 1200; bytes += 37) {
+      const lines = [bytes];
+      world.proxy.cutAll();
+      world.proxy.limit = () => lines.shift() ?? Number.POSITIVE_INFINITY;
+      const memory = { thread: `cut-${bytes}`, resource: HERE.resourceId };
+      const types: string[] = [];
+      try {
+        const stream = await world.broken.getAgent("weaver").stream("Tell", { memory });
+        await stream.processDataStream({ onChunk: ({ type }) => void types.push(type), reconnect: SOON });
+        whole++;
+      } catch (error) {
+        expect([error, types]).toMatchObject([{ code: "connection-failed" }, []]);
+        continue;
+      }
+      expect(types.filter((type) => type === "text-delta")).toHaveLength(5);
+      expect([types[0], types.at(-1)]).toEqual(["start", "finish"]);
+    }
+    expect(whole).toBeGreaterThan(10);
+  });
+
   it("throws when a run without a thread is cut: nobody can take it up again", async () => {
     const world = await overBrokenLine(() => words(200));
     world.proxy.limit = () => 2000;

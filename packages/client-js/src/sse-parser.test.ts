@@ -53,7 +53,10 @@ describe("SseParser", () => {
     expect(parser).toMatchObject({ lastId: "12", comments: 2 });
   });
 
-  it("drops an event that was not finished", () => {
-    expect(parse("data: whole\n\ndata: half\n")).toEqual([{ type: "message", data: "whole", id: undefined }]);
+  it("drops an event that was not finished, with its id", () => {
+    const parser = new SseParser();
+    const events = parser.push("id: 1\ndata: whole\n\nid: 2\ndata: half\n");
+    expect(events).toEqual([{ type: "message", data: "whole", id: "1" }]);
+    expect(parser.lastId).toBe("1");
   });
 });

@@ -15,7 +15,7 @@ const MAX_EVENT_LENGTH = 64 << 20;
  * piece may end anywhere.
  */
 export class SseParser {
-  /** The last id, also one that came without data. */
+  /** The last id of a finished event, also of one without data. */
   lastId: string | undefined;
   /** How many comments there were. */
   comments = 0;
@@ -25,6 +25,8 @@ export class SseParser {
   #data: string[] = [];
   #length = 0;
   #type = "";
+  /** An id counts when its event is whole: what was cut off was not received. */
+  #id: string | undefined;
 
   /** The events that this piece completes. */
   push(piece: string): ServerSentEvent[] {
@@ -66,10 +68,11 @@ export class SseParser {
       this.#data.push(value);
       this.#checkLength((this.#length += value.length));
     } else if (field === "event") this.#type = value;
-    else if (field === "id" && !value.includes("\0")) this.lastId = value;
+    else if (field === "id" && !value.includes("\0")) this.#id = value;
   }
 
   #dispatch(events: ServerSentEvent[]): void {
+    this.lastId = this.#id;
     if (this.#data.length > 0)
       events.push({ type: this.#type || "message", data: this.#data.join("\n"), id: this.lastId });
     this.#data = [];

@@ -41,7 +41,7 @@ export interface ThreadStoreOptions {
 
 export interface ThreadSnapshot {
   readonly status: "loading" | "ready" | "error";
-  /** Why the thread cannot be shown, or is no longer followed. */
+  /** Why the thread cannot be shown, not yet or no longer. */
   readonly error?: Error;
   readonly connection: "connecting" | "live" | "reconnecting";
   /** Oldest first; what was sent here and is not yet on the thread comes last. */
@@ -241,6 +241,7 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
         if (life !== this.#life) return;
         const isGone = AgentError.is(error, "reader-too-slow");
         if (!isGone && !isPassing(error)) return this.#giveUp(error);
+        this.#error = error as Error;
         this.#connection = this.#status === "loading" ? "connecting" : "reconnecting";
         this.publish();
         if (!isGone) await new Promise((resolve) => setTimeout(resolve, RESTART_MS * (0.5 + Math.random())));

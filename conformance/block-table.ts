@@ -8,6 +8,7 @@ import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
 import { clientBlocks } from "./client-blocks.ts";
 import { notificationBlocks } from "./notification-blocks.ts";
 import { mcpBlocks } from "./mcp-blocks.ts";
+import { serverBlocks } from "./server-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
@@ -28,6 +29,7 @@ export const blockTable = {
   ...notificationBlocks,
   ...mcpBlocks,
   ...clientBlocks,
+  ...serverBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {

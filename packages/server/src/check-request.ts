@@ -41,7 +41,7 @@ export function corsHeaders(origin: string): Record<string, string> {
   return {
     "access-control-allow-origin": origin,
     "access-control-allow-credentials": "true",
-    "access-control-expose-headers": "content-type, x-run-id, x-vercel-ai-ui-message-stream",
+    "access-control-expose-headers": "content-type, x-after, x-run-id, x-vercel-ai-ui-message-stream",
     vary: "origin",
   };
 }

@@ -25,7 +25,7 @@ export interface RunningServer {
 const DEFAULT_PORT = 4111;
 /** How long answers under way may take when the server closes. */
 const CLOSE_MS = 5_000;
-/** How often lines are looked for that an answer has left idle meanwhile. */
+/** How often it is looked whether the last answer has gone out. */
 const SWEEP_MS = 20;
 
 /** Listens for requests. Refuses an address that others can reach unless somebody checks who they are. */
@@ -43,6 +43,11 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 10_000 },
     getRequestListener((request) => server.fetch(request), { overrideGlobalObjects: false }),
   );
+  let underWay = 0;
+  http.on("request", (_, response) => {
+    underWay++;
+    response.once("close", () => underWay--);
+  });
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
     http.listen(port, hostname, resolve);
@@ -55,14 +60,15 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     port: address.port,
     server,
     http,
-    close: () => (closed ??= close(http, server)),
+    close: () => (closed ??= close(http, server, () => underWay === 0)),
   };
 }
 
-async function close(http: HttpServer, server: Server): Promise<void> {
+async function close(http: HttpServer, server: Server, isQuiet: () => boolean): Promise<void> {
   const ended = new Promise<void>((resolve) => http.close(() => resolve()));
   server.close();
-  const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS);
+  // Lines on which nothing was ever asked do not count as idle.
+  const sweep = setInterval(() => isQuiet() && http.closeAllConnections(), SWEEP_MS);
   const cut = setTimeout(() => http.closeAllConnections(), CLOSE_MS);
   await ended;
   clearTimeout(cut);

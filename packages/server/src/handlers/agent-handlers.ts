@@ -16,7 +16,7 @@ import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
 import type { Call, Handlers } from "../handler.ts";
 import { ownerOf } from "../handler.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
-import { opening, startAfter } from "../sse/frames.ts";
+import { opening, startHeader, startAfter } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
 import { ThreadEvents } from "../sse/thread-events.ts";
 import { neutraliseContents, neutraliseDeep } from "../untrusted-text.ts";
@@ -289,6 +289,7 @@ async function follow(
   return call.app.stream(
     new ThreadEvents(subscription, call.app.frames, call.app.pace),
     opening(subscription.after),
+    startHeader(subscription.after),
   );
 }
 

@@ -4,7 +4,7 @@ import { readThreadOverview, toBroadcast } from "@selvedge/core/threads";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { EventSourceText } from "../sse/event-body.ts";
-import { dataFrame, endFrame, opening } from "../sse/frames.ts";
+import { dataFrame, endFrame, opening, startHeader } from "../sse/frames.ts";
 import { RunEvents, type RunOver } from "../sse/run-events.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
@@ -66,7 +66,10 @@ export function chunkResponse(app: App, reader: RunReader & { output?: RunOutput
     farewell: (error) => endFrame(error, reader.after),
   };
   // A reader whose line breaks before the first chunk knows by this what to ask for.
-  return app.stream(source, opening(reader.after), reader.output && { "x-run-id": reader.output.runId });
+  return app.stream(source, opening(reader.after), {
+    ...startHeader(reader.after),
+    ...(reader.output && { "x-run-id": reader.output.runId }),
+  });
 }
 
 /** Starts a run without a thread, whose caller's leaving is its end. */

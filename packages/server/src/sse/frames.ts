@@ -44,6 +44,11 @@ export function dataFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
+/** The number a stream begins after, for a reader whose line breaks before the opening has come. */
+export function startHeader(after: number | undefined): Record<string, string> {
+  return after === undefined ? {} : { "x-after": String(after) };
+}
+
 /** What a numbered stream opens with: the number it begins after, so that a reader can come back before the first chunk. */
 export function opening(after: number | undefined): string {
   return after === undefined ? ": connected\n\n" : `: connected\n\nretry: ${RETRY_MS}\nid: ${after}\n\n`;

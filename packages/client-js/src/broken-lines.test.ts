@@ -96,6 +96,26 @@ describe("a subscription over a line that breaks", () => {
     expect(types.filter((type) => type === "text-delta")).toHaveLength(3);
   });
 
+  it("misses nothing wherever its first line is cut, even before a single chunk", async () => {
+    const world = await overBrokenLine(() => words(3));
+    for (let bytes = 150; bytes < 2000; bytes += 41) {
+      const here = { threadId: `cut-${bytes}`, resourceId: HERE.resourceId };
+      const lines = [bytes];
+      world.proxy.cutAll();
+      world.proxy.limit = () => lines.shift() ?? Number.POSITIVE_INFINITY;
+      const subscription = await world.broken.getAgent("weaver").subscribeToThread(here);
+      await world.client.getAgent("weaver").sendMessage({ message: "Hi", ...here });
+      const chunks: NumberedChunk[] = [];
+      const onChunk = (chunk: NumberedChunk) => {
+        chunks.push(chunk);
+        if (chunk.type === "finish") subscription.unsubscribe();
+      };
+      await subscription.processDataStream({ onChunk, reconnect: SOON });
+      expect(chunks.map(({ seq }) => seq)).toEqual(chunks.map((_, index) => index + 1));
+      expect(chunks.filter(({ type }) => type === "text-delta")).toHaveLength(3);
+    }
+  });
+
   it("ends with what onChunk throws, and does not come back for more", async () => {
     const world = await overBrokenLine(["Hello."]);
     const agent = world.broken.getAgent("weaver");

@@ -21,6 +21,7 @@ export class Connection<Event> {
   constructor(response: Response, silenceMs: number = SILENCE_MS) {
     this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
     this.runId = response.headers.get("x-run-id") ?? undefined;
+    this.after = toNumber(response.headers.get("x-after"));
     this.#silenceMs = silenceMs;
   }
 
@@ -49,7 +50,7 @@ export class Connection<Event> {
           values.push(parse(event.data) as Event);
         }
         this.heard ||= values.length > 0 || parser.comments > 1;
-        if (parser.lastId !== undefined && /^\d+$/.test(parser.lastId)) this.after = Number(parser.lastId);
+        this.after = toNumber(parser.lastId) ?? this.after;
         if (values.length > 0) yield values;
       }
     } finally {
@@ -82,6 +83,10 @@ export class Connection<Event> {
       clearTimeout(timer);
     }
   }
+}
+
+function toNumber(text: string | null | undefined): number | undefined {
+  return text && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 function parse(data: string): unknown {

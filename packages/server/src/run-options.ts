@@ -3,6 +3,7 @@ import type { AgentExecutionOptions } from "@selvedge/core/agent";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "@selvedge/core/request-context";
 import type { RunOptions } from "@selvedge/protocol/routes";
 import type { Principal } from "./caller.ts";
+import { checkForeignSchema } from "./check-foreign-schema.ts";
 
 /** Options that change what the agent is told, or how it is asked. */
 const GRANTED = [
@@ -17,6 +18,9 @@ const GRANTED = [
   "requestContext",
   "activeTools",
 ] as const satisfies readonly (keyof RunOptions)[];
+
+/** One step is one call of a model, which somebody pays for. */
+const MODEST_STEPS = 25;
 
 /** Names of a request context that say whose a run is. */
 const RESERVED: ReadonlySet<string> = new Set([RESOURCE_ID_KEY, THREAD_ID_KEY]);
@@ -49,6 +53,9 @@ async function checkModest(options: RunOptions, caller: Principal, agent: AnyAge
   for (const name of GRANTED)
     if (options[name] !== undefined) caller.require("run-options", `The option "${name}"`);
   if (options.requireToolApproval === false) caller.require("run-options", "requireToolApproval: false");
+  if ((options.maxSteps ?? 0) > MODEST_STEPS) caller.require("run-options", `maxSteps above ${MODEST_STEPS}`);
+  for (const schema of [options.output, options.structuredOutput?.schema, options.clientTools])
+    checkForeignSchema(schema);
   const names = Object.keys(options.clientTools ?? {});
   if (names.length === 0) return;
   const own = await agent.listTools({ requestContext: toRequestContext(undefined, caller) });

@@ -151,6 +151,11 @@ describe("a caller without grants", () => {
       { messages: [{ role: "system", content: "x" }] },
       { clientTools: { pay: { description: "mine" } } },
       { runId: "r" },
+      { maxSteps: 500 },
+      { output: { type: "object", properties: { a: { type: "string", pattern: "(a+)+$" } } } },
+      { structuredOutput: { schema: { patternProperties: { "(a+)+$": {} } } } },
+      { clientTools: { mine: { inputSchema: { properties: { a: { pattern: "(a+)+$" } } } } } },
+      { output: { allOf: Array.from({ length: 21 }, () => ({ $ref: "#/$defs/a" })) } },
     ]) {
       const body = { messages: "Hi", ...options } as never;
       expect((await call("generate", { params, body }, "ann")).status).toBe(403);
@@ -164,9 +169,15 @@ describe("a caller without grants", () => {
       expect(sent.status).toBe(403);
     }
     expect(model.calls).toHaveLength(0);
+    const properties = { pattern: { type: "string" } };
+    const harmless = {
+      params,
+      body: { messages: "Hi", clientTools: { mine: { inputSchema: { properties } } } },
+    };
+    expect((await call("generate", harmless, "ann")).status).toBe(200);
     const granted = { params, body: { messages: "Hi", instructions: "Other." } };
     expect((await call("generate", granted, "ann+run-options")).status).toBe(200);
-    expect(JSON.stringify(model.calls[0]!.prompt)).toContain("Other.");
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("Other.");
   });
 
   test("does not see the instructions of agents", async () => {

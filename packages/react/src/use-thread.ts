@@ -24,19 +24,22 @@ type Actions =
 export interface UseThreadResult extends ThreadSnapshot, Pick<ThreadStore, Actions> {}
 
 /** A live thread: its messages, run, queue, lanes and approvals, and everything a person can do there. */
-export function useThread({ client: given, onChunk, ...options }: UseThreadOptions): UseThreadResult {
-  const client = useMastraClient(given);
+export function useThread(options: UseThreadOptions): UseThreadResult {
+  const client = useMastraClient(options.client);
   const { agentId, threadId, resourceId, perPage } = options;
-  const latest = useLatest(onChunk);
+  const latest = useLatest(options);
   const clientTools = useStableTools(options.clientTools);
   const { store, actions } = useMemo(() => {
+    const { initialMessages, reconnect } = latest.current;
     const made = new ThreadStore(client, {
       agentId,
       threadId,
       ...(resourceId !== undefined && { resourceId }),
       ...(perPage !== undefined && { perPage }),
       ...(clientTools && { clientTools }),
-      onChunk: (chunk) => latest.current?.(chunk),
+      ...(initialMessages && { initialMessages }),
+      ...(reconnect && { reconnect }),
+      onChunk: (chunk) => latest.current.onChunk?.(chunk),
     });
     return { store: made, actions: actionsOf(made) };
   }, [client, agentId, threadId, resourceId, perPage, clientTools, latest]);

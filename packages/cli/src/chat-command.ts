@@ -15,6 +15,7 @@ export interface ChatFlags {
   storage: string;
   url?: string;
   agent?: string;
+  token?: string;
   resource: string;
   /** `false` for `--no-color`. */
   color: boolean;
@@ -26,7 +27,11 @@ export async function runChatCommand(flags: ChatFlags): Promise<number> {
   process.stdout.on("error", () => process.exit(0));
   if (flags.url !== undefined) {
     const { RemotePeer } = await import("./remote-peer.ts");
-    const peer = await RemotePeer.connect(flags.url, flags.agent, flags.resource);
+    const peer = await RemotePeer.connect(flags.url, {
+      agentId: flags.agent,
+      resourceId: flags.resource,
+      token: flags.token ?? process.env["SELVEDGE_TOKEN"],
+    });
     return talk(peer, flags, peer.name, `on ${flags.url}`);
   }
   const choice = await chooseModel(flags.model, process.env);

@@ -3,6 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Mastra } from "@selvedge/core";
+import { Agent } from "@selvedge/core/agent";
+import { InMemoryStore } from "@selvedge/core/storage";
+import { Memory } from "@selvedge/memory";
+import { serve } from "@selvedge/server/node";
+import { scriptedModel } from "@selvedge/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RunningCommand } from "./__fixtures__/running-command.ts";
 
@@ -78,4 +84,33 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
     expect(stdout).toContain("May write-note run? (y/n)");
     expect(stdout).toContain("Written:");
   });
+});
+
+describe("selvedge chat --url with a token", () => {
+  it("shows who is calling to a server that asks", async () => {
+    const storage = new InMemoryStore();
+    const memory = new Memory({ storage });
+    const agent = new Agent({
+      name: "doorman",
+      instructions: "",
+      model: scriptedModel(["Come in."]),
+      memory,
+    });
+    const mastra = new Mastra({ agents: { agent }, storage, logger: false });
+    const guarded = await serve({
+      mastra,
+      port: 0,
+      authorize: (request) =>
+        request.headers.get("authorization") === "Bearer open-sesame" ? { resourceId: "ali" } : undefined,
+    });
+    try {
+      expect((await chat("hi\n", "--url", guarded.url)).exitCode).toBe(1);
+      const { stdout } = await chat("hi\n", "--url", guarded.url, "--token", "open-sesame");
+      expect(stdout).toContain("Come in.");
+      expect((await memory.listThreads({ filter: { resourceId: "ali" } })).total).toBe(1);
+    } finally {
+      await guarded.close();
+      await mastra.close();
+    }
+  }, 60_000);
 });

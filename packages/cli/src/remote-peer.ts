@@ -19,8 +19,16 @@ export class RemotePeer implements ChatPeer {
   }
 
   /** The named agent of the server, or the first that has a memory. */
-  static async connect(url: string, agentId: string | undefined, resourceId: string): Promise<RemotePeer> {
-    const client = new MastraClient({ baseUrl: url });
+  static async connect(
+    url: string,
+    {
+      agentId,
+      resourceId,
+      token,
+    }: { agentId?: string | undefined; resourceId: string; token?: string | undefined },
+  ): Promise<RemotePeer> {
+    const headers = token ? { authorization: `Bearer ${token}` } : {};
+    const client = new MastraClient({ baseUrl: url, headers });
     const agents = Object.entries(await client.call("listAgents"));
     const found = agents.find(([key, agent]) =>
       agentId === undefined ? agent.hasMemory : key === agentId || agent.id === agentId,

@@ -31,7 +31,7 @@ function Page(): ReactNode {
   const { parts } = useRouter();
   const { resourceId } = useStudio();
   // A page starts anew for another place and for another person.
-  const key = `${resourceId}/${parts.join("/")}`;
+  const key = `${resourceId}/${parts.slice(0, 3).join("/")}`;
   return (
     <Boundary key={key}>
       <PageAt />

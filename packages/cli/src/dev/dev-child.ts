@@ -10,11 +10,14 @@ import { registerProjectModules } from "./project-modules.ts";
  */
 
 const PORTS_TO_TRY = 20;
+/** How long what is under way may take to end; the supervisor is less patient. */
+const CLOSE_MS = 5000;
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as DevSettings;
 
-function tell(message: DevMessage): void {
-  if (process.connected) process.send?.(message);
+function tell(message: DevMessage, told?: () => void): void {
+  if (process.connected) process.send?.(message, undefined, {}, told);
+  else told?.();
 }
 
 async function start(): Promise<void> {
@@ -27,6 +30,7 @@ async function start(): Promise<void> {
   );
   let closing: Promise<void> | undefined;
   const close = (): void => {
+    setTimeout(() => process.exit(1), CLOSE_MS).unref();
     closing ??= server
       .close()
       .then(() => mastra.close())
@@ -64,7 +68,8 @@ async function listen(open: (port: number) => Promise<RunningServer>): Promise<R
 start().catch((error: unknown) => {
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const code = (error as { code?: unknown } | null)?.code;
-  tell({ kind: "failed", message, needsTransform: code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" });
-  process.exitCode = 1;
-  process.disconnect?.();
+  // What a project opened before it failed must not keep this process.
+  tell({ kind: "failed", message, needsTransform: code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" }, () =>
+    process.exit(1),
+  );
 });

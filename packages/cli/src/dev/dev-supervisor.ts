@@ -69,6 +69,7 @@ export class DevSupervisor {
       readyAt = performance.now();
       // The page that is open in a browser finds the server again.
       this.#settings.port = message.port;
+      this.#settings.anyPort = false;
       this.#report.ready({ url: message.url, about: message.about, ms: readyAt - started, because });
     });
     child.on("exit", (code) => {

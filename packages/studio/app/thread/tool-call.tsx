@@ -1,5 +1,5 @@
 import type { ToolInvocation } from "@selvedge/protocol";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { formatShort, formatValue } from "../format.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -19,12 +19,15 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
   const look = toLook(call, approval !== undefined);
   const args = call.transcript?.args ?? call.args;
   const result = call.transcript?.result ?? call.result;
+  // Drawn again with every chunk of the thread; the values change far less often, and may be large.
+  const shortArgs = useMemo(() => formatShort(args), [args]);
+  const shortResult = useMemo(() => formatShort(result, 160), [result]);
   return (
     <div className="tool-call" data-waiting={approval ? "" : undefined} data-testid="tool-call">
       <button type="button" className="tool-call-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name="tool" />
         <span className="mono tool-call-name">{call.toolName}</span>
-        <span className="mono muted truncate grow">{formatShort(args)}</span>
+        <span className="mono muted truncate grow">{shortArgs}</span>
         <Badge tone={look.tone} pulse={look.text === "running"}>
           {look.text}
         </Badge>
@@ -37,7 +40,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
         </div>
       )}
       {!open && result !== undefined && (
-        <p className="tool-call-result mono muted truncate">← {formatShort(result, 160)}</p>
+        <p className="tool-call-result mono muted truncate">← {shortResult}</p>
       )}
       {approval && (
         <div className="tool-call-body">

@@ -176,8 +176,12 @@ export function createTool<
 /** Execution options for a call that has no run around it. */
 function detachedOptions(options: Partial<ToolExecutionOptions> = {}): ToolExecutionOptions {
   const toolCallId = options.toolCallId ?? "";
+  let signal: AbortSignal | undefined;
   return {
-    abortSignal: new AbortController().signal,
+    // Made when it is read: a signal costs more than all the rest of a call.
+    get abortSignal() {
+      return (signal ??= new AbortController().signal);
+    },
     toolCallId,
     messages: [],
     writer: SILENT_WRITER,
@@ -205,12 +209,16 @@ function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unk
   const { id, inputSchema, outputSchema } = definition;
   return async (call = {}, options = {}) => {
     const requestContext = call.requestContext ?? call.runtimeContext ?? new RequestContext();
-    const input = await checkInput(id, inputSchema && compileSchema(inputSchema), call.context ?? {});
-    if (!input.ok) return input.error;
+    let context: unknown = call.context ?? {};
+    if (inputSchema) {
+      const input = await checkInput(id, compileSchema(inputSchema), context);
+      if (!input.ok) return input.error;
+      context = input.value;
+    }
     const output = await definition.execute!(
-      { ...call, context: input.value, requestContext, runtimeContext: requestContext },
+      { ...call, context, requestContext, runtimeContext: requestContext },
       detachedOptions(options),
     );
-    return checkOutput(id, outputSchema && compileSchema(outputSchema), output);
+    return outputSchema ? checkOutput(id, compileSchema(outputSchema), output) : output;
   };
 }

@@ -71,7 +71,7 @@ export class ServerConnection {
     for (let attempt = 0; ; attempt++) {
       let open: Open | undefined;
       try {
-        open = await this.#connected();
+        open = this.#current ?? (await this.#connected());
         return await work(open.client);
       } catch (error) {
         if (attempt === 0 && open && (await this.#authorized(error, open.transport))) continue;

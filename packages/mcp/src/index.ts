@@ -4,9 +4,9 @@ export type {
   LogHandler,
   LogMessage,
   MastraMCPServerDefinition,
-  SamplingHandler,
   WaitingOAuthProvider,
 } from "./client/server-definition.ts";
+export type { SamplingHandler, SamplingOptions, SamplingRequest } from "./client/sampling.ts";
 export type {
   ElicitationAnswer,
   ElicitationHandler,

@@ -43,9 +43,14 @@ export function handleServerRequests(client: Client, connection: ServerConnectio
     }
     return (await handlers.elicitation(params as ElicitationRequest)) as ElicitResult;
   });
-  const { roots, sampling, enableServerLogs = true } = definition;
-  if (roots) client.setRequestHandler("roots/list", () => ({ roots }));
-  if (sampling) client.setRequestHandler("sampling/createMessage", ({ params }) => sampling(params));
+  const { enableServerLogs = true } = definition;
+  if (connection.roots) client.setRequestHandler("roots/list", () => ({ roots: connection.roots! }));
+  const { sample } = connection;
+  if (sample) {
+    client.setRequestHandler("sampling/createMessage", async ({ params }, ctx) =>
+      sample(params, { serverName: connection.name, signal: ctx.mcpReq.signal }),
+    );
+  }
   client.setNotificationHandler("notifications/message", ({ params: { level, data, logger } }) => {
     const message = typeof data === "string" ? data : JSON.stringify(data);
     if (enableServerLogs) connection.log(level, message, { ...(logger !== undefined && { logger }), data });

@@ -1,5 +1,6 @@
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
 import type { Tool, ToolsetsInput } from "@selvedge/core/tools";
+import type { Root } from "@modelcontextprotocol/client";
 import { consoleLogger } from "../console-logger.ts";
 import { quietly } from "./connections.ts";
 import { onProcessExit } from "./exit-guard.ts";
@@ -31,6 +32,7 @@ export class MCPClient {
   readonly prompts: PromptActions;
   readonly elicitation: { onRequest(serverName: string, handler: ElicitationHandler): Promise<void> };
   readonly tools: { onListChanged(serverName: string, handler: () => void): Promise<void> };
+  readonly roots: { set(serverName: string, roots: Root[]): Promise<void> };
   readonly #connections = new Map<string, ServerConnection>();
   readonly #logger: Logger;
   readonly #undoExit: () => void;
@@ -65,6 +67,7 @@ export class MCPClient {
         return quietly(connection.listen());
       },
     };
+    this.roots = { set: (serverName, roots) => this.#find(serverName).setRoots(roots) };
     this.#undoExit = existing
       ? () => {}
       : onProcessExit(() => this.#connections.forEach((one) => one.kill()));

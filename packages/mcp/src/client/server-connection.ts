@@ -3,12 +3,15 @@ import {
   Client,
   type LoggingLevel,
   type McpSubscription,
+  type Root,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import { sleep } from "../system.ts";
 import { classifyFailure, suggestsSse } from "./failure.ts";
 import { type Handlers, handleServerRequests } from "./handle-server-requests.ts";
 import { openTransport, type ServerTransport, type TransportKind, transportKinds } from "./open-transport.ts";
+import { checkRoots } from "./check-roots.ts";
+import { type SamplingHandler, samplingHandler } from "./sampling.ts";
 import type { MastraMCPServerDefinition, WaitingOAuthProvider } from "./server-definition.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -30,6 +33,9 @@ export class ServerConnection {
   readonly name: string;
   readonly definition: MastraMCPServerDefinition;
   readonly handlers: Handlers = {};
+  /** What the server is told about; undefined when it may not ask. */
+  roots: Root[] | undefined;
+  readonly sample: SamplingHandler | undefined;
   /** Grows whenever the server's tools may have changed: it says so, or it was started again. */
   toolChanges = 0;
   readonly #timeout: number;
@@ -49,6 +55,8 @@ export class ServerConnection {
     transportKinds(name, definition);
     this.name = name;
     this.definition = definition;
+    this.roots = definition.roots && checkRoots(definition.roots);
+    this.sample = definition.sampling && samplingHandler(name, definition.sampling);
     this.#timeout = definition.timeout ?? defaults.timeout;
     this.#system = defaults.system;
     this.#logger = defaults.logger;
@@ -111,6 +119,20 @@ export class ServerConnection {
   /** Starts hearing what the server says by itself. */
   async listen(): Promise<void> {
     await this.use(true, () => this.#follow([]));
+  }
+
+  /** Tells the server about other folders from now on. */
+  async setRoots(roots: Root[]): Promise<void> {
+    if (!this.roots) {
+      throw new AgentError(
+        "not-supported",
+        `MCP server "${this.name}" was not offered roots. Give it \`roots: []\` to set them later.`,
+      );
+    }
+    this.roots = checkRoots(roots);
+    // Without sessions the server asks again with every call.
+    if (this.#current?.client.getProtocolEra() === "legacy")
+      await this.#current.client.sendRootsListChanged();
   }
 
   async reconnect(): Promise<void> {
@@ -178,8 +200,8 @@ export class ServerConnection {
     const client = new Client(CLIENT_INFO, {
       capabilities: {
         elicitation: { form: { applyDefaults: true } },
-        ...(this.definition.roots && { roots: {} }),
-        ...(this.definition.sampling && { sampling: {} }),
+        ...(this.roots && { roots: { listChanged: true } }),
+        ...(this.sample && { sampling: {} }),
         ...capabilities,
       },
       versionNegotiation: {

@@ -15,8 +15,17 @@ export type {
 
 export type { ReadResourceResult, ResourceContent } from "./client/resource-content.ts";
 
+// Signing in
+export {
+  MCPOAuthClientProvider,
+  type MCPOAuthClientProviderOptions,
+} from "./oauth/mcp-oauth-client-provider.ts";
+export { FileOAuthStorage } from "./oauth/file-oauth-storage.ts";
+export { InMemoryOAuthStorage, type OAuthStorage } from "./oauth/oauth-storage.ts";
+
 // Server
 export { MCPServer } from "./server/mcp-server.ts";
+export type { MCPServerAuth } from "./server/authorizer.ts";
 export type {
   CallerContext,
   CompleteArgument,

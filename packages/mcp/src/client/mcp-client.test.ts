@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { silentLogger } from "@selvedge/core";
 import { createTool } from "@selvedge/core/tools";
 import { scriptedModel } from "@selvedge/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { isAlive } from "../__fixtures__/is-alive.ts";
 import { host, hostHttp, hostSse } from "../__fixtures__/host.ts";
 import {
   type LogMessage,
@@ -373,13 +373,3 @@ describe("MCPClient instances", () => {
     await other.disconnect();
   });
 });
-
-/** A dead process that nobody waited for is still listed, as a zombie. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}

@@ -2,6 +2,7 @@ import { AgentError, type Logger, realSystem, type System } from "@selvedge/core
 import type { Tool, ToolsetsInput } from "@selvedge/core/tools";
 import type { Root } from "@modelcontextprotocol/client";
 import { consoleLogger } from "../console-logger.ts";
+import { checkProviders } from "./check-audience.ts";
 import { quietly } from "./connections.ts";
 import { onProcessExit } from "./exit-guard.ts";
 import type { ElicitationHandler } from "./handle-server-requests.ts";
@@ -40,6 +41,7 @@ export class MCPClient {
   #disconnecting: Promise<void> | undefined;
 
   constructor({ id, servers, timeout = DEFAULT_TIMEOUT_MS, logger, system }: MCPClientOptions) {
+    checkProviders(servers ?? {});
     this.configHash = configHash(servers);
     this.id = id ?? this.configHash;
     this.#logger = logger ?? consoleLogger;

@@ -7,6 +7,7 @@ import {
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import { sleep } from "../system.ts";
+import { checkAudience } from "./check-audience.ts";
 import { classifyFailure, suggestsSse } from "./failure.ts";
 import { type Handlers, handleServerRequests } from "./handle-server-requests.ts";
 import { openTransport, type ServerTransport, type TransportKind, transportKinds } from "./open-transport.ts";
@@ -53,6 +54,7 @@ export class ServerConnection {
     defaults: { timeout: number; system: System; logger: Logger },
   ) {
     transportKinds(name, definition);
+    checkAudience(name, definition);
     this.name = name;
     this.definition = definition;
     this.roots = definition.roots && checkRoots(definition.roots);
@@ -142,6 +144,7 @@ export class ServerConnection {
 
   /** Ends an OAuth flow: `callback` is the query with which the user came back. */
   async finishAuth(callback: URLSearchParams): Promise<void> {
+    await (this.definition.authProvider as WaitingOAuthProvider | undefined)?.verifyCallback?.(callback);
     const transport = openTransport(
       this.definition.url?.pathname.endsWith("/sse") ? "sse" : "http",
       this.definition,
@@ -246,7 +249,9 @@ export class ServerConnection {
     const provider = this.definition.authProvider as WaitingOAuthProvider | undefined;
     if (!(error instanceof UnauthorizedError) || !provider?.waitForCallback) return false;
     if (transport instanceof StdioTransport) return false;
-    await transport.finishAuth(await provider.waitForCallback());
+    const query = await provider.waitForCallback();
+    await provider.verifyCallback?.(query);
+    await transport.finishAuth(query);
     return true;
   }
 

@@ -26,6 +26,10 @@ export type LogHandler = (message: LogMessage) => void;
 export interface WaitingOAuthProvider extends OAuthClientProvider {
   /** The query of the callback URL, after `redirectToAuthorization`. */
   waitForCallback?(): Promise<URLSearchParams>;
+  /** Rejects when that query does not belong to the flow the provider began. */
+  verifyCallback?(query: URLSearchParams): Promise<void>;
+  /** The server the provider's tokens are for. It cannot be given to another. */
+  readonly serverUrl?: URL;
 }
 
 export interface MastraMCPServerDefinition {

@@ -11,6 +11,7 @@ export type {
   ElicitationAnswer,
   ElicitationHandler,
   ElicitationRequest,
+  ProgressHandler,
 } from "./client/handle-server-requests.ts";
 
 export type { ReadResourceResult, ResourceContent } from "./client/resource-content.ts";

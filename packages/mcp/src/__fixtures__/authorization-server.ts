@@ -70,12 +70,13 @@ export async function authorizationServer(options: {
       const { prompt, params, session } = await provider.interactionDetails(req, res);
       if (prompt.name === "login")
         return provider.interactionFinished(req, res, { login: { accountId: "ada" } });
+      const scope = (params["scope"] as string | undefined) ?? "";
       const grant = new provider.Grant({
         accountId: session!.accountId,
         clientId: String(params["client_id"]),
       });
-      grant.addOIDCScope(`openid offline_access ${String(params["scope"] ?? "")}`);
-      grant.addResourceScope(String(params["resource"]), String(params["scope"] ?? ""));
+      grant.addOIDCScope(`openid offline_access ${scope}`);
+      grant.addResourceScope(String(params["resource"]), scope);
       return provider.interactionFinished(req, res, { consent: { grantId: await grant.save() } });
     })();
   });
@@ -87,8 +88,8 @@ export async function authorizationServer(options: {
       const { payload } = await jwtVerify(token, keys, { issuer });
       return {
         token,
-        clientId: String(payload["client_id"]),
-        scopes: String(payload["scope"] ?? "").split(" "),
+        clientId: payload["client_id"] as string,
+        scopes: ((payload["scope"] as string | undefined) ?? "").split(" "),
         expiresAt: payload.exp!,
         resource: new URL(String(payload.aud)),
         extra: { sub: payload.sub },

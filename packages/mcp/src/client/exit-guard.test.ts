@@ -22,7 +22,8 @@ async function parent(end: string) {
   });
   const exit = once(child, "exit");
   const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return { child, exit, pids: JSON.parse(line.toString()) as number[] };
+  const told = JSON.parse(line.toString()) as number | number[];
+  return { child, exit, pids: [told].flat() };
 }
 
 it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
@@ -50,6 +51,13 @@ it.each([
   const { exit, pids } = await parent(end);
   expect(await exit).toEqual([code, null]);
   await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
+});
+
+it("ends a server that was still being connected to", async () => {
+  const { child, exit, pids } = await parent("connecting");
+  child.kill("SIGTERM");
+  expect(await exit).toEqual([null, "SIGTERM"]);
+  await expect.poll(() => pids.map(isAlive)).toEqual([false]);
 });
 
 it("leaves no server behind when the process is killed", async () => {

@@ -1,4 +1,4 @@
-import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import type { Client, ElicitRequest, ElicitResult, Progress } from "@modelcontextprotocol/client";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
 import type { ServerConnection } from "./server-connection.ts";
 
@@ -22,9 +22,13 @@ export interface ElicitationAnswer {
   content?: Record<string, unknown>;
 }
 
+/** Hears how calls get on; `tool` is the tool that was called. */
+export type ProgressHandler = (progress: Progress & { tool: string }) => void;
+
 /** What an application wants to be called for, per server. */
 export interface Handlers {
   elicitation?: ElicitationHandler;
+  progress?: ProgressHandler;
   resourceUpdated?: (params: { uri: string }) => void;
   resourcesChanged?: () => void;
   promptsChanged?: () => void;

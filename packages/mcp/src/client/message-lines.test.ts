@@ -34,7 +34,7 @@ it("gives up on a line that does not end, and starts anew", () => {
   const lines = new MessageLines();
   const endless = Buffer.alloc(1024 * 1024, "x");
   const flood = (): void => {
-    for (let count = 0; count < 11; count++) [...lines.read(endless)];
+    for (let count = 0; count < 11; count++) Array.from(lines.read(endless));
   };
   expect(flood).toThrow(/more than 10485760 bytes/);
   expect([...lines.read(Buffer.from('{"a":1}\n'))]).toEqual([{ a: 1 }]);

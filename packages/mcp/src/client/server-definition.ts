@@ -28,6 +28,8 @@ export interface WaitingOAuthProvider extends OAuthClientProvider {
   waitForCallback?(): Promise<URLSearchParams>;
   /** Rejects when that query does not belong to the flow the provider began. */
   verifyCallback?(query: URLSearchParams): Promise<void>;
+  /** Nobody waits for the callback any more. */
+  abandonCallback?(): void;
   /** The server the provider's tokens are for. It cannot be given to another. */
   readonly serverUrl?: URL;
 }

@@ -9,9 +9,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { listWireTools } from "./list-wire-tools.ts";
 import type { ServerConnection } from "./server-connection.ts";
+import { untrustedDescription } from "./untrusted-description.ts";
 import { wireSchema } from "./wire-schema.ts";
-
-const MAX_DESCRIPTION = 8192;
 
 /** The tools of one server as ours, by their own names. */
 export async function serverTools(
@@ -30,7 +29,7 @@ function toTool(connection: ServerConnection, wire: WireTool): Tool {
   const seen = { changes: connection.toolChanges, digest: digestOf(wire) };
   return createTool({
     id: `${connection.name}_${wire.name}`,
-    description: shorten(wire.description ?? wire.title ?? ""),
+    description: untrustedDescription(connection.name, wire.description ?? wire.title ?? ""),
     // As the server wrote it: the model reads it, the server checks against it.
     inputSchema: wireSchema(wire.inputSchema as JsonSchema),
     idempotent: repeatable,
@@ -73,7 +72,11 @@ function callWireTool(
       ...(signal && { signal }),
       toolDefinition: wire,
       ...(enableProgressTracking && {
-        onprogress: (progress) => onProgress?.({ ...progress, tool: wire.name }),
+        onprogress: (progress) => {
+          const update = { ...progress, tool: wire.name };
+          onProgress?.(update);
+          connection.handlers.progress?.(update);
+        },
       }),
     },
   );
@@ -108,13 +111,8 @@ function isRepeatable({ annotations }: WireTool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }
 
-function digestOf({ name, description, inputSchema }: WireTool): string {
+function digestOf({ name, title, description, inputSchema, annotations }: WireTool): string {
   return createHash("sha256")
-    .update(JSON.stringify([name, description, inputSchema]))
+    .update(JSON.stringify([name, title, description, inputSchema, annotations]))
     .digest("base64url");
-}
-
-function shorten(description: string): string {
-  if (description.length <= MAX_DESCRIPTION) return description;
-  return `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}… (shortened)`;
 }

@@ -97,6 +97,11 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
     );
   }
 
+  /** Stops listening for a user who is not waited for any more. */
+  abandonCallback(): void {
+    this.#callback?.close();
+  }
+
   async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {
     return this.#options.clientInformation ?? this.#read<StoredOAuthClientInformation>("client");
   }
@@ -137,7 +142,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
 
   async redirectToAuthorization(url: URL): Promise<void> {
     if (this.#options.listen) {
-      this.#callback?.close();
+      this.abandonCallback();
       const flow = await this.#flow();
       this.#callback = await LoopbackCallback.open(
         new URL(this.redirectUrl),

@@ -19,7 +19,8 @@ const { client, server, open } = scene();
 const whoami = createTool({
   id: "whoami",
   description: "",
-  execute: async (_, { extra }) => `${extra?.authInfo?.extra?.["sub"]} ${extra?.authInfo?.scopes.join(",")}`,
+  execute: async (_, { extra }) =>
+    `${String(extra?.authInfo?.extra?.["sub"])} ${extra?.authInfo?.scopes.join(",")}`,
 });
 
 /** An MCP server that wants tokens of a real authorization server, and that authorization server. */
@@ -162,6 +163,18 @@ describe("signing in at an authorization server", () => {
     await expect(mcp.finishAuth("a", mixedUp)).rejects.toThrow(/iss/i);
     await mcp.finishAuth("a", searchParams);
     expect(Object.keys(await mcp.getTools())).toEqual(["a_whoami"]);
+  });
+
+  it("stops waiting for a user when the client is disconnected", async () => {
+    const setup = await guarded();
+    const { promise: sent, resolve } = Promise.withResolvers<void>();
+    const { provider } = await providerFor(setup, { onRedirectToAuthorization: () => resolve() });
+    const mcp = client({ a: { url: setup.url, authProvider: provider } });
+    const listed = mcp.getToolsWithErrors();
+    await sent;
+    await mcp.disconnect();
+    expect((await listed).errors["a"]).toMatch(/given up|closed/);
+    await expect(fetch(provider.redirectUrl)).rejects.toThrow();
   });
 
   it("keeps waiting when another page sends a browser to the callback", async () => {

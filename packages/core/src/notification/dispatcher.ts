@@ -3,7 +3,8 @@ import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
+import { cronTimes } from "./cron-times.ts";
 
 /** `new Mastra({ notifications: { dispatch } })` */
 export interface NotificationDispatchConfig {
@@ -30,7 +31,6 @@ export interface DispatcherOptions {
   claimMs: number;
 }
 
-const DEFAULT_CRON = "*/1 * * * *";
 const DEFAULT_BATCH_SIZE = 100;
 /** A timer is looked at again after this, because clocks may be set. */
 const LONGEST_WAIT_MS = 3_600_000;
@@ -70,7 +70,7 @@ export class NotificationDispatcher {
 
   async start(): Promise<void> {
     const { storage, system, claimMs, config } = this.#options;
-    this.#nextTime = await cronTimes(config.cron ?? DEFAULT_CRON);
+    this.#nextTime = await cronTimes(config.cron);
     this.#domain = await storage.getStore("notifications");
     if (!this.#domain) {
       throw new AgentError(
@@ -206,21 +206,6 @@ export class NotificationDispatcher {
         void this.#arm();
       },
       { background: true },
-    );
-  }
-}
-
-/** The first time of a cron pattern after another. */
-async function cronTimes(pattern: string): Promise<(after: number) => number | undefined> {
-  const { Cron } = await import("croner");
-  try {
-    const cron = new Cron(pattern, { paused: true });
-    return (after) => cron.nextRun(new Date(after))?.getTime();
-  } catch (cause) {
-    throw new AgentError(
-      "invalid-argument",
-      `notifications.dispatch.cron ${showValue(pattern)} is no cron pattern: ${errorMessage(cause)}`,
-      { cause },
     );
   }
 }

@@ -1,7 +1,6 @@
 import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { defaultLogger } from "../logger.ts";
-import { realSystem } from "../system.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import { readActor } from "../thread/actor.ts";
@@ -133,6 +132,7 @@ async function readOne(
     const seen = await domain.read({ threadId, id });
     const status = seen?.record.status;
     if (!seen || (status !== "pending" && status !== "delivered")) return "alreadyRead";
+    if (isBeingDecided(domain, seen)) return "unavailable";
     if (seen.record.deliveredSignalId !== undefined) {
       if (await domain.tryUpdate(seen, { status: "seen" })) return "markedSeen";
     } else if (seen.record.resourceId === undefined) return "unavailable";
@@ -141,19 +141,27 @@ async function readOne(
   return "unavailable";
 }
 
+/** Whether its sender is about to decide what becomes of it. */
+function isBeingDecided(
+  { storage, system }: NotificationDomain,
+  { undecided, claimOwner, dueAt = 0 }: VersionedNotification,
+): boolean {
+  return undecided && claimOwner !== undefined && dueAt > system.now() && !storage.isOwnerDead(claimOwner);
+}
+
 /** Brings the notification into the chat and marks it seen, in one commit. Answers false when it changed meanwhile. */
 async function inject(
   domain: NotificationDomain,
   place: Place,
   seen: VersionedNotification,
 ): Promise<boolean> {
-  const { storage } = domain;
+  const { storage, system } = domain;
   const { threadId, resourceId, agentId } = seen.record;
   // Whoever runs the thread is the one who reads.
   const actor = await readActor(storage, threadId);
   const reader = actor?.runId !== undefined && actor.runId === place.runId ? actor.agentId : agentId;
   const outlet = {
-    runtime: ThreadRuntime.of(storage, realSystem, defaultLogger),
+    runtime: ThreadRuntime.of(storage, system, defaultLogger),
     domain,
     agentId: reader ?? "",
     threadId,

@@ -56,10 +56,11 @@ export class NotificationDelivery {
         change: (_, signal, { action }) => ({
           patch: {
             ...options.reason,
-            // One that no run will see is not delivered: it stays in the inbox.
-            ...(action === "persist"
-              ? { deliverAt: null }
-              : { status: "delivered", deliveredSignalId: signal.id, deliverAt: null, summaryAt: null }),
+            // One that no run will see is not delivered: it stays in the inbox. The chat has it all the same.
+            ...(action !== "persist" && { status: "delivered" }),
+            deliveredSignalId: signal.id,
+            deliverAt: null,
+            summaryAt: null,
           },
           more: NOW_DECIDED,
         }),

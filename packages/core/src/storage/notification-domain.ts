@@ -51,12 +51,12 @@ const BEFORE_ALL_TIME = -8.64e15;
 /** The notification inbox of every thread, on any store. */
 export class NotificationDomain {
   readonly storage: Storage;
-  readonly #system: System;
+  readonly system: System;
   readonly #listeners = new Set<() => void>();
 
   constructor(storage: Storage, system: System = realSystem) {
     this.storage = storage;
-    this.#system = system;
+    this.system = system;
   }
 
   /**
@@ -74,10 +74,10 @@ export class NotificationDomain {
     const undecided: Row = claim ? { undecided: 1, claim_owner: claim.owner, due_at: claim.until } : {};
     const before = claim?.writes ?? [];
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const now = Math.trunc(this.#system.now());
+      const now = Math.trunc(this.system.now());
       const merged = await this.#merge(input, slot, now, undecided, before);
       if (merged) return merged;
-      const row = { ...toNotificationRow(input, this.#system.newId(), now), ...undecided };
+      const row = { ...toNotificationRow(input, this.system.newId(), now), ...undecided };
       try {
         await this.storage.commit([...before, { op: "insert", table: NOTIFICATIONS, row }]);
         this.changed();
@@ -179,7 +179,7 @@ export class NotificationDomain {
   /** Changes a record that is still as it was seen; answers whether it was. */
   async tryUpdate(seen: VersionedNotification, patch: NotificationPatch, more?: Row): Promise<boolean> {
     try {
-      await this.storage.commit([updateRecord(seen, patch, Math.trunc(this.#system.now()), more)]);
+      await this.storage.commit([updateRecord(seen, patch, Math.trunc(this.system.now()), more)]);
     } catch (error) {
       if (AgentError.is(error, "conflict")) return false;
       throw error;
@@ -216,7 +216,7 @@ export class NotificationDomain {
     });
     for (const seen of rows.map(toVersioned)) {
       if (!isGone(seen.claimOwner!) && (seen.dueAt ?? 0) <= latest) continue;
-      const due = seen.undecided ? { due_at: Math.trunc(this.#system.now()) } : {};
+      const due = seen.undecided ? { due_at: Math.trunc(this.system.now()) } : {};
       await this.tryUpdate(seen, {}, due);
     }
   }
@@ -253,6 +253,8 @@ export class NotificationDomain {
           ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
           ...(input.priority !== undefined && { priority: input.priority }),
           updated_at: now,
+          // What was told of it is no longer all there is to tell.
+          delivered_signal_id: null,
           ...undecided,
         },
         ...((attributes || metadata) && {

@@ -49,6 +49,7 @@ export class ThreadRuns implements ThreadAgent {
   readonly #runtimes = new Set<ThreadRuntime>();
   /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
   readonly #live = new Map<string, AgentExecutionOptions>();
+  readonly #endListeners = new Set<() => void>();
   #ephemeral: Storage | undefined;
 
   constructor(host: ThreadRunsHost) {
@@ -136,6 +137,7 @@ export class ThreadRuns implements ThreadAgent {
         threadRun.abandon();
         this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
+      this.#tellEnd();
     }
   }
 
@@ -165,12 +167,25 @@ export class ThreadRuns implements ThreadAgent {
       await threadRun
         .end({ state: "failed", mayContinue: false, error, chunks })
         .catch(() => threadRun.abandon());
+      this.#tellEnd();
     }
   }
 
   /** A run that waits may go on here; of one that is over nothing is needed. */
   ended(run: Run): void {
-    if (run.status !== "suspended") this.#live.delete(run.spec.runId);
+    if (run.status === "suspended") return;
+    this.#live.delete(run.spec.runId);
+    this.#tellEnd();
+  }
+
+  /** Calls back when a run is over that this process carried out. */
+  onEnd(listener: () => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
+  #tellEnd(): void {
+    for (const listener of this.#endListeners) listener();
   }
 
   #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {

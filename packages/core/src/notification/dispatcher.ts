@@ -1,5 +1,5 @@
 import type { Logger } from "../logger.ts";
-import type { NotificationDomain } from "../storage/notification-domain.ts";
+import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
@@ -18,7 +18,9 @@ export interface NotificationDispatchConfig {
 /** Somebody who can deliver. */
 interface DispatchAgent {
   readonly id: string;
-  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<number>;
+  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void>;
+  /** Calls back when a run of the agent in this process is over. */
+  onRunEnd(listener: () => void): () => void;
 }
 
 export interface DispatcherOptions {
@@ -27,11 +29,11 @@ export interface DispatcherOptions {
   system: System;
   logger: Logger;
   config: NotificationDispatchConfig;
-  /** How far ahead a claim may reach. */
-  claimMs: number;
 }
 
 const DEFAULT_BATCH_SIZE = 100;
+/** How many records of a thread are delivered together, however few are read at once. */
+const MOST_TOGETHER = 1000;
 /** A timer is looked at again after this, because clocks may be set. */
 const LONGEST_WAIT_MS = 3_600_000;
 /** How soon news from another process are looked at. */
@@ -39,7 +41,8 @@ const NEWS_MS = 250;
 const RETRY_MS = 60_000;
 
 /**
- * Delivers what is due. It sleeps until the first time of the cron pattern at which something is due, so an app without
+ * Delivers what is due. What waits for an idle thread comes when that thread's run is over, here or in another process;
+ * for everything else it sleeps until the first time of the cron pattern at which something is due. An app without
  * scheduled notifications does nothing at all. Any number of processes may run one on the same store.
  */
 export class NotificationDispatcher {
@@ -52,6 +55,8 @@ export class NotificationDispatcher {
   #cancelNews: (() => void) | undefined;
   #arming: Promise<void> | undefined;
   #armAgain = false;
+  /** A thread may have become idle since the last look. */
+  #runsEnded = false;
   #ticking: Promise<void> | undefined;
   #tickedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -68,9 +73,29 @@ export class NotificationDispatcher {
     this.#batchSize = batchSize;
   }
 
+  /** Rejects when it cannot begin; a store that only fails for now is tried again. */
   async start(): Promise<void> {
-    const { storage, system, claimMs, config } = this.#options;
-    this.#nextTime = await cronTimes(config.cron);
+    this.#nextTime = await cronTimes(this.#options.config.cron);
+    await this.#begin();
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      if (!this.#closed && !AgentError.is(error, "storage-required")) {
+        this.#wait(RETRY_MS, () => {
+          this.#begin().catch((again: unknown) =>
+            this.#options.logger.error("Notifications are not dispatched yet", again),
+          );
+        });
+      }
+      throw error;
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { storage, system, agents } = this.#options;
     this.#domain = await storage.getStore("notifications");
     if (!this.#domain) {
       throw new AgentError(
@@ -78,13 +103,14 @@ export class NotificationDispatcher {
         "notifications.dispatch requires a notifications storage domain. Pass a storage that has one.",
       );
     }
+    const isGone = (owner: string) => owner !== storage.ownerId() && storage.isOwnerDead(owner);
+    await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + CLAIM_MS);
     if (this.#closed) return;
     this.#stops.push(
       this.#domain.onChange(() => this.#arm()),
       storage.watch(() => this.#hearNews()),
+      ...agents.map((agent) => agent.onRunEnd(() => this.#lookForIdle())),
     );
-    const isGone = (owner: string) => owner !== storage.ownerId() && storage.isOwnerDead(owner);
-    await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + claimMs);
     await this.#arm();
   }
 
@@ -99,7 +125,13 @@ export class NotificationDispatcher {
 
   /** Delivers everything that is due now. */
   tick(): Promise<void> {
-    this.#ticking ??= this.#deliverAll()
+    this.#tickedAt = Math.trunc(this.#options.system.now());
+    return this.#deliver({});
+  }
+
+  /** One round at a time. */
+  #deliver(which: { waitsForIdle?: boolean }): Promise<void> {
+    this.#ticking ??= this.#deliverAll(which)
       .catch((error: unknown) => this.#options.logger.error("Notifications could not be dispatched", error))
       .finally(() => {
         this.#ticking = undefined;
@@ -108,41 +140,40 @@ export class NotificationDispatcher {
     return this.#ticking;
   }
 
-  async #deliverAll(): Promise<void> {
-    const { agents, system, logger } = this.#options;
-    const domain = this.#domain!;
-    const now = Math.trunc(system.now());
-    this.#tickedAt = now;
-    const byId = new Map(agents.map((agent) => [agent.id, agent]));
+  async #deliverAll(which: { waitsForIdle?: boolean }): Promise<void> {
+    this.#runsEnded = false;
+    const { agents, system } = this.#options;
+    const due = { ...which, now: new Date(Math.trunc(system.now())), agentId: agents.map(({ id }) => id) };
     // What is due again after it was tried waits for the next tick.
     const tried = new Set<string>();
-    let offset = 0;
-    for (let read = this.#batchSize; read === this.#batchSize && !this.#closed;) {
-      const due = await domain.listDue({
-        now: new Date(now),
-        limit: this.#batchSize,
-        offset,
-        agentId: [...byId.keys()],
-      });
-      read = due.length;
-      const fresh = due.filter(({ record }) => !tried.has(`${record.threadId}\n${record.id}`));
-      offset += due.length - fresh.length;
-      for (const { record } of fresh) tried.add(`${record.threadId}\n${record.id}`);
-      const groups = Map.groupBy(fresh, ({ record }) =>
+    for (let offset = 0; !this.#closed;) {
+      const page = await this.#domain!.listDue({ ...due, limit: this.#batchSize, offset });
+      const isLast = page.length < this.#batchSize;
+      const groups = Map.groupBy(page.filter(isFresh(tried)), ({ record }) =>
         JSON.stringify([record.agentId, record.resourceId, record.threadId]),
       );
       for (const group of groups.values()) {
-        const agent = byId.get(group[0]!.record.agentId!)!;
-        try {
-          offset += await agent.deliverNotifications(domain, group);
-        } catch (error) {
-          logger.error(
-            `Notifications of thread "${group[0]!.record.threadId}" could not be delivered`,
-            error,
-          );
-          offset += group.length;
-        }
+        const { agentId, threadId, resourceId } = group[0]!.record;
+        // One summary tells of all that is due on a thread, also of what is on the next pages.
+        const together = isLast
+          ? group
+          : await this.#domain!.listDue({ ...due, agentId, threadId, resourceId, limit: MOST_TOGETHER });
+        const fresh = together.filter(isFresh(tried));
+        for (const one of fresh) tried.add(keyOf(one));
+        if (fresh.length > 0) await this.#deliverGroup(fresh);
       }
+      if (isLast) return;
+      if (groups.size === 0) offset += page.length;
+    }
+  }
+
+  async #deliverGroup(group: readonly VersionedNotification[]): Promise<void> {
+    const { agentId, threadId } = group[0]!.record;
+    const agent = this.#options.agents.find(({ id }) => id === agentId)!;
+    try {
+      await agent.deliverNotifications(this.#domain!, group);
+    } catch (error) {
+      this.#options.logger.error(`Notifications of thread "${threadId}" could not be delivered`, error);
     }
   }
 
@@ -176,6 +207,7 @@ export class NotificationDispatcher {
     this.#cancelTimer = undefined;
     if (due === undefined) return;
     const now = system.now();
+    if (this.#runsEnded && due <= now) return void this.#deliver({ waitsForIdle: true });
     // What was due at the last tick and is still there has to wait for the next one.
     const at = this.#nextTime!(Math.max(due - 1, Math.min(this.#tickedAt, now)));
     if (at === undefined) return;
@@ -197,15 +229,28 @@ export class NotificationDispatcher {
     );
   }
 
+  #lookForIdle(): void {
+    this.#runsEnded = true;
+    void this.#arm();
+  }
+
   #hearNews(): void {
     if (this.#closed) return;
     this.#cancelNews ??= this.#options.system.setTimer(
       NEWS_MS,
       () => {
         this.#cancelNews = undefined;
-        void this.#arm();
+        this.#lookForIdle();
       },
       { background: true },
     );
   }
+}
+
+function keyOf({ record }: VersionedNotification): string {
+  return `${record.threadId}\n${record.id}`;
+}
+
+function isFresh(tried: ReadonlySet<string>): (one: VersionedNotification) => boolean {
+  return (one) => !tried.has(keyOf(one));
 }

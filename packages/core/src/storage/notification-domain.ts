@@ -1,4 +1,9 @@
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
+import type {
+  JSONValue,
+  NotificationPriority,
+  NotificationRecord,
+  NotificationStatus,
+} from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkId, cleanText } from "./check-id.ts";
@@ -34,16 +39,23 @@ export interface DueOptions {
   offset?: number | undefined;
   agentId?: string | readonly string[] | undefined;
   resourceId?: string | undefined;
+  threadId?: string | undefined;
+  /** Only those that a summary told of and that come in full when their thread is idle. */
+  waitsForIdle?: boolean | undefined;
 }
 
 /** How a record is stored by one who goes on to decide about it. */
 export interface UndecidedClaim {
   owner: string;
   until: number;
+  /** Options for the run that it wakes, whoever delivers it. */
+  options?: Record<string, JSONValue> | undefined;
   /** What must hold, or is written, together with the record. Told by its index when it does not hold. */
   writes: readonly Write[];
 }
 
+/** How long a record that somebody works on is left alone. */
+export const CLAIM_MS = 30_000;
 const ATTEMPTS = 1000;
 const SEARCH_PAGE = 200;
 const BEFORE_ALL_TIME = -8.64e15;
@@ -71,7 +83,14 @@ export class NotificationDomain {
   async create(input: NotificationInput, claim?: UndecidedClaim): Promise<VersionedNotification> {
     checkNotification(input);
     const slot = slots(input);
-    const undecided: Row = claim ? { undecided: 1, claim_owner: claim.owner, due_at: claim.until } : {};
+    const undecided: Row = claim
+      ? {
+          undecided: 1,
+          claim_owner: claim.owner,
+          due_at: claim.until,
+          ...(claim.options && { options: claim.options }),
+        }
+      : {};
     const before = claim?.writes ?? [];
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const now = Math.trunc(this.system.now());
@@ -127,7 +146,8 @@ export class NotificationDomain {
     return (await this.listDue(options)).map(({ record }) => record);
   }
 
-  async listDue({ now, limit, offset, agentId, resourceId }: DueOptions): Promise<VersionedNotification[]> {
+  async listDue(options: DueOptions): Promise<VersionedNotification[]> {
+    const { now, limit, offset, agentId, resourceId, threadId, waitsForIdle } = options;
     const rows = await this.storage.select({
       table: NOTIFICATIONS,
       where: {
@@ -135,6 +155,8 @@ export class NotificationDomain {
         due_at: { lte: now.getTime() },
         ...(agentId !== undefined && { agent_id: typeof agentId === "string" ? agentId : { in: agentId } }),
         ...(resourceId !== undefined && { resource_id: resourceId }),
+        ...(threadId !== undefined && { thread_id: threadId }),
+        ...(waitsForIdle && { priority: "high", summary_signal_id: { ne: null } }),
       },
       orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "seq" }],
       ...(limit !== undefined && { limit, offset: offset ?? 0 }),

@@ -1,4 +1,9 @@
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
+import type {
+  JSONValue,
+  NotificationPriority,
+  NotificationRecord,
+  NotificationStatus,
+} from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
@@ -40,7 +45,11 @@ export interface NotificationPatch {
 /** A record with what only the store knows of it. */
 export interface VersionedNotification {
   record: NotificationRecord;
+  /** Rises with each record that is made. */
+  seq: number;
   version: number;
+  /** Options of its sender for the run that it wakes. */
+  options: Record<string, JSONValue> | undefined;
   undecided: boolean;
   claimOwner: string | undefined;
   dueAt: number | undefined;
@@ -173,6 +182,8 @@ export function updateRecord(
 export function toVersioned(row: Row): VersionedNotification {
   return {
     record: toNotification(row),
+    seq: row["seq"] as number,
+    options: (row["options"] as Record<string, JSONValue> | null) ?? undefined,
     version: row["version"] as number,
     undecided: row["undecided"] === 1,
     claimOwner: (row["claim_owner"] as string | null) ?? undefined,

@@ -29,6 +29,8 @@ export const NOTIFICATIONS: Table = {
     coalesced_count: "integer",
     attributes: "json",
     metadata: "json",
+    /** Of the run that the record wakes. */
+    options: "json",
     created_at: "integer",
     updated_at: "integer",
     delivered_at: "integer",

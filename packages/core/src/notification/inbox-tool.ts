@@ -35,7 +35,11 @@ const INPUT = {
     status: { enum: ["pending", "delivered", "seen", "dismissed", "archived", "discarded", "failed"] },
     priority: { enum: ["low", "medium", "high", "urgent"] },
     source: { type: "string" },
-    query: { type: "string", description: "What to search for in summary, kind and source." },
+    query: {
+      type: "string",
+      maxLength: 1000,
+      description: "Words to search for in summary, kind and source. Records with all of them are found.",
+    },
     limit: { type: "integer", minimum: 1, maximum: 200 },
   },
   required: ["action"],
@@ -85,7 +89,7 @@ async function act(
   const place = { threadId, resourceId: run.resourceId, runId: run.runId };
   switch (input.action) {
     case "search":
-      if (!input.query) throw new AgentError("invalid-argument", "search needs a query.");
+      if (!input.query?.trim()) throw new AgentError("invalid-argument", "search needs a query.");
       return { notifications: await list(domain, place, input, { search: input.query }) };
     case "list":
       return { notifications: await list(domain, place, input) };

@@ -4,7 +4,7 @@ import type {
   NotificationRecord,
   NotificationStatus,
 } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkId, cleanText } from "./check-id.ts";
 import {
@@ -28,7 +28,7 @@ export interface ListNotificationsOptions {
   source?: string | undefined;
   resourceId?: string | undefined;
   agentId?: string | undefined;
-  /** Part of the summary, kind or source, in any case. */
+  /** Words, each of which is part of the summary, kind or source, in any case. */
   search?: string | undefined;
   limit?: number | undefined;
 }
@@ -57,7 +57,8 @@ export interface UndecidedClaim {
 /** How long a record that somebody works on is left alone. */
 export const CLAIM_MS = 30_000;
 const ATTEMPTS = 1000;
-const SEARCH_PAGE = 200;
+const PAGE = 200;
+const MAX_SEARCH = 1000;
 const BEFORE_ALL_TIME = -8.64e15;
 
 /** The notification inbox of every thread, on any store. */
@@ -113,6 +114,7 @@ export class NotificationDomain {
   /** Newest change first. */
   async listNotifications(options: ListNotificationsOptions): Promise<NotificationRecord[]> {
     const { status, priority, source, resourceId, agentId, limit = Number.POSITIVE_INFINITY } = options;
+    if (!(limit >= 0)) throw bad(`limit must be a number, 0 or more, got ${showValue(limit)}.`);
     const where: Where = {
       thread_id: checkId("threadId", options.threadId),
       ...(status !== undefined && { status: typeof status === "string" ? status : { in: status } }),
@@ -121,22 +123,20 @@ export class NotificationDomain {
       ...(resourceId !== undefined && { resource_id: resourceId }),
       ...(agentId !== undefined && { agent_id: agentId }),
     };
-    const wanted = options.search?.toLowerCase();
+    const terms = toTerms(options.search);
+    const orderBy = [
+      { column: "updated_at", direction: "desc" },
+      { column: "seq", direction: "desc" },
+    ] as const;
     const found: NotificationRecord[] = [];
-    for (let offset = 0; found.length < limit; offset += SEARCH_PAGE) {
-      const rows = await this.storage.select({
-        table: NOTIFICATIONS,
-        where,
-        orderBy: [
-          { column: "updated_at", direction: "desc" },
-          { column: "seq", direction: "desc" },
-        ],
-        limit: SEARCH_PAGE,
-        offset,
-      });
+    for (let offset = 0; found.length < limit; offset += PAGE) {
+      const page = { table: NOTIFICATIONS, where, orderBy, limit: PAGE, offset };
+      const rows = await (terms.length > 0
+        ? this.storage.selectMentioning(page, terms)
+        : this.storage.select(page));
       for (const record of rows.map(toNotification))
-        if (found.length < limit && (wanted === undefined || mentions(record, wanted))) found.push(record);
-      if (rows.length < SEARCH_PAGE) break;
+        if (found.length < limit && mentions(record, terms)) found.push(record);
+      if (rows.length < PAGE) break;
     }
     return found;
   }
@@ -308,6 +308,19 @@ export class NotificationDomain {
   }
 }
 
-function mentions(record: NotificationRecord, wanted: string): boolean {
-  return [record.summary, record.kind, record.source].some((text) => text.toLowerCase().includes(wanted));
+/** The words of a search, in lower case. */
+function toTerms(search: unknown = ""): string[] {
+  if (typeof search !== "string") throw bad(`search must be a string, got ${showValue(search)}.`);
+  if (search.length > MAX_SEARCH)
+    throw bad(`search has ${search.length} characters; ${MAX_SEARCH} is the most.`);
+  return search.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+function mentions({ summary, kind, source }: NotificationRecord, terms: readonly string[]): boolean {
+  const texts = [summary, kind, source].map((text) => text.toLowerCase());
+  return terms.every((term) => texts.some((text) => text.includes(term)));
+}
+
+function bad(message: string): AgentError {
+  return new AgentError("invalid-argument", message);
 }

@@ -54,6 +54,7 @@ export const NOTIFICATIONS: Table = {
   },
   key: ["thread_id", "id"],
   auto: "seq",
+  search: ["summary", "kind", "source"],
   indexes: [
     { columns: ["status", "due_at"] },
     { columns: ["thread_id", "updated_at"] },

@@ -55,10 +55,10 @@ function indexName(table: Table): string {
 
 function isIndexed(term: string): boolean {
   const caseIsKnown = term.toUpperCase() === term || !UNKNOWN_CASE.test(term);
-  return [...term].length >= SHORTEST_TERM && !term.includes("\u0000") && caseIsKnown;
+  return Array.from(term).length >= SHORTEST_TERM && !term.includes("\u0000") && caseIsKnown;
 }
 
 /** As a string of the query language, in which nothing but the quote means anything. */
 function toPhrase(term: string): string {
-  return `"${[...term].slice(0, LONGEST_TERM).join("").replaceAll('"', '""')}"`;
+  return `"${Array.from(term).slice(0, LONGEST_TERM).join("").replaceAll('"', '""')}"`;
 }

@@ -135,7 +135,7 @@ function testSearch(test: StoreTest): void {
     const search = async (text: string) =>
       (await domain.listNotifications({ threadId: "t", search: text }))
         .map(({ summary }) => TEXTS.indexOf(summary as (typeof TEXTS)[number]))
-        .sort();
+        .sort((a, b) => a - b);
     const check = async () => {
       const found: [query: string, texts: number[]][] = [
         ["failed deploy", [0]],

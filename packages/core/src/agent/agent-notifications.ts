@@ -20,7 +20,7 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import { type StoredOptions, storeOptions } from "../thread/stored-options.ts";
-import type { ThreadsHost } from "./agent-threads.ts";
+import type { ThreadsHost } from "./threads-host.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
 

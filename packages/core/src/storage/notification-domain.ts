@@ -234,7 +234,7 @@ export class NotificationDomain {
   async repairClaims(isGone: (owner: string) => boolean, latest: number): Promise<void> {
     const rows = await this.storage.select({
       table: NOTIFICATIONS,
-      where: { status: "pending", claim_owner: { ne: null } },
+      where: { status: "pending", due_at: { gte: BEFORE_ALL_TIME }, claim_owner: { ne: null } },
     });
     for (const seen of rows.map(toVersioned)) {
       if (!isGone(seen.claimOwner!) && (seen.dueAt ?? 0) <= latest) continue;

@@ -234,6 +234,18 @@ function testCoalescing(test: StoreTest): void {
     expect(await make({ payload: 2, priority: "high" })).toMatchObject({ payload: 2, priority: "high" });
   });
 
+  test("keeps a record that is merged again and again small enough to be sent", async (storage) => {
+    const domain = await domainOf(storage);
+    const text = "x".repeat(60_000);
+    const make = (index: number) =>
+      domain.createNotification(notification({ dedupeKey: "k", metadata: { [`m${index}`]: text } }));
+    for (let index = 0; index < 20; index++) await make(index);
+    const { metadata, coalescedCount } = await make(20);
+    expect(coalescedCount).toBe(21);
+    expect(metadata).toHaveProperty("m20");
+    expect(JSON.stringify(metadata).length).toBeLessThan(400_000);
+  });
+
   test("does not merge across threads, sources, kinds, agents and resources, nor into what is done", async (storage) => {
     const domain = await domainOf(storage);
     const make = (more: Partial<NotificationInput> = {}) =>

@@ -38,6 +38,8 @@ export interface SendNotificationResult extends Sent {
   decision: NotificationDeliveryDecision;
 }
 
+const MOST_AT_ONCE = 1000;
+
 /**
  * An agent's notifications, from the sender to the thread. A record is stored first and belongs to its sender until a
  * decision is stored; if the sender dies in between, the dispatcher decides when the claim has run out. A signal and
@@ -70,6 +72,11 @@ export class AgentNotifications implements Desk {
     const target = checkTarget(options);
     if (!target)
       throw new AgentError("invalid-argument", "sendNotificationSignal() needs resourceId and threadId.");
+    if (inputs.length > MOST_AT_ONCE)
+      throw new AgentError(
+        "limit-exceeded",
+        `${inputs.length} notifications at once; ${MOST_AT_ONCE} is the most. Send them in parts.`,
+      );
     const wishes = { delivery: toDelivery(options, false), streamOptions: options.ifIdle?.streamOptions };
     const agentId = this.#host.id;
     const { system, threads } = this.#host.environment();

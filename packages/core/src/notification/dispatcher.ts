@@ -33,7 +33,7 @@ export interface DispatcherOptions {
 
 const DEFAULT_BATCH_SIZE = 100;
 /** How many records of a thread are delivered together, however few are read at once. */
-const MOST_TOGETHER = 1000;
+const MOST_TOGETHER = 500;
 /** A timer is looked at again after this, because clocks may be set. */
 const LONGEST_WAIT_MS = 3_600_000;
 /** How soon news from another process are looked at. */

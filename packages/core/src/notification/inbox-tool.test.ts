@@ -145,6 +145,11 @@ describe("the notification inbox tool", () => {
     expect(await use({ action: "list" }, stranger)).toEqual({ notifications: [] });
     expect(await use({ action: "search", query: "CI" }, stranger)).toEqual({ notifications: [] });
     expect(await use({ action: "read" }, stranger)).toMatchObject({ delivered: 0 });
+    const nobody = { runId: "run", threadId: "elsewhere" };
+    for (const action of ["list", "read", "search"] as const) {
+      const used = use({ action, threadId: TARGET.threadId, query: "CI" }, nobody);
+      await expect(used).rejects.toMatchObject({ code: "not-found" });
+    }
     for (const action of ["read", "markSeen", "dismiss", "archive"] as const)
       await expect(use({ action, id: record.id }, stranger)).rejects.toMatchObject({ code: "not-found" });
   });

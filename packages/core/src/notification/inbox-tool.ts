@@ -86,6 +86,9 @@ async function act(
   const threadId = input.threadId ?? run.threadId;
   if (threadId === undefined)
     throw new AgentError("invalid-argument", "Say which threadId: this call belongs to no thread.");
+  // A run that belongs to nobody has its own thread to look at, and no other.
+  if (run.resourceId === undefined && run.runId !== undefined && threadId !== run.threadId)
+    throw new AgentError("not-found", `There is no inbox of thread "${threadId}" for this run.`);
   const place = { threadId, resourceId: run.resourceId, runId: run.runId };
   switch (input.action) {
     case "search":

@@ -59,6 +59,7 @@ export const CLAIM_MS = 30_000;
 const ATTEMPTS = 1000;
 const PAGE = 200;
 const MAX_SEARCH = 1000;
+const MERGED_BYTES: number = 256 * 1024;
 const BEFORE_ALL_TIME = -8.64e15;
 
 /** The notification inbox of every thread, on any store. */
@@ -265,26 +266,11 @@ export class NotificationDomain {
       if (value === null) continue;
       const [row] = await this.storage.select({ table: NOTIFICATIONS, where: { [column]: value }, limit: 1 });
       if (!row) continue;
-      const { attributes, metadata } = input;
       const update: Write = {
         op: "update",
         table: NOTIFICATIONS,
         where: { [column]: value },
-        set: {
-          summary: cleanText(input.summary),
-          ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
-          ...(input.priority !== undefined && { priority: input.priority }),
-          updated_at: now,
-          // What was told of it is no longer all there is to tell.
-          delivered_signal_id: null,
-          ...undecided,
-        },
-        ...((attributes || metadata) && {
-          merge: {
-            ...(attributes && { attributes }),
-            ...(metadata && { metadata: metadata as Row }),
-          },
-        }),
+        ...mergeInto(row, input, { updated_at: now, ...undecided }),
         increment: { coalesced_count: 1, version: 1 },
         require: true,
       };
@@ -306,6 +292,26 @@ export class NotificationDomain {
     if (!seen) throw new AgentError("not-found", `Thread ${threadId} has no notification ${id}`);
     return seen;
   }
+}
+
+/** A new notification as changes to the record that has its key. */
+function mergeInto(row: Row, input: NotificationInput, more: Row): { set: Row; merge?: Record<string, Row> } {
+  const { attributes, metadata } = input;
+  const named: Record<string, Row> = {
+    ...(attributes && { attributes }),
+    ...(metadata && { metadata: metadata as Row }),
+  };
+  const set: Row = {
+    summary: cleanText(input.summary),
+    ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
+    ...(input.priority !== undefined && { priority: input.priority }),
+    // What was told of it is no longer all there is to tell.
+    delivered_signal_id: null,
+    ...more,
+  };
+  // What is merged by name for ever would grow for ever, and could no longer be sent.
+  const bytes = JSON.stringify([row["attributes"], row["metadata"], named]).length;
+  return bytes > MERGED_BYTES ? { set: { ...set, ...(named as Row) } } : { set, merge: named };
 }
 
 /** The words of a search, in lower case. */

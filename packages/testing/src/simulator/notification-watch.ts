@@ -51,6 +51,8 @@ export class NotificationWatch {
           ? "a record was dispatched in full"
           : "a record was dispatched in a summary",
       );
+    if (row["status"] === "delivered" && was["priority"] === "high" && was["summary_signal_id"] !== null)
+      world.reached.add("a record that waited for an idle thread was delivered");
     const owner = was["claim_owner"];
     const heir = row["claim_owner"];
     if (typeof owner !== "string" || heir !== name || owner === name) return;

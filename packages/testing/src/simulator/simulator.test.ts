@@ -30,6 +30,7 @@ const SOMETIMES = [
   "a record was dispatched in a summary",
   "a record was taken from a process that died",
   "a record was taken from a process that lives",
+  "a record that waited for an idle thread was delivered",
   "two wanted the same record",
   "an inbox was used: read",
 ];

@@ -17,6 +17,7 @@ export function wakeOptions(
   { options }: VersionedNotification,
   decision: NotificationDeliveryDecision | undefined,
   live?: AgentExecutionOptions,
-): AgentExecutionOptions {
+): AgentExecutionOptions | undefined {
+  if (!decision?.streamOptions && !options && !live) return undefined;
   return { ...decision?.streamOptions, ...reviveOptions(options), ...live };
 }

@@ -124,9 +124,10 @@ export class NotificationDispatcher {
   }
 
   /** Delivers everything that is due now. */
-  tick(): Promise<void> {
+  async tick(): Promise<void> {
+    await this.#ticking;
     this.#tickedAt = Math.trunc(this.#options.system.now());
-    return this.#deliver({});
+    await this.#deliver({});
   }
 
   /** One round at a time. */

@@ -18,6 +18,9 @@ export interface ChildConfig {
   chunkDelayMs: number;
   /** Whether it delivers notifications that are due. */
   dispatches?: boolean;
+  durability?: "process-safe" | "power-safe";
+  /** Gets the name of each message before its sender hears that it was accepted. */
+  marks?: string;
   kill?: KillPoint;
 }
 

@@ -104,7 +104,8 @@ export class NotificationDispatcher {
       );
     }
     const isGone = (owner: string) => owner !== storage.ownerId() && storage.isOwnerDead(owner);
-    await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + CLAIM_MS);
+    // Others may claim while this looks, by clocks that are not quite this one.
+    await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + 2 * CLAIM_MS);
     if (this.#closed) return;
     this.#stops.push(
       this.#domain.onChange(() => this.#arm()),

@@ -107,6 +107,31 @@ function testRecords(test: StoreTest): void {
     expect(await domain.listNotifications({ threadId: "t" })).toEqual([]);
   });
 
+  test("refuses changes that are none, and leaves the record as it is", async (storage) => {
+    const domain = await domainOf(storage);
+    const { id } = await domain.createNotification(notification({ dedupeKey: "k" }));
+    for (const bad of [
+      { status: "gone" },
+      { deliverAt: new Date(Number.NaN) },
+      { summaryAt: "soon" },
+      { deliveryReason: 5 },
+      { lastDeliveryError: {} },
+      { lastDeliveryAttemptAt: new Date(Number.NaN) },
+      { deliveryAttempts: "many" },
+      { deliveryAttempts: Number.NaN },
+    ]) {
+      const changed = domain.updateNotification({ threadId: "t", id, ...(bad as object) });
+      await expect(changed, JSON.stringify(bad)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    expect(await domain.getNotification({ threadId: "t", id })).toMatchObject({ status: "pending" });
+    for (const now of [new Date(Number.NaN), undefined as unknown as Date])
+      await expect(domain.listDueNotifications({ now })).rejects.toMatchObject({ code: "invalid-argument" });
+    await domain.updateNotification({ threadId: "t", id, status: "archived" });
+    await domain.createNotification(notification({ dedupeKey: "k" }));
+    const reopened = domain.updateNotification({ threadId: "t", id, status: "pending" });
+    await expect(reopened).rejects.toMatchObject({ code: "conflict" });
+  });
+
   test("deletes a thread's notifications with the thread", async (storage) => {
     const domain = await domainOf(storage);
     await domain.createNotification(notification());

@@ -38,7 +38,7 @@ export interface SendNotificationResult extends Sent {
   decision: NotificationDeliveryDecision;
 }
 
-const MOST_AT_ONCE = 1000;
+const MOST_AT_ONCE = 500;
 
 /**
  * An agent's notifications, from the sender to the thread. A record is stored first and belongs to its sender until a

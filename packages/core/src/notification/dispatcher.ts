@@ -162,7 +162,8 @@ export class NotificationDispatcher {
           : await this.#domain!.listDue({ ...due, agentId, threadId, resourceId, limit: MOST_TOGETHER });
         const fresh = together.filter(isFresh(tried));
         for (const one of fresh) tried.add(keyOf(one));
-        if (fresh.length > 0) await this.#deliverGroup(fresh);
+        for (let from = 0; from < fresh.length; from += MOST_TOGETHER)
+          await this.#deliverGroup(fresh.slice(from, from + MOST_TOGETHER));
       }
       if (isLast) return;
       if (groups.size === 0) offset += page.length;

@@ -149,6 +149,8 @@ export class NotificationDomain {
 
   async listDue(options: DueOptions): Promise<VersionedNotification[]> {
     const { now, limit, offset, agentId, resourceId, threadId, waitsForIdle } = options;
+    if (!(now instanceof Date) || Number.isNaN(now.getTime()))
+      throw bad(`now must be a date, got ${showValue(now)}.`);
     const rows = await this.storage.select({
       table: NOTIFICATIONS,
       where: {
@@ -192,8 +194,12 @@ export class NotificationDomain {
     id,
     ...patch
   }: { threadId: string; id: string } & NotificationPatch): Promise<NotificationRecord> {
+    let version: number | undefined;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const seen = await this.#require(threadId, id);
+      if (seen.version === version)
+        throw new AgentError("conflict", `Another pending notification has the key of notification ${id}.`);
+      ({ version } = seen);
       if (await this.tryUpdate(seen, patch)) return (await this.#require(threadId, id)).record;
     }
     throw new AgentError("conflict", `Notification ${id} changes too fast. Try again.`);

@@ -221,7 +221,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Calls back when a run on one of this agent's threads is over that this process carried out. For the host. */
-  onRunEnd(listener: () => void): () => void {
+  onRunEnd(listener: (threadId: string) => void): () => void {
     return this.#runs.onEnd(listener);
   }
 

@@ -50,7 +50,7 @@ export class ThreadRuns implements ThreadAgent {
   readonly #runtimes = new Set<ThreadRuntime>();
   /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
   readonly #live = new Map<string, AgentExecutionOptions>();
-  readonly #endListeners = new Set<() => void>();
+  readonly #endListeners = new Set<(threadId: string) => void>();
   #ephemeral: Storage | undefined;
 
   constructor(host: ThreadRunsHost) {
@@ -147,7 +147,7 @@ export class ThreadRuns implements ThreadAgent {
         threadRun.abandon();
         this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
-      this.#tellEnd();
+      this.#tellEnd(thread.threadId);
     }
   }
 
@@ -177,7 +177,7 @@ export class ThreadRuns implements ThreadAgent {
       await threadRun
         .end({ state: "failed", mayContinue: false, error, chunks })
         .catch(() => threadRun.abandon());
-      this.#tellEnd();
+      this.#tellEnd(thread.threadId);
     }
   }
 
@@ -185,17 +185,17 @@ export class ThreadRuns implements ThreadAgent {
   ended(run: Run): void {
     if (run.status === "suspended") return;
     this.#live.delete(run.spec.runId);
-    this.#tellEnd();
+    if (run.spec.threadId !== undefined) this.#tellEnd(run.spec.threadId);
   }
 
   /** Calls back when a run is over that this process carried out. */
-  onEnd(listener: () => void): () => void {
+  onEnd(listener: (threadId: string) => void): () => void {
     this.#endListeners.add(listener);
     return () => this.#endListeners.delete(listener);
   }
 
-  #tellEnd(): void {
-    for (const listener of this.#endListeners) listener();
+  #tellEnd(threadId: string): void {
+    for (const listener of this.#endListeners) listener(threadId);
   }
 
   #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {

@@ -260,6 +260,25 @@ describe("the dispatcher", () => {
     expect(await delivered()).toBe(17);
   });
 
+  it("comes past more waiting records of a thread than it takes together", async () => {
+    const { agent, system, hold, list } = await dispatching(
+      { notifications: { deliveryPolicy: { priorities: { urgent: "defer" } } } },
+      { batchSize: 50 },
+    );
+    const go = await hold();
+    for (const count of [500, 30])
+      await agent.sendNotificationSignal(
+        Array.from({ length: count }, () => CI),
+        TARGET,
+      );
+    await agent.sendNotificationSignal({ ...CI, priority: "urgent" }, TARGET);
+    await system.advance(2 * MINUTE);
+    expect((await list()).filter(({ status }) => status === "delivered")).toMatchObject([
+      { priority: "urgent" },
+    ]);
+    await go();
+  });
+
   it("tries again with growing pauses, then gives up with the reason", async () => {
     const { agent, system, storage, list } = await dispatching();
     storage.broken = true;

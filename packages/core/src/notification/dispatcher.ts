@@ -1,10 +1,10 @@
 import type { Logger } from "../logger.ts";
 import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
-import type { VersionedNotification } from "../storage/notification-rows.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { cronTimes } from "./cron-times.ts";
+import { type DispatchAgent, dispatchRound, type DueRecords } from "./dispatch-round.ts";
 
 /** `new Mastra({ notifications: { dispatch } })` */
 export interface NotificationDispatchConfig {
@@ -15,25 +15,20 @@ export interface NotificationDispatchConfig {
   batchSize?: number;
 }
 
-/** Somebody who can deliver. */
-interface DispatchAgent {
-  readonly id: string;
-  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void>;
-  /** Calls back when a run of the agent in this process is over. */
-  onRunEnd(listener: () => void): () => void;
+/** An agent of the host, which tells when its runs are over. */
+interface HostedAgent extends DispatchAgent {
+  onRunEnd(listener: (threadId: string) => void): () => void;
 }
 
 export interface DispatcherOptions {
   storage: Storage;
-  agents: readonly DispatchAgent[];
+  agents: readonly HostedAgent[];
   system: System;
   logger: Logger;
   config: NotificationDispatchConfig;
 }
 
 const DEFAULT_BATCH_SIZE = 100;
-/** How many records of a thread are delivered together, however few are read at once. */
-const MOST_TOGETHER = 500;
 /** A timer is looked at again after this, because clocks may be set. */
 const LONGEST_WAIT_MS = 3_600_000;
 /** How soon news from another process are looked at. */
@@ -55,8 +50,10 @@ export class NotificationDispatcher {
   #cancelNews: (() => void) | undefined;
   #arming: Promise<void> | undefined;
   #armAgain = false;
-  /** A thread may have become idle since the last look. */
-  #runsEnded = false;
+  /** Threads that may have become idle since the last look: some that are known, or any. */
+  #ended = new Set<string>();
+  #endedElsewhere = false;
+  #roundMs = 0;
   #ticking: Promise<void> | undefined;
   #tickedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -110,7 +107,7 @@ export class NotificationDispatcher {
     this.#stops.push(
       this.#domain.onChange(() => this.#arm()),
       storage.watch(() => this.#hearNews()),
-      ...agents.map((agent) => agent.onRunEnd(() => this.#lookForIdle())),
+      ...agents.map((agent) => agent.onRunEnd((threadId) => this.#onRunEnd(threadId))),
     );
     await this.#arm();
   }
@@ -132,52 +129,20 @@ export class NotificationDispatcher {
   }
 
   /** One round at a time. */
-  #deliver(which: { waitsForIdle?: boolean }): Promise<void> {
-    this.#ticking ??= this.#deliverAll(which)
-      .catch((error: unknown) => this.#options.logger.error("Notifications could not be dispatched", error))
+  #deliver(which: DueRecords): Promise<void> {
+    const { system, logger } = this.#options;
+    const began = system.monotonic();
+    this.#ticking ??= dispatchRound(
+      { ...this.#options, domain: this.#domain!, batchSize: this.#batchSize, isClosed: () => this.#closed },
+      which,
+    )
+      .catch((error: unknown) => logger.error("Notifications could not be dispatched", error))
       .finally(() => {
+        this.#roundMs = system.monotonic() - began;
         this.#ticking = undefined;
         void this.#arm();
       });
     return this.#ticking;
-  }
-
-  async #deliverAll(which: { waitsForIdle?: boolean }): Promise<void> {
-    this.#runsEnded = false;
-    const { agents, system } = this.#options;
-    const due = { ...which, now: new Date(Math.trunc(system.now())), agentId: agents.map(({ id }) => id) };
-    // What is due again after it was tried waits for the next tick.
-    const tried = new Set<string>();
-    for (let offset = 0; !this.#closed;) {
-      const page = await this.#domain!.listDue({ ...due, limit: this.#batchSize, offset });
-      const isLast = page.length < this.#batchSize;
-      const groups = Map.groupBy(page.filter(isFresh(tried)), ({ record }) =>
-        JSON.stringify([record.agentId, record.resourceId, record.threadId]),
-      );
-      for (const group of groups.values()) {
-        const { agentId, threadId, resourceId } = group[0]!.record;
-        // One summary tells of all that is due on a thread, also of what is on the next pages.
-        const together = isLast
-          ? group
-          : await this.#domain!.listDue({ ...due, agentId, threadId, resourceId, limit: MOST_TOGETHER });
-        const fresh = together.filter(isFresh(tried));
-        for (const one of fresh) tried.add(keyOf(one));
-        for (let from = 0; from < fresh.length; from += MOST_TOGETHER)
-          await this.#deliverGroup(fresh.slice(from, from + MOST_TOGETHER));
-      }
-      if (isLast) return;
-      if (groups.size === 0) offset += page.length;
-    }
-  }
-
-  async #deliverGroup(group: readonly VersionedNotification[]): Promise<void> {
-    const { agentId, threadId } = group[0]!.record;
-    const agent = this.#options.agents.find(({ id }) => id === agentId)!;
-    try {
-      await agent.deliverNotifications(this.#domain!, group);
-    } catch (error) {
-      this.#options.logger.error(`Notifications of thread "${threadId}" could not be delivered`, error);
-    }
   }
 
   /** Sets the timer for the next time there is something to do. One look at a time. */
@@ -204,13 +169,18 @@ export class NotificationDispatcher {
 
   async #setTimer(): Promise<void> {
     const { agents, system } = this.#options;
-    const due = await this.#domain!.nextDue(agents.map((agent) => agent.id));
+    // What waits for a run that ends from here on is told by that run.
+    const idle = this.#takeEnded();
+    const due = await this.#domain!.nextDue(agents.map((agent) => agent.id)).catch((error: unknown) => {
+      this.#endedElsewhere ||= idle !== undefined;
+      throw error;
+    });
     if (this.#closed) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (due === undefined) return;
     const now = system.now();
-    if (this.#runsEnded && due <= now) return void this.#deliver({ waitsForIdle: true });
+    if (idle && due <= now) return void this.#deliver({ waitsForIdle: true, ...idle });
     // What was due at the last tick and is still there has to wait for the next one.
     const at = this.#nextTime!(Math.max(due - 1, Math.min(this.#tickedAt, now)));
     if (at === undefined) return;
@@ -232,28 +202,32 @@ export class NotificationDispatcher {
     );
   }
 
-  #lookForIdle(): void {
-    this.#runsEnded = true;
+  /** Where runs have ended since it was asked last: on these threads, or on any. */
+  #takeEnded(): { threadId?: readonly string[] } | undefined {
+    const threadId = [...this.#ended];
+    const elsewhere = this.#endedElsewhere;
+    this.#ended.clear();
+    this.#endedElsewhere = false;
+    if (elsewhere) return {};
+    return threadId.length > 0 ? { threadId } : undefined;
+  }
+
+  #onRunEnd(threadId: string): void {
+    this.#ended.add(threadId);
     void this.#arm();
   }
 
   #hearNews(): void {
     if (this.#closed) return;
     this.#cancelNews ??= this.#options.system.setTimer(
-      NEWS_MS,
+      // Others may write all the time. Looking takes a tenth of this process's time at most.
+      Math.max(NEWS_MS, 9 * this.#roundMs),
       () => {
         this.#cancelNews = undefined;
-        this.#lookForIdle();
+        this.#endedElsewhere = true;
+        void this.#arm();
       },
       { background: true },
     );
   }
-}
-
-function keyOf({ record }: VersionedNotification): string {
-  return `${record.threadId}\n${record.id}`;
-}
-
-function isFresh(tried: ReadonlySet<string>): (one: VersionedNotification) => boolean {
-  return (one) => !tried.has(keyOf(one));
 }

@@ -39,7 +39,7 @@ export interface DueOptions {
   offset?: number | undefined;
   agentId?: string | readonly string[] | undefined;
   resourceId?: string | undefined;
-  threadId?: string | undefined;
+  threadId?: string | readonly string[] | undefined;
   /** Only those that a summary told of and that come in full when their thread is idle. */
   waitsForIdle?: boolean | undefined;
 }
@@ -156,9 +156,9 @@ export class NotificationDomain {
       where: {
         status: "pending",
         due_at: { lte: now.getTime() },
-        ...(agentId !== undefined && { agent_id: typeof agentId === "string" ? agentId : { in: agentId } }),
+        ...(agentId !== undefined && { agent_id: oneOf(agentId) }),
         ...(resourceId !== undefined && { resource_id: resourceId }),
-        ...(threadId !== undefined && { thread_id: threadId }),
+        ...(threadId !== undefined && { thread_id: oneOf(threadId) }),
         ...(waitsForIdle && { priority: "high", summary_signal_id: { ne: null } }),
       },
       orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "seq" }],
@@ -318,6 +318,10 @@ function mergeInto(row: Row, input: NotificationInput, more: Row): { set: Row; m
   // What is merged by name for ever would grow for ever, and could no longer be sent.
   const bytes = JSON.stringify([row["attributes"], row["metadata"], named]).length;
   return bytes > MERGED_BYTES ? { set: { ...set, ...(named as Row) } } : { set, merge: named };
+}
+
+function oneOf(ids: string | readonly string[]): Where[string] {
+  return typeof ids === "string" ? ids : { in: ids };
 }
 
 /** The words of a search, in lower case. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Durability } from "@selvedge/libsql";
+import { openApp } from "../kill/app.ts";
 import { ChildHandle } from "../kill/child-handle.ts";
 import { Session } from "../kill/session.ts";
 import { buildRecorder } from "./build-recorder.ts";
@@ -113,18 +114,14 @@ async function lose(
     report.acknowledged += acknowledged.size;
     const integrity = checkIntegrity(session.file);
     if (integrity !== "ok") return void fail(`the file is not sound: ${integrity}`);
-    const child = new ChildHandle({
-      file: session.file,
-      effects: session.effects,
-      durability,
-      lease: LEASE,
-      chunkDelayMs: 0,
-    });
+    const { file, effects } = session;
+    const { mastra, storage } = openApp({ file, effects, durability, lease: LEASE, chunkDelayMs: 0 });
     try {
-      if (!(await child.ready)) return void fail("nobody can start on the file");
-      await session.rest([child], () => true, 20_000);
+      await mastra.start();
+      await session.rest([], () => true, 20_000);
     } finally {
-      await child.kill();
+      await mastra.close();
+      await storage.close();
     }
     const found = await tokensIn(session);
     const missing = [...acknowledged].filter((token) => !found.has(token));

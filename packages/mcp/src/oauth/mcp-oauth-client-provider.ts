@@ -72,7 +72,6 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
       client_name: "Selvedge",
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
-      token_endpoint_auth_method: "none",
       ...options.clientMetadata,
       redirect_uris: [this.redirectUrl],
     };

@@ -1,7 +1,7 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
-import { compileSchema } from "../schema/compile-schema.ts";
+import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
 import { checkInput, checkOutput } from "./check-payload.ts";
 import type { ToolTransform } from "./transform.ts";
@@ -207,11 +207,14 @@ export const NO_ELICITATION: ElicitationPort = {
 
 function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unknown> {
   const { id, inputSchema, outputSchema } = definition;
+  // On the first call, so that a schema that cannot be used is that call's error.
+  let compiledInput: CompiledSchema | undefined;
+  let compiledOutput: CompiledSchema | undefined;
   return async (call = {}, options = {}) => {
     const requestContext = call.requestContext ?? call.runtimeContext ?? new RequestContext();
     let context: unknown = call.context ?? {};
     if (inputSchema) {
-      const input = await checkInput(id, compileSchema(inputSchema), context);
+      const input = await checkInput(id, (compiledInput ??= compileSchema(inputSchema)), context);
       if (!input.ok) return input.error;
       context = input.value;
     }
@@ -219,6 +222,6 @@ function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unk
       { ...call, context, requestContext, runtimeContext: requestContext },
       detachedOptions(options),
     );
-    return outputSchema ? checkOutput(id, compileSchema(outputSchema), output) : output;
+    return outputSchema ? checkOutput(id, (compiledOutput ??= compileSchema(outputSchema)), output) : output;
   };
 }

@@ -102,9 +102,9 @@ export class Connection {
     return this.#statement(sql).all(params) as T[];
   }
 
-  /** Whether the query finds a row. */
-  has(sql: string, params: readonly Param[]): boolean {
-    return this.#statement(sql).get(params) !== undefined;
+  /** The first row, for queries that find one at most. */
+  get<T = Record<string, string | number | null>>(sql: string, params: readonly Param[]): T | undefined {
+    return this.#statement(sql).get(params) as T | undefined;
   }
 
   /** Changes when another connection commits; `undefined` while that cannot be told. */

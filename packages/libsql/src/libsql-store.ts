@@ -115,7 +115,7 @@ export class LibSQLStore extends Storage {
     if (write.op === "require") {
       const { text, params } = existsSql(table, conditions);
       return () => {
-        if (this.#connection.has(text, params) !== write.exists) throw new ConditionFailed();
+        if ((this.#connection.get(text, params) !== undefined) !== write.exists) throw new ConditionFailed();
         return { changes: 0 };
       };
     }
@@ -141,7 +141,7 @@ export class LibSQLStore extends Storage {
     // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
     const returning = `${text} RETURNING "${auto}" AS auto`;
     return () => {
-      const [returned] = this.#connection.all<{ auto: number }>(returning, params);
+      const returned = this.#connection.get<{ auto: number }>(returning, params);
       return { changes: 1, auto: returned!.auto };
     };
   }

@@ -27,11 +27,16 @@ export function columnSql(table: Table, column: string): string {
 }
 
 export function createIndexSql(table: Table): string[] {
-  return table.indexes.map(({ columns, unique }) => {
-    const name = quote(`${table.name}_by_${columns.join("_and_")}`);
+  const names = indexNames(table);
+  return table.indexes.map(({ columns, unique }, index) => {
     const kind = unique ? "UNIQUE INDEX" : "INDEX";
+    const name = quote(names[index]!);
     return `CREATE ${kind} IF NOT EXISTS ${name} ON ${quote(table.name)} (${columns.map(quote).join(", ")})`;
   });
+}
+
+export function indexNames(table: Table): string[] {
+  return table.indexes.map(({ columns }) => `${table.name}_by_${columns.join("_and_")}`);
 }
 
 export function selectSql(query: Select, conditions: readonly Condition[]): Sql {

@@ -22,7 +22,14 @@ export function replaceMessage(message: StoredMessage): Write[] {
   ];
 }
 
-/** Stores what a step added to its assistant message. Storing the same step again replaces it. */
+/** Stores the first step of an assistant message, and with it the message. Again replaces it, not its metadata. */
+export function putFirstStep(message: StoredMessage, parts: readonly MessagePart[]): Write {
+  const content = { ...message.content, parts: [...parts] };
+  const row = { ...toMessageRow({ ...message, content }), metadata: undefined };
+  return { op: "insert", table: MESSAGES, row, onConflict: "update" };
+}
+
+/** Stores what a later step added to its assistant message. Storing the same step again replaces it. */
 export function putStep(step: {
   messageId: string;
   threadId: string;

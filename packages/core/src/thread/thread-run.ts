@@ -6,7 +6,6 @@ import type { CreatedAgentSignal } from "../signal/signal.ts";
 import {
   insertMessage,
   insertThread,
-  putStep,
   replaceMessage,
   setMessageMetadata,
   touchThread,
@@ -21,6 +20,7 @@ import { CallJournal, type PlacedStep } from "./call-journal.ts";
 import { toBroadcast } from "./event-log.ts";
 import { FencedLog, type Lease } from "./fenced-log.ts";
 import { type Letter, NOW, readLetters, takeLetters } from "./mailbox.ts";
+import { storeStep } from "./open-step.ts";
 import type { Thread } from "./thread.ts";
 
 export interface ThreadRunOptions {
@@ -173,8 +173,8 @@ export class ThreadRun implements RunThread {
 
   async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
-    const writes = [...this.#stepWrites(step), ...this.#journal.start(this.#placed(step), calls)];
-    await this.#log.commit(writes, { quiet: true });
+    const { openStep, writes } = this.#journal.start(this.#placed(step), calls);
+    await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
   async settle(toolCallId: string, outcome: ToolOutcome): Promise<void> {
@@ -203,6 +203,7 @@ export class ThreadRun implements RunThread {
       step: step.stepNumber + 1,
       next: signals.length > 0 ? "continue" : next,
       usage: step.usage as never,
+      open_step: null,
       // What follows signals is a message of its own.
       ...(joining.length > 0 ? { response_id: null, response_steps: null } : this.#place(step)),
     };
@@ -225,6 +226,7 @@ export class ThreadRun implements RunThread {
           state: "suspended",
           suspended_at: Math.trunc(system.now()),
           usage: step.usage as never,
+          open_step: null,
           ...this.#place(step),
         },
       },
@@ -264,8 +266,7 @@ export class ThreadRun implements RunThread {
         ]
       : [];
     const opener = this.#begun || !this.#opener ? [] : this.#storeOpener(this.#opener);
-    const unanswered =
-      end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread.storage, end.state);
+    const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
     const now = Math.trunc(system.now());
     const error =
       end.error === undefined
@@ -276,7 +277,7 @@ export class ThreadRun implements RunThread {
       await this.#log.commit(
         [...guard, ...opener, ...unanswered, ...this.#journal.close(), touchThread(threadId, now)],
         {
-          run: { state: end.state, ended_at: now, error },
+          run: { state: end.state, ended_at: now, error, open_step: null },
           chunks: end.chunks.map(toBroadcast),
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new LettersWaiting();
@@ -347,16 +348,8 @@ export class ThreadRun implements RunThread {
   #stepWrites(step: StepRecord): Write[] {
     const { threadId, resourceId } = this.#thread;
     const { message, metadata } = step;
-    const index = this.#stepsOf(message.id);
-    const writes: Write[] = [];
-    if (index === 0) {
-      // Before the tools ran and after them: the second time it is there.
-      const content = { ...message.content, parts: [], ...(metadata && { metadata }) };
-      writes.push(insertMessage({ ...message, threadId, resourceId, content }, "ignore"));
-    }
-    if (metadata) writes.push(setMessageMetadata(message.id, metadata));
-    writes.push(putStep({ messageId: message.id, threadId, step: index, parts: step.parts }));
-    return writes;
+    const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
+    return metadata ? [stored, setMessageMetadata(message.id, metadata)] : [stored];
   }
 
   /** Where in the history a step is. */

@@ -349,7 +349,8 @@ export class ThreadRuntime implements ThreadHost {
   async #checkAborts(): Promise<void> {
     const here = [...this.#threads.values()].filter((thread) => thread.run);
     if (here.length === 0) return;
-    const rows = await this.storage.select({ table: ACTORS, where: { owner: this.owner.id } });
+    const mine = { run_state: "running", owner: this.owner.id };
+    const rows = await this.storage.select({ table: ACTORS, where: mine });
     for (const actor of rows.map(toActor)) {
       if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;
       const thread = here.find((one) => one.threadId === actor.threadId);

@@ -329,7 +329,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     checkOptions(rest);
     const decision = checkDecision(answer);
     if (this.#parked.has(runId)) {
-      const { run: parked, resumption } = this.#parked.answer(runId, toolCallId, decision);
+      const { run: parked, resumption } = await this.#parked.answer(runId, toolCallId, decision);
       // Its context is among the messages already.
       const { threadId: __, resourceId: ___, memory: ____, context: _____, ...before } = parked.spec.options;
       const run = new Run(await this.#prepare([], { ...before, ...rest, runId }));

@@ -1,4 +1,6 @@
 import { AgentError, showValue } from "../errors.ts";
+import type { MessagesInput } from "../message/message-input.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { checkId } from "../storage/check-id.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { readActor } from "../thread/actor.ts";
@@ -10,6 +12,7 @@ import {
 } from "../thread/list-suspended-runs.ts";
 import type { Thread } from "../thread/thread.ts";
 import { checkDecision } from "./check-decision.ts";
+import { continueRun } from "./continue-run.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 
 export interface ToolApprovalOptions {
@@ -19,6 +22,10 @@ export interface ToolApprovalOptions {
   approved: boolean;
   resumeData?: unknown;
   declineContext?: { reason?: string; message?: string };
+  /** Results of tools that the client ran itself. With them a run of its own goes on where the last one stopped. */
+  messages?: MessagesInput;
+  /** For the run that goes on with `messages`. */
+  streamOptions?: AgentExecutionOptions;
 }
 
 /** Answers to tool calls that wait for somebody. */
@@ -41,6 +48,7 @@ export class ThreadApprovals {
     if (options.resourceId !== undefined) checkId("resourceId", options.resourceId);
     const decision = checkDecision(options);
     const toolCallId = checkCallId(options.toolCallId);
+    if (options.messages !== undefined) return continueRun(this.#host, options, options.messages);
     const runtime = await this.#host.runtime();
     const thread = await runtime.findThread(checkId("threadId", options.threadId), options.resourceId);
     const actor = await readActor(runtime.storage, thread.threadId);

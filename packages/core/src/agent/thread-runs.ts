@@ -119,13 +119,14 @@ export class ThreadRuns implements ThreadAgent {
     letter: Letter,
     live: AgentExecutionOptions | undefined,
   ): Promise<void> {
-    const { signal } = letter;
+    const { signal, messages } = letter;
     signal.createdAt = new Date(this.#environment.system.now());
-    const message = signal.toDBMessage({ threadId: thread.threadId, resourceId: thread.resourceId });
+    const { threadId, resourceId } = thread;
     try {
       const options = live ?? reviveOptions(letter.options);
-      const spec = await this.#prepare(thread, threadRun, options, [signal]);
-      spec.list.append(message, "input");
+      const spec = await this.#prepare(thread, threadRun, options, messages ? [] : [signal]);
+      if (messages) spec.list.add(messages, "input");
+      else spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       const run = new Run(spec);
       this.#remember(threadRun.runId, options);
       await runLoop(run);
@@ -233,12 +234,12 @@ export class ThreadRuns implements ThreadAgent {
     );
   }
 
-  async #failToStart(threadRun: ThreadRun, { signal }: Letter, error: unknown): Promise<void> {
+  async #failToStart(threadRun: ThreadRun, { signal, messages }: Letter, error: unknown): Promise<void> {
     const { runId } = threadRun;
     this.#environment.logger.error(`Run ${runId} could not start`, error);
     const chunks = [
       agentChunk("start", runId, {}),
-      { ...signal.toDataPart(), runId, from: "AGENT" as const },
+      ...(messages ? [] : [{ ...signal.toDataPart(), runId, from: "AGENT" as const }]),
       agentChunk("error", runId, { error }),
     ];
     await threadRun.end({ state: "failed", mayContinue: false, error, chunks });

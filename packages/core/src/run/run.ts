@@ -1,4 +1,5 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import type { StateSignalInput } from "../agent/send-options.ts";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
@@ -15,6 +16,7 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunThread } from "./run-thread.ts";
+import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import type { StepResult } from "./step-result.ts";
 import type { ObjectFormat } from "./structured-output.ts";
@@ -94,6 +96,7 @@ export class Run {
   step: StepBuilder | undefined;
   format: ObjectFormat | undefined;
   readonly #later: CreatedAgentSignal[] = [];
+  readonly #states: (StateSignalInput & { id: string })[] = [];
   #tail: Promise<unknown> = Promise.resolve();
   /** Chunks that processors hold at this moment. */
   #held = 0;
@@ -117,6 +120,7 @@ export class Run {
       writer: new RunWriter(this),
       waitUntil: spec.waitUntil,
       sendSignal: this.sendSignal.bind(this),
+      sendStateSignal: (state) => sendStateSignal(this, state),
     };
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
@@ -294,12 +298,21 @@ export class Run {
     return this.#later.splice(0);
   }
 
-  /** Signals that waited for a step that was not stored, or that came too late to be stored with it. */
+  /** Signals that waited for a step that was not stored, or that came too late to be stored with it; then states. */
   async joinLater(): Promise<void> {
     for (const signal of this.takeLater()) {
       await this.spec.thread?.record(signal, []);
       await this.join(signal);
     }
+    if (this.#states.length > 0) await tellStates(this);
+  }
+
+  tellLater(state: StateSignalInput & { id: string }): void {
+    this.#states.push(state);
+  }
+
+  takeStates(): (StateSignalInput & { id: string })[] {
+    return this.#states.splice(0);
   }
 
   /** A signal joins the conversation: what the model says after it is a message of its own. */

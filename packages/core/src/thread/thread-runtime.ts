@@ -2,6 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
+import { deletionListeners } from "../storage/deletion-listeners.ts";
 import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
@@ -98,6 +99,9 @@ export class ThreadRuntime implements ThreadHost {
     this.logger = logger;
     this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
     this.owner = new Owner(storage, system, this.limits.lease);
+    deletionListeners(storage).add((threadId) => {
+      for (const thread of this.#threads.values()) if (thread.threadId === threadId) thread.tail.refresh();
+    });
   }
 
   /** The runtime of a store. The first to ask decides clock, logger and limits. */

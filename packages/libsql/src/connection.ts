@@ -25,6 +25,7 @@ export interface ConnectionOptions {
 const BUSY_TIMEOUT_MS = 10;
 const GIVE_UP_AFTER_MS = 5_000;
 const MAX_STATEMENTS = 256;
+const CACHE_KIB = 16_384;
 
 /**
  * One open database. Everything inside `read` and `write` is synchronous, so within a process nothing interleaves;
@@ -147,6 +148,7 @@ export class Connection {
       database.pragma("journal_mode = WAL");
       // Moving the log into the file is the only time SQLite waits for the disk: less often, in larger pieces.
       database.pragma("wal_autocheckpoint = 4000");
+      database.pragma(`cache_size = -${CACHE_KIB}`);
       database.pragma(`synchronous = ${this.#options.durability === "power-safe" ? "FULL" : "NORMAL"}`);
       this.#database = database;
       this.#options.prepare?.(this);

@@ -28,15 +28,19 @@ export function columnSql(table: Table, column: string): string {
 
 export function createIndexSql(table: Table): string[] {
   const names = indexNames(table);
-  return table.indexes.map(({ columns, unique }, index) => {
+  return table.indexes.map(({ columns, unique, having }, index) => {
     const kind = unique ? "UNIQUE INDEX" : "INDEX";
     const name = quote(names[index]!);
-    return `CREATE ${kind} IF NOT EXISTS ${name} ON ${quote(table.name)} (${columns.map(quote).join(", ")})`;
+    const part = having === undefined ? "" : ` WHERE ${quote(having)} IS NOT NULL`;
+    return `CREATE ${kind} IF NOT EXISTS ${name} ON ${quote(table.name)} (${columns.map(quote).join(", ")})${part}`;
   });
 }
 
 export function indexNames(table: Table): string[] {
-  return table.indexes.map(({ columns }) => `${table.name}_by_${columns.join("_and_")}`);
+  return table.indexes.map(
+    ({ columns, having }) =>
+      `${table.name}_by_${columns.join("_and_")}${having === undefined ? "" : `_having_${having}`}`,
+  );
 }
 
 export function selectSql(query: Select, conditions: readonly Condition[]): Sql {
@@ -114,7 +118,10 @@ function conditionSql(condition: Condition): Sql {
     case "null":
       return { text: `${column} IS NULL`, params: [] };
     case "ne":
-      return { text: `${column} IS NOT ?`, params: [condition.value] };
+      // Said outright where it can be, so that an index on the rows that have a value can be used.
+      return condition.value === null
+        ? { text: `${column} IS NOT NULL`, params: [] }
+        : { text: `${column} IS NOT ?`, params: [condition.value] };
     case "in":
       // One parameter whatever the length of the list: one statement to prepare, and no limit on the number.
       return {

@@ -51,11 +51,12 @@ export function putStep(step: {
 
 /** Notes that something happened on the thread. `now` is in milliseconds. */
 export function touchThread(threadId: string, now: number): Write {
+  const updatedAt = Math.trunc(now);
   return {
     op: "update",
     table: THREADS,
-    where: { id: checkId("threadId", threadId) },
-    set: { updated_at: Math.trunc(now) },
+    where: { id: checkId("threadId", threadId), updated_at: { ne: updatedAt } },
+    set: { updated_at: updatedAt },
   };
 }
 

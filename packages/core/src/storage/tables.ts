@@ -15,7 +15,7 @@ export const THREADS: Table = {
     updated_at: "integer",
   },
   key: ["id"],
-  indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["updated_at"] }],
+  indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["created_at"] }],
 };
 
 /**
@@ -37,7 +37,7 @@ export const MESSAGES: Table = {
   },
   key: ["id"],
   auto: "seq",
-  indexes: [{ columns: ["thread_id", "seq"] }, { columns: ["resource_id", "seq"] }],
+  indexes: [{ columns: ["thread_id", "seq"] }],
 };
 
 /**

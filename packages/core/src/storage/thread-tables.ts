@@ -22,7 +22,7 @@ export const ACTORS: Table = {
     mailbox_bytes: "integer",
   },
   key: ["thread_id"],
-  indexes: [{ columns: ["run_state"] }],
+  indexes: [{ columns: ["run_state"], having: "run_id" }],
 };
 
 /** A process that runs threads, as long as it shows that it lives. */
@@ -105,7 +105,7 @@ export const RUNS: Table = {
     error: "json",
   },
   key: ["id"],
-  indexes: [{ columns: ["thread_id", "state"] }, { columns: ["state", "suspended_at"] }],
+  indexes: [{ columns: ["thread_id"] }, { columns: ["state", "suspended_at"], having: "suspended_at" }],
 };
 
 /**

@@ -330,8 +330,9 @@ export class ThreadRuntime implements ThreadHost {
 
   async #recoverFor(agentId: string | undefined): Promise<void> {
     const mine = agentId === undefined ? {} : { agent_id: agentId };
+    const active = { run_state: { in: ["running", "suspended"] }, run_id: { ne: null } };
     const [running, letters] = await Promise.all([
-      this.storage.select({ table: ACTORS, where: { run_state: { in: ["running", "suspended"] }, ...mine } }),
+      this.storage.select({ table: ACTORS, where: { ...active, ...mine } }),
       this.storage.select({ table: MAILBOX, where: mine }),
     ]);
     const found = new Map<string, string>();
@@ -353,7 +354,7 @@ export class ThreadRuntime implements ThreadHost {
   async #checkAborts(): Promise<void> {
     const here = [...this.#threads.values()].filter((thread) => thread.run);
     if (here.length === 0) return;
-    const mine = { run_state: "running", owner: this.owner.id };
+    const mine = { run_state: "running", run_id: { ne: null }, owner: this.owner.id };
     const rows = await this.storage.select({ table: ACTORS, where: mine });
     for (const actor of rows.map(toActor)) {
       if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;

@@ -33,6 +33,10 @@ export class CallJournal {
     this.#hasRows = resumed;
   }
 
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   /** Calls are about to run: the run's row says so. Those of a run that is gone on with may have waited before. */
   start(place: PlacedStep, calls: readonly CallIntent[]): { openStep: OpenStep; writes: Write[] } {
     this.#open = true;

@@ -43,6 +43,8 @@ export const RECENT = 20;
 const SIGNALS_BACK = 200;
 /** Signals taken at one step border; more wait for the next. */
 const LETTERS_PER_STEP = 256;
+/** Says on a message that signals follow it. */
+const BOUNDARY = { mastra: { responseBoundary: true } } as const;
 
 /**
  * A run's hold on its thread. Every commit carries the fence and whatever chunks the stream has gained, so the log and
@@ -56,6 +58,8 @@ export class ThreadRun implements RunThread {
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
   #opener: Letter | undefined;
+  /** The message that the stored steps are in, until signals follow it. */
+  #responseId: string | undefined;
   #begun = false;
   #over = false;
 
@@ -85,6 +89,7 @@ export class ThreadRun implements RunThread {
   /** For who starts the run with the thread already in hand. */
   hold(lease: Lease, begun = false): void {
     this.#lease = lease;
+    this.#responseId = [...lease.responseSteps.keys()].at(-1);
     this.#log.open(lease);
     if (begun) this.#hasBegun();
   }
@@ -187,33 +192,38 @@ export class ThreadRun implements RunThread {
 
   async border(
     step: StepRecord | undefined,
-    { take, next, own = [] }: Parameters<RunThread["border"]>[1],
+    { take, next, own = [], endsNow = false }: Parameters<RunThread["border"]>[1],
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
     const signals = letters.map(({ signal }) => restamp(signal, now));
     const joining = [...own, ...signals];
-    const boundary = step && joining.length > 0 ? { mastra: { responseBoundary: true } } : undefined;
-    const metadata = step?.metadata || boundary ? { ...step?.metadata, ...boundary } : undefined;
+    const joins = joining.length > 0;
+    const responseId = step?.message.id ?? this.#responseId;
     const writes: Write[] = [
-      ...(step ? this.#stepWrites({ ...step, metadata }) : []),
+      ...(step ? this.#stepWrites(step) : []),
+      ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
       ...this.#journal.close(),
       ...joining.map((signal) => this.#insert(signal)),
       ...takeLetters(threadId, letters),
     ];
     if (!step && writes.length === 0) return [];
-    const progress = step && {
-      step: step.stepNumber + 1,
-      next: signals.length > 0 ? "continue" : next,
-      usage: step.usage as never,
-      open_step: null,
+    const progress: Row = {
+      ...(step && { step: step.stepNumber + 1, usage: step.usage as never, open_step: null, next }),
+      ...(step && this.#place(step)),
       // What follows signals is a message of its own.
-      ...(joining.length > 0 ? { response_id: null, response_steps: null } : this.#place(step)),
+      ...(joins && { response_id: null, response_steps: null }),
+      ...(signals.length > 0 && { next: "continue" }),
     };
-    await this.#log.commit(writes, { run: progress });
+    // When the end is stored right after this, one commit does for both.
+    if (endsNow && !joins && !this.#journal.isOpen) this.#log.stage({ writes, run: progress });
+    else {
+      await this.#log.commit(writes, { run: progress });
+      this.#journal.closed();
+    }
     if (step) this.#countStep(step);
-    this.#journal.closed();
+    this.#responseId = joins ? undefined : responseId;
     return signals;
   }
 
@@ -304,7 +314,10 @@ export class ThreadRun implements RunThread {
         this.#thread.mayHaveLetters = true;
         return false;
       }
-      if (!(thrown instanceof OpenerGone)) throw thrown;
+      if (!(thrown instanceof OpenerGone)) {
+        this.#log.dropStaged();
+        throw thrown;
+      }
       // It had begun after all: the store had done it and not said so.
       this.#hasBegun();
       return this.end(end);

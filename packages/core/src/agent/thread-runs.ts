@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import { runLoop } from "../run/loop.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
 import type { Resumption } from "../run/resume.ts";
+import { Patience } from "../run/patience.ts";
 import { Run, type RunSpec } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { RunThread } from "../run/run-thread.ts";
@@ -122,18 +123,26 @@ export class ThreadRuns implements ThreadAgent {
     const { signal, messages } = letter;
     signal.createdAt = new Date(this.#environment.system.now());
     const { threadId, resourceId } = thread;
+    const controller = new AbortController();
+    const patience = new Patience(this.#environment.system, controller.signal);
     try {
       const options = live ?? reviveOptions(letter.options);
-      const spec = await this.#prepare(thread, threadRun, options, messages ? [] : [signal]);
+      threadRun.heed(controller);
+      const spec = await patience.for(
+        `What agent "${this.id}" is made of`,
+        this.#prepare(thread, threadRun, options, messages ? [] : [signal]),
+      );
       if (messages) spec.list.add(messages, "input");
       else spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       const run = new Run(spec);
+      if (controller.signal.aborted) run.controller.abort();
       this.#remember(threadRun.runId, options);
       await runLoop(run);
       this.ended(run);
     } catch (error) {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
-      await this.#failToStart(threadRun, letter, error).catch((failure: unknown) => {
+      const state = controller.signal.aborted ? "aborted" : "failed";
+      await this.#failToStart(threadRun, letter, state, error).catch((failure: unknown) => {
         threadRun.abandon();
         this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
@@ -234,14 +243,19 @@ export class ThreadRuns implements ThreadAgent {
     );
   }
 
-  async #failToStart(threadRun: ThreadRun, { signal, messages }: Letter, error: unknown): Promise<void> {
+  async #failToStart(
+    threadRun: ThreadRun,
+    { signal, messages }: Letter,
+    state: "failed" | "aborted",
+    error: unknown,
+  ): Promise<void> {
     const { runId } = threadRun;
-    this.#environment.logger.error(`Run ${runId} could not start`, error);
+    if (state === "failed") this.#environment.logger.error(`Run ${runId} could not start`, error);
     const chunks = [
       agentChunk("start", runId, {}),
       ...(messages ? [] : [{ ...signal.toDataPart(), runId, from: "AGENT" as const }]),
-      agentChunk("error", runId, { error }),
+      state === "failed" ? agentChunk("error", runId, { error }) : agentChunk("abort", runId, {}),
     ];
-    await threadRun.end({ state: "failed", mayContinue: false, error, chunks });
+    await threadRun.end({ state, mayContinue: false, ...(state === "failed" && { error }), chunks });
   }
 }

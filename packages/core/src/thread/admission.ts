@@ -172,8 +172,11 @@ export async function commitAdmissions(
         thread.lastLetter = Math.max(thread.lastLetter, auto[index] ?? 0);
     }
   } catch (error) {
-    // The store may have done it all the same; then somebody has to see to it.
-    if (mayHaveTakenEffect(error)) thread.pump();
+    // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
+    if (mayHaveTakenEffect(error)) {
+      thread.pump();
+      thread.tail.refresh();
+    }
     throw error;
   }
   for (const { delivery, request } of admissions) {

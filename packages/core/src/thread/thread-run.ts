@@ -74,6 +74,11 @@ export class ThreadRun implements RunThread {
 
   async acquire(controller: AbortController): Promise<void> {
     if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
+    this.heed(controller);
+  }
+
+  /** Whoever aborts the thread's run aborts the controller. */
+  heed(controller: AbortController): void {
     const thread = this.#thread;
     if (thread.run !== this) return;
     thread.abortRun = () => controller.abort();

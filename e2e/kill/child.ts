@@ -98,7 +98,10 @@ function checkPrompt(prompt: readonly { role: string; content: unknown }[]): voi
   if (!fits) appendFileSync(config.effects, `! calls ${calls.join()} results ${results.join()}\n`);
 }
 
-const storage = new MortalStore({ url: `file:${config.file}` });
+const storage = new MortalStore({
+  url: `file:${config.file}`,
+  ...(config.durability && { durability: config.durability }),
+});
 const agent = new Agent({
   id: "agent",
   name: "Agent",
@@ -139,6 +142,7 @@ async function answer(command: Command): Promise<void> {
         ? agent.queueMessage(command.text, target)
         : agent.sendMessage(command.text, target);
     const { action, duplicate } = await sent.admitted;
+    if (config.marks !== undefined) appendFileSync(config.marks, `${command.text.split(" ")[0]}\n`);
     say({ id, ok: true, action, ...(duplicate && { duplicate }) });
   } catch (error) {
     say({ id, ok: false, code: AgentError.is(error) ? error.code : "internal", message: String(error) });

@@ -15,6 +15,9 @@ export interface ChildConfig {
   lease: { leaseMs: number; renewMs: number };
   /** How long the model takes between two parts of an answer. */
   chunkDelayMs: number;
+  durability?: "process-safe" | "power-safe";
+  /** Gets the name of each message before its sender hears that it was accepted. */
+  marks?: string;
   kill?: KillPoint;
 }
 

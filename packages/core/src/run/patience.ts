@@ -2,7 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { System } from "../system.ts";
 
 /** How long code of the app may go on after the abort of its run, before the run goes on without it. */
-export const ABORT_GRACE_MS = 1000;
+const ABORT_GRACE_MS = 1000;
 
 /**
  * Waits for code of the app, such as a processor, which may never answer. While a run goes on that is the app's affair;

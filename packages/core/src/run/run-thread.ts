@@ -74,6 +74,11 @@ export interface RunThread {
       endsNow?: boolean;
     },
   ): Promise<CreatedAgentSignal[]>;
+  /**
+   * Before the model is asked again: lets who reads along in this process answer what it has just read, and answers the
+   * signals that have joined the run since the last border.
+   */
+  hear(): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
   /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */

@@ -14,6 +14,7 @@ import { assemble } from "../storage/list-messages.ts";
 import type { Row, Write } from "../storage/storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
+import { sleep } from "../system.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
 import { CallJournal, type PlacedStep } from "./call-journal.ts";
@@ -230,6 +231,12 @@ export class ThreadRun implements RunThread {
     if (step) this.#countStep(step);
     this.#responseId = joins ? undefined : responseId;
     return signals;
+  }
+
+  async hear(): Promise<CreatedAgentSignal[]> {
+    const thread = this.#thread;
+    if (thread.readers > 0) await sleep(thread.system, 0);
+    return thread.mayHaveLetters ? this.border(undefined, { take: true, next: "continue" }) : [];
   }
 
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {

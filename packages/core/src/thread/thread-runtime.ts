@@ -191,9 +191,13 @@ export class ThreadRuntime implements ThreadHost {
       this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
   }
 
+  dropOptions(signalId: string): void {
+    this.#liveOptions.delete(signalId);
+  }
+
   open(thread: Thread, run: ThreadRun, letter: Letter): void {
     const options = this.#liveOptions.get(letter.signal.id);
-    this.#liveOptions.delete(letter.signal.id);
+    this.dropOptions(letter.signal.id);
     void this.#agents.get(letter.agentId)!.openRun(thread, run, letter, options);
   }
 

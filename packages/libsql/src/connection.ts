@@ -58,7 +58,8 @@ export class Connection {
 
   async read<T>(work: () => T): Promise<T> {
     if (!this.#database) await this.open();
-    return this.#retry(work);
+    const first = this.#closed ? undefined : this.#tryNow(work);
+    return first ? first.result : this.#retry(work);
   }
 
   /** Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. */
@@ -66,6 +67,9 @@ export class Connection {
     if (this.#closed) throw this.#closedError();
     if (!this.#database) await this.open();
     const transaction = (): T => this.transaction(work);
+    // Mostly nobody waits and the lock is free.
+    const first = this.#lastWrite ? undefined : this.#tryNow(transaction);
+    if (first) return first.result;
     const turn: Promise<T> = this.#lastWrite
       ? this.#lastWrite.then(() => this.#retry(transaction, true))
       : this.#retry(transaction, true);
@@ -189,6 +193,16 @@ export class Connection {
       await sleep(this.#system, ms);
     } finally {
       alive.close();
+    }
+  }
+
+  /** Answers `undefined` when somebody else has the lock. */
+  #tryNow<T>(work: () => T): { result: T } | undefined {
+    try {
+      return { result: work() };
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw toStorageError(this.path, error);
     }
   }
 

@@ -21,7 +21,7 @@ import {
 import { Connection, type Durability } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
-import { countSql, deleteSql, existsSql, insertSql, selectSql, type Sql, updateSql } from "./sql.ts";
+import { type Sql, SqlWriter } from "./sql-writer.ts";
 import { isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -38,6 +38,7 @@ export interface LibSQLStoreOptions {
 /** The storage contract on one libSQL file, which several processes may share. */
 export class LibSQLStore extends Storage {
   readonly #connection: Connection;
+  readonly #sql = new SqlWriter();
   readonly #watching = new Set<() => void>();
   #ownerId: string | undefined;
 
@@ -57,13 +58,17 @@ export class LibSQLStore extends Storage {
 
   override async select(query: Select): Promise<Row[]> {
     checkSelect(query);
-    const { text, params } = selectSql(query, toConditions(query.table, query.where));
+    const { text, params } = this.#sql.select(query, toConditions(query.table, query.where));
+    if (query.limit === 1) {
+      const cells = await this.#connection.read(() => this.#connection.get<Cells>(text, params));
+      return cells ? [decodeRow(query.table, cells)] : [];
+    }
     const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
     return rows.map((cells) => decodeRow(query.table, cells));
   }
 
   override async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
-    const { text, params } = countSql(table, toConditions(table, where));
+    const { text, params } = this.#sql.count(table, toConditions(table, where));
     const [row] = await this.#connection.read(() => this.#connection.all<{ n: number }>(text, params));
     return row!.n;
   }
@@ -113,14 +118,16 @@ export class LibSQLStore extends Storage {
     const { table } = write;
     const conditions = toConditions(table, write.where);
     if (write.op === "require") {
-      const { text, params } = existsSql(table, conditions);
+      const { text, params } = this.#sql.exists(table, conditions);
       return () => {
         if ((this.#connection.get(text, params) !== undefined) !== write.exists) throw new ConditionFailed();
         return { changes: 0 };
       };
     }
     const change =
-      write.op === "delete" ? this.#run(deleteSql(table, conditions)) : this.#update(write, conditions);
+      write.op === "delete"
+        ? this.#run(this.#sql.delete(table, conditions))
+        : this.#update(write, conditions);
     return () => {
       const changes = change();
       if (write.require && changes === 0) throw new ConditionFailed();
@@ -130,19 +137,19 @@ export class LibSQLStore extends Storage {
 
   #insert({ table, row, onConflict = "fail" }: Write & { op: "insert" }): Operation {
     const cells = encodeNewRow(table, row);
-    const { text, params } = insertSql(table, cells, onConflict);
     const { auto } = table;
-    if (auto === undefined || onConflict !== "update") {
+    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
+    const returning = onConflict === "update" ? auto : undefined;
+    const { text, params } = this.#sql.insert(table, cells, onConflict, returning);
+    if (returning === undefined) {
       return () => {
         const { changes, lastInsertRowid } = this.#connection.run(text, params);
         return { changes, ...(auto !== undefined && changes > 0 && { auto: Number(lastInsertRowid) }) };
       };
     }
-    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
-    const returning = `${text} RETURNING "${auto}" AS auto`;
     return () => {
-      const returned = this.#connection.get<{ auto: number }>(returning, params);
-      return { changes: 1, auto: returned!.auto };
+      const row = this.#connection.get<{ returned: number }>(text, params);
+      return { changes: 1, auto: row!.returned };
     };
   }
 
@@ -150,9 +157,9 @@ export class LibSQLStore extends Storage {
     const { table, merge, increment = {} } = write;
     const set = encodeRow(table, write.set ?? {});
     for (const column of Object.keys(increment)) columnType(table, column);
-    if (!merge) return this.#run(updateSql(table, set, increment, conditions));
+    if (!merge) return this.#run(this.#sql.update(table, set, increment, conditions));
     for (const column of Object.keys(merge)) columnType(table, column);
-    const find = selectSql({ table }, conditions);
+    const find = this.#sql.select({ table }, conditions);
     // Merging in code: the transaction holds the write lock, so nothing changes between the read and the write.
     return () => {
       const found = this.#connection.all<Cells>(find.text, find.params);
@@ -162,7 +169,7 @@ export class LibSQLStore extends Storage {
           merged[column] = mergeCell(table, column, set[column] ?? cells[column] ?? null, patch);
         }
         const key = table.key.map((column): Condition => ({ column, op: "eq", value: cells[column]! }));
-        this.#run(updateSql(table, merged, increment, key))();
+        this.#run(this.#sql.update(table, merged, increment, key))();
       }
       return found.length;
     };

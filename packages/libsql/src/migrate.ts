@@ -1,7 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
 import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
-import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./sql.ts";
+import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
 
 /** What has to be done to the rows of a database that is older than a version. */
 const CHANGES: readonly { before: number; sql: readonly string[] }[] = [

@@ -24,6 +24,8 @@ export function takeWrites(
   { threadId, resourceId, owner, system }: Thread,
   ticket: RunTicket,
   seen: Pick<Actor, "fence" | "nextSeq"> = { fence: 0, nextSeq: 1 },
+  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
+  again = true,
 ): { writes: Write[]; holding: Holding } {
   const { runId, agentId, options } = ticket;
   const { nextSeq } = seen;
@@ -43,12 +45,7 @@ export function takeWrites(
       set: { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null },
       require: true,
     },
-    // A run that was given up before it took anything in is opened again under its own id.
-    {
-      op: "delete",
-      table: RUNS,
-      where: { id: runId, thread_id: threadId, first_message_id: null, state: { ne: "running" } },
-    },
+    ...(again ? [forgetRun(threadId, runId)] : []),
     {
       op: "insert",
       table: RUNS,
@@ -68,4 +65,9 @@ export function takeWrites(
     },
   ];
   return { writes, holding: { runId, agentId, fence, nextSeq } };
+}
+
+function forgetRun(threadId: string, runId: string): Write {
+  const where = { id: runId, thread_id: threadId, first_message_id: null, state: { ne: "running" } };
+  return { op: "delete", table: RUNS, where };
 }

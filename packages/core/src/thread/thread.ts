@@ -163,7 +163,10 @@ export class Thread {
           { op: "require", table: THREADS, where: elsewhere, exists: false },
           insertActor(this.threadId, this.resourceId),
         ];
-    return this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
+    const lease = await this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
+    // A thread that is new has nothing old.
+    if (lease && !actor) this.#prunedAt = this.system.now();
+    return lease;
   }
 
   /** Whether a message that comes now can open its run here at once. */
@@ -189,9 +192,10 @@ export class Thread {
     writes: readonly Write[],
   ): Promise<CommitResult> {
     const { runId, agentId, options = {} } = letter;
-    const taking = takeWrites(this, { runId, agentId, options }, actor);
+    const taking = takeWrites(this, { runId, agentId, options }, actor, false);
     this.mayHaveLetters = false;
     const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
+    if (!actor) this.#prunedAt = this.system.now();
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
     // Its own copy: the sender holds the signal too.
     const signal = reviveSignal(letter.signal.toJSON());

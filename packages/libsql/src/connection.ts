@@ -62,11 +62,14 @@ export class Connection {
     return first ? first.result : this.#retry(work);
   }
 
-  /** Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. */
-  async write<T>(work: () => T): Promise<T> {
+  /**
+   * Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. A single
+   * statement is a transaction by itself.
+   */
+  async write<T>(work: () => T, isOneStatement = false): Promise<T> {
     if (this.#closed) throw this.#closedError();
     if (!this.#database) await this.open();
-    const transaction = (): T => this.transaction(work);
+    const transaction = isOneStatement ? work : (): T => this.transaction(work);
     // Mostly nobody waits and the lock is free.
     const first = this.#lastWrite ? undefined : this.#tryNow(transaction);
     if (first) return first.result;

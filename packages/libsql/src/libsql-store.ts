@@ -75,6 +75,8 @@ export class LibSQLStore extends Storage {
 
   override async commit(writes: readonly Write[]): Promise<CommitResult> {
     const operations = writes.map((write) => this.#prepare(write));
+    const [first] = writes;
+    const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge;
     return this.#connection.write(() => {
       const result: CommitResult = { changes: [], auto: [] };
       for (const [index, operation] of operations.entries()) {
@@ -83,7 +85,7 @@ export class LibSQLStore extends Storage {
         result.auto.push(auto);
       }
       return result;
-    });
+    }, isOneStatement);
   }
 
   override close(): Promise<void> {

@@ -4,6 +4,7 @@ import { Agent } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core/errors";
 import { Mastra, silentLogger } from "@selvedge/core";
 import type { CommitResult, Write } from "@selvedge/core/storage";
+import { createNotificationInboxTool } from "@selvedge/core/notifications";
 import { createTool } from "@selvedge/core/tools";
 import { LibSQLStore } from "@selvedge/libsql";
 import { Memory } from "@selvedge/memory";
@@ -70,7 +71,7 @@ const model = scriptedModel(async ({ prompt }): Promise<ScriptedReply> => {
   );
   const asked = prompt
     .flatMap((message) => (message.role === "user" ? message.content : []))
-    .flatMap((part) => (part.type === "text" ? [part.text] : []));
+    .flatMap((part) => (part.type === "text" && !part.text.startsWith("<notification") ? [part.text] : []));
   const calls = asked.flatMap((text) => {
     const [token, wanted] = text.split(" ");
     return (wanted === undefined || wanted === "-" ? [] : wanted.split(",")).map((toolName, index) => ({
@@ -110,12 +111,14 @@ const agent = new Agent({
   tools,
   memory: new Memory({ storage }),
   defaultOptions: { maxSteps: 50 },
+  notifications: { batchWindow: 200, deliveryPolicy: { sources: { later: "defer", notes: "persist" } } },
 });
 const mastra = new Mastra({
   agents: { agent },
   storage,
   logger: silentLogger,
   threads: { lease: config.lease },
+  notifications: { dispatch: { enabled: config.dispatches ?? false, cron: "* * * * * *" } },
 });
 
 process.on("message", (command: Command) => void answer(command));
@@ -132,6 +135,7 @@ async function answer(command: Command): Promise<void> {
       await agent.sendToolApproval({ threadId, resourceId: RESOURCE, toolCallId, approved });
       return say({ id, ok: true });
     }
+    if (command.do === "notify" || command.do === "read") return say({ id, ...(await useInbox(command)) });
     const target = {
       threadId: command.threadId,
       resourceId: RESOURCE,
@@ -147,6 +151,19 @@ async function answer(command: Command): Promise<void> {
   } catch (error) {
     say({ id, ok: false, code: AgentError.is(error) ? error.code : "internal", message: String(error) });
   }
+}
+
+async function useInbox(
+  command: Command & { do: "notify" | "read" },
+): Promise<{ ok: true; records?: string[] }> {
+  const thread = { threadId: command.threadId, resourceId: RESOURCE };
+  if (command.do === "notify") {
+    const results = await agent.sendNotificationSignal(command.notifications, thread);
+    return { ok: true, records: results.map(({ record }) => record.id) };
+  }
+  const tool = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
+  await tool.execute({ context: { action: "read" }, ...thread });
+  return { ok: true };
 }
 
 function say(message: Answer): void {

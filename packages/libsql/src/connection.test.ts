@@ -172,7 +172,7 @@ describe("a file that is no database of ours", () => {
     await first.close();
     const database = new Database(file);
     database.exec(`
-      UPDATE selvedge_migrations SET version = 3;
+      UPDATE selvedge_migrations SET version = 4;
       INSERT INTO selvedge_messages (id, thread_id, role, content, created_at)
         VALUES ('m', 't', 'assistant', '{"format":2,"parts":[]}', 1);
       INSERT INTO selvedge_message_steps VALUES

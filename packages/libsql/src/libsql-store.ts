@@ -20,6 +20,7 @@ import {
 } from "@selvedge/core/storage";
 import { Connection, type Durability } from "./connection.ts";
 import { migrate } from "./migrate.ts";
+import { mentionsSql } from "./search-index.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
 import { type Sql, SqlWriter } from "./sql-writer.ts";
 import { isUniqueViolation } from "./to-storage-error.ts";
@@ -34,6 +35,8 @@ export interface LibSQLStoreOptions {
   durability?: Durability;
   system?: System;
 }
+
+const FEW_ROWS = 500;
 
 /** The storage contract on one libSQL file, which several processes may share. */
 export class LibSQLStore extends Storage {
@@ -64,6 +67,23 @@ export class LibSQLStore extends Storage {
       return cells ? [decodeRow(query.table, cells)] : [];
     }
     const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
+    return rows.map((cells) => decodeRow(query.table, cells));
+  }
+
+  override async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
+    const mentions = mentionsSql(query.table, terms);
+    if (!mentions) return this.select(query);
+    checkSelect(query);
+    const conditions = toConditions(query.table, query.where);
+    const few = this.#sql.atMost(query.table, conditions, FEW_ROWS);
+    const search = this.#sql.select(query, conditions, mentions);
+    const all = this.#sql.select(query, conditions);
+    const rows = await this.#connection.read(() => {
+      // The index knows all rows of the table; to read the few that a caller can see takes less.
+      const isFew = this.#connection.get(few.text, few.params) !== undefined;
+      const { text, params } = isFew ? all : search;
+      return this.#connection.all<Cells>(text, params);
+    });
     return rows.map((cells) => decodeRow(query.table, cells));
   }
 

@@ -2,12 +2,13 @@ import { AgentError } from "@selvedge/core/errors";
 import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
 import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
+import { addSearchIndex } from "./search-index.ts";
 
 /** What has to be done to the rows of a database that is older than a version. */
 const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
   {
     // The first step of a message stands in the message.
-    before: 4,
+    before: 5,
     sql: [
       `UPDATE selvedge_messages SET content = json_set(content, '$.parts', (
          SELECT json(parts) FROM selvedge_message_steps WHERE message_id = selvedge_messages.id AND step = 0))
@@ -18,7 +19,7 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
 ];
 
 /**
- * Brings the database to this version: what is missing of tables, columns and indexes is added, indexes that are not
+ * Brings the database to this version: what is missing of tables, columns and indexes (full-text ones too) is added, indexes that are not
  * used any more go, and rows are put the way this version reads them, in one transaction.
  * Several processes may do it at once; whoever gets the lock second finds nothing left to do. A database that is
  * already there is only read, so a read-only one can be opened.
@@ -64,6 +65,7 @@ function addTable(connection: Connection, table: Table): void {
     if (isOurs && !wanted.includes(name)) connection.exec(`DROP INDEX ${quote(name)}`);
   }
   for (const index of createIndexSql(table)) connection.exec(index);
+  addSearchIndex(connection, table);
 }
 
 function storedVersion(connection: Connection): number | undefined {

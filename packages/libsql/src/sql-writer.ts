@@ -14,16 +14,29 @@ const MAX_TEXTS = 512;
 export class SqlWriter {
   readonly #texts = new Map<string, string>();
 
-  select(query: Select, conditions: readonly Condition[]): Sql {
+  /** `more` is a condition in words of its own. */
+  select(query: Select, conditions: readonly Condition[], more?: Sql): Sql {
     const { table, orderBy = [], limit, offset } = query;
     const params = paramsOf(conditions);
+    if (more) params.push(...more.params);
     const order = orderBy.map(
       ({ column, direction }) => `${column} ${direction === "desc" ? "desc" : "asc"}`,
     );
     const isPart = limit !== undefined || offset !== undefined;
     if (isPart) params.push(limit ?? -1, offset ?? 0);
-    const key = `select ${table.name} ${shapeOf(conditions)}${order.join()}${isPart ? " part" : ""}`;
-    return { text: this.#text(key, () => selectText(query, conditions, isPart)), params };
+    const shape = `${shapeOf(conditions)}${more?.text ?? ""}`;
+    const key = `select ${table.name} ${shape}${order.join()}${isPart ? " part" : ""}`;
+    return { text: this.#text(key, () => selectText(query, whereText(conditions, more), isPart)), params };
+  }
+
+  /** Has a row when so many rows match, or fewer. */
+  atMost(table: Table, conditions: readonly Condition[], count: number): Sql {
+    const make = () => {
+      const some = `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT ?`;
+      return `SELECT 1 WHERE (SELECT count(*) FROM (${some})) <= ?`;
+    };
+    const text = this.#text(`at most ${table.name} ${shapeOf(conditions)}`, make);
+    return { text, params: [...paramsOf(conditions), count + 1, count] };
   }
 
   exists(table: Table, conditions: readonly Condition[]): Sql {
@@ -81,11 +94,11 @@ export class SqlWriter {
   }
 }
 
-function selectText(query: Select, conditions: readonly Condition[], isPart: boolean): string {
+function selectText(query: Select, where: string, isPart: boolean): string {
   const order = (query.orderBy ?? []).map(({ column, direction }) =>
     direction === "desc" ? `${quote(column)} DESC` : quote(column),
   );
-  let text = `SELECT * FROM ${quote(query.table.name)}${whereText(conditions)}`;
+  let text = `SELECT * FROM ${quote(query.table.name)}${where}`;
   if (order.length > 0) text += ` ORDER BY ${order.join(", ")}`;
   return isPart ? `${text} LIMIT ? OFFSET ?` : text;
 }
@@ -120,8 +133,10 @@ function updateText(
   return `UPDATE ${quote(table.name)} SET ${changes.join(", ")}${whereText(conditions)}`;
 }
 
-function whereText(conditions: readonly Condition[]): string {
-  return conditions.length === 0 ? "" : ` WHERE ${conditions.map(conditionText).join(" AND ")}`;
+function whereText(conditions: readonly Condition[], more?: Sql): string {
+  const parts = conditions.map(conditionText);
+  if (more) parts.push(more.text);
+  return parts.length === 0 ? "" : ` WHERE ${parts.join(" AND ")}`;
 }
 
 /** All that the text of conditions depends on. */

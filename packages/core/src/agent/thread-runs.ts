@@ -50,6 +50,7 @@ export class ThreadRuns implements ThreadAgent {
   readonly #runtimes = new Set<ThreadRuntime>();
   /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
   readonly #live = new Map<string, AgentExecutionOptions>();
+  readonly #endListeners = new Set<(threadId: string) => void>();
   #ephemeral: Storage | undefined;
 
   constructor(host: ThreadRunsHost) {
@@ -146,6 +147,7 @@ export class ThreadRuns implements ThreadAgent {
         threadRun.abandon();
         this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
+      this.#tellEnd(thread.threadId);
     }
   }
 
@@ -175,12 +177,25 @@ export class ThreadRuns implements ThreadAgent {
       await threadRun
         .end({ state: "failed", mayContinue: false, error, chunks })
         .catch(() => threadRun.abandon());
+      this.#tellEnd(thread.threadId);
     }
   }
 
   /** A run that waits may go on here; of one that is over nothing is needed. */
   ended(run: Run): void {
-    if (run.status !== "suspended") this.#live.delete(run.spec.runId);
+    if (run.status === "suspended") return;
+    this.#live.delete(run.spec.runId);
+    if (run.spec.threadId !== undefined) this.#tellEnd(run.spec.threadId);
+  }
+
+  /** Calls back when a run is over that this process carried out. */
+  onEnd(listener: (threadId: string) => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
+  #tellEnd(threadId: string): void {
+    for (const listener of this.#endListeners) listener(threadId);
   }
 
   #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {

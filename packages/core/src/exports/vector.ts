@@ -1,5 +1,12 @@
 // The contract, for those who use a vector store.
-export type { Vector, VectorFilter, VectorMetric, VectorResult } from "../vector/vector.ts";
+export type {
+  TextQuery,
+  Vector,
+  VectorFilter,
+  VectorIndexDescription,
+  VectorMetric,
+  VectorResult,
+} from "../vector/vector.ts";
 export { InMemoryVector } from "../vector/in-memory-vector.ts";
 
 // Embedders.
@@ -15,6 +22,7 @@ export {
   checkIndex,
   checkQuery,
   checkSameIndex,
+  checkTextQuery,
   checkUpdate,
   encodeMetadata,
   noSuchIndex,

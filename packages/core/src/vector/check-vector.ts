@@ -2,7 +2,7 @@ import { AgentError } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
 import { encodeJson } from "../storage/row-codec.ts";
 import type { System } from "../system.ts";
-import type { Vector, VectorMetric } from "./vector.ts";
+import type { TextQuery, Vector, VectorMetric } from "./vector.ts";
 
 const METRICS: readonly VectorMetric[] = ["cosine", "euclidean", "dotproduct"];
 
@@ -105,6 +105,14 @@ export function checkQuery(options: Parameters<Vector["query"]>[0]): { topK: num
     throw new AgentError("invalid-argument", `topK must be 0 or more, got ${String(topK)}`);
   }
   return { topK, minScore };
+}
+
+/** What a search by words needs; the words are text and nothing but text. */
+export function checkTextQuery(options: TextQuery): { topK: number; minScore: number } {
+  if (typeof options.queryText !== "string") {
+    throw new AgentError("invalid-argument", `queryText must be a string, got ${typeof options.queryText}`);
+  }
+  return checkQuery({ ...options, queryVector: [] });
 }
 
 export function checkUpdate({ update }: Parameters<Vector["updateVector"]>[0]): void {

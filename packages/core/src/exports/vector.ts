@@ -27,8 +27,10 @@ export {
   encodeMetadata,
   noSuchIndex,
   noSuchVector,
+  textOf,
   toEntries,
   toFloat32,
   toScore,
 } from "../vector/check-vector.ts";
+export { toWords } from "../vector/text-index.ts";
 export type { VectorEntry } from "../vector/check-vector.ts";

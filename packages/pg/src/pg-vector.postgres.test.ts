@@ -117,14 +117,9 @@ describe.skipIf("missing" in found)("PgVector on PostgreSQL", () => {
       topK: 6,
       filter: { rare: true },
     });
-    expect(results.map(({ id }) => id).toSorted()).toEqual([
-      "v0",
-      "v1000",
-      "v2000",
-      "v3000",
-      "v4000",
-      "v5000",
-    ]);
+    expect(new Set(results.map(({ id }) => id))).toEqual(
+      new Set(["v0", "v1000", "v2000", "v3000", "v4000", "v5000"]),
+    );
     await vector.close();
   });
 

@@ -15,7 +15,6 @@ import {
   toEntries,
   toFloat32,
   toScore,
-  toWords,
   type TextQuery,
   type Vector,
   type VectorEntry,

@@ -12,7 +12,7 @@ export { InMemoryVector } from "../vector/in-memory-vector.ts";
 // Embedders.
 export type { Embedder } from "../vector/embedder.ts";
 export { toEmbedder } from "../vector/to-embedder.ts";
-export type { EmbedderConfig, EmbeddingModel } from "../vector/to-embedder.ts";
+export type { EmbedderConfig, EmbeddingModel, ToEmbedderOptions } from "../vector/to-embedder.ts";
 
 // For those who write a vector store.
 export { matchesFilter, parseFilter } from "../vector/filter.ts";
@@ -34,3 +34,5 @@ export {
 } from "../vector/check-vector.ts";
 export { toWords } from "../vector/text-index.ts";
 export type { VectorEntry } from "../vector/check-vector.ts";
+export { fromFlatMetadata, toFlatMetadata, toRemoteFilter } from "../vector/remote-record.ts";
+export type { FlatMetadata } from "../vector/remote-record.ts";

@@ -29,3 +29,14 @@ export {
   type WeightConfig,
 } from "./query/rerank.ts";
 export type { RelevanceScorer, RelevanceScoreProvider, RerankModel } from "./query/relevance-scorer.ts";
+
+// Graphs of passages
+export { createGraphRAGTool, type GraphOptions, type GraphRAGToolOptions } from "./graph/graph-rag-tool.ts";
+export {
+  GraphRAG,
+  type GraphChunk,
+  type GraphNode,
+  type GraphQuery,
+  type GraphRAGOptions,
+  type RankedNode,
+} from "./graph/graph-rag.ts";

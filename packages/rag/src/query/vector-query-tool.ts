@@ -1,4 +1,4 @@
-import { AgentError, errorMessage } from "@selvedge/core/errors";
+import { AgentError } from "@selvedge/core/errors";
 import { createTool, type Tool } from "@selvedge/core/tools";
 import { toEmbedder, type Vector, type VectorResult } from "@selvedge/core/vector";
 import { type OwnSchema, trustedSchema } from "../schema/own-schema.ts";
@@ -16,6 +16,7 @@ import {
   storeFor,
   topKFor,
 } from "./retrieval-settings.ts";
+import { searchFailed } from "./search-failed.ts";
 
 export interface VectorQueryToolOptions extends RetrievalOptions {
   includeVectors?: boolean;
@@ -101,14 +102,6 @@ async function search(
   } catch (error) {
     throw searchFailed(indexName, error);
   }
-}
-
-/** What a store threw, with the place it happened at; our own errors say that already. */
-export function searchFailed(indexName: string, error: unknown): AgentError {
-  if (AgentError.is(error)) return error;
-  return new AgentError("storage-failed", `Searching the index ${indexName} failed: ${errorMessage(error)}`, {
-    cause: error,
-  });
 }
 
 async function rerankBy(

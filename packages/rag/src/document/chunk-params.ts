@@ -1,4 +1,5 @@
 import { AgentError } from "@selvedge/core/errors";
+import { checkMetadata } from "@selvedge/core/storage";
 import type { EmbedderConfig } from "@selvedge/core/vector";
 import { isCodeLanguage, type CodeLanguage } from "../chunk/code-separators.ts";
 
@@ -22,11 +23,11 @@ export type ChunkStrategy = (typeof CHUNK_STRATEGIES)[number];
 export interface ChunkParams {
   /** `recursive` if not given. */
   strategy?: ChunkStrategy;
-  /** The most a chunk may hold: characters (UTF-16 units), or tokens for `token`. 512 if not given. */
+  /** The most a chunk may hold: characters (UTF-16 units), or tokens for `token`. 512 if not given, 4096 for `semantic-markdown`. */
   size?: number;
   /** The newer name of `size`. */
   maxSize?: number;
-  /** The most that is repeated from the end of the chunk before. 50 if not given, or less for small sizes. */
+  /** The most that is repeated from the end of the chunk before. 50 if not given, or less for small sizes. JSON does not overlap. */
   overlap?: number;
   /** The best place to cut at. */
   separator?: string;
@@ -110,6 +111,8 @@ const ALLOWED: Readonly<Record<ChunkStrategy, readonly (keyof ChunkParams)[]>> =
 };
 
 const DEFAULT_SIZE = 512;
+/** There the tokens are the limit, unless a size is asked for. */
+const DEFAULT_JOINED_SIZE = 4_096;
 const DEFAULT_OVERLAP = 50;
 
 /** Reads chunk params, or throws `invalid-argument` naming what is wrong. */
@@ -127,11 +130,15 @@ export function checkParams(params: ChunkParams = {}): CheckedParams {
   if (params.size !== undefined && params.maxSize !== undefined && params.size !== params.maxSize) {
     throw invalid(`size and maxSize are the same option, got ${params.size} and ${params.maxSize}`);
   }
-  const size = whole("size", params.size ?? params.maxSize ?? DEFAULT_SIZE, 1);
+  const size = whole("size", params.size ?? params.maxSize ?? defaultSize(strategy), 1);
   const overlap = whole("overlap", params.overlap ?? Math.min(DEFAULT_OVERLAP, size >> 3), 0);
   if (overlap >= size) throw invalid(`overlap must be smaller than size (${size}), got ${overlap}`);
   checkOptions(params, size);
   return { ...params, strategy, size, overlap };
+}
+
+function defaultSize(strategy: ChunkStrategy): number {
+  return strategy === "semantic-markdown" ? DEFAULT_JOINED_SIZE : DEFAULT_SIZE;
 }
 
 function checkOptions(params: ChunkParams, size: number): void {
@@ -171,7 +178,7 @@ function checkPairs(name: string, pairs: unknown): void {
   if (!Array.isArray(pairs) || !pairs.every(isPair)) {
     throw invalid(`${name} must be a list of [what, metadata key], got ${show(pairs)}`);
   }
-  if (pairs.some(([, key]) => key === "__proto__")) throw invalid(`${name} must not use the key "__proto__"`);
+  for (const [, key] of pairs as [string, string][]) checkMetadata(name, Object.fromEntries([[key, ""]]));
 }
 
 function whole(name: string, value: unknown, least: number): number {

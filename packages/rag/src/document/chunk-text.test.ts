@@ -57,6 +57,12 @@ const BY_LENGTH: ChunkParams[] = [
   { strategy: "sentence", minSize: 5, sentenceEnders: ["d"] },
   { strategy: "markdown" },
   { strategy: "markdown", headers: [["#", "title"]] },
+  { strategy: "semantic-markdown", joinThreshold: 20 },
+  {
+    strategy: "semantic",
+    minSize: 5,
+    embedder: { id: "length", embed: async (list) => list.map((text) => [text.length % 3, 1]) },
+  },
   { strategy: "latex" },
   { strategy: "code", language: "js" },
   { strategy: "code" },
@@ -279,6 +285,43 @@ describe("markdown", () => {
 });
 
 describe("html", () => {
+  const tags = fc.constantFrom(
+    "<p>",
+    "</p>",
+    "<h1>",
+    "</h1>",
+    "<section id=x>",
+    "</section>",
+    "<pre>",
+    "<!--",
+    "&amp;",
+    "&#x1F600;",
+  );
+
+  it("cuts any page, however broken, as it cuts its text", async () => {
+    const pages = fc.array(fc.oneof(parts, tags), { maxLength: 80 }).map((list) => list.join(""));
+    await fc.assert(
+      fc.asyncProperty(pages, limits, async (page, limit) => {
+        const chunks = await MDocument.fromHTML(page).chunk({
+          ...limit,
+          headers: [["h1", "title"]],
+          sections: [["section", "name"]],
+        });
+        const text = htmlToText(page);
+        let end = 0;
+        for (const chunk of chunks) {
+          expect(chunk.text.length).toBeLessThanOrEqual(limit.size);
+          expect(text.startsWith(chunk.text, chunk.startIndex)).toBe(true);
+          expect(end - chunk.startIndex!).toBeLessThanOrEqual(limit.overlap);
+          expect(text.slice(end, chunk.startIndex).trim()).toBe("");
+          end = chunk.startIndex! + chunk.text.length;
+        }
+        expect(text.slice(end).trim()).toBe("");
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   const html =
     "<html><head><title>T</title><style>p{}</style></head><body><h1>A &amp; B</h1><p>one <b>two</b>\n three</p>" +
     "<script>evil()</script><h2>Sub</h2><ul><li>x</li><li>y</li></ul><pre>  kept\n  so</pre><h1>C</h1>end</body></html>";
@@ -400,6 +443,7 @@ describe("params", () => {
       [{ language: "klingon" }, /language/],
       [{ strategy: "markdown", headers: [["h1", "x"]] }, /"#" to "######"/],
       [{ strategy: "markdown", headers: ["#"] }, /headers/],
+      [{ strategy: "markdown", headers: [["#", "__proto__"]] }, /headers/],
       [{ strategy: "sentence", size: 10, targetSize: 20 }, /targetSize/],
       [{ strategy: "semantic", breakShare: 2 }, /breakShare/],
     ];

@@ -53,3 +53,11 @@ it("refuses what is not a document", () => {
     );
   }
 });
+
+it("refuses a value that has no JSON form", () => {
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  for (const value of [circle, undefined, () => 1, 1n]) {
+    expect(() => MDocument.fromJSON(value)).toThrow(expect.objectContaining({ code: "invalid-argument" }));
+  }
+});

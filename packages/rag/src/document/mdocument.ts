@@ -1,4 +1,4 @@
-import { AgentError } from "@selvedge/core/errors";
+import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { checkMetadata } from "@selvedge/core/storage";
 import { checkParams, type ChunkParams, type ChunkStrategy } from "./chunk-params.ts";
 import { CHUNKERS, type Piece } from "./chunk-text.ts";
@@ -76,7 +76,7 @@ export class MDocument {
 
   /** Takes JSON as text, or a value to be written as JSON. */
   static fromJSON(json: unknown, metadata?: Record<string, unknown>): MDocument {
-    const text = typeof json === "string" ? json : JSON.stringify(json);
+    const text = typeof json === "string" ? json : writeJson(json);
     return new MDocument({ text, type: "json", ...(metadata && { metadata }) });
   }
 
@@ -102,6 +102,17 @@ export class MDocument {
 
   getMetadata(): Record<string, unknown>[] {
     return this.#sources.map(({ metadata }) => ({ ...metadata }));
+  }
+}
+
+function writeJson(value: unknown): string {
+  try {
+    // Not a string for what JSON does not know, such as a function; that is refused with other documents without a text.
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new AgentError("invalid-argument", `The document has no JSON form: ${errorMessage(cause)}`, {
+      cause,
+    });
   }
 }
 

@@ -60,7 +60,7 @@ const PASSAGES: { text: string; category: string; version: number }[] = [
  * Stands in for Pinecone: indexes with namespaces, which `query` tells apart, and a record of what it was asked. The texts
  * say which namespace they come from.
  */
-export class PineconeStandIn extends InMemoryVector {
+class PineconeStandIn extends InMemoryVector {
   readonly asked: PineconeQuery[] = [];
 
   override async query(options: PineconeQuery): Promise<VectorResult[]> {

@@ -3,7 +3,7 @@ import { checkMetadata } from "@selvedge/core/storage";
 import type { EmbedderConfig } from "@selvedge/core/vector";
 import { isCodeLanguage, type CodeLanguage } from "../chunk/code-separators.ts";
 
-export const CHUNK_STRATEGIES = [
+const CHUNK_STRATEGIES = [
   "recursive",
   "character",
   "token",

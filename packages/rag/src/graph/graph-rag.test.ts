@@ -130,6 +130,18 @@ describe("knnGraph", () => {
   });
 });
 
+describe("a graph of passages that are all alike", () => {
+  it("joins each with others and can be walked", () => {
+    const count = 4_000;
+    const vectors = { data: new Float32Array(count * 256).fill(1 / 16), count, dimension: 256 };
+    const graph = knnGraph(vectors, { threshold: 0.5, neighbours: 16 });
+    for (let node = 0; node < count; node++)
+      expect(graph.offsets[node + 1]).toBeGreaterThan(graph.offsets[node]!);
+    const shares = walkShares(graph, new Map([[5, 1]]), { steps: 100, restart: 0.15 });
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 6);
+  });
+});
+
 describe("walkShares", () => {
   it("is the mean of many walks by lot", () => {
     fc.assert(

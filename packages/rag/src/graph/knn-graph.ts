@@ -23,6 +23,8 @@ const SKETCH_DIMENSION = 64;
 const SKETCH_SPREAD = 4;
 const PROBES = 8;
 const CANDIDATES_PER_NEIGHBOUR = 2;
+/** A node is compared with so many others at most, also where nearly all of them are alike and share a cell. */
+const MOST_COMPARED = 1_000;
 
 /**
  * Joins each node with the nearest others that are nearer than the threshold, at most `neighbours` of them. Small sets are
@@ -63,11 +65,14 @@ function* candidatesOf(vectors: Vectors, wanted: number): Generator<[number, Int
   for (let a = 0; a < vectors.count; a++) {
     near.clear();
     const from = a * dimension;
-    for (let probe = 0; probe < cellsNear.width; probe++) {
+    let left = MOST_COMPARED;
+    for (let probe = 0; probe < cellsNear.width && left > 0; probe++) {
       const cell = cells[cellsNear.ids[a * cellsNear.width + probe]!]!;
-      for (let place = 0; place < cell.length; place++) {
+      const step = Math.ceil(cell.length / left);
+      for (let place = a % (step || 1); place < cell.length; place += step) {
         const b = cell[place]!;
         if (b !== a) near.offer(b, dotAt(data, from, data, b * dimension, dimension));
+        left--;
       }
     }
     yield [a, near.ids()];

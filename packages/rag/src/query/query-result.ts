@@ -20,7 +20,7 @@ export interface RetrievalOutput {
   sources: QueryResult[];
 }
 
-export const RETRIEVAL_OUTPUT = {
+export const RETRIEVAL_OUTPUT: Record<string, unknown> = {
   type: "object",
   properties: {
     relevantContext: { type: "string" },
@@ -39,7 +39,7 @@ export function textOfResult({ document, metadata }: Pick<VectorResult, "documen
   return "";
 }
 
-export function toQueryResult(result: VectorResult): QueryResult {
+function toQueryResult(result: VectorResult): QueryResult {
   return {
     id: result.id,
     metadata: result.metadata ?? {},

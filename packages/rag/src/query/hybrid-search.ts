@@ -7,6 +7,7 @@ import {
   type VectorResult,
 } from "@selvedge/core/vector";
 import { embedQuery } from "./embed-query.ts";
+import { weightsFor } from "./word-weights.ts";
 
 export interface HybridWeights {
   /** What nearness of meaning counts. */
@@ -25,14 +26,13 @@ export interface HybridSearchOptions {
   topK?: number;
   filter?: VectorFilter | undefined;
   includeVector?: boolean;
-  /** Together 1. `{ vector: 0.6, text: 0.4 }` if not given. */
+  /** Together 1. If not given, they follow from how much of the query the best hit by words holds. */
   weights?: HybridWeights;
   /** Further options for the store's `query`. */
   queryOptions?: Record<string, unknown>;
   abortSignal?: AbortSignal | undefined;
 }
 
-const DEFAULT_WEIGHTS: HybridWeights = { vector: 0.6, text: 0.4 };
 /** Each side is asked for more than is wanted: what one finds late the other may find early. */
 const MORE = 5;
 const LEAST = 50;
@@ -45,7 +45,7 @@ const MOST = 1_000;
  */
 export async function hybridSearch(options: HybridSearchOptions): Promise<VectorResult[]> {
   const { vectorStore, indexName, queryText, topK = 10, filter, abortSignal } = options;
-  const weights = checkHybridWeights(options.weights);
+  const given = options.weights && checkHybridWeights(options.weights);
   if (typeof vectorStore.queryText !== "function") {
     throw new AgentError(
       "not-supported",
@@ -67,7 +67,7 @@ export async function hybridSearch(options: HybridSearchOptions): Promise<Vector
   const fused = fuse(
     near,
     worded,
-    weights,
+    given ?? weightsFor(queryText, worded),
     await measureFor(vectorStore, indexName, queryVector, near, worded),
   );
   return fused.slice(0, topK).map(({ vector, ...result }) => ({
@@ -101,11 +101,13 @@ function fuse(
     return nearest === farthest ? 1 : Math.max(0, Math.min(1, (score - farthest) / (nearest - farthest)));
   };
   return [...found.values()]
-    .map(({ result, near: distance, worded: words }) => ({
-      ...result,
-      score: weights.vector * share(distance) + (words > 0 ? (weights.text * words) / best : 0),
+    .map((entry) => ({
+      ...entry,
+      score:
+        weights.vector * share(entry.near) + (entry.worded > 0 ? (weights.text * entry.worded) / best : 0),
     }))
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+    .sort((a, b) => b.score - a.score || b.worded - a.worded || (a.result.id < b.result.id ? -1 : 1))
+    .map(({ result, score }) => ({ ...result, score }));
 }
 
 async function measureFor(
@@ -142,7 +144,7 @@ async function embed({ model, queryText, abortSignal }: HybridSearchOptions): Pr
   return embedQuery(toEmbedder(model), queryText, { abortSignal });
 }
 
-export function checkHybridWeights(weights: HybridWeights = DEFAULT_WEIGHTS): HybridWeights {
+export function checkHybridWeights(weights: HybridWeights): HybridWeights {
   const { vector, text } = weights;
   const fits = [vector, text].every((weight) => typeof weight === "number" && weight >= 0);
   if (fits && Math.abs(vector + text - 1) <= 1e-6) return weights;

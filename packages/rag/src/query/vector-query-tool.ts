@@ -36,7 +36,8 @@ export function createVectorQueryTool(
   toEmbedder(options.model);
   checkReranker(options.reranker);
   flattenDatabaseConfig(options.databaseConfig);
-  if (typeof options.hybrid === "object") checkHybridWeights(options.hybrid.weights);
+  if (typeof options.hybrid === "object")
+    if (options.hybrid.weights) checkHybridWeights(options.hybrid.weights);
   return createTool({
     id:
       options.id ??

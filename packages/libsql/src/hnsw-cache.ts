@@ -219,7 +219,7 @@ export class HnswCache {
       metric: METRICS[this.#index.metric],
       quantization: "f32",
       connectivity: 16,
-      expansion_add: 128,
+      expansion_add: 64,
       expansion_search: 128,
       multi: false,
     });

@@ -8,15 +8,6 @@ const LEAST_SAMPLE = 10;
 const NOTHING = 0.5;
 const EVERYTHING = 0.7;
 
-/** Words that ask rather than say. In few passages they would look rare. */
-const ASKING = new Set(
-  (
-    "a about am an and any are as at be been but by can could did do does for from had has have how i if in into is it its me " +
-    "my of off on or our should so than that the their them then there these they this to was we were what when where which " +
-    "who why will with would you your"
-  ).split(" "),
-);
-
 /**
  * How much words and vectors should count for one question. It depends on how much of the question the best hit by words
  * holds, rare words counting more: a name that stands in one passage decides, while a question asked in other words than its
@@ -36,9 +27,7 @@ function coverage(queryText: string, worded: readonly VectorResult[]): number {
   const count = Math.max(texts.length, LEAST_SAMPLE);
   let all = 0;
   let held = 0;
-  const asked = toWords(queryText);
-  const saying = asked.filter((word) => !ASKING.has(word));
-  for (const word of new Set((saying.length > 0 ? saying : asked).map(stem))) {
+  for (const word of new Set(toWords(queryText).map(stem))) {
     const holding = texts.filter((text) => text.has(word)).length;
     const rarity = Math.log(1 + (count - holding + 0.5) / (holding + 0.5));
     all += rarity;

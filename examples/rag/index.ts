@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,8 +13,8 @@ const folder = await mkdtemp(join(tmpdir(), "selvedge-example-"));
 const vectorStore = new LibSQLVector({ url: `file:${join(folder, "docs.db")}` });
 const embedder = localEmbedder();
 
-// Some pages of this project, cut at their headings.
-const pages = globSync("docs/{durability,memory,storage,tools}.md").sort();
+// Two pages of this project, cut at their headings.
+const pages = ["docs/memory.md", "docs/tools.md"];
 const chunks = [];
 for (const page of pages) {
   const document = MDocument.fromMarkdown(readFileSync(page, "utf8"), { page });
@@ -42,7 +42,7 @@ const found = await hybridSearch({
   topK: 5,
 });
 for (const { id, score } of found) console.log(score.toFixed(2), id);
-assert.ok(found.some(({ metadata }) => metadata?.page === "docs/durability.md"));
+assert.ok(found.some(({ metadata }) => metadata?.page === "docs/tools.md"));
 
 // The same for an agent, as a tool.
 const search = createVectorQueryTool({ vectorStore, indexName, model: embedder, hybrid: true });

@@ -2,7 +2,7 @@ import { InMemoryVector, type Vector } from "@selvedge/core/vector";
 import { GraphRAG, MDocument } from "@selvedge/rag";
 
 /** Numbers that are the same in every run. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647 - 0.5;
 }
@@ -21,7 +21,7 @@ export function clustered(count: number, dimension: number, seed: number): numbe
 }
 
 /** The median of `count` calls, in milliseconds. */
-export async function p50(
+async function p50(
   count: number,
   call: (round: number) => Promise<unknown> | unknown,
 ): Promise<number> {

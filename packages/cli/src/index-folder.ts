@@ -19,7 +19,7 @@ export interface IndexFolderOptions {
   onProgress: (progress: IndexProgress) => void;
 }
 
-export interface IndexProgress {
+interface IndexProgress {
   done: number;
   total: number;
   path: string;

@@ -31,9 +31,9 @@ type Line =
 export class IndexJournal {
   readonly #path: string;
   settings: IndexSettings | undefined;
-  readonly files = new Map<string, IndexedFile>();
+  readonly files: Map<string, IndexedFile> = new Map();
   /** Files that were begun and not done. */
-  readonly unsure = new Set<string>();
+  readonly unsure: Set<string> = new Set();
 
   private constructor(path: string) {
     this.#path = path;

@@ -24,7 +24,7 @@ export interface BuiltIndex {
 /** pgvector indexes single precision up to 2,000 dimensions and half precision up to 4,000. */
 const MAX_INDEXED = 2_000;
 const MAX_INDEXED_HALF = 4_000;
-export const MAX_DIMENSION = 16_000;
+const MAX_DIMENSION = 16_000;
 
 export const OPERATORS: Readonly<Record<VectorMetric, { distance: string; ops: string }>> = {
   cosine: { distance: "<=>", ops: "cosine_ops" },

@@ -20,8 +20,18 @@ import {
 } from "@selvedge/core/storage";
 import { Connection, type Durability } from "./connection.ts";
 import { migrate } from "./migrate.ts";
+import { mentionsSql } from "./search-index.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
-import { countSql, deleteSql, existsSql, insertSql, selectSql, type Sql, updateSql } from "./sql.ts";
+import {
+  atMostSql,
+  countSql,
+  deleteSql,
+  existsSql,
+  insertSql,
+  selectSql,
+  type Sql,
+  updateSql,
+} from "./sql.ts";
 import { isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -34,6 +44,8 @@ export interface LibSQLStoreOptions {
   durability?: Durability;
   system?: System;
 }
+
+const FEW_ROWS = 500;
 
 /** The storage contract on one libSQL file, which several processes may share. */
 export class LibSQLStore extends Storage {
@@ -59,6 +71,23 @@ export class LibSQLStore extends Storage {
     checkSelect(query);
     const { text, params } = selectSql(query, toConditions(query.table, query.where));
     const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
+    return rows.map((cells) => decodeRow(query.table, cells));
+  }
+
+  override async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
+    const mentions = mentionsSql(query.table, terms);
+    if (!mentions) return this.select(query);
+    checkSelect(query);
+    const conditions = toConditions(query.table, query.where);
+    const few = atMostSql(query.table, conditions, FEW_ROWS);
+    const search = selectSql(query, conditions, mentions);
+    const all = selectSql(query, conditions);
+    const rows = await this.#connection.read(() => {
+      // The index knows all rows of the table; to read the few that a caller can see takes less.
+      const isFew = this.#connection.has(few.text, few.params);
+      const { text, params } = isFew ? all : search;
+      return this.#connection.all<Cells>(text, params);
+    });
     return rows.map((cells) => decodeRow(query.table, cells));
   }
 

@@ -1,10 +1,11 @@
 import { AgentError } from "@selvedge/core/errors";
 import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
+import { addSearchIndex } from "./search-index.ts";
 import { columnSql, createIndexSql, createTableSql, quote } from "./sql.ts";
 
 /**
- * Brings the database to this version: tables, columns and indexes that are missing are added, in one transaction.
+ * Brings the database to this version: tables, columns and indexes (full-text ones too) that are missing are added, in one transaction.
  * Several processes may do it at once; whoever gets the lock second finds nothing left to do. A database that is
  * already there is only read, so a read-only one can be opened.
  */
@@ -36,6 +37,7 @@ function addTable(connection: Connection, table: Table): void {
     }
   }
   for (const index of createIndexSql(table)) connection.exec(index);
+  addSearchIndex(connection, table);
 }
 
 function storedVersion(connection: Connection): number | undefined {

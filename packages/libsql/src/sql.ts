@@ -34,8 +34,8 @@ export function createIndexSql(table: Table): string[] {
   });
 }
 
-export function selectSql(query: Select, conditions: readonly Condition[]): Sql {
-  const where = whereSql(conditions);
+export function selectSql(query: Select, conditions: readonly Condition[], more?: Sql): Sql {
+  const where = whereSql(conditions, more);
   const order = (query.orderBy ?? []).map(({ column, direction }) =>
     direction === "desc" ? `${quote(column)} DESC` : quote(column),
   );
@@ -94,9 +94,19 @@ export function deleteSql(table: Table, conditions: readonly Condition[]): Sql {
   return { text: `DELETE FROM ${quote(table.name)}${where.text}`, params: where.params };
 }
 
-function whereSql(conditions: readonly Condition[]): Sql {
-  if (conditions.length === 0) return { text: "", params: [] };
-  const parts = conditions.map(conditionSql);
+/** Has a row when so many rows match, or fewer. */
+export function atMostSql(table: Table, conditions: readonly Condition[], count: number): Sql {
+  const where = whereSql(conditions);
+  const some = `SELECT 1 FROM ${quote(table.name)}${where.text} LIMIT ?`;
+  return {
+    text: `SELECT 1 WHERE (SELECT count(*) FROM (${some})) <= ?`,
+    params: [...where.params, count + 1, count],
+  };
+}
+
+function whereSql(conditions: readonly Condition[], more?: Sql): Sql {
+  const parts = [...conditions.map(conditionSql), ...(more ? [more] : [])];
+  if (parts.length === 0) return { text: "", params: [] };
   return {
     text: ` WHERE ${parts.map((part) => part.text).join(" AND ")}`,
     params: parts.flatMap((part) => part.params),

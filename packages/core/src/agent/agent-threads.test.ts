@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import type { CommitResult, Write } from "../storage/storage.ts";
 import { MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
 import { createTool } from "../tool/tool.ts";
@@ -636,6 +637,32 @@ describe("stream() and generate() on a thread", () => {
     expect((await third).text).toBe("third");
     await idle();
     expect((await history()).join()).not.toContain("two");
+  });
+
+  it("are not lost with another that was aborted just when the store failed to give it the thread", async () => {
+    const asked = gate();
+    const answer = gate();
+    class FailsOnce extends InMemoryStorage {
+      #failed = false;
+      override async commit(writes: readonly Write[]): Promise<CommitResult> {
+        const takes = writes.some((write) => write.op === "insert" && write.table === RUNS);
+        if (this.#failed || !takes) return super.commit(writes);
+        this.#failed = true;
+        asked.open();
+        await answer.opened;
+        throw new Error("disk full");
+      }
+    }
+    const { agent } = onThread(["hello"], { storage: new FailsOnce() });
+    const controller = new AbortController();
+    const first = await agent.stream("one", { ...ON, abortSignal: controller.signal });
+    void first.consumeStream();
+    await asked.opened;
+    const second = agent.generate("two", ON);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    controller.abort();
+    answer.open();
+    expect((await second).text).toBe("hello");
   });
 
   it("come after messages that were accepted before them", async () => {

@@ -32,11 +32,13 @@ import {
   type NotificationOptions,
   type SendNotificationResult,
 } from "./agent-notifications.ts";
-import { AgentThreads, type ToolApprovalOptions } from "./agent-threads.ts";
 import { ParkedRuns } from "./parked-runs.ts";
 import type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
+import { ThreadApprovals, type ToolApprovalOptions } from "./thread-approvals.ts";
 import { ThreadRuns, type ThreadsConfig } from "./thread-runs.ts";
+import { ThreadSends } from "./thread-sends.ts";
+import { ThreadSubscriptions } from "./thread-subscriptions.ts";
 
 /** What an agent needs of the host it is registered with. */
 export interface AgentHost {
@@ -71,7 +73,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   readonly #subagents = new SubagentTools();
   readonly #background = new Set<Promise<unknown>>();
   readonly #runs: ThreadRuns;
-  readonly #threads: AgentThreads;
+  readonly #sends: ThreadSends;
+  readonly #subscriptions: ThreadSubscriptions;
+  readonly #approvals: ThreadApprovals;
   readonly #notifications: AgentNotifications;
   readonly #parked = new ParkedRuns();
   #host: AgentHost | undefined;
@@ -109,7 +113,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       memory: () => this.getMemory(),
       runtime: () => this.#runtime(),
     };
-    this.#threads = new AgentThreads(threadsHost);
+    this.#sends = new ThreadSends(threadsHost);
+    this.#subscriptions = new ThreadSubscriptions(threadsHost);
+    this.#approvals = new ThreadApprovals(threadsHost);
     this.#notifications = new AgentNotifications(threadsHost, config.notifications);
     if (config.mastra) this.useHost(config.mastra as AgentHost);
   }
@@ -137,22 +143,22 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   /** Sends a person's message: into the active run of a thread, or to open one. */
   sendMessage(message: MessageInput, options?: SendOptions): SendResult {
-    return this.#threads.sendMessage(message, options);
+    return this.#sends.sendMessage(message, options);
   }
 
   /** Sends a person's message for a run of its own, after the active one. */
   queueMessage(message: MessageInput, options?: SendOptions): SendResult {
-    return this.#threads.queueMessage(message, options);
+    return this.#sends.queueMessage(message, options);
   }
 
   /** Sends context that a system made. */
   sendSignal(signal: SignalInput, options?: SendOptions): SendResult {
-    return this.#threads.sendSignal(signal, options);
+    return this.#sends.sendSignal(signal, options);
   }
 
   /** Tells a thread the current state of something, unless it knows. */
   sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
-    return this.#threads.sendStateSignal(state, options);
+    return this.#sends.sendStateSignal(state, options);
   }
 
   /**
@@ -176,7 +182,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Delivers records that are due on one thread; answers how many have to wait. The host's dispatcher calls it. */
-  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<number> {
+  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void> {
     return this.#notifications.deliverDue(domain, due);
   }
 
@@ -186,14 +192,14 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     threadId: string;
     after?: number;
   }): Promise<AgentThreadSubscription> {
-    return this.#threads.subscribe(options);
+    return this.#subscriptions.subscribe(options);
   }
 
   /** Answers a waiting tool call. What the run does next is on the thread's stream. */
   sendToolApproval(
     options: ToolApprovalOptions,
   ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
-    return this.#threads.sendToolApproval(options);
+    return this.#approvals.sendToolApproval(options);
   }
 
   /** Approves a waiting tool call and answers the rest of its run as a stream. */
@@ -211,7 +217,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   listSuspendedRuns(options?: ListSuspendedRunsOptions): Promise<{ runs: SuspendedRun[]; total: number }> {
-    return this.#threads.listSuspendedRuns(options);
+    return this.#approvals.listSuspendedRuns(options);
+  }
+
+  /** Calls back when a run on one of this agent's threads is over that this process carried out. For the host. */
+  onRunEnd(listener: (threadId: string) => void): () => void {
+    return this.#runs.onEnd(listener);
   }
 
   /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */
@@ -323,7 +334,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     checkOptions(rest);
     const decision = checkDecision(answer);
     if (this.#parked.has(runId)) {
-      const { run: parked, resumption } = this.#parked.answer(runId, toolCallId, decision);
+      const { run: parked, resumption } = await this.#parked.answer(runId, toolCallId, decision);
       // Its context is among the messages already.
       const { threadId: __, resourceId: ___, memory: ____, context: _____, ...before } = parked.spec.options;
       const run = new Run(await this.#prepare([], { ...before, ...rest, runId }));
@@ -332,7 +343,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     }
     const expected = this.#runs.expect(runId, rest);
     try {
-      await this.#threads.decide(runId, toolCallId, decision);
+      await this.#approvals.decide(runId, toolCallId, decision);
     } catch (error) {
       expected.forget();
       throw error;

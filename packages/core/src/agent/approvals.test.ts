@@ -398,26 +398,40 @@ describe("a tool that suspends", () => {
     reader.stop();
   });
 
-  it("is not run with data that do not fit, and the model is told", async () => {
-    const seen: unknown[] = [];
-    const { agent, follow, idle, model } = onThread(
-      [{ toolCalls: [{ toolName: "ask", input: {} }] }, "done"],
-      { tools: { ask: asking(seen) } },
-    );
-    const reader = await follow();
-    agent.sendMessage("go", HERE);
-    await reader.until("finish");
-    const circular: Record<string, unknown> = {};
-    circular["self"] = circular;
-    for (const resumeData of [circular, 1n, () => 1])
-      await expect(agent.sendToolApproval({ ...HERE, approved: true, resumeData })).rejects.toEqual(
-        refusal("invalid-argument"),
-      );
-    await agent.sendToolApproval({ ...HERE, approved: true, resumeData: { answer: 5 } });
-    await idle();
-    expect(seen).toEqual([undefined]);
-    expect(JSON.stringify(callsOf(model.calls[1]!.prompt))).toContain("resumeSchema");
-    reader.stop();
+  it("is not run with data that do not fit: who answers is told, and may answer again", async () => {
+    for (const memory of [true, false]) {
+      const seen: unknown[] = [];
+      const tool = createTool({
+        id: "ask",
+        description: "asks",
+        resumeSchema: z.object({ answer: z.string() }),
+        execute: async (_, { suspend, resumeData }) => {
+          seen.push(resumeData);
+          return resumeData ? "ok" : suspend({});
+        },
+      });
+      const script = [{ toolCalls: [{ toolName: "ask", input: {} }] }, "done"];
+      const { agent } = memory
+        ? onThread(script, { tools: { ask: tool } })
+        : agentWith(script, { tools: { ask: tool } });
+      const output = await agent.stream("go", memory ? ON : {});
+      await chunksOf(output);
+      const { runId } = output;
+      const circular: Record<string, unknown> = {};
+      circular["self"] = circular;
+      for (const resumeData of [circular, 1n, () => 1])
+        await expect(agent.approveToolCall({ runId, resumeData })).rejects.toEqual(
+          refusal("invalid-argument"),
+        );
+      for (const resumeData of [{ answer: 5 }, {}, "yes", undefined])
+        await expect(agent.approveToolCall({ runId, resumeData })).rejects.toEqual(
+          refusal("tool-input-invalid"),
+        );
+      expect(seen).toEqual([undefined]);
+      const rest = await agent.approveToolCall({ runId, resumeData: { answer: "yes" } });
+      expect(await rest.text).toBe("done");
+      expect(seen).toEqual([undefined, { answer: "yes" }]);
+    }
   });
 
   it("can tell an answer without data from its first run", async () => {

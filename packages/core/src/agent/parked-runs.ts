@@ -1,3 +1,4 @@
+import { checkAnswer } from "../run/check-answer.ts";
 import type { Decision, Resumption } from "../run/resume.ts";
 import type { Run } from "../run/run.ts";
 import { AgentError } from "../errors.ts";
@@ -21,11 +22,11 @@ export class ParkedRuns {
   }
 
   /** Takes a run out with one of its calls answered. */
-  answer(
+  async answer(
     runId: string,
     toolCallId: string | undefined,
     decision: Decision,
-  ): { run: Run; resumption: Resumption } {
+  ): Promise<{ run: Run; resumption: Resumption }> {
     const run = this.#runs.get(runId)!;
     const waiting = run.openCalls.filter(
       (call) => toolCallId === undefined || call.toolCallId === toolCallId,
@@ -38,11 +39,11 @@ export class ParkedRuns {
           : `Several tool calls of run "${runId}" wait: say which one with toolCallId.`,
       );
     }
-    this.#runs.delete(runId);
-    const { toolCallId: answered, requiresApproval } = waiting[0]!;
-    // A tool that asked in the middle must be able to tell the second time from the first.
-    const approvedAlone = decision.approved && decision.resumeData === undefined && !requiresApproval;
-    const answer = approvedAlone ? { ...decision, resumeData: { approved: true } } : decision;
+    const call = waiting[0]!;
+    const answer = await checkAnswer(call, decision);
+    const answered = call.toolCallId;
+    if (!this.#runs.delete(runId))
+      throw new AgentError("already-decided", `Tool call "${answered}" was decided meanwhile.`);
     const parts = run.steps.at(-1)?.content ?? [];
     const messages = run.spec.list.get.all.db();
     const response = messages.find((message) => message.id === run.responseId);

@@ -48,6 +48,11 @@ export interface ProcessorContext {
    * it next, and subscribers see it in its place once the promise resolves.
    */
   sendSignal(signal: SignalInput): Promise<CreatedAgentSignal>;
+  /**
+   * Tells a state lane of the thread, unless the model already reads exactly that. During a step it is told when the
+   * step is over. Without a thread there are no lanes, and nothing happens.
+   */
+  sendStateSignal(state: StateSignalInput): Promise<void>;
   /** Lets work go on beside the answer; the host waits for it when it closes. */
   waitUntil(work: Promise<unknown>): void;
 }

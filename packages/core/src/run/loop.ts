@@ -55,14 +55,12 @@ async function begin(run: Run): Promise<void> {
   const answered = await joinAnswers(list, thread);
   const early = run.early ?? [];
   run.early = undefined;
-  const folded = await thread?.begin([
-    ...list.get.input.db(),
-    ...early.map((signal) => signal.toDBMessage()),
-  ]);
-  await thread?.replace(answered);
+  const input = [...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())];
+  const folded = await thread?.begin(input, answered);
   for (const signal of signals)
     await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
   for (const signal of folded ?? []) await run.join(signal);
+  await run.joinLater();
 }
 
 /** Takes steps until there is nothing left to answer, then ends the run. */

@@ -40,8 +40,8 @@ export interface RunEnd {
 export interface RunThread {
   /** Waits until the thread is free and makes this run its active one, which others may abort. */
   acquire(controller: AbortController): Promise<void>;
-  /** Stores the input. Answers signals that arrived meanwhile, stored as input too. */
-  begin(input: readonly StoredMessage[]): Promise<CreatedAgentSignal[]>;
+  /** Stores the input, and earlier messages that it changed. Answers signals that arrived meanwhile, stored as input too. */
+  begin(input: readonly StoredMessage[], changed: readonly StoredMessage[]): Promise<CreatedAgentSignal[]>;
   /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */
   publish(chunk: AgentChunk): void;
   /** Stores a signal in its place. Answers false when one of the conditions in `alongside` does not hold. */

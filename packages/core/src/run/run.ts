@@ -1,4 +1,5 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import type { StateSignalInput } from "../agent/send-options.ts";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
@@ -13,8 +14,10 @@ import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
+import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunThread } from "./run-thread.ts";
+import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import type { StepResult } from "./step-result.ts";
 import type { ObjectFormat } from "./structured-output.ts";
@@ -70,6 +73,7 @@ export class Run {
   readonly steps: StepResult[] = [];
   readonly controller: AbortController = new AbortController();
   readonly pipeline: Pipeline;
+  readonly patience: Patience;
   /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
   readonly finished: Promise<void>;
   status: RunStatus = "running";
@@ -94,6 +98,7 @@ export class Run {
   step: StepBuilder | undefined;
   format: ObjectFormat | undefined;
   readonly #later: CreatedAgentSignal[] = [];
+  readonly #states: (StateSignalInput & { id: string })[] = [];
   #tail: Promise<unknown> = Promise.resolve();
   /** Chunks that processors hold at this moment. */
   #held = 0;
@@ -117,8 +122,10 @@ export class Run {
       writer: new RunWriter(this),
       waitUntil: spec.waitUntil,
       sendSignal: this.sendSignal.bind(this),
+      sendStateSignal: (state) => sendStateSignal(this, state),
     };
-    this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
+    this.patience = new Patience(spec.system, this.controller.signal);
+    this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared, this.patience);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
@@ -249,7 +256,7 @@ export class Run {
     const callback = this.spec.options[name] as ((event: unknown) => unknown) | undefined;
     if (!callback) return;
     try {
-      await callback(event);
+      await this.patience.for(name, callback(event));
     } catch (error) {
       this.spec.logger.warn(`${name} of run ${this.spec.runId} threw`, error);
     }
@@ -294,12 +301,21 @@ export class Run {
     return this.#later.splice(0);
   }
 
-  /** Signals that waited for a step that was not stored, or that came too late to be stored with it. */
+  /** Signals that waited for a step that was not stored, or that came too late to be stored with it; then states. */
   async joinLater(): Promise<void> {
     for (const signal of this.takeLater()) {
       await this.spec.thread?.record(signal, []);
       await this.join(signal);
     }
+    if (this.#states.length > 0) await tellStates(this);
+  }
+
+  tellLater(state: StateSignalInput & { id: string }): void {
+    this.#states.push(state);
+  }
+
+  takeStates(): (StateSignalInput & { id: string })[] {
+    return this.#states.splice(0);
   }
 
   /** A signal joins the conversation: what the model says after it is a message of its own. */

@@ -219,3 +219,45 @@ describe("computeStateSignal", () => {
     expect(await history()).toEqual([]);
   });
 });
+
+describe("sendStateSignal of a processor", () => {
+  const telling = (hook: string, ...states: object[]): Processor =>
+    ({
+      id: "teller",
+      [hook]: async ({ sendStateSignal, part }: { sendStateSignal: any; part?: { type: string } }) => {
+        if (part && part.type !== "text-start") return part;
+        for (const state of states) await sendStateSignal(state);
+        return part;
+      },
+    }) as unknown as Processor;
+
+  it.each([
+    "processInput",
+    "processInputStep",
+    "processLLMRequest",
+    "processOutputStream",
+    "processOutputStep",
+  ])("tells the lane once, from %s, and the model reads it next", async (hook) => {
+    const { agent, asked, lanes, history } = await existing(["one", "two"], {
+      [hook.startsWith("processOutput") ? "outputProcessors" : "inputProcessors"]: [telling(hook, page(1))],
+    });
+    await agent.generate("a", ON);
+    await agent.generate("b", ON);
+    expect((await lanes())!["browser"]).toMatchObject({ currentCacheKey: "page-1", version: 1 });
+    expect((await history()).filter((line) => line === "signal: Page 1")).toHaveLength(1);
+    expect(asked(1).join()).toContain("Page 1");
+  });
+
+  it("refuses a bad state and stores nothing of it", async () => {
+    const { agent, lanes } = await existing(["one"], {
+      inputProcessors: [telling("processInput", { ...page(1), cacheKey: "" })],
+    });
+    await expect(agent.generate("a", ON)).rejects.toThrow(/cacheKey/);
+    expect(await lanes()).toBeUndefined();
+  });
+
+  it("does nothing without a thread", async () => {
+    const { agent } = agentWith(["one"], { inputProcessors: [telling("processInput", page(1))] });
+    expect((await agent.generate("a")).text).toBe("one");
+  });
+});

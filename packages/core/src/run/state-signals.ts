@@ -1,7 +1,8 @@
 import type { StoredMessage } from "@selvedge/protocol";
+import type { StateSignalInput } from "../agent/send-options.ts";
 import { AgentError } from "../errors.ts";
 import type { ComputedState, StateSignal } from "../processor/processor.ts";
-import { createSignal, type SignalRecord } from "../signal/signal.ts";
+import { createSignal, type SignalInput, type SignalRecord } from "../signal/signal.ts";
 import { checkLaneId, checkState, type StateMode } from "../thread/lane.ts";
 import type { Run } from "./run.ts";
 
@@ -39,6 +40,21 @@ export async function computeStates(run: Run, stepNumber: number): Promise<void>
   );
 }
 
+/** States that processors told while nothing could be said: before the input was stored, or during a step. */
+export async function tellStates(run: Run): Promise<void> {
+  for (const state of run.takeStates()) await tell(run, state);
+}
+
+/** A state that a processor tells by itself. A bad one is refused now, be it told later. */
+export async function sendStateSignal(run: Run, state: StateSignalInput): Promise<void> {
+  const id = checkLaneId(state?.id);
+  checkState(state);
+  createSignal({ type: "state", contents: state.contents, ...parts(state) }, run.spec.system);
+  if (!run.spec.thread) return;
+  run.tellLater({ ...state, id });
+  if (!run.step && !run.early) await tellStates(run);
+}
+
 const ATTEMPTS = 5;
 
 /** Puts a lane's state into the conversation, unless the model already reads exactly that. */
@@ -69,8 +85,7 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
           ...(state.value !== undefined && { value: state.value }),
           ...(state.delta !== undefined && { delta: state.delta }),
         },
-        ...(state.tagName !== undefined && { tagName: state.tagName }),
-        ...(state.attributes && { attributes: state.attributes }),
+        ...parts(state),
       },
       system,
     );
@@ -82,6 +97,10 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
     return;
   }
   throw new AgentError("conflict", `Lane "${state.id}" changed ${ATTEMPTS} times while its state was told.`);
+}
+
+function parts({ tagName, attributes }: ComputedState): Pick<SignalInput, "tagName" | "attributes"> {
+  return { ...(tagName !== undefined && { tagName }), ...(attributes && { attributes }) };
 }
 
 /** The newest snapshot of a lane and what followed it; without one, everything of the lane. */

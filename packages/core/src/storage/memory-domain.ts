@@ -1,6 +1,7 @@
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
+import { deletionListeners } from "./deletion-listeners.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { cloneThread, type CloneThreadOptions, type CloneThreadResult } from "./clone-thread.ts";
 import {
@@ -112,6 +113,7 @@ export class MemoryDomain {
       { op: "delete", table: THREADS, where: { id } },
       ...OF_THREADS.map((table): Write => ({ op: "delete", table, where: { thread_id: id } })),
     ]);
+    for (const tell of deletionListeners(this.#storage)) tell(id);
   }
 
   /** Newest first, unless asked otherwise. */

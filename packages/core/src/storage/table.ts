@@ -6,5 +6,7 @@ export interface Table {
   readonly key: readonly string[];
   /** An integer column the store numbers by itself, rising with each insert into the table. */
   readonly auto?: string;
+  /** Text columns that are searched. A store may keep a full-text index of them; see `Storage.selectMentioning`. */
+  readonly search?: readonly string[];
   readonly indexes: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
 }

@@ -1,4 +1,4 @@
-import type { JSONValue } from "@selvedge/protocol";
+import type { JSONValue, StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { cleanAttributes, type CreatedAgentSignal, type SignalAttributes } from "../signal/signal.ts";
@@ -9,7 +9,16 @@ import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
 import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "./actor.ts";
 import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.ts";
 import { insertEvents } from "./event-log.ts";
-import { type Letter, NEXT, noLetterNow, NOW, postLetter, readLetters, runOpenedBy } from "./mailbox.ts";
+import {
+  type Letter,
+  CONTINUE,
+  NEXT,
+  noLetterNow,
+  NOW,
+  postLetter,
+  readLetters,
+  runOpenedBy,
+} from "./mailbox.ts";
 import { storeOptions } from "./stored-options.ts";
 import type { Thread } from "./thread.ts";
 import type { ThreadRuntime } from "./thread-runtime.ts";
@@ -24,6 +33,8 @@ export interface Admitted {
 
 export interface SendRequest {
   signal: CreatedAgentSignal;
+  /** What is sent in place of the signal: results of a client's tools. */
+  messages?: StoredMessage[];
   agentId: string;
   delivery: DeliveryOptions;
   /** The sender made the id, so somebody else may have had it before. */
@@ -161,8 +172,11 @@ export async function commitAdmissions(
         thread.lastLetter = Math.max(thread.lastLetter, auto[index] ?? 0);
     }
   } catch (error) {
-    // The store may have done it all the same; then somebody has to see to it.
-    if (mayHaveTakenEffect(error)) thread.pump();
+    // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
+    if (mayHaveTakenEffect(error)) {
+      thread.pump();
+      thread.tail.refresh();
+    }
     throw error;
   }
   for (const { delivery, request } of admissions) {
@@ -188,13 +202,24 @@ function post(
   delivery: Delivery,
   runId: string,
 ): Write[] {
-  const { signal, agentId } = request;
+  const { signal, messages, agentId } = request;
   // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
-  const due = request.delivery.queued ? NEXT : NOW;
+  const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
   const options = opens ? storeOptions(request.streamOptions) : undefined;
-  const bytes = Buffer.byteLength(JSON.stringify(signal));
-  const letter = { threadId, resourceId, agentId, due, runId, opens, signal, options, bytes } as const;
+  const bytes = Buffer.byteLength(JSON.stringify(messages ?? signal));
+  const letter = {
+    threadId,
+    resourceId,
+    agentId,
+    due,
+    runId,
+    opens,
+    signal,
+    messages,
+    options,
+    bytes,
+  } as const;
   const posted = postLetter(letter, runtime.limits.mailbox);
   // Of two that wake a thread at once one is first, and the other joins its run.
   return opens && due === NOW ? [noLetterNow(threadId, agentId), ...posted] : posted;

@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { Row, Where } from "../storage/storage.ts";
 import { ACTORS, CALLS } from "../storage/thread-tables.ts";
+import { checkAnswer } from "../run/check-answer.ts";
 import type { Decision } from "../run/resume.ts";
 import type { Thread } from "./thread.ts";
 
@@ -16,6 +17,13 @@ export async function decideCall(
   const row = await findWaiting(thread, target);
   const runId = row["run_id"] as string;
   const toolCallId = row["tool_call_id"] as string;
+  const call = {
+    toolCallId,
+    toolName: row["tool_name"] as string,
+    requiresApproval: row["requires_approval"] === 1,
+    resumeSchema: (row["resume_schema"] as string | null) ?? "{}",
+  };
+  const answer = await checkAnswer(call, decision);
   const where = {
     run_id: runId,
     tool_call_id: toolCallId,
@@ -34,7 +42,7 @@ export async function decideCall(
         op: "update",
         table: CALLS,
         where,
-        set: { state: "decided", decision: withAnswer(row, decision) as never },
+        set: { state: "decided", decision: answer as never },
         require: true,
       },
     ]);
@@ -90,11 +98,4 @@ async function findWaiting(
       ? `No tool call of thread "${thread.threadId}" waits for an answer.`
       : `Tool call "${toolCallId}" of thread "${thread.threadId}" does not wait for an answer.`,
   );
-}
-
-/** A tool that asked in the middle must be able to tell the second time from the first, whatever it was answered. */
-function withAnswer(row: Row, decision: Decision): Decision {
-  if (row["requires_approval"] === 1 || !decision.approved || decision.resumeData !== undefined)
-    return decision;
-  return { ...decision, resumeData: { approved: true } };
 }

@@ -1,14 +1,19 @@
+import type { StoredMessage } from "@selvedge/protocol";
 import type { Row, Storage, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
 import { type CreatedAgentSignal, reviveSignal } from "../signal/signal.ts";
 import type { StoredOptions } from "./stored-options.ts";
 
-/** `NOW` joins the run under way at its next step, or opens one; `NEXT` opens a run of its own. */
+/**
+ * `NOW` joins the run under way at its next step, or opens one; the others open a run of their own: results of a
+ * client's tools before anything that was queued.
+ */
 export const NOW = 0;
-export const NEXT = 1;
-export type Due = typeof NOW | typeof NEXT;
+export const CONTINUE = 1;
+export const NEXT = 2;
+export type Due = typeof NOW | typeof CONTINUE | typeof NEXT;
 
-/** A signal that waits. */
+/** A signal that waits, or messages that do: then the signal is only their cover. */
 export interface Letter {
   seq: number;
   threadId: string;
@@ -19,6 +24,8 @@ export interface Letter {
   runId: string;
   opens: boolean;
   signal: CreatedAgentSignal;
+  /** What a `CONTINUE` run begins with. */
+  messages?: StoredMessage[] | undefined;
   options: StoredOptions | undefined;
   bytes: number;
 }
@@ -50,7 +57,9 @@ export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): 
         run_id: letter.runId,
         opens: letter.opens ? 1 : 0,
         signal: letter.signal.toJSON() as never,
-        options: (letter.options ?? null) as never,
+        options: (letter.messages
+          ? { ...letter.options, messages: letter.messages }
+          : (letter.options ?? null)) as never,
         bytes: letter.bytes,
       },
     },
@@ -115,6 +124,7 @@ export async function readLetters(
 }
 
 function toLetter(row: Row): Letter {
+  const { messages, ...options } = (row["options"] ?? {}) as StoredOptions;
   return {
     seq: row["seq"] as number,
     threadId: row["thread_id"] as string,
@@ -124,7 +134,8 @@ function toLetter(row: Row): Letter {
     runId: row["run_id"] as string,
     opens: row["opens"] === 1,
     signal: reviveSignal(row["signal"] as never),
-    options: (row["options"] ?? undefined) as StoredOptions | undefined,
+    ...(messages !== undefined && { messages: messages as unknown as StoredMessage[] }),
+    options: row["options"] ? options : undefined,
     bytes: row["bytes"] as number,
   };
 }

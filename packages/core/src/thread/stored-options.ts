@@ -27,6 +27,7 @@ const STORED = [
   "experimental_output",
   "structuredOutput",
   "includeRawChunks",
+  "clientTools",
 ] as const;
 
 export function storeOptions(options: AgentExecutionOptions | undefined): StoredOptions {

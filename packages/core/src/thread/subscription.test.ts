@@ -166,6 +166,20 @@ describe("subscribeToThread", () => {
     expect(error).toMatchObject({ details: { after: 0 } });
   });
 
+  it("is ended when its thread is deleted, and not led on into another of that name", async () => {
+    const { agent, memory, follow, idle } = onThread(["one", "two"]);
+    const reader = await follow();
+    await agent.sendMessage("a", HERE).admitted;
+    await reader.until("finish");
+    await idle();
+    await memory.deleteThread(HERE);
+    expect(await reader.ended).toEqual(refusal("not-found"));
+    await agent.sendMessage("b", HERE).admitted;
+    await idle();
+    const back = await follow({ after: 5000 });
+    expect(await back.ended).toMatchObject({ code: "not-found", details: { after: 5000 } });
+  });
+
   it.each([
     undefined,
     null,

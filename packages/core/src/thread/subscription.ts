@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import { checkOwnership, readActor } from "./actor.ts";
+import { checkOwnership, firstFreeSeq, readActor } from "./actor.ts";
 import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
 import type { Thread } from "./thread.ts";
 
@@ -97,6 +97,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
       const changed = tail.changed();
       pieces = await readEvents(storage, threadId, this.#after);
       if (pieces.length === 0) {
+        await this.#checkNumbers();
         await changed;
         return;
       }
@@ -113,6 +114,20 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     const { storage, threadId } = this.#thread;
     checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
     this.#resourceId = undefined;
+  }
+
+  /** A number that the thread has not reached is one of a thread that was deleted: whatever comes has other numbers. */
+  async #checkNumbers(): Promise<void> {
+    if (this.#after === 0) return;
+    const { storage, threadId } = this.#thread;
+    const actor = await readActor(storage, threadId);
+    // While a run goes on its events are ahead of what the thread says.
+    if (actor && (actor.nextSeq > this.#after || (await firstFreeSeq(storage, actor)) > this.#after)) return;
+    throw new AgentError(
+      "not-found",
+      `Thread "${threadId}" has no event ${this.#after}: it was deleted, or began anew. Subscribe again without after.`,
+      { details: { after: this.#after } },
+    );
   }
 
   #take(pieces: EventPiece[]): void {

@@ -38,7 +38,7 @@ export interface ThreadRunOptions {
 }
 
 /** How far back the calls may be that a client answers. */
-const RECENT = 20;
+export const RECENT = 20;
 /** How many signals after a snapshot are looked through for its deltas. */
 const SIGNALS_BACK = 200;
 /** Signals taken at one step border; more wait for the next. */
@@ -70,6 +70,11 @@ export class ThreadRun implements RunThread {
 
   async acquire(controller: AbortController): Promise<void> {
     if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
+    this.heed(controller);
+  }
+
+  /** Whoever aborts the thread's run aborts the controller. */
+  heed(controller: AbortController): void {
     const thread = this.#thread;
     if (thread.run !== this) return;
     thread.abortRun = () => controller.abort();
@@ -89,7 +94,10 @@ export class ThreadRun implements RunThread {
     if (begun) this.#hasBegun();
   }
 
-  async begin(input: readonly StoredMessage[]): Promise<CreatedAgentSignal[]> {
+  async begin(
+    input: readonly StoredMessage[],
+    changed: readonly StoredMessage[],
+  ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
     const folded = (await this.#letters()).filter((letter) => letter.seq !== this.#opener?.seq);
@@ -111,6 +119,7 @@ export class ThreadRun implements RunThread {
     }
     const signals = folded.map(({ signal }) => restamp(signal, now));
     for (const signal of signals) writes.push(this.#insert(signal));
+    for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
     writes.push(...takeLetters(threadId, letters));
     await this.#log.commit(writes, {
       run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
@@ -315,7 +324,9 @@ export class ThreadRun implements RunThread {
     return [
       ...takeLetters(threadId, [letter]),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
-      this.#insert(restamp(letter.signal, now)),
+      ...(letter.messages?.map((message) =>
+        insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
+      ) ?? [this.#insert(restamp(letter.signal, now))]),
     ];
   }
 

@@ -2,9 +2,10 @@ import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
+import { deletionListeners } from "../storage/deletion-listeners.ts";
 import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, RUNS } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
 import { type Actor, firstFreeSeq, readActor, toActor } from "./actor.ts";
 import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
@@ -98,6 +99,9 @@ export class ThreadRuntime implements ThreadHost {
     this.logger = logger;
     this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
     this.owner = new Owner(storage, system, this.limits.lease);
+    deletionListeners(storage).add((threadId) => {
+      for (const thread of this.#threads.values()) if (thread.threadId === threadId) thread.tail.refresh();
+    });
   }
 
   /** The runtime of a store. The first to ask decides clock, logger and limits. */
@@ -326,13 +330,21 @@ export class ThreadRuntime implements ThreadHost {
 
   async #recoverFor(agentId: string | undefined): Promise<void> {
     const mine = agentId === undefined ? {} : { agent_id: agentId };
-    const [running, letters] = await Promise.all([
-      this.storage.select({ table: ACTORS, where: { run_state: { in: ["running", "suspended"] }, ...mine } }),
-      this.storage.select({ table: MAILBOX, where: mine }),
-    ]);
-    const found = new Map<string, string>();
-    for (const actor of running.map(toActor)) found.set(actor.threadId, actor.resourceId);
-    for (const row of letters) found.set(row["thread_id"] as string, row["resource_id"] as string);
+    const calls = await this.storage.select({ table: CALLS, where: { state: "decided" } });
+    const decided = [...new Set(calls.map((row) => row["thread_id"] as string))];
+    // A thread that waits for a person stays as it is, unless it was answered, aborted, or not quite left.
+    const groups = await Promise.all(
+      [
+        { run_state: "running", ...mine },
+        { run_state: "suspended", abort_run: { ne: null }, ...mine },
+        { run_state: "suspended", owner: { ne: null }, ...mine },
+        { run_state: "suspended", thread_id: { in: decided }, ...mine },
+        { run_state: "idle", mailbox_count: { gt: 0 } },
+      ].map((where) => this.storage.select({ table: ACTORS, where })),
+    );
+    const found = new Map(
+      groups.flat().map((row) => [row["thread_id"] as string, row["resource_id"] as string]),
+    );
     for (const [threadId, resourceId] of found) this.thread(threadId, resourceId).pump();
   }
 

@@ -114,10 +114,7 @@ export class Thread {
       const { promise, resolve, reject } = Promise.withResolvers<Lease>();
       const waiter: Waiter = { ticket, run, after: this.lastLetter, admit: resolve, refuse: reject };
       const onAbort = () => {
-        const index = this.#waiters.indexOf(waiter);
-        if (index < 0) return;
-        this.#waiters.splice(index, 1);
-        reject(abortSignal.reason);
+        if (this.#dismiss(waiter)) reject(abortSignal.reason);
       };
       abortSignal.addEventListener("abort", onAbort, { once: true });
       this.#waiters.push(waiter);
@@ -428,21 +425,25 @@ export class Thread {
       const conditions = letter?.due === NOW ? [] : [noLetterNow(this.threadId)];
       lease = await this.take(actor, waiter.ticket, conditions);
     } catch (error) {
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      waiter.refuse(storageError(error));
+      if (this.#dismiss(waiter)) waiter.refuse(storageError(error));
       return true;
     }
     if (!lease) return true;
-    const index = this.#waiters.indexOf(waiter);
-    if (index < 0) {
+    if (!this.#dismiss(waiter)) {
       // Aborted while the store answered: the run exists there and has to be ended.
       await this.giveUp(waiter.ticket.runId, lease, { state: "aborted", mayContinue: false, chunks: [] });
       return true;
     }
     this.run = waiter.run;
-    this.#waiters.splice(index, 1);
     waiter.admit(lease);
     return false;
+  }
+
+  /** Takes a waiter out of the line. Answers whether it was still in it: it may have been aborted meanwhile. */
+  #dismiss(waiter: Waiter): boolean {
+    const index = this.#waiters.indexOf(waiter);
+    if (index >= 0) this.#waiters.splice(index, 1);
+    return index >= 0;
   }
 
   async #open(actor: Actor | undefined, letter: Letter): Promise<boolean> {

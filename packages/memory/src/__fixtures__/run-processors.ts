@@ -41,6 +41,9 @@ export function runOn(
     sendSignal: async () => {
       throw new Error("memory processors send no signals");
     },
+    sendStateSignal: async () => {
+      throw new Error("memory processors have no state lanes");
+    },
     waitUntil: (work) => void later.push(work),
   };
   const args = (): ProcessInputArgs => ({

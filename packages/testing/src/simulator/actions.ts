@@ -4,6 +4,7 @@ import type { InMemoryStorage, Row } from "@selvedge/core/storage";
 import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
 import type { AgentName, SimApp } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
+import { notify, useInbox } from "./notification-actions.ts";
 import { SimReader } from "./sim-reader.ts";
 import { CALLS, RUNS } from "./tables.ts";
 import type { World } from "./world.ts";
@@ -19,6 +20,8 @@ export interface Stage {
   readers: SimReader[];
   /** Threads exist before anybody writes to them. */
   prepared: boolean;
+  /** Whether anything happens outside that threads are told of. */
+  notifies: boolean;
   apps(): SimApp[];
 }
 
@@ -49,6 +52,8 @@ export async function act(stage: Stage): Promise<void> {
     [3, unsubscribe],
     [6, resubscribe],
     [stage.prepared ? 3 : 0, trespass],
+    [stage.notifies ? 40 : 0, notify],
+    [stage.notifies ? 8 : 0, useInbox],
   ]);
   await action(stage);
 }

@@ -1,5 +1,15 @@
 import type { Select, Write } from "@selvedge/core/storage";
-import { ACTORS, CALLS, LANES, MAILBOX, MESSAGES, MESSAGE_STEPS, RUNS, SENDS } from "./tables.ts";
+import {
+  ACTORS,
+  CALLS,
+  LANES,
+  MAILBOX,
+  MESSAGES,
+  MESSAGE_STEPS,
+  NOTIFICATIONS,
+  RUNS,
+  SENDS,
+} from "./tables.ts";
 import type { World } from "./world.ts";
 
 /** A mistake made on purpose, to see that the checks find it. */
@@ -22,6 +32,31 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       ),
   },
   { name: "F3 a tool in flight is run again", tools: { plainIsIdempotent: true } },
+  {
+    name: "F6 a notification is sent and not marked",
+    commit: (writes) =>
+      writes.some((write) => write.op === "insert" && write.table === MAILBOX)
+        ? writes.filter((write) => write.table !== NOTIFICATIONS)
+        : [...writes],
+  },
+  {
+    name: "F6 a record that somebody took and died with stays taken",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== NOTIFICATIONS || !write.set?.["claim_owner"])
+          return write;
+        return { ...write, set: { ...write.set, due_at: null } };
+      }),
+  },
+  {
+    name: "F6 two dispatchers send one record",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== NOTIFICATIONS) return write;
+        const { version: _, status: __, ...where } = write.where;
+        return { ...write, where };
+      }),
+  },
   {
     name: "F7 a run ends with messages waiting and drops them",
     commit: (writes) => {
@@ -87,6 +122,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         if (write.op !== "update") return write;
         const { version: _, ...where } = write.where;
         return { ...write, where };
+      }),
+  },
+  {
+    name: "F13 two pending records have one key",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "insert" || write.table !== NOTIFICATIONS) return write;
+        return { ...write, row: { ...write.row, dedupe_slot: null, coalesce_slot: null } };
       }),
   },
   {

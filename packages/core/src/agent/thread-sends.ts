@@ -1,6 +1,4 @@
-import { AgentError, showValue } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { MastraMemory } from "../memory/memory.ts";
+import { AgentError } from "../errors.ts";
 import {
   cleanAttributes,
   type CreatedAgentSignal,
@@ -10,22 +8,10 @@ import {
   type SignalInput,
 } from "../signal/signal.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
-import type { Storage } from "../storage/storage.ts";
-import { RUNS, ACTORS } from "../storage/thread-tables.ts";
-import type { System } from "../system.ts";
-import { readActor } from "../thread/actor.ts";
-import { decideCall } from "../thread/decide-call.ts";
-import { checkDecision } from "./check-decision.ts";
+import type { Admitted } from "../thread/admission.ts";
 import { decideDelivery } from "../thread/delivery.ts";
 import { advanceLane, checkLaneId, checkState, readLane } from "../thread/lane.ts";
-import {
-  listSuspendedRuns,
-  type ListSuspendedRunsOptions,
-  type SuspendedRun,
-} from "../thread/list-suspended-runs.ts";
-import type { Admitted } from "../thread/admission.ts";
 import { send } from "../thread/send.ts";
-import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { ThreadRuntime } from "../thread/thread-runtime.ts";
 import { checkOptions } from "./check-options.ts";
@@ -38,30 +24,10 @@ import {
   type StateSignalInput,
   toDelivery,
 } from "./send-options.ts";
-import type { ThreadsConfig } from "./thread-runs.ts";
+import { requireMemory, type ThreadsHost } from "./threads-host.ts";
 
-/** What an agent lends to its threads. */
-export interface ThreadsHost {
-  readonly id: string;
-  readonly name: string;
-  /** What may change when the agent is registered with a host. */
-  environment(): { system: System; logger: Logger; threads: ThreadsConfig | undefined };
-  /** The runtime of the agent's store; a store of this process alone where the agent has no memory. */
-  runtime(): ThreadRuntime | Promise<ThreadRuntime>;
-  memory(): Promise<MastraMemory | undefined>;
-}
-
-export interface ToolApprovalOptions {
-  resourceId?: string;
-  threadId: string;
-  toolCallId?: string;
-  approved: boolean;
-  resumeData?: unknown;
-  declineContext?: { reason?: string; message?: string };
-}
-
-/** An agent's door to its threads. It checks what comes in, finds the thread, and leaves the rest to it. */
-export class AgentThreads {
+/** What an agent sends to threads. It checks what comes in, finds the thread, and leaves the rest to it. */
+export class ThreadSends {
   readonly #host: ThreadsHost;
 
   constructor(host: ThreadsHost) {
@@ -93,7 +59,7 @@ export class AgentThreads {
     const laneId = checkLaneId(state?.id);
     const { cacheKey, mode } = checkState(state);
     if (state.metadata !== undefined) checkMetadata("metadata", state.metadata);
-    const memory = await this.#requireMemory("sendStateSignal()");
+    const memory = await requireMemory(this.#host, "sendStateSignal()");
     const runtime = await this.#host.runtime();
     const domain = await memory.storage?.getStore("memory");
     const stored = await domain?.getThreadById({ threadId: target.threadId });
@@ -147,104 +113,6 @@ export class AgentThreads {
       throw error;
     }
     return result;
-  }
-
-  async subscribe(options: {
-    resourceId?: string;
-    threadId: string;
-    after?: number;
-  }): Promise<AgentThreadSubscription> {
-    const threadId = checkId("threadId", options?.threadId);
-    if (options.resourceId !== undefined) checkId("resourceId", options.resourceId);
-    if (options.after !== undefined && (!Number.isInteger(options.after) || options.after < 0)) {
-      throw new AgentError(
-        "invalid-argument",
-        `after must be the number of a chunk, got ${showValue(options.after)}.`,
-      );
-    }
-    const runtime = await this.#host.runtime();
-    const resourceId = options.resourceId ?? (await runtime.ownerOf(threadId));
-    const actor = await readActor(runtime.storage, threadId);
-    if (actor && resourceId !== undefined && actor.resourceId !== resourceId) {
-      throw new AgentError(
-        "not-found",
-        `There is no thread "${threadId}" for resource "${options.resourceId}".`,
-      );
-    }
-    const after = options.after ?? (await this.#startingPoint(runtime, actor));
-    // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
-    const owner = resourceId ?? actor?.resourceId;
-    const thread = owner === undefined ? runtime.unclaimed(threadId) : runtime.thread(threadId, owner);
-    thread.activeRunId ??= actor?.runId;
-    const reader = new ThreadReader(thread, after, options.resourceId);
-    return {
-      stream: reader,
-      activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
-      abort: () => this.abort(runtime, reader.thread),
-      unsubscribe: () => reader.leave(),
-    };
-  }
-
-  /** Aborts the active run of a thread, wherever it is carried out. */
-  abort(runtime: ThreadRuntime, thread: Thread): boolean {
-    const runId = thread.activeRunId ?? thread.reserved?.runId;
-    if (runId === undefined) return false;
-    if (thread.activeRunId === undefined) thread.abortWanted = runId;
-    else if (thread.abortRun) thread.abortRun();
-    // Reserved here and not yet running: it stops as it starts.
-    else if (thread.run) thread.abortWanted = runId;
-    else
-      void this.#requestAbort(runtime, thread, runId).catch((error: unknown) =>
-        this.#environment.logger.warn(`Run ${runId} could not be aborted`, error),
-      );
-    return true;
-  }
-
-  async sendToolApproval(
-    options: ToolApprovalOptions,
-  ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
-    if (typeof options?.approved !== "boolean") {
-      throw new AgentError(
-        "invalid-argument",
-        `approved must be true or false, got ${showValue(options?.approved)}.`,
-      );
-    }
-    if (options.resourceId !== undefined) checkId("resourceId", options.resourceId);
-    const decision = checkDecision(options);
-    const toolCallId = checkCallId(options.toolCallId);
-    const runtime = await this.#host.runtime();
-    const thread = await runtime.findThread(checkId("threadId", options.threadId), options.resourceId);
-    const actor = await readActor(runtime.storage, thread.threadId);
-    if (!actor || actor.resourceId !== thread.resourceId) {
-      throw new AgentError("not-found", `No tool call of thread "${thread.threadId}" waits for an answer.`);
-    }
-    const decided = await decideCall(thread, { toolCallId, runId: actor.runId }, decision);
-    return { accepted: true, ...decided };
-  }
-
-  /** Decides a call of a known run. */
-  async decide(
-    runId: string,
-    toolCallId: string | undefined,
-    decision: Parameters<typeof decideCall>[2],
-  ): Promise<Thread> {
-    const runtime = await this.#host.runtime();
-    const [row] = await runtime.storage.select({
-      table: RUNS,
-      where: { id: checkId("runId", runId), agent_id: this.#host.id },
-      limit: 1,
-    });
-    if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
-    const thread = runtime.peek(row["thread_id"] as string, row["resource_id"] as string);
-    await decideCall(thread, { toolCallId: checkCallId(toolCallId), runId }, decision);
-    return thread;
-  }
-
-  async listSuspendedRuns(
-    options: ListSuspendedRunsOptions = {},
-  ): Promise<{ runs: SuspendedRun[]; total: number }> {
-    const runtime = await this.#host.runtime();
-    return listSuspendedRuns(runtime.storage, this.#host.id, options);
   }
 
   get #environment(): ReturnType<ThreadsHost["environment"]> {
@@ -324,43 +192,9 @@ export class AgentThreads {
     request: Parameters<typeof send>[2],
   ): ReturnType<typeof send> {
     const { ifActive, ifIdle } = request.delivery;
-    if (ifActive === "persist" || ifIdle === "persist") await this.#requireMemory(`"persist"`);
+    if (ifActive === "persist" || ifIdle === "persist") await requireMemory(this.#host, `"persist"`);
     const runtime = pending instanceof Promise ? await pending : pending;
     return send(runtime, runtime.thread(target.threadId, target.resourceId), request);
-  }
-
-  async #requireMemory(what: string): Promise<MastraMemory & { storage: Storage }> {
-    const memory = await this.#host.memory();
-    if (memory?.storage) return memory as MastraMemory & { storage: Storage };
-    throw new AgentError(
-      memory ? "storage-required" : "memory-required",
-      `${what} stores something, and agent "${this.#host.name}" has no ${memory ? "storage" : "memory"}. Pass memory: new Memory({ storage }) to the agent.`,
-    );
-  }
-
-  /** Where a reader without a number begins: at the start of the active run, or at the end of everything. */
-  async #startingPoint(
-    runtime: ThreadRuntime,
-    actor: Awaited<ReturnType<typeof readActor>>,
-  ): Promise<number> {
-    if (!actor) return 0;
-    if (actor.runId !== undefined) {
-      const [row] = await runtime.storage.select({ table: RUNS, where: { id: actor.runId }, limit: 1 });
-      if (row) return (row["first_seq"] as number) - 1;
-    }
-    return actor.nextSeq - 1;
-  }
-
-  async #requestAbort(runtime: ThreadRuntime, thread: Thread, runId: string): Promise<void> {
-    await runtime.storage.commit([
-      {
-        op: "update",
-        table: ACTORS,
-        where: { thread_id: thread.threadId, run_id: runId },
-        set: { abort_run: runId },
-      },
-    ]);
-    thread.pump();
   }
 }
 
@@ -376,9 +210,4 @@ function targetOfRun(
       ? "Say where the message goes: resourceId and threadId, or the runId of an active run."
       : `There is no active run "${runId}" in this process. Pass resourceId and threadId.`,
   );
-}
-
-function checkCallId(toolCallId: unknown): string | undefined {
-  if (toolCallId === undefined || typeof toolCallId === "string") return toolCallId;
-  throw new AgentError("invalid-argument", `toolCallId must be a string, got ${showValue(toolCallId)}.`);
 }

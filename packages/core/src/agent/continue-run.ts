@@ -1,0 +1,105 @@
+import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import { AgentError, showValue } from "../errors.ts";
+import { MessageList } from "../message/message-list.ts";
+import type { MessagesInput } from "../message/message-input.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import { createSignal } from "../signal/signal.ts";
+import { checkId } from "../storage/check-id.ts";
+import { send } from "../thread/send.ts";
+import { RECENT } from "../thread/thread-run.ts";
+import { checkOptions } from "./check-options.ts";
+import { requireMemory, type ThreadsHost } from "./threads-host.ts";
+
+const MAX_MESSAGES = 100;
+
+/** Results of a client's tools, and where they belong. */
+export interface Continuation {
+  resourceId?: string;
+  threadId: string;
+  toolCallId?: string;
+  approved: boolean;
+  streamOptions?: AgentExecutionOptions;
+}
+
+/**
+ * Goes on with a thread whose last run left calls to the client. When this resolves the results are durable, and a run
+ * of their own takes them up, before any queued message. Results for the same call, sent again, change nothing.
+ */
+export async function continueRun(
+  host: ThreadsHost,
+  options: Continuation,
+  input: MessagesInput,
+): Promise<{ accepted: true; runId: string; toolCallId: string }> {
+  if (!options.approved)
+    throw new AgentError(
+      "invalid-argument",
+      "messages are the results of tools that the client ran: approved must be true with them.",
+    );
+  if (options.streamOptions !== undefined) checkOptions(options.streamOptions);
+  const { system, threads } = host.environment();
+  const messages = new MessageList(system).add(input, "input").get.input.db();
+  const answers = messages.flatMap(callsOf).filter(({ state }) => state !== "call");
+  const toolCallId = options.toolCallId ?? answers[0]?.toolCallId;
+  if (toolCallId === undefined || !answers.some((answer) => answer.toolCallId === toolCallId)) {
+    throw new AgentError(
+      "invalid-argument",
+      `messages must hold the result of ${toolCallId === undefined ? "a tool call" : `tool call "${toolCallId}"`}, got ${showValue(input)}.`,
+    );
+  }
+  checkMessages(messages, threads?.signal?.textBytes);
+  const memory = await requireMemory(host, "sendToolApproval() with messages");
+  const runtime = await host.runtime();
+  const { threadId, resourceId } = await runtime.findThread(
+    checkId("threadId", options.threadId),
+    options.resourceId,
+  );
+  const checkCalls = async () => {
+    const domain = await memory.storage.getStore("memory");
+    const recent = (await domain?.recentMessages({ threadId, limit: RECENT })) ?? [];
+    const calls = recent.filter((message) => message.resourceId === resourceId).flatMap(callsOf);
+    for (const answer of answers) checkOpen(threadId, answer.toolCallId, calls);
+    return [];
+  };
+  const newRunId = system.newId();
+  const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
+    signal: createSignal({ type: "reactive", contents: "" }, system, threads?.signal),
+    messages,
+    agentId: host.id,
+    hasOwnId: false,
+    delivery: { queued: true, ifActive: "deliver", ifIdle: "wake" },
+    newRunId,
+    streamOptions: options.streamOptions,
+    attributes: { active: undefined, idle: undefined },
+    idempotencyKey: `results-of:${toolCallId}`,
+    alongside: checkCalls,
+  });
+  return { accepted: true, runId: admitted.runId ?? newRunId, toolCallId };
+}
+
+function callsOf(message: StoredMessage): ToolInvocation[] {
+  return message.content.parts.flatMap((part) =>
+    part.type === "tool-invocation" ? part.toolInvocation : [],
+  );
+}
+
+function checkOpen(threadId: string, toolCallId: string, calls: readonly ToolInvocation[]): void {
+  const call = calls.find((each) => each.toolCallId === toolCallId);
+  if (call?.state === "call") return;
+  throw call
+    ? new AgentError("already-decided", `Tool call "${toolCallId}" of thread "${threadId}" has a result.`)
+    : new AgentError(
+        "not-found",
+        `Tool call "${toolCallId}" of thread "${threadId}" does not wait for a result.`,
+      );
+}
+
+function checkMessages(messages: readonly StoredMessage[], limit = 1 << 20): void {
+  if (messages.length > MAX_MESSAGES)
+    throw new AgentError(
+      "limit-exceeded",
+      `messages has ${messages.length} messages; the limit is ${MAX_MESSAGES}.`,
+    );
+  const bytes = Buffer.byteLength(JSON.stringify(messages));
+  if (bytes > limit)
+    throw new AgentError("limit-exceeded", `messages has ${bytes} bytes; the limit is ${limit}.`);
+}

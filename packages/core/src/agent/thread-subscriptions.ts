@@ -1,0 +1,93 @@
+import { AgentError, showValue } from "../errors.ts";
+import { checkId } from "../storage/check-id.ts";
+import { ACTORS, RUNS } from "../storage/thread-tables.ts";
+import { readActor } from "../thread/actor.ts";
+import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
+import type { Thread } from "../thread/thread.ts";
+import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+import type { ThreadsHost } from "./threads-host.ts";
+
+/** Those who follow threads of an agent, and may abort what they see. */
+export class ThreadSubscriptions {
+  readonly #host: ThreadsHost;
+
+  constructor(host: ThreadsHost) {
+    this.#host = host;
+  }
+
+  async subscribe(options: {
+    resourceId?: string;
+    threadId: string;
+    after?: number;
+  }): Promise<AgentThreadSubscription> {
+    const threadId = checkId("threadId", options?.threadId);
+    if (options.resourceId !== undefined) checkId("resourceId", options.resourceId);
+    if (options.after !== undefined && (!Number.isInteger(options.after) || options.after < 0)) {
+      throw new AgentError(
+        "invalid-argument",
+        `after must be the number of a chunk, got ${showValue(options.after)}.`,
+      );
+    }
+    const runtime = await this.#host.runtime();
+    const resourceId = options.resourceId ?? (await runtime.ownerOf(threadId));
+    const actor = await readActor(runtime.storage, threadId);
+    if (actor && resourceId !== undefined && actor.resourceId !== resourceId) {
+      throw new AgentError(
+        "not-found",
+        `There is no thread "${threadId}" for resource "${options.resourceId}".`,
+      );
+    }
+    const after = options.after ?? (await this.#startingPoint(runtime, actor));
+    // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
+    const owner = resourceId ?? actor?.resourceId;
+    const thread = owner === undefined ? runtime.unclaimed(threadId) : runtime.thread(threadId, owner);
+    thread.activeRunId ??= actor?.runId;
+    const reader = new ThreadReader(thread, after, options.resourceId);
+    return {
+      stream: reader,
+      activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
+      abort: () => this.#abort(runtime, reader.thread),
+      unsubscribe: () => reader.leave(),
+    };
+  }
+
+  /** Aborts the active run of a thread, wherever it is carried out. */
+  #abort(runtime: ThreadRuntime, thread: Thread): boolean {
+    const runId = thread.activeRunId ?? thread.reserved?.runId;
+    if (runId === undefined) return false;
+    if (thread.activeRunId === undefined) thread.abortWanted = runId;
+    else if (thread.abortRun) thread.abortRun();
+    // Reserved here and not yet running: it stops as it starts.
+    else if (thread.run) thread.abortWanted = runId;
+    else
+      void this.#requestAbort(runtime, thread, runId).catch((error: unknown) =>
+        this.#host.environment().logger.warn(`Run ${runId} could not be aborted`, error),
+      );
+    return true;
+  }
+
+  /** Where a reader without a number begins: at the start of the active run, or at the end of everything. */
+  async #startingPoint(
+    runtime: ThreadRuntime,
+    actor: Awaited<ReturnType<typeof readActor>>,
+  ): Promise<number> {
+    if (!actor) return 0;
+    if (actor.runId !== undefined) {
+      const [row] = await runtime.storage.select({ table: RUNS, where: { id: actor.runId }, limit: 1 });
+      if (row) return (row["first_seq"] as number) - 1;
+    }
+    return actor.nextSeq - 1;
+  }
+
+  async #requestAbort(runtime: ThreadRuntime, thread: Thread, runId: string): Promise<void> {
+    await runtime.storage.commit([
+      {
+        op: "update",
+        table: ACTORS,
+        where: { thread_id: thread.threadId, run_id: runId },
+        set: { abort_run: runId },
+      },
+    ]);
+    thread.pump();
+  }
+}

@@ -1,0 +1,25 @@
+import { AgentError } from "../errors.ts";
+import { compileSchema } from "../schema/compile-schema.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { Decision } from "./resume.ts";
+import type { OpenCall } from "./run.ts";
+
+type Asked = Pick<OpenCall, "toolCallId" | "toolName" | "requiresApproval" | "resumeSchema">;
+
+/**
+ * What a waiting call is told. An answer that its tool could not read is refused while the one who gave it can still
+ * give another.
+ */
+export async function checkAnswer(call: Asked, decision: Decision): Promise<Decision> {
+  if (call.requiresApproval || !decision.approved) return decision;
+  // A tool that asked in the middle must be able to tell the second time from the first, whatever it was answered.
+  const { resumeData = { approved: true } } = decision;
+  const checked = await compileSchema(JSON.parse(call.resumeSchema) as Schema).validate(resumeData);
+  if (checked.ok) return { ...decision, resumeData };
+  const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "resumeData"}: ${message}`);
+  throw new AgentError(
+    "tool-input-invalid",
+    `Tool call "${call.toolCallId}" still waits: resumeData does not fit the resumeSchema of tool "${call.toolName}": ${issues.join("; ")}`,
+    { details: { issues: checked.issues } },
+  );
+}

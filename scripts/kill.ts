@@ -1,17 +1,33 @@
 import { parseArgs } from "node:util";
+import { runDispatches } from "../e2e/kill/run-dispatches.ts";
 import { runKills } from "../e2e/kill/run-kills.ts";
 import { runPauses } from "../e2e/kill/run-pauses.ts";
 
 const { values } = parseArgs({
-  options: { kills: { type: "string", default: "60" }, rounds: { type: "string", default: "0" } },
+  options: {
+    kills: { type: "string", default: "60" },
+    dispatches: { type: "string", default: "24" },
+    rounds: { type: "string", default: "0" },
+  },
 });
 
 const kills = Number(values.kills);
+const dispatches = Number(values.dispatches);
 const rounds = Number(values.rounds);
 if (kills > 0) {
   const report = await runKills({
     kills,
     onKill: (kill, where) => process.stderr.write(`\r${kill} of ${kills} kills, ${where}            `),
+  });
+  process.stderr.write("\n");
+  console.log(report);
+  if (report.problems.length > 0) process.exitCode = 1;
+}
+if (dispatches > 0) {
+  const report = await runDispatches({
+    kills: dispatches,
+    onKill: (kill, where) =>
+      process.stderr.write(`\r${kill} of ${dispatches} kills of a dispatcher, ${where}            `),
   });
   process.stderr.write("\n");
   console.log(report);

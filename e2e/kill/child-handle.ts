@@ -19,12 +19,13 @@ export class ChildHandle {
   isAlive = true;
   #ids = 0;
 
-  constructor(config: ChildConfig) {
+  constructor(config: ChildConfig, env: Record<string, string> = {}) {
     this.#child = spawn(
       process.execPath,
       ["--conditions=selvedge-source", "--no-warnings", CHILD, JSON.stringify(config)],
       {
         stdio: ["ignore", "inherit", "inherit", "ipc"],
+        env: { ...process.env, ...env },
       },
     );
     const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();

@@ -1,119 +1,12 @@
 import { appendFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
-import { Agent } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core/errors";
-import { Mastra, silentLogger } from "@selvedge/core";
-import type { CommitResult, Write } from "@selvedge/core/storage";
-import { createTool } from "@selvedge/core/tools";
-import { LibSQLStore } from "@selvedge/libsql";
-import { Memory } from "@selvedge/memory";
-import { scriptedModel, type ScriptedReply } from "@selvedge/testing";
-import { isPoint, type PointName } from "./kill-points.ts";
+import { createNotificationInboxTool } from "@selvedge/core/notifications";
+import { openApp } from "./app.ts";
 import { type Answer, type ChildConfig, type Command, RESOURCE } from "./protocol.ts";
 
-/** The app that gets killed: an agent on a file, told what to do by its parent. */
+/** A process with the app in it, told what to do by its parent. */
 const config = JSON.parse(process.argv[2]!) as ChildConfig;
-let left = config.kill?.nth ?? 0;
-
-/** Dies at once, without a chance to do anything, if this is the place. */
-function maybeDie(name: PointName, when: "before" | "after"): void {
-  if (config.kill?.name !== name || config.kill.when !== when || --left > 0) return;
-  process.kill(process.pid, "SIGKILL");
-}
-
-class MortalStore extends LibSQLStore {
-  override async commit(writes: readonly Write[]): Promise<CommitResult> {
-    const name = config.kill?.name;
-    const isHere = name !== undefined && isPoint(name, writes);
-    if (isHere) maybeDie(name, "before");
-    const result = await super.commit(writes);
-    if (isHere) maybeDie(name, "after");
-    return result;
-  }
-}
-
-async function run(toolCallId: string): Promise<{ did: string }> {
-  maybeDie("tool", "before");
-  appendFileSync(config.effects, `${toolCallId}\n`);
-  await delay(5);
-  maybeDie("tool", "after");
-  return { did: toolCallId };
-}
-
-const tools = {
-  plain: createTool({
-    id: "plain",
-    description: "Runs once.",
-    execute: (_, { toolCallId }) => run(toolCallId),
-  }),
-  idempotent: createTool({
-    id: "idempotent",
-    description: "Runs.",
-    idempotent: true,
-    execute: (_, { toolCallId }) => run(toolCallId),
-  }),
-  approve: createTool({
-    id: "approve",
-    description: "Asks first.",
-    requireApproval: true,
-    execute: (_, { toolCallId }) => run(toolCallId),
-  }),
-};
-
-const model = scriptedModel(async ({ prompt }): Promise<ScriptedReply> => {
-  maybeDie("model", "before");
-  checkPrompt(prompt);
-  const answered = new Set(
-    prompt
-      .flatMap((message) => (message.role === "tool" ? message.content : []))
-      .map((part) => "toolCallId" in part && part.toolCallId),
-  );
-  const asked = prompt
-    .flatMap((message) => (message.role === "user" ? message.content : []))
-    .flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const calls = asked.flatMap((text) => {
-    const [token, wanted] = text.split(" ");
-    return (wanted === undefined || wanted === "-" ? [] : wanted.split(",")).map((toolName, index) => ({
-      toolName,
-      input: {},
-      toolCallId: `${token}-${toolName}-${index}`,
-    }));
-  });
-  const open = calls.filter((call) => !answered.has(call.toolCallId));
-  const { chunkDelayMs } = config;
-  return open.length > 0
-    ? { toolCalls: open, chunkDelayMs }
-    : { text: ["Done ", "with ", `${asked.length}`, "."], chunkDelayMs };
-});
-
-/** I9: who gets a prompt with a call and no result cannot go on. */
-function checkPrompt(prompt: readonly { role: string; content: unknown }[]): void {
-  const parts = prompt.flatMap((message) =>
-    Array.isArray(message.content) ? (message.content as { type: string; toolCallId?: string }[]) : [],
-  );
-  const ids = (type: string) => parts.filter((part) => part.type === type).map((part) => part.toolCallId!);
-  const calls = ids("tool-call");
-  const results = ids("tool-result");
-  const fits = calls.length === new Set(calls).size && calls.toSorted().join() === results.toSorted().join();
-  if (!fits) appendFileSync(config.effects, `! calls ${calls.join()} results ${results.join()}\n`);
-}
-
-const storage = new MortalStore({ url: `file:${config.file}` });
-const agent = new Agent({
-  id: "agent",
-  name: "Agent",
-  instructions: "Do it.",
-  model,
-  tools,
-  memory: new Memory({ storage }),
-  defaultOptions: { maxSteps: 50 },
-});
-const mastra = new Mastra({
-  agents: { agent },
-  storage,
-  logger: silentLogger,
-  threads: { lease: config.lease },
-});
+const { agent, mastra, storage } = openApp(config);
 
 process.on("message", (command: Command) => void answer(command));
 process.on("disconnect", () => process.exit());
@@ -129,6 +22,7 @@ async function answer(command: Command): Promise<void> {
       await agent.sendToolApproval({ threadId, resourceId: RESOURCE, toolCallId, approved });
       return say({ id, ok: true });
     }
+    if (command.do === "notify" || command.do === "read") return say({ id, ...(await useInbox(command)) });
     const target = {
       threadId: command.threadId,
       resourceId: RESOURCE,
@@ -139,10 +33,24 @@ async function answer(command: Command): Promise<void> {
         ? agent.queueMessage(command.text, target)
         : agent.sendMessage(command.text, target);
     const { action, duplicate } = await sent.admitted;
+    if (config.marks !== undefined) appendFileSync(config.marks, `${command.text.split(" ")[0]}\n`);
     say({ id, ok: true, action, ...(duplicate && { duplicate }) });
   } catch (error) {
     say({ id, ok: false, code: AgentError.is(error) ? error.code : "internal", message: String(error) });
   }
+}
+
+async function useInbox(
+  command: Command & { do: "notify" | "read" },
+): Promise<{ ok: true; records?: string[] }> {
+  const thread = { threadId: command.threadId, resourceId: RESOURCE };
+  if (command.do === "notify") {
+    const results = await agent.sendNotificationSignal(command.notifications, thread);
+    return { ok: true, records: results.map(({ record }) => record.id) };
+  }
+  const tool = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
+  await tool.execute({ context: { action: "read" }, ...thread });
+  return { ok: true };
 }
 
 function say(message: Answer): void {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runDispatches } from "./run-dispatches.ts";
 import { runKills } from "./run-kills.ts";
 import { runPauses } from "./run-pauses.ts";
 
@@ -9,6 +10,16 @@ describe("a process that is killed", () => {
     expect(report.kills).toBe(60);
     expect(report.atPoint).toBeGreaterThan(20);
     expect(report.acknowledged).toBeGreaterThan(60);
+  });
+});
+
+describe("two dispatchers, one of which is killed", () => {
+  it("deliver each notification in full once and lose none, in 15 kills", { timeout: 120_000 }, async () => {
+    const report = await runDispatches({ kills: 15 });
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(15);
+    expect(report.atPoint).toBeGreaterThan(3);
+    expect(report.acknowledged).toBeGreaterThan(50);
   });
 });
 

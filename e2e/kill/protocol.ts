@@ -1,3 +1,4 @@
+import type { NotificationSignalInput } from "@selvedge/core/notifications";
 import type { PointName } from "./kill-points.ts";
 
 /** Where a child kills itself: before or after the `nth` commit of a kind, or inside a tool or the model. */
@@ -15,18 +16,31 @@ export interface ChildConfig {
   lease: { leaseMs: number; renewMs: number };
   /** How long the model takes between two parts of an answer. */
   chunkDelayMs: number;
+  /** Whether it delivers notifications that are due. */
+  dispatches?: boolean;
+  durability?: "process-safe" | "power-safe";
+  /** Gets the name of each message before its sender hears that it was accepted. */
+  marks?: string;
   kill?: KillPoint;
 }
 
 export type Command =
   | { id: number; do: "send"; api: "message" | "queue"; threadId: string; text: string; key?: string }
   | { id: number; do: "decide"; threadId: string; toolCallId: string; approved: boolean }
+  | {
+      id: number;
+      do: "notify";
+      threadId: string;
+      notifications: NotificationSignalInput[];
+    }
+  /** Reads the whole inbox into the chat. */
+  | { id: number; do: "read"; threadId: string }
   /** Stands still until somebody lets it go on. Between two transactions: one that holds the file's lock would stop everybody. */
   | { id: number; do: "stop" };
 
 export type Answer =
   | { ready: true }
-  | { id: number; ok: true; action?: string; duplicate?: boolean }
+  | { id: number; ok: true; action?: string; duplicate?: boolean; records?: string[] }
   | { id: number; ok: false; code: string; message: string };
 
 /** All threads belong to one resource: this is about processes, not about tenants. */

@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { ChatFlags } from "./chat-command.ts";
 import type { CreateFlags } from "./create-command.ts";
 import type { DevFlags } from "./dev-command.ts";
+import { addRagCommands } from "./rag-commands.ts";
 
 interface CommandEntry {
   /** With its arguments, as commander writes them. */
@@ -81,6 +82,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       exitCode = await run(command.args[0], command.opts());
     });
   }
+  addRagCommands(program, (code) => {
+    exitCode = code;
+  });
   try {
     await program.parseAsync(argv);
     return exitCode;

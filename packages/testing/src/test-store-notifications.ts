@@ -15,6 +15,7 @@ async function domainOf(storage: Storage): Promise<NotificationDomain> {
 
 export function testNotificationDomain(test: StoreTest): void {
   testRecords(test);
+  testSearch(test);
   testCoalescing(test);
   testDue(test);
 }
@@ -106,6 +107,31 @@ function testRecords(test: StoreTest): void {
     expect(await domain.listNotifications({ threadId: "t" })).toEqual([]);
   });
 
+  test("refuses changes that are none, and leaves the record as it is", async (storage) => {
+    const domain = await domainOf(storage);
+    const { id } = await domain.createNotification(notification({ dedupeKey: "k" }));
+    for (const bad of [
+      { status: "gone" },
+      { deliverAt: new Date(Number.NaN) },
+      { summaryAt: "soon" },
+      { deliveryReason: 5 },
+      { lastDeliveryError: {} },
+      { lastDeliveryAttemptAt: new Date(Number.NaN) },
+      { deliveryAttempts: "many" },
+      { deliveryAttempts: Number.NaN },
+    ]) {
+      const changed = domain.updateNotification({ threadId: "t", id, ...(bad as object) });
+      await expect(changed, JSON.stringify(bad)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    expect(await domain.getNotification({ threadId: "t", id })).toMatchObject({ status: "pending" });
+    for (const now of [new Date(Number.NaN), undefined as unknown as Date])
+      await expect(domain.listDueNotifications({ now })).rejects.toMatchObject({ code: "invalid-argument" });
+    await domain.updateNotification({ threadId: "t", id, status: "archived" });
+    await domain.createNotification(notification({ dedupeKey: "k" }));
+    const reopened = domain.updateNotification({ threadId: "t", id, status: "pending" });
+    await expect(reopened).rejects.toMatchObject({ code: "conflict" });
+  });
+
   test("deletes a thread's notifications with the thread", async (storage) => {
     const domain = await domainOf(storage);
     await domain.createNotification(notification());
@@ -113,6 +139,88 @@ function testRecords(test: StoreTest): void {
     await (await storage.getStore("memory"))!.deleteThread({ threadId: "t" });
     expect(await domain.listNotifications({ threadId: "t" })).toEqual([]);
     expect(await domain.listNotifications({ threadId: "other" })).toHaveLength(1);
+  });
+}
+
+/** More than a store would look through without its index, if it has one. */
+const CROWD = 600;
+const TEXTS = [
+  "Deploy of the API failed: exit code 137",
+  "ÄPFEL und Öl im Angebot",
+  'He said "never AND always" (twice)',
+  "50% off, a_b* NEAR(c) col:summary -minus ^caret",
+  "İstanbul straße ΟΔΟΣ",
+  "部署失败了 🚀🚀🚀",
+] as const;
+
+function testSearch(test: StoreTest): void {
+  test("finds the records with all words of a search, in any case, whatever the words are", async (storage) => {
+    const domain = await domainOf(storage);
+    for (const summary of TEXTS) await domain.createNotification(notification({ summary }));
+    const search = async (text: string) =>
+      (await domain.listNotifications({ threadId: "t", search: text }))
+        .map(({ summary }) => TEXTS.indexOf(summary as (typeof TEXTS)[number]))
+        .sort((a, b) => a - b);
+    const check = async () => {
+      const found: [query: string, texts: number[]][] = [
+        ["failed deploy", [0]],
+        ["137 API xyz", []],
+        ["äpfel", [1]],
+        ["ANGEBOT öl", [1]],
+        ['"never', [2]],
+        ['AND always" (tw', [2]],
+        ['"" OR "', []],
+        ["never OR deploy", []],
+        ["failed*", []],
+        ["a_b*", [3]],
+        ["near(c)", [3]],
+        ["summary:deploy", []],
+        ["col:summary -minus ^caret", [3]],
+        ["50%", [3]],
+        ["%", [3]],
+        ["___", []],
+        ["'; DROP TABLE x; --", []],
+        ["istanbul", []],
+        ["İSTANBUL", [4]],
+        ["STRAßE οδος", [4]],
+        ["部署", [5]],
+        ["部署失败", [5]],
+        ["🚀🚀🚀", [5]],
+        ["\u0000\u0000\u0000", []],
+        ["ci-status git de", [0]],
+        ["x".repeat(1000), []],
+        [Array.from({ length: 400 }, () => "a").join(" "), [0, 1, 2, 3, 4, 5]],
+      ];
+      for (const [query, texts] of found) expect([query, await search(query)]).toEqual([query, texts]);
+    };
+    await check();
+    const filler = (index: number) => notification({ source: "crowd", kind: "k", summary: `zz ${index}` });
+    for (let index = 0; index < CROWD; index++) await domain.createNotification(filler(index));
+    await check();
+    expect(await domain.listNotifications({ threadId: "t", search: "crowd", limit: 7 })).toHaveLength(7);
+    expect(await domain.listNotifications({ threadId: "other", search: "deploy" })).toEqual([]);
+    for (const bad of [{ search: 5 }, { search: "x".repeat(1001) }, { limit: -1 }, { limit: Number.NaN }]) {
+      const listed = domain.listNotifications({ threadId: "t", ...(bad as object) });
+      await expect(listed).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+  });
+
+  test("searches what a record says now", async (storage) => {
+    const domain = await domainOf(storage);
+    for (let index = 0; index < CROWD; index++) await domain.createNotification(notification());
+    const search = async (text: string) =>
+      (await domain.listNotifications({ threadId: "t", search: text })).map(({ id }) => id);
+    const first = await domain.createNotification(notification({ summary: "one apple", dedupeKey: "k" }));
+    expect(await search("apple")).toEqual([first.id]);
+    await domain.createNotification(
+      notification({ summary: "two pears", dedupeKey: "k", metadata: { a: 1 } }),
+    );
+    expect(await search("apple")).toEqual([]);
+    expect(await search("pears")).toEqual([first.id]);
+    await domain.updateNotification({ threadId: "t", id: first.id, status: "archived" });
+    expect(await search("pears two")).toEqual([first.id]);
+    await (await storage.getStore("memory"))!.deleteThread({ threadId: "t" });
+    expect(await search("pears")).toEqual([]);
   });
 }
 
@@ -149,6 +257,18 @@ function testCoalescing(test: StoreTest): void {
       coalescedCount: 2,
     });
     expect(await make({ payload: 2, priority: "high" })).toMatchObject({ payload: 2, priority: "high" });
+  });
+
+  test("keeps a record that is merged again and again small enough to be sent", async (storage) => {
+    const domain = await domainOf(storage);
+    const text = "x".repeat(60_000);
+    const make = (index: number) =>
+      domain.createNotification(notification({ dedupeKey: "k", metadata: { [`m${index}`]: text } }));
+    for (let index = 0; index < 20; index++) await make(index);
+    const { metadata, coalescedCount } = await make(20);
+    expect(coalescedCount).toBe(21);
+    expect(metadata).toHaveProperty("m20");
+    expect(JSON.stringify(metadata).length).toBeLessThan(400_000);
   });
 
   test("does not merge across threads, sources, kinds, agents and resources, nor into what is done", async (storage) => {

@@ -149,6 +149,16 @@ describe("a delivery policy", () => {
     expect(decision).toEqual({ action: "persist" });
   });
 
+  it("goes on asking where it is told nothing", async () => {
+    const deliveryPolicy = {
+      decide: () => null as unknown as undefined,
+      sources: { github: undefined as unknown as "persist" },
+      priorities: { high: "persist" as const },
+    };
+    const { agent } = inbox({ notifications: { deliveryPolicy } });
+    expect((await agent.sendNotificationSignal(CI, TARGET)).decision).toEqual({ action: "persist" });
+  });
+
   it("carries out each action", async () => {
     let action: "queue" | "defer" | "persist" | "discard" = "persist";
     const { agent, list, system, idle, model } = inbox({
@@ -214,6 +224,22 @@ describe("bad notifications", () => {
     await expect(agent.sendNotificationSignal(notification, target)).rejects.toMatchObject({ code });
     await expect(agent.sendNotificationSignal([CI, notification], target)).rejects.toMatchObject({ code });
     for (const table of [NOTIFICATIONS, MAILBOX]) expect(await storage.count({ table })).toBe(0);
+  });
+
+  it("are refused when they are too many at once, or the options for their run are none", async () => {
+    const { agent, storage } = inbox();
+    const many = Array.from({ length: 501 }, () => CI);
+    await expect(agent.sendNotificationSignal(many, TARGET)).rejects.toMatchObject({
+      code: "limit-exceeded",
+    });
+    for (const [streamOptions, code] of [
+      [{ maxSteps: -1 }, "invalid-argument"],
+      [{ instructions: "x".repeat(300_000) }, "limit-exceeded"],
+    ] as const) {
+      const sent = agent.sendNotificationSignal(CI, { ...TARGET, ifIdle: { streamOptions } });
+      await expect(sent).rejects.toMatchObject({ code });
+    }
+    expect(await storage.count({ table: NOTIFICATIONS })).toBe(0);
   });
 
   it("are refused for a thread of another resource", async () => {

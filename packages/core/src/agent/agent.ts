@@ -183,7 +183,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Delivers records that are due on one thread; answers how many have to wait. The host's dispatcher calls it. */
-  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<number> {
+  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void> {
     return this.#notifications.deliverDue(domain, due);
   }
 
@@ -226,6 +226,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     const { storage } = await this.#runtime();
     await storage.init();
     return storage;
+  }
+
+  /** Calls back when a run on one of this agent's threads is over that this process carried out. For the host. */
+  onRunEnd(listener: (threadId: string) => void): () => void {
+    return this.#runs.onEnd(listener);
   }
 
   /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */

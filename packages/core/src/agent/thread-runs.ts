@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import { runLoop } from "../run/loop.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
 import type { Resumption } from "../run/resume.ts";
+import { Patience } from "../run/patience.ts";
 import { Run, type RunSpec } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { RunThread } from "../run/run-thread.ts";
@@ -49,6 +50,7 @@ export class ThreadRuns implements ThreadAgent {
   readonly #runtimes = new Set<ThreadRuntime>();
   /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
   readonly #live = new Map<string, AgentExecutionOptions>();
+  readonly #endListeners = new Set<(threadId: string) => void>();
   #ephemeral: Storage | undefined;
 
   constructor(host: ThreadRunsHost) {
@@ -122,21 +124,30 @@ export class ThreadRuns implements ThreadAgent {
     const { signal, messages } = letter;
     signal.createdAt = new Date(this.#environment.system.now());
     const { threadId, resourceId } = thread;
+    const controller = new AbortController();
+    const patience = new Patience(this.#environment.system, controller.signal);
     try {
       const options = live ?? reviveOptions(letter.options);
-      const spec = await this.#prepare(thread, threadRun, options, messages ? [] : [signal]);
+      threadRun.heed(controller);
+      const spec = await patience.for(
+        `What agent "${this.id}" is made of`,
+        this.#prepare(thread, threadRun, options, messages ? [] : [signal]),
+      );
       if (messages) spec.list.add(messages, "input");
       else spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       const run = new Run(spec);
+      if (controller.signal.aborted) run.controller.abort();
       this.#remember(threadRun.runId, options);
       await runLoop(run);
       this.ended(run);
     } catch (error) {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
-      await this.#failToStart(threadRun, letter, error).catch((failure: unknown) => {
+      const state = controller.signal.aborted ? "aborted" : "failed";
+      await this.#failToStart(threadRun, letter, state, error).catch((failure: unknown) => {
         threadRun.abandon();
         this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
+      this.#tellEnd(thread.threadId);
     }
   }
 
@@ -166,12 +177,25 @@ export class ThreadRuns implements ThreadAgent {
       await threadRun
         .end({ state: "failed", mayContinue: false, error, chunks })
         .catch(() => threadRun.abandon());
+      this.#tellEnd(thread.threadId);
     }
   }
 
   /** A run that waits may go on here; of one that is over nothing is needed. */
   ended(run: Run): void {
-    if (run.status !== "suspended") this.#live.delete(run.spec.runId);
+    if (run.status === "suspended") return;
+    this.#live.delete(run.spec.runId);
+    if (run.spec.threadId !== undefined) this.#tellEnd(run.spec.threadId);
+  }
+
+  /** Calls back when a run is over that this process carried out. */
+  onEnd(listener: (threadId: string) => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
+  #tellEnd(threadId: string): void {
+    for (const listener of this.#endListeners) listener(threadId);
   }
 
   #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {
@@ -234,14 +258,19 @@ export class ThreadRuns implements ThreadAgent {
     );
   }
 
-  async #failToStart(threadRun: ThreadRun, { signal, messages }: Letter, error: unknown): Promise<void> {
+  async #failToStart(
+    threadRun: ThreadRun,
+    { signal, messages }: Letter,
+    state: "failed" | "aborted",
+    error: unknown,
+  ): Promise<void> {
     const { runId } = threadRun;
-    this.#environment.logger.error(`Run ${runId} could not start`, error);
+    if (state === "failed") this.#environment.logger.error(`Run ${runId} could not start`, error);
     const chunks = [
       agentChunk("start", runId, {}),
       ...(messages ? [] : [{ ...signal.toDataPart(), runId, from: "AGENT" as const }]),
-      agentChunk("error", runId, { error }),
+      state === "failed" ? agentChunk("error", runId, { error }) : agentChunk("abort", runId, {}),
     ];
-    await threadRun.end({ state: "failed", mayContinue: false, error, chunks });
+    await threadRun.end({ state, mayContinue: false, ...(state === "failed" && { error }), chunks });
   }
 }

@@ -1,5 +1,4 @@
 import type { Agent } from "../agent/agent.ts";
-import { CLAIM_MS } from "../agent/agent-notifications.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ThreadsConfig } from "../agent/thread-runs.ts";
@@ -210,7 +209,7 @@ export class Mastra<
       );
     }
     const { system, logger } = this;
-    const options = { storage, system, logger, config: dispatch, claimMs: CLAIM_MS };
+    const options = { storage, system, logger, config: dispatch };
     return new NotificationDispatcher({ ...options, agents: Object.values(agents ?? {}) });
   }
 

@@ -86,11 +86,9 @@ async function choose(
 ): Promise<Decision | undefined> {
   if (!policy) return undefined;
   const { record } = context;
-  const decided = await policy.decide?.(context);
-  if (decided !== undefined) return decided;
   const { sources = {}, priorities = {} } = policy;
-  if (Object.hasOwn(sources, record.source)) return sources[record.source];
-  return priorities[record.priority] ?? policy.default;
+  const bySource = Object.hasOwn(sources, record.source) ? sources[record.source] : undefined;
+  return (await policy.decide?.(context)) ?? bySource ?? priorities[record.priority] ?? policy.default;
 }
 
 /**

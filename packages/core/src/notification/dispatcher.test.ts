@@ -4,8 +4,9 @@ import { silentLogger } from "../logger.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { CommitResult, Row, Select, Write } from "../storage/storage.ts";
 import { MAILBOX } from "../storage/thread-tables.ts";
+import { settle } from "../model/__fixtures__/virtual-system.ts";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
-import { CLAIM_MS } from "../agent/agent-notifications.ts";
+import { CLAIM_MS } from "../storage/notification-domain.ts";
 
 const MINUTE = 60_000;
 
@@ -14,6 +15,18 @@ class Watched extends InMemoryStorage {
   commits = 0;
   selects = 0;
   broken = false;
+  failing = false;
+  #watchers: (() => void)[] = [];
+
+  /** As if another process had written. */
+  news(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  override watch(onChange: () => void): () => void {
+    this.#watchers.push(onChange);
+    return () => {};
+  }
 
   override commit(writes: readonly Write[]): Promise<CommitResult> {
     this.commits++;
@@ -24,6 +37,7 @@ class Watched extends InMemoryStorage {
 
   override select(query: Select): Promise<Row[]> {
     this.selects++;
+    if (this.failing) return Promise.reject(new Error("locked"));
     return super.select(query);
   }
 }
@@ -47,6 +61,11 @@ async function dispatching(
   const mastra = host();
   await mastra.start();
   return { ...app, storage: given, mastra, host };
+}
+
+/** Waits until the thread was told so much. Everything on the way is in this process and needs no time. */
+async function until(storage: InMemoryStorage, count: number): Promise<void> {
+  for (let turn = 0; turn < 500 && (await told(storage)).length < count; turn++) await settle();
 }
 
 describe("the dispatcher", () => {
@@ -99,6 +118,80 @@ describe("the dispatcher", () => {
     expect((await list())[0]).toMatchObject({ status: "delivered" });
     await system.advance(10 * MINUTE);
     expect(await told(storage)).toHaveLength(2);
+  });
+
+  it("delivers high in full at once when the run is over, without waiting for its time", async () => {
+    const { agent, system, storage, hold } = await dispatching({}, { cron: "0 0 1 1 *" });
+    const go = await hold();
+    await agent.sendNotificationSignal(CI, TARGET);
+    const before = system.now();
+    await go();
+    await until(storage, 2);
+    expect(await told(storage)).toEqual(["notification-summary github: 1", `notification ${CI.summary}`]);
+    expect(system.now() - before).toBeLessThan(2_000);
+  });
+
+  it("delivers high in full soon after a run in another process is over", async () => {
+    const app = await dispatching({}, { cron: "0 0 1 1 *" });
+    const other = inbox({}, { storage: app.storage });
+    const go = await other.hold();
+    await app.agent.sendNotificationSignal(CI, TARGET);
+    await go();
+    expect(await told(app.storage)).toHaveLength(1);
+    app.storage.news();
+    await app.system.advance(1_000);
+    await until(app.storage, 2);
+    expect((await told(app.storage))[1]).toBe(`notification ${CI.summary}`);
+  });
+
+  it("gives a run that it wakes the options of the sender, whoever that was", async () => {
+    const app = await dispatching({ notifications: { deliveryPolicy: { default: "defer" } } });
+    const sender = inbox(
+      { notifications: { deliveryPolicy: { default: "defer" } } },
+      { storage: app.storage },
+    );
+    const streamOptions = { instructions: "From afar.", onFinish: () => {} };
+    await sender.agent.sendNotificationSignal(CI, { ...TARGET, ifIdle: { streamOptions } });
+    expect(JSON.stringify(await app.list())).not.toContain("From afar.");
+    app.storage.news();
+    await app.system.advance(3 * MINUTE);
+    await app.idle();
+    expect(JSON.stringify(app.model.calls[0]!.prompt)).toContain("From afar.");
+  });
+
+  it("begins later when the store fails at first", async () => {
+    const storage = new Watched();
+    storage.failing = true;
+    const app = inbox({}, { storage });
+    const { agent, system, idle } = app;
+    const dispatch = { enabled: true };
+    const options = { agents: { agent }, storage, system, threads: { recover: false } };
+    const mastra = new Mastra({ ...options, logger: silentLogger, notifications: { dispatch } });
+    await expect(mastra.start()).rejects.toThrow("locked");
+    storage.failing = false;
+    await agent.sendNotificationSignal({ ...CI, priority: "low" }, TARGET);
+    await system.advance(5 * MINUTE);
+    await idle();
+    expect(await told(storage)).toEqual(["notification-summary github: 1"]);
+  });
+
+  it("tells of more records than it reads at once in one summary", async () => {
+    const { agent, system, storage, idle } = await dispatching({}, { batchSize: 3 });
+    for (let index = 0; index < 10; index++)
+      await agent.sendNotificationSignal({ ...CI, priority: "low" }, TARGET);
+    await system.advance(3 * MINUTE);
+    await idle();
+    expect(await told(storage)).toEqual(["notification-summary github: 10"]);
+  });
+
+  it("gives up on a record whose thread is another resource's", async () => {
+    const { agent, system, domain, list, idle } = await dispatching();
+    await agent.sendMessage("Mine.", TARGET).admitted;
+    await idle();
+    const stranger = { threadId: TARGET.threadId, resourceId: "stranger", agentId: agent.id };
+    await (await domain()).createNotification({ ...CI, ...stranger, deliverAt: new Date(0) });
+    await system.advance(30 * MINUTE);
+    expect((await list())[0]).toMatchObject({ status: "failed", deliveryAttempts: 5 });
   });
 
   it("delivers a deferred record at its time, with the policy's options for the run", async () => {
@@ -165,6 +258,25 @@ describe("the dispatcher", () => {
     await system.advance(2 * MINUTE);
     await idle();
     expect(await delivered()).toBe(17);
+  });
+
+  it("comes past more waiting records of a thread than it takes together", async () => {
+    const { agent, system, hold, list } = await dispatching(
+      { notifications: { deliveryPolicy: { priorities: { urgent: "defer" } } } },
+      { batchSize: 50 },
+    );
+    const go = await hold();
+    for (const count of [500, 30])
+      await agent.sendNotificationSignal(
+        Array.from({ length: count }, () => CI),
+        TARGET,
+      );
+    await agent.sendNotificationSignal({ ...CI, priority: "urgent" }, TARGET);
+    await system.advance(2 * MINUTE);
+    expect((await list()).filter(({ status }) => status === "delivered")).toMatchObject([
+      { priority: "urgent" },
+    ]);
+    await go();
   });
 
   it("tries again with growing pauses, then gives up with the reason", async () => {

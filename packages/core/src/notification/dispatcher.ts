@@ -1,9 +1,10 @@
 import type { Logger } from "../logger.ts";
-import type { NotificationDomain } from "../storage/notification-domain.ts";
-import type { VersionedNotification } from "../storage/notification-rows.ts";
+import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
+import { cronTimes } from "./cron-times.ts";
+import { type DispatchAgent, dispatchRound, type DueRecords } from "./dispatch-round.ts";
 
 /** `new Mastra({ notifications: { dispatch } })` */
 export interface NotificationDispatchConfig {
@@ -14,23 +15,19 @@ export interface NotificationDispatchConfig {
   batchSize?: number;
 }
 
-/** Somebody who can deliver. */
-interface DispatchAgent {
-  readonly id: string;
-  deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<number>;
+/** An agent of the host, which tells when its runs are over. */
+interface HostedAgent extends DispatchAgent {
+  onRunEnd(listener: (threadId: string) => void): () => void;
 }
 
 export interface DispatcherOptions {
   storage: Storage;
-  agents: readonly DispatchAgent[];
+  agents: readonly HostedAgent[];
   system: System;
   logger: Logger;
   config: NotificationDispatchConfig;
-  /** How far ahead a claim may reach. */
-  claimMs: number;
 }
 
-const DEFAULT_CRON = "*/1 * * * *";
 const DEFAULT_BATCH_SIZE = 100;
 /** A timer is looked at again after this, because clocks may be set. */
 const LONGEST_WAIT_MS = 3_600_000;
@@ -39,7 +36,8 @@ const NEWS_MS = 250;
 const RETRY_MS = 60_000;
 
 /**
- * Delivers what is due. It sleeps until the first time of the cron pattern at which something is due, so an app without
+ * Delivers what is due. What waits for an idle thread comes when that thread's run is over, here or in another process;
+ * for everything else it sleeps until the first time of the cron pattern at which something is due. An app without
  * scheduled notifications does nothing at all. Any number of processes may run one on the same store.
  */
 export class NotificationDispatcher {
@@ -52,6 +50,10 @@ export class NotificationDispatcher {
   #cancelNews: (() => void) | undefined;
   #arming: Promise<void> | undefined;
   #armAgain = false;
+  /** Threads that may have become idle since the last look: some that are known, or any. */
+  #ended = new Set<string>();
+  #endedElsewhere = false;
+  #roundMs = 0;
   #ticking: Promise<void> | undefined;
   #tickedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -68,9 +70,29 @@ export class NotificationDispatcher {
     this.#batchSize = batchSize;
   }
 
+  /** Rejects when it cannot begin; a store that only fails for now is tried again. */
   async start(): Promise<void> {
-    const { storage, system, claimMs, config } = this.#options;
-    this.#nextTime = await cronTimes(config.cron ?? DEFAULT_CRON);
+    this.#nextTime = await cronTimes(this.#options.config.cron);
+    await this.#begin();
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      if (!this.#closed && !AgentError.is(error, "storage-required")) {
+        this.#wait(RETRY_MS, () => {
+          this.#begin().catch((again: unknown) =>
+            this.#options.logger.error("Notifications are not dispatched yet", again),
+          );
+        });
+      }
+      throw error;
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { storage, system, agents } = this.#options;
     this.#domain = await storage.getStore("notifications");
     if (!this.#domain) {
       throw new AgentError(
@@ -78,13 +100,15 @@ export class NotificationDispatcher {
         "notifications.dispatch requires a notifications storage domain. Pass a storage that has one.",
       );
     }
+    const isGone = (owner: string) => owner !== storage.ownerId() && storage.isOwnerDead(owner);
+    // Others may claim while this looks, by clocks that are not quite this one.
+    await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + 2 * CLAIM_MS);
     if (this.#closed) return;
     this.#stops.push(
       this.#domain.onChange(() => this.#arm()),
       storage.watch(() => this.#hearNews()),
+      ...agents.map((agent) => agent.onRunEnd((threadId) => this.#onRunEnd(threadId))),
     );
-    const isGone = (owner: string) => owner !== storage.ownerId() && storage.isOwnerDead(owner);
-    await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + claimMs);
     await this.#arm();
   }
 
@@ -98,52 +122,27 @@ export class NotificationDispatcher {
   }
 
   /** Delivers everything that is due now. */
-  tick(): Promise<void> {
-    this.#ticking ??= this.#deliverAll()
-      .catch((error: unknown) => this.#options.logger.error("Notifications could not be dispatched", error))
+  async tick(): Promise<void> {
+    await this.#ticking;
+    this.#tickedAt = Math.trunc(this.#options.system.now());
+    await this.#deliver({});
+  }
+
+  /** One round at a time. */
+  #deliver(which: DueRecords): Promise<void> {
+    const { system, logger } = this.#options;
+    const began = system.monotonic();
+    this.#ticking ??= dispatchRound(
+      { ...this.#options, domain: this.#domain!, batchSize: this.#batchSize, isClosed: () => this.#closed },
+      which,
+    )
+      .catch((error: unknown) => logger.error("Notifications could not be dispatched", error))
       .finally(() => {
+        this.#roundMs = system.monotonic() - began;
         this.#ticking = undefined;
         void this.#arm();
       });
     return this.#ticking;
-  }
-
-  async #deliverAll(): Promise<void> {
-    const { agents, system, logger } = this.#options;
-    const domain = this.#domain!;
-    const now = Math.trunc(system.now());
-    this.#tickedAt = now;
-    const byId = new Map(agents.map((agent) => [agent.id, agent]));
-    // What is due again after it was tried waits for the next tick.
-    const tried = new Set<string>();
-    let offset = 0;
-    for (let read = this.#batchSize; read === this.#batchSize && !this.#closed;) {
-      const due = await domain.listDue({
-        now: new Date(now),
-        limit: this.#batchSize,
-        offset,
-        agentId: [...byId.keys()],
-      });
-      read = due.length;
-      const fresh = due.filter(({ record }) => !tried.has(`${record.threadId}\n${record.id}`));
-      offset += due.length - fresh.length;
-      for (const { record } of fresh) tried.add(`${record.threadId}\n${record.id}`);
-      const groups = Map.groupBy(fresh, ({ record }) =>
-        JSON.stringify([record.agentId, record.resourceId, record.threadId]),
-      );
-      for (const group of groups.values()) {
-        const agent = byId.get(group[0]!.record.agentId!)!;
-        try {
-          offset += await agent.deliverNotifications(domain, group);
-        } catch (error) {
-          logger.error(
-            `Notifications of thread "${group[0]!.record.threadId}" could not be delivered`,
-            error,
-          );
-          offset += group.length;
-        }
-      }
-    }
   }
 
   /** Sets the timer for the next time there is something to do. One look at a time. */
@@ -170,12 +169,18 @@ export class NotificationDispatcher {
 
   async #setTimer(): Promise<void> {
     const { agents, system } = this.#options;
-    const due = await this.#domain!.nextDue(agents.map((agent) => agent.id));
+    // What waits for a run that ends from here on is told by that run.
+    const idle = this.#takeEnded();
+    const due = await this.#domain!.nextDue(agents.map((agent) => agent.id)).catch((error: unknown) => {
+      this.#endedElsewhere ||= idle !== undefined;
+      throw error;
+    });
     if (this.#closed) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (due === undefined) return;
     const now = system.now();
+    if (idle && due <= now) return void this.#deliver({ waitsForIdle: true, ...idle });
     // What was due at the last tick and is still there has to wait for the next one.
     const at = this.#nextTime!(Math.max(due - 1, Math.min(this.#tickedAt, now)));
     if (at === undefined) return;
@@ -197,30 +202,32 @@ export class NotificationDispatcher {
     );
   }
 
+  /** Where runs have ended since it was asked last: on these threads, or on any. */
+  #takeEnded(): { threadId?: readonly string[] } | undefined {
+    const threadId = [...this.#ended];
+    const elsewhere = this.#endedElsewhere;
+    this.#ended.clear();
+    this.#endedElsewhere = false;
+    if (elsewhere) return {};
+    return threadId.length > 0 ? { threadId } : undefined;
+  }
+
+  #onRunEnd(threadId: string): void {
+    this.#ended.add(threadId);
+    void this.#arm();
+  }
+
   #hearNews(): void {
     if (this.#closed) return;
     this.#cancelNews ??= this.#options.system.setTimer(
-      NEWS_MS,
+      // Others may write all the time. Looking takes a tenth of this process's time at most.
+      Math.max(NEWS_MS, 9 * this.#roundMs),
       () => {
         this.#cancelNews = undefined;
+        this.#endedElsewhere = true;
         void this.#arm();
       },
       { background: true },
-    );
-  }
-}
-
-/** The first time of a cron pattern after another. */
-async function cronTimes(pattern: string): Promise<(after: number) => number | undefined> {
-  const { Cron } = await import("croner");
-  try {
-    const cron = new Cron(pattern, { paused: true });
-    return (after) => cron.nextRun(new Date(after))?.getTime();
-  } catch (cause) {
-    throw new AgentError(
-      "invalid-argument",
-      `notifications.dispatch.cron ${showValue(pattern)} is no cron pattern: ${errorMessage(cause)}`,
-      { cause },
     );
   }
 }

@@ -6,6 +6,7 @@ import {
 } from "../storage/notification-rows.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { Row } from "../storage/storage.ts";
+import { MAILBOX } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
 import type { Admitted } from "../thread/admission.ts";
@@ -28,7 +29,7 @@ export interface Emission {
   delivery: DeliveryOptions;
   streamOptions?: AgentExecutionOptions | undefined;
   /** Where it would end up otherwise, it is not sent. */
-  only?: Delivery["action"][];
+  only?: (delivery: Delivery) => boolean;
   /** What the records become with it, unless it is discarded. */
   change(
     one: VersionedNotification,
@@ -51,11 +52,6 @@ export async function emit(
   const { runtime, domain, agentId, threadId, resourceId } = outlet;
   const { system, limits } = runtime;
   const signal = createSignal(emission.signal, system, limits.signal);
-  const isStored = async (): Promise<boolean> => {
-    const [first] = emission.records;
-    const record = first && (await domain.getNotification(first.record));
-    return record?.deliveredSignalId === signal.id || record?.summarySignalId === signal.id;
-  };
   const newRunId = system.newId();
   try {
     const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
@@ -68,7 +64,7 @@ export async function emit(
       attributes: { active: undefined, idle: undefined },
       idempotencyKey: undefined,
       alongside: async (delivery) => {
-        if (emission.only && !emission.only.includes(delivery.action)) throw new Stale();
+        if (emission.only && !emission.only(delivery)) throw new Stale();
         const now = Math.trunc(system.now());
         return Promise.all(
           emission.records.map(async (seen) => {
@@ -83,11 +79,25 @@ export async function emit(
     return { signal, admitted };
   } catch (error) {
     // A store that failed may have done it all the same.
-    if (await isStored().catch(() => false))
-      return { signal, admitted: { action: "deliver", runId: newRunId } };
+    const admitted = await findAdmitted(domain, emission, signal.id).catch(() => undefined);
+    if (admitted) return { signal, admitted };
     if (error instanceof Stale) return undefined;
     throw error;
   } finally {
     domain.changed();
   }
+}
+
+/** What became of a signal whose sending seemed to fail, if it is stored. Its run is known while it waits for that. */
+async function findAdmitted(
+  domain: NotificationDomain,
+  { records: [first] }: Emission,
+  signalId: string,
+): Promise<Admitted | undefined> {
+  const record = first && (await domain.getNotification(first.record));
+  const isFull = record?.deliveredSignalId === signalId;
+  if (!isFull && record?.summarySignalId !== signalId) return undefined;
+  const [letter] = await domain.storage.select({ table: MAILBOX, where: { id: signalId }, limit: 1 });
+  const action = isFull && record.status === "pending" ? "persist" : "deliver";
+  return { action, runId: letter?.["run_id"] as string | undefined };
 }

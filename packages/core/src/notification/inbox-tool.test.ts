@@ -76,6 +76,37 @@ describe("the notification inbox tool", () => {
     expect((await app.list())[0]).toMatchObject({ status: "seen" });
   });
 
+  it("does not repeat what was put into the chat of an idle thread, and tells what has been merged since", async () => {
+    const app = inbox();
+    const tool = createNotificationInboxTool({ storage: await app.domain() });
+    const read = () => tool.execute({ context: { action: "read" }, ...TARGET });
+    const quiet = { ...TARGET, ifIdle: { behavior: "persist" as const } };
+    const keyed = { ...CI, dedupeKey: "ci" };
+    const { record, persisted } = await app.agent.sendNotificationSignal(keyed, quiet);
+    await persisted;
+    expect(record).toMatchObject({ status: "pending", deliveredSignalId: expect.any(String) });
+    await app.agent.sendNotificationSignal({ ...keyed, priority: "low", summary: "Again" }, TARGET);
+    expect(await read()).toMatchObject({ delivered: 1, markedSeen: 0 });
+    await app.agent.sendNotificationSignal({ ...CI, summary: "Other" }, quiet);
+    expect(await read()).toMatchObject({ delivered: 0, markedSeen: 1 });
+    expect(await told(app.storage)).toEqual([
+      `notification ${CI.summary}`,
+      "notification Again",
+      "notification Other",
+    ]);
+  });
+
+  it("leaves a record alone while its sender decides, and reads it when the sender is gone", async () => {
+    const { use, domain, system, storage } = await withTool({ action: "read" });
+    const until = system.now() + 1_000;
+    const claim = { owner: "sender", until, writes: [] };
+    await (await domain()).create({ ...CI, ...TARGET, agentId: "support" }, claim);
+    expect(await use({ action: "read" })).toMatchObject({ delivered: 0, unavailable: 1 });
+    await system.advance(1_000);
+    expect(await use({ action: "read" })).toMatchObject({ delivered: 1, unavailable: 0 });
+    expect(await told(storage)).toHaveLength(1);
+  });
+
   it("lists and searches without changing anything", async () => {
     const { agent, use, list } = await withTool({ action: "list" });
     await agent.sendNotificationSignal([CI, { ...CI, source: "email", summary: "Lunch?" }], TARGET);
@@ -114,6 +145,11 @@ describe("the notification inbox tool", () => {
     expect(await use({ action: "list" }, stranger)).toEqual({ notifications: [] });
     expect(await use({ action: "search", query: "CI" }, stranger)).toEqual({ notifications: [] });
     expect(await use({ action: "read" }, stranger)).toMatchObject({ delivered: 0 });
+    const nobody = { runId: "run", threadId: "elsewhere" };
+    for (const action of ["list", "read", "search"] as const) {
+      const used = use({ action, threadId: TARGET.threadId, query: "CI" }, nobody);
+      await expect(used).rejects.toMatchObject({ code: "not-found" });
+    }
     for (const action of ["read", "markSeen", "dismiss", "archive"] as const)
       await expect(use({ action, id: record.id }, stranger)).rejects.toMatchObject({ code: "not-found" });
   });

@@ -1,7 +1,6 @@
 import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { defaultLogger } from "../logger.ts";
-import { realSystem } from "../system.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import { readActor } from "../thread/actor.ts";
@@ -36,7 +35,11 @@ const INPUT = {
     status: { enum: ["pending", "delivered", "seen", "dismissed", "archived", "discarded", "failed"] },
     priority: { enum: ["low", "medium", "high", "urgent"] },
     source: { type: "string" },
-    query: { type: "string", description: "What to search for in summary, kind and source." },
+    query: {
+      type: "string",
+      maxLength: 1000,
+      description: "Words to search for in summary, kind and source. Records with all of them are found.",
+    },
     limit: { type: "integer", minimum: 1, maximum: 200 },
   },
   required: ["action"],
@@ -83,10 +86,13 @@ async function act(
   const threadId = input.threadId ?? run.threadId;
   if (threadId === undefined)
     throw new AgentError("invalid-argument", "Say which threadId: this call belongs to no thread.");
+  // A run that belongs to nobody has its own thread to look at, and no other.
+  if (run.resourceId === undefined && run.runId !== undefined && threadId !== run.threadId)
+    throw new AgentError("not-found", `There is no inbox of thread "${threadId}" for this run.`);
   const place = { threadId, resourceId: run.resourceId, runId: run.runId };
   switch (input.action) {
     case "search":
-      if (!input.query) throw new AgentError("invalid-argument", "search needs a query.");
+      if (!input.query?.trim()) throw new AgentError("invalid-argument", "search needs a query.");
       return { notifications: await list(domain, place, input, { search: input.query }) };
     case "list":
       return { notifications: await list(domain, place, input) };
@@ -133,6 +139,7 @@ async function readOne(
     const seen = await domain.read({ threadId, id });
     const status = seen?.record.status;
     if (!seen || (status !== "pending" && status !== "delivered")) return "alreadyRead";
+    if (isBeingDecided(domain, seen)) return "unavailable";
     if (seen.record.deliveredSignalId !== undefined) {
       if (await domain.tryUpdate(seen, { status: "seen" })) return "markedSeen";
     } else if (seen.record.resourceId === undefined) return "unavailable";
@@ -141,19 +148,27 @@ async function readOne(
   return "unavailable";
 }
 
+/** Whether its sender is about to decide what becomes of it. */
+function isBeingDecided(
+  { storage, system }: NotificationDomain,
+  { undecided, claimOwner, dueAt = 0 }: VersionedNotification,
+): boolean {
+  return undecided && claimOwner !== undefined && dueAt > system.now() && !storage.isOwnerDead(claimOwner);
+}
+
 /** Brings the notification into the chat and marks it seen, in one commit. Answers false when it changed meanwhile. */
 async function inject(
   domain: NotificationDomain,
   place: Place,
   seen: VersionedNotification,
 ): Promise<boolean> {
-  const { storage } = domain;
+  const { storage, system } = domain;
   const { threadId, resourceId, agentId } = seen.record;
   // Whoever runs the thread is the one who reads.
   const actor = await readActor(storage, threadId);
   const reader = actor?.runId !== undefined && actor.runId === place.runId ? actor.agentId : agentId;
   const outlet = {
-    runtime: ThreadRuntime.of(storage, realSystem, defaultLogger),
+    runtime: ThreadRuntime.of(storage, system, defaultLogger),
     domain,
     agentId: reader ?? "",
     threadId,

@@ -52,14 +52,15 @@ export class NotificationDelivery {
         signal: fullSignal(seen.record),
         delivery: options.delivery ?? AS_A_MESSAGE,
         streamOptions: options.streamOptions,
-        ...(onlyIdle && { only: ["wake", "queue"] satisfies Delivery["action"][] }),
+        ...(onlyIdle && { only: isForIdle }),
         change: (_, signal, { action }) => ({
           patch: {
             ...options.reason,
-            // One that no run will see is not delivered: it stays in the inbox.
-            ...(action === "persist"
-              ? { deliverAt: null }
-              : { status: "delivered", deliveredSignalId: signal.id, deliverAt: null, summaryAt: null }),
+            // One that no run will see is not delivered: it stays in the inbox. The chat has it all the same.
+            ...(action !== "persist" && { status: "delivered" }),
+            deliveredSignalId: signal.id,
+            deliverAt: null,
+            summaryAt: null,
           },
           more: NOW_DECIDED,
         }),
@@ -71,7 +72,7 @@ export class NotificationDelivery {
       if (onlyIdle) await outlet.domain.tryUpdate(seen, {});
       return undefined;
     } catch (error) {
-      await this.#fail(outlet, seen, { deliverAt: seen.record.deliverAt ?? new Date(this.#now()) }, error);
+      await this.fail(outlet, seen, { deliverAt: seen.record.deliverAt ?? new Date(this.#now()) }, error);
       return {};
     }
   }
@@ -90,14 +91,15 @@ export class NotificationDelivery {
     const quiet = records.every(({ record }) => record.priority === "low");
     const pressing = records.toSorted((a, b) => byUrgency([a], [b]))[0]!;
     const streamOptions = await options.optionsFor(pressing);
+    const inOrder = records.toSorted((a, b) => a.seq - b.seq);
     const decisionOf = ({ id }: NotificationRecord) => options.decisions?.get(id);
     try {
       const emitted = await emit(outlet, {
         records,
-        signal: summarySignal(records.map(({ record }) => record)),
+        signal: summarySignal(inOrder.map(({ record }) => record)),
         delivery: { queued: false, ifActive: "deliver", ifIdle: quiet ? "persist" : "wake" },
         streamOptions,
-        ...(options.onlyActive && { only: ["deliver"] satisfies Delivery["action"][] }),
+        ...(options.onlyActive && { only: ({ action }) => action === "deliver" }),
         change: ({ record }, signal) => {
           const decision = decisionOf(record);
           return {
@@ -116,14 +118,14 @@ export class NotificationDelivery {
       for (const one of records) {
         const deliverAt = earliest(one.record.deliverAt, decisionOf(one.record)?.deliverAt);
         const summaryAt = one.record.summaryAt ?? new Date(this.#now());
-        await this.#fail(outlet, one, { summaryAt, deliverAt }, error);
+        await this.fail(outlet, one, { summaryAt, deliverAt }, error);
       }
       return {};
     }
   }
 
   /** Counts a delivery that failed. It is tried again later, and given up after some times. */
-  async #fail(
+  async fail(
     { domain }: Outlet,
     { record: { id, threadId } }: VersionedNotification,
     times: { deliverAt?: Date | undefined; summaryAt?: Date | undefined },
@@ -157,6 +159,11 @@ export class NotificationDelivery {
 export function waitsForIdle({ record, undecided }: VersionedNotification, now: number): boolean {
   const summaryDue = record.summaryAt !== undefined && record.summaryAt.getTime() <= now;
   return !undecided && !summaryDue && record.priority === "high" && record.summarySignalId !== undefined;
+}
+
+/** It does not join a run that its agent is in the middle of. */
+function isForIdle({ branch }: Delivery): boolean {
+  return branch === "idle";
 }
 
 /** The most pressing first, then the oldest. */

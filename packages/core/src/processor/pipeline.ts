@@ -2,6 +2,7 @@ import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import { MessageList, type MessageSource } from "../message/message-list.ts";
 import type { ModelCallOptions } from "../model/model.ts";
+import type { Patience } from "../run/patience.ts";
 import type { StepResult } from "../run/step-result.ts";
 import type {
   ComputedState,
@@ -41,9 +42,16 @@ export class Pipeline {
   readonly #hooks: Record<Hook, Bound[]>;
   readonly #streamArgs: Map<Bound, ProcessOutputStreamArgs> = new Map();
   readonly #shared: SharedContext;
+  readonly #patience: Patience;
 
-  constructor(input: readonly Processor[], output: readonly Processor[], shared: SharedContext) {
+  constructor(
+    input: readonly Processor[],
+    output: readonly Processor[],
+    shared: SharedContext,
+    patience: Patience,
+  ) {
     this.#shared = shared;
+    this.#patience = patience;
     const all = [...new Set([...input, ...output])];
     this.#bound = all.map((processor) => ({ processor, context: bind(processor, shared) }));
     const having = (list: readonly Processor[], hook: Hook) =>
@@ -66,6 +74,10 @@ export class Pipeline {
 
   get seesStream(): boolean {
     return this.#hooks.processOutputStream.length > 0;
+  }
+
+  get seesResult(): boolean {
+    return this.#hooks.processOutputResult.length > 0;
   }
 
   /** Whether the step's output has to be in the list before its tools run. */
@@ -93,7 +105,7 @@ export class Pipeline {
     const step = makeStep();
     for (const bound of this.#hooks.processInputStep) {
       const args = { ...bound.context, ...step, ...overrides, ...listArgs(list) } as ProcessInputStepArgs;
-      const result = await guard(bound, () => bound.processor.processInputStep!(args));
+      const result = await this.#guard(bound, () => bound.processor.processInputStep!(args));
       if (isOverrides(result)) {
         const { messages, systemMessages, ...rest } = result;
         Object.assign(overrides, rest);
@@ -122,7 +134,7 @@ export class Pipeline {
       const { processor, context } = bound;
       const laneId = processor.stateId ?? processor.id;
       const args = { ...context, ...step, ...listArgs(list), ...(await look(laneId)) };
-      const state = await guard(bound, () => processor.computeStateSignal!(args));
+      const state = await this.#guard(bound, () => processor.computeStateSignal!(args));
       if (state) await tell({ ...state, id: state.id ?? laneId });
     }
   }
@@ -131,7 +143,7 @@ export class Pipeline {
     let current = request;
     for (const bound of this.#hooks.processLLMRequest) {
       const args = { ...bound.context, stepNumber, request: current };
-      current = (await guard(bound, () => bound.processor.processLLMRequest!(args))) ?? current;
+      current = (await this.#guard(bound, () => bound.processor.processLLMRequest!(args))) ?? current;
     }
     return current;
   }
@@ -160,7 +172,7 @@ export class Pipeline {
     if (!args || isData) args = { ...bound.context, part: chunk, streamParts: seen };
     if (!isData) this.#streamArgs.set(bound, args);
     args.part = chunk;
-    return guard(bound, () => bound.processor.processOutputStream!(args));
+    return this.#guard(bound, () => bound.processor.processOutputStream!(args));
   }
 
   async #streamAll(bound: Bound, chunks: AgentChunk[], seen: readonly AgentChunk[]): Promise<AgentChunk[]> {
@@ -174,7 +186,7 @@ export class Pipeline {
 
   async response(step: Rest<ProcessLLMResponseArgs>): Promise<void> {
     for (const bound of this.#hooks.processLLMResponse) {
-      await guard(bound, () => bound.processor.processLLMResponse!({ ...bound.context, ...step }));
+      await this.#guard(bound, () => bound.processor.processLLMResponse!({ ...bound.context, ...step }));
     }
   }
 
@@ -189,7 +201,7 @@ export class Pipeline {
     let result = call.result;
     for (const bound of this.#hooks.processToolResult) {
       const args = { ...bound.context, ...call, result };
-      const changed = await guard(bound, () => bound.processor.processToolResult!(args));
+      const changed = await this.#guard(bound, () => bound.processor.processToolResult!(args));
       if (changed) result = changed.result;
     }
     return result;
@@ -205,7 +217,7 @@ export class Pipeline {
     let retry = false;
     for (const bound of this.#hooks.processAPIError) {
       const args: ProcessAPIErrorArgs = { ...bound.context, error, stepNumber, messageList };
-      if ((await guard(bound, () => bound.processor.processAPIError!(args)))?.retry) retry = true;
+      if ((await this.#guard(bound, () => bound.processor.processAPIError!(args)))?.retry) retry = true;
     }
     return retry;
   }
@@ -219,11 +231,25 @@ export class Pipeline {
     let changed = false;
     for (const bound of this.#hooks[hook]) {
       const args = { ...bound.context, ...more(), ...listArgs(list) };
-      const result = await guard(bound, () => bound.processor[hook]!(args as never) as ProcessInputResult);
+      const result = await this.#guard(
+        bound,
+        () => bound.processor[hook]!(args as never) as ProcessInputResult,
+      );
       if (applyMessages(list, result, source)) changed = true;
       list.invalidate();
     }
     return changed;
+  }
+
+  async #guard<T>({ processor }: Bound, call: () => T | Promise<T>): Promise<T> {
+    try {
+      return await this.#patience.for(`Processor "${processor.id}"`, call());
+    } catch (error) {
+      if (error instanceof Tripwire || AgentError.is(error)) throw error;
+      throw new AgentError("processor-failed", `Processor "${processor.id}" failed: ${errorMessage(error)}`, {
+        cause: error,
+      });
+    }
   }
 }
 
@@ -259,17 +285,4 @@ function isOverrides(result: unknown): result is StepOverrides {
     !Array.isArray(result) &&
     !(result instanceof MessageList)
   );
-}
-
-async function guard<T>(bound: Bound, call: () => T | Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof Tripwire || AgentError.is(error)) throw error;
-    throw new AgentError(
-      "processor-failed",
-      `Processor "${bound.processor.id}" failed: ${errorMessage(error)}`,
-      { cause: error },
-    );
-  }
 }

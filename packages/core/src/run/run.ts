@@ -14,6 +14,7 @@ import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
+import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunThread } from "./run-thread.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
@@ -72,6 +73,7 @@ export class Run {
   readonly steps: StepResult[] = [];
   readonly controller: AbortController = new AbortController();
   readonly pipeline: Pipeline;
+  readonly patience: Patience;
   /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
   readonly finished: Promise<void>;
   status: RunStatus = "running";
@@ -122,7 +124,8 @@ export class Run {
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
     };
-    this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared);
+    this.patience = new Patience(spec.system, this.controller.signal);
+    this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared, this.patience);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
@@ -134,6 +137,13 @@ export class Run {
   /** The caller's signal aborted. The run listens itself: a closure would keep finished runs alive for longer. */
   handleEvent(): void {
     this.controller.abort(this.spec.options.abortSignal?.reason);
+  }
+
+  /** Somebody works on the answer after its last step, or is told of the step: it may take a while until the end. */
+  get looksBack(): boolean {
+    return (
+      this.pipeline.seesResult || this.format !== undefined || this.spec.options.onStepFinish !== undefined
+    );
   }
 
   get aborted(): boolean {
@@ -253,7 +263,7 @@ export class Run {
     const callback = this.spec.options[name] as ((event: unknown) => unknown) | undefined;
     if (!callback) return;
     try {
-      await callback(event);
+      await this.patience.for(name, callback(event));
     } catch (error) {
       this.spec.logger.warn(`${name} of run ${this.spec.runId} threw`, error);
     }

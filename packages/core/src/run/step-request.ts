@@ -40,12 +40,13 @@ export async function prepareStep(run: Run, stepNumber: number): Promise<StepSet
   const { structuredOutput } = changes;
   if (structuredOutput && structuredOutput !== run.format?.options)
     run.format = new ObjectFormat(structuredOutput, false);
-  const own = await options.prepareStep?.({
+  const prepared = options.prepareStep?.({
     stepNumber,
     steps: run.steps,
     model: changes.model ?? spec.model,
     messages: list.get.all.model(),
   });
+  const own = await run.patience.for("prepareStep", prepared);
   const merged: PreparedStep = { ...changes, ...own } as PreparedStep;
   const ownTools = merged.tools ? spec.compileTools(merged.tools) : spec.tools;
   const toolSet = run.format?.exclusive ? NO_TOOLS : ownTools;

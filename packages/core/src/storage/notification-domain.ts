@@ -1,5 +1,10 @@
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
+import type {
+  JSONValue,
+  NotificationPriority,
+  NotificationRecord,
+  NotificationStatus,
+} from "@selvedge/protocol";
+import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkId, cleanText } from "./check-id.ts";
 import {
@@ -23,7 +28,7 @@ export interface ListNotificationsOptions {
   source?: string | undefined;
   resourceId?: string | undefined;
   agentId?: string | undefined;
-  /** Part of the summary, kind or source, in any case. */
+  /** Words, each of which is part of the summary, kind or source, in any case. */
   search?: string | undefined;
   limit?: number | undefined;
 }
@@ -34,29 +39,38 @@ export interface DueOptions {
   offset?: number | undefined;
   agentId?: string | readonly string[] | undefined;
   resourceId?: string | undefined;
+  threadId?: string | readonly string[] | undefined;
+  /** Only those that a summary told of and that come in full when their thread is idle. */
+  waitsForIdle?: boolean | undefined;
 }
 
 /** How a record is stored by one who goes on to decide about it. */
 export interface UndecidedClaim {
   owner: string;
   until: number;
+  /** Options for the run that it wakes, whoever delivers it. */
+  options?: Record<string, JSONValue> | undefined;
   /** What must hold, or is written, together with the record. Told by its index when it does not hold. */
   writes: readonly Write[];
 }
 
+/** How long a record that somebody works on is left alone. */
+export const CLAIM_MS = 30_000;
 const ATTEMPTS = 1000;
-const SEARCH_PAGE = 200;
+const PAGE = 200;
+const MAX_SEARCH = 1000;
+const MERGED_BYTES: number = 256 * 1024;
 const BEFORE_ALL_TIME = -8.64e15;
 
 /** The notification inbox of every thread, on any store. */
 export class NotificationDomain {
   readonly storage: Storage;
-  readonly #system: System;
+  readonly system: System;
   readonly #listeners = new Set<() => void>();
 
   constructor(storage: Storage, system: System = realSystem) {
     this.storage = storage;
-    this.#system = system;
+    this.system = system;
   }
 
   /**
@@ -71,13 +85,20 @@ export class NotificationDomain {
   async create(input: NotificationInput, claim?: UndecidedClaim): Promise<VersionedNotification> {
     checkNotification(input);
     const slot = slots(input);
-    const undecided: Row = claim ? { undecided: 1, claim_owner: claim.owner, due_at: claim.until } : {};
+    const undecided: Row = claim
+      ? {
+          undecided: 1,
+          claim_owner: claim.owner,
+          due_at: claim.until,
+          ...(claim.options && { options: claim.options }),
+        }
+      : {};
     const before = claim?.writes ?? [];
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const now = Math.trunc(this.#system.now());
+      const now = Math.trunc(this.system.now());
       const merged = await this.#merge(input, slot, now, undecided, before);
       if (merged) return merged;
-      const row = { ...toNotificationRow(input, this.#system.newId(), now), ...undecided };
+      const row = { ...toNotificationRow(input, this.system.newId(), now), ...undecided };
       try {
         await this.storage.commit([...before, { op: "insert", table: NOTIFICATIONS, row }]);
         this.changed();
@@ -94,6 +115,7 @@ export class NotificationDomain {
   /** Newest change first. */
   async listNotifications(options: ListNotificationsOptions): Promise<NotificationRecord[]> {
     const { status, priority, source, resourceId, agentId, limit = Number.POSITIVE_INFINITY } = options;
+    if (!(limit >= 0)) throw bad(`limit must be a number, 0 or more, got ${showValue(limit)}.`);
     const where: Where = {
       thread_id: checkId("threadId", options.threadId),
       ...(status !== undefined && { status: typeof status === "string" ? status : { in: status } }),
@@ -102,22 +124,20 @@ export class NotificationDomain {
       ...(resourceId !== undefined && { resource_id: resourceId }),
       ...(agentId !== undefined && { agent_id: agentId }),
     };
-    const wanted = options.search?.toLowerCase();
+    const terms = toTerms(options.search);
+    const orderBy = [
+      { column: "updated_at", direction: "desc" },
+      { column: "seq", direction: "desc" },
+    ] as const;
     const found: NotificationRecord[] = [];
-    for (let offset = 0; found.length < limit; offset += SEARCH_PAGE) {
-      const rows = await this.storage.select({
-        table: NOTIFICATIONS,
-        where,
-        orderBy: [
-          { column: "updated_at", direction: "desc" },
-          { column: "seq", direction: "desc" },
-        ],
-        limit: SEARCH_PAGE,
-        offset,
-      });
+    for (let offset = 0; found.length < limit; offset += PAGE) {
+      const page = { table: NOTIFICATIONS, where, orderBy, limit: PAGE, offset };
+      const rows = await (terms.length > 0
+        ? this.storage.selectMentioning(page, terms)
+        : this.storage.select(page));
       for (const record of rows.map(toNotification))
-        if (found.length < limit && (wanted === undefined || mentions(record, wanted))) found.push(record);
-      if (rows.length < SEARCH_PAGE) break;
+        if (found.length < limit && mentions(record, terms)) found.push(record);
+      if (rows.length < PAGE) break;
     }
     return found;
   }
@@ -127,14 +147,19 @@ export class NotificationDomain {
     return (await this.listDue(options)).map(({ record }) => record);
   }
 
-  async listDue({ now, limit, offset, agentId, resourceId }: DueOptions): Promise<VersionedNotification[]> {
+  async listDue(options: DueOptions): Promise<VersionedNotification[]> {
+    const { now, limit, offset, agentId, resourceId, threadId, waitsForIdle } = options;
+    if (!(now instanceof Date) || Number.isNaN(now.getTime()))
+      throw bad(`now must be a date, got ${showValue(now)}.`);
     const rows = await this.storage.select({
       table: NOTIFICATIONS,
       where: {
         status: "pending",
         due_at: { lte: now.getTime() },
-        ...(agentId !== undefined && { agent_id: typeof agentId === "string" ? agentId : { in: agentId } }),
+        ...(agentId !== undefined && { agent_id: oneOf(agentId) }),
         ...(resourceId !== undefined && { resource_id: resourceId }),
+        ...(threadId !== undefined && { thread_id: oneOf(threadId) }),
+        ...(waitsForIdle && { priority: "high", summary_signal_id: { ne: null } }),
       },
       orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "seq" }],
       ...(limit !== undefined && { limit, offset: offset ?? 0 }),
@@ -169,8 +194,12 @@ export class NotificationDomain {
     id,
     ...patch
   }: { threadId: string; id: string } & NotificationPatch): Promise<NotificationRecord> {
+    let version: number | undefined;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const seen = await this.#require(threadId, id);
+      if (seen.version === version)
+        throw new AgentError("conflict", `Another pending notification has the key of notification ${id}.`);
+      ({ version } = seen);
       if (await this.tryUpdate(seen, patch)) return (await this.#require(threadId, id)).record;
     }
     throw new AgentError("conflict", `Notification ${id} changes too fast. Try again.`);
@@ -179,7 +208,7 @@ export class NotificationDomain {
   /** Changes a record that is still as it was seen; answers whether it was. */
   async tryUpdate(seen: VersionedNotification, patch: NotificationPatch, more?: Row): Promise<boolean> {
     try {
-      await this.storage.commit([updateRecord(seen, patch, Math.trunc(this.#system.now()), more)]);
+      await this.storage.commit([updateRecord(seen, patch, Math.trunc(this.system.now()), more)]);
     } catch (error) {
       if (AgentError.is(error, "conflict")) return false;
       throw error;
@@ -212,11 +241,11 @@ export class NotificationDomain {
   async repairClaims(isGone: (owner: string) => boolean, latest: number): Promise<void> {
     const rows = await this.storage.select({
       table: NOTIFICATIONS,
-      where: { status: "pending", claim_owner: { ne: null } },
+      where: { status: "pending", due_at: { gte: BEFORE_ALL_TIME }, claim_owner: { ne: null } },
     });
     for (const seen of rows.map(toVersioned)) {
       if (!isGone(seen.claimOwner!) && (seen.dueAt ?? 0) <= latest) continue;
-      const due = seen.undecided ? { due_at: Math.trunc(this.#system.now()) } : {};
+      const due = seen.undecided ? { due_at: Math.trunc(this.system.now()) } : {};
       await this.tryUpdate(seen, {}, due);
     }
   }
@@ -243,24 +272,11 @@ export class NotificationDomain {
       if (value === null) continue;
       const [row] = await this.storage.select({ table: NOTIFICATIONS, where: { [column]: value }, limit: 1 });
       if (!row) continue;
-      const { attributes, metadata } = input;
       const update: Write = {
         op: "update",
         table: NOTIFICATIONS,
         where: { [column]: value },
-        set: {
-          summary: cleanText(input.summary),
-          ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
-          ...(input.priority !== undefined && { priority: input.priority }),
-          updated_at: now,
-          ...undecided,
-        },
-        ...((attributes || metadata) && {
-          merge: {
-            ...(attributes && { attributes }),
-            ...(metadata && { metadata: metadata as Row }),
-          },
-        }),
+        ...mergeInto(row, input, { updated_at: now, ...undecided }),
         increment: { coalesced_count: 1, version: 1 },
         require: true,
       };
@@ -284,6 +300,43 @@ export class NotificationDomain {
   }
 }
 
-function mentions(record: NotificationRecord, wanted: string): boolean {
-  return [record.summary, record.kind, record.source].some((text) => text.toLowerCase().includes(wanted));
+/** A new notification as changes to the record that has its key. */
+function mergeInto(row: Row, input: NotificationInput, more: Row): { set: Row; merge?: Record<string, Row> } {
+  const { attributes, metadata } = input;
+  const named: Record<string, Row> = {
+    ...(attributes && { attributes }),
+    ...(metadata && { metadata: metadata as Row }),
+  };
+  const set: Row = {
+    summary: cleanText(input.summary),
+    ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
+    ...(input.priority !== undefined && { priority: input.priority }),
+    // What was told of it is no longer all there is to tell.
+    delivered_signal_id: null,
+    ...more,
+  };
+  // What is merged by name for ever would grow for ever, and could no longer be sent.
+  const bytes = JSON.stringify([row["attributes"], row["metadata"], named]).length;
+  return bytes > MERGED_BYTES ? { set: { ...set, ...(named as Row) } } : { set, merge: named };
+}
+
+function oneOf(ids: string | readonly string[]): Where[string] {
+  return typeof ids === "string" ? ids : { in: ids };
+}
+
+/** The words of a search, in lower case. */
+function toTerms(search: unknown = ""): string[] {
+  if (typeof search !== "string") throw bad(`search must be a string, got ${showValue(search)}.`);
+  if (search.length > MAX_SEARCH)
+    throw bad(`search has ${search.length} characters; ${MAX_SEARCH} is the most.`);
+  return search.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+function mentions({ summary, kind, source }: NotificationRecord, terms: readonly string[]): boolean {
+  const texts = [summary, kind, source].map((text) => text.toLowerCase());
+  return terms.every((term) => texts.some((text) => text.includes(term)));
+}
+
+function bad(message: string): AgentError {
+  return new AgentError("invalid-argument", message);
 }

@@ -1,4 +1,9 @@
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
+import type {
+  JSONValue,
+  NotificationPriority,
+  NotificationRecord,
+  NotificationStatus,
+} from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
@@ -40,7 +45,11 @@ export interface NotificationPatch {
 /** A record with what only the store knows of it. */
 export interface VersionedNotification {
   record: NotificationRecord;
+  /** Rises with each record that is made. */
+  seq: number;
   version: number;
+  /** Options of its sender for the run that it wakes. */
+  options: Record<string, JSONValue> | undefined;
   undecided: boolean;
   claimOwner: string | undefined;
   dueAt: number | undefined;
@@ -157,10 +166,16 @@ export function updateRecord(
       due_at: pending ? (earlier(deliver, summary) ?? waits) : null,
       claim_owner: null,
       ...(pending ? slots(record) : { dedupe_slot: null, coalesce_slot: null, undecided: 0 }),
-      ...(patch.deliveryReason !== undefined && { delivery_reason: cleanText(patch.deliveryReason) }),
+      ...(patch.deliveryReason !== undefined && {
+        delivery_reason: text("deliveryReason", patch.deliveryReason),
+      }),
       ...(patch.deliveryAttempts !== undefined && { delivery_attempts: patch.deliveryAttempts }),
-      ...(patch.lastDeliveryAttemptAt && { last_attempt_at: patch.lastDeliveryAttemptAt.getTime() }),
-      ...(patch.lastDeliveryError !== undefined && { last_error: cleanText(patch.lastDeliveryError) }),
+      ...(patch.lastDeliveryAttemptAt && {
+        last_attempt_at: millis("lastDeliveryAttemptAt", patch.lastDeliveryAttemptAt),
+      }),
+      ...(patch.lastDeliveryError !== undefined && {
+        last_error: text("lastDeliveryError", patch.lastDeliveryError),
+      }),
       ...(patch.deliveredSignalId !== undefined && { delivered_signal_id: patch.deliveredSignalId }),
       ...(patch.summarySignalId !== undefined && { summary_signal_id: patch.summarySignalId }),
       ...more,
@@ -173,6 +188,8 @@ export function updateRecord(
 export function toVersioned(row: Row): VersionedNotification {
   return {
     record: toNotification(row),
+    seq: row["seq"] as number,
+    options: (row["options"] as Record<string, JSONValue> | null) ?? undefined,
     version: row["version"] as number,
     undecided: row["undecided"] === 1,
     claimOwner: (row["claim_owner"] as string | null) ?? undefined,
@@ -229,6 +246,11 @@ function millis(name: string, date: Date | null | undefined): number | null {
   const time = date instanceof Date ? date.getTime() : Number.NaN;
   if (Number.isNaN(time)) throw bad(`${name} must be a date, got ${showValue(date)}.`);
   return time;
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value !== "string") throw bad(`${name} must be a string, got ${showValue(value)}.`);
+  return cleanText(value);
 }
 
 function bad(message: string): AgentError {

@@ -29,6 +29,8 @@ export const NOTIFICATIONS: Table = {
     coalesced_count: "integer",
     attributes: "json",
     metadata: "json",
+    /** Of the run that the record wakes. */
+    options: "json",
     created_at: "integer",
     updated_at: "integer",
     delivered_at: "integer",
@@ -52,6 +54,7 @@ export const NOTIFICATIONS: Table = {
   },
   key: ["thread_id", "id"],
   auto: "seq",
+  search: ["summary", "kind", "source"],
   indexes: [
     { columns: ["status", "due_at"] },
     { columns: ["thread_id", "updated_at"] },

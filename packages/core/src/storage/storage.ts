@@ -124,6 +124,16 @@ export abstract class Storage {
 
   /** Rows that match, in the asked order (without one: unspecified). Columns without a value come back as `null`. */
   abstract select(query: Select): Promise<Row[]>;
+
+  /**
+   * Rows that match, less those in which one of the terms is in none of the table's `search` columns. A store may leave
+   * out any of these, which is what a full-text index is good for, and must not leave out others: the caller looks again,
+   * at lower-case text. Without an index it is `select`.
+   */
+  selectMentioning(query: Select, _terms: readonly string[]): Promise<Row[]> {
+    return this.select(query);
+  }
+
   abstract count(query: { table: Table; where?: Where }): Promise<number>;
 
   /**

@@ -6,5 +6,15 @@ export interface Table {
   readonly key: readonly string[];
   /** An integer column the store numbers by itself, rising with each insert into the table. */
   readonly auto?: string;
-  readonly indexes: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
+  /** Text columns that are searched. A store may keep a full-text index of them; see `Storage.selectMentioning`. */
+  readonly search?: readonly string[];
+  readonly indexes: readonly {
+    readonly columns: readonly string[];
+    readonly unique?: boolean;
+    /**
+     * Only rows with a value in this column need to be in it, which keeps it small where few have one. Serves queries
+     * that say so too (`{ ne: null }`).
+     */
+    readonly having?: string;
+  }[];
 }

@@ -5,7 +5,7 @@ import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
 import { deletionListeners } from "../storage/deletion-listeners.ts";
 import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, RUNS } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
 import { type Actor, firstFreeSeq, readActor, toActor } from "./actor.ts";
 import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
@@ -191,9 +191,13 @@ export class ThreadRuntime implements ThreadHost {
       this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
   }
 
+  dropOptions(signalId: string): void {
+    this.#liveOptions.delete(signalId);
+  }
+
   open(thread: Thread, run: ThreadRun, letter: Letter): void {
     const options = this.#liveOptions.get(letter.signal.id);
-    this.#liveOptions.delete(letter.signal.id);
+    this.dropOptions(letter.signal.id);
     void this.#agents.get(letter.agentId)!.openRun(thread, run, letter, options);
   }
 
@@ -329,14 +333,22 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   async #recoverFor(agentId: string | undefined): Promise<void> {
-    const mine = agentId === undefined ? {} : { agent_id: agentId };
-    const [running, letters] = await Promise.all([
-      this.storage.select({ table: ACTORS, where: { run_state: { in: ["running", "suspended"] }, ...mine } }),
-      this.storage.select({ table: MAILBOX, where: mine }),
-    ]);
-    const found = new Map<string, string>();
-    for (const actor of running.map(toActor)) found.set(actor.threadId, actor.resourceId);
-    for (const row of letters) found.set(row["thread_id"] as string, row["resource_id"] as string);
+    const mine = { run_id: { ne: null }, ...(agentId !== undefined && { agent_id: agentId }) };
+    const calls = await this.storage.select({ table: CALLS, where: { state: "decided" } });
+    const decided = [...new Set(calls.map((row) => row["thread_id"] as string))];
+    // A thread that waits for a person stays as it is, unless it was answered, aborted, or not quite left.
+    const groups = await Promise.all(
+      [
+        { run_state: "running", ...mine },
+        { run_state: "suspended", abort_run: { ne: null }, ...mine },
+        { run_state: "suspended", owner: { ne: null }, ...mine },
+        { run_state: "suspended", thread_id: { in: decided }, ...mine },
+        { run_state: "idle", mailbox_count: { gt: 0 } },
+      ].map((where) => this.storage.select({ table: ACTORS, where })),
+    );
+    const found = new Map(
+      groups.flat().map((row) => [row["thread_id"] as string, row["resource_id"] as string]),
+    );
     for (const [threadId, resourceId] of found) this.thread(threadId, resourceId).pump();
   }
 
@@ -353,7 +365,8 @@ export class ThreadRuntime implements ThreadHost {
   async #checkAborts(): Promise<void> {
     const here = [...this.#threads.values()].filter((thread) => thread.run);
     if (here.length === 0) return;
-    const rows = await this.storage.select({ table: ACTORS, where: { owner: this.owner.id } });
+    const mine = { run_state: "running", run_id: { ne: null }, owner: this.owner.id };
+    const rows = await this.storage.select({ table: ACTORS, where: mine });
     for (const actor of rows.map(toActor)) {
       if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;
       const thread = here.find((one) => one.threadId === actor.threadId);

@@ -16,6 +16,7 @@ export async function threadStateFor(
   if (!actor) return "idle";
   if (actor.runId !== undefined) return actor.agentId === target.agentId ? "active" : "idle";
   if (actor.mailboxCount === 0) return "idle";
-  const [letter] = await readLetters(storage, threadId, { due: NOW, limit: 1 });
-  return letter?.opens && letter.agentId === target.agentId ? "active" : "idle";
+  // One of its own that is about to open a run, which the signal joins.
+  const [letter] = await readLetters(storage, threadId, { due: NOW, agentId: target.agentId, limit: 1 });
+  return letter ? "active" : "idle";
 }

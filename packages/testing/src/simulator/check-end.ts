@@ -1,6 +1,7 @@
 import type { Row } from "@selvedge/core/storage";
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import type { Stage } from "./actions.ts";
+import { checkNotifications, unrestOfInboxes } from "./check-notifications.ts";
 import { TOKEN } from "./check-prompt.ts";
 import type { SentMessage, SimThread } from "./ledger.ts";
 import { chunkText } from "./sim-reader.ts";
@@ -23,6 +24,7 @@ export async function checkEnd(stage: Stage): Promise<void> {
     const history = histories.get(thread.threadId)!;
     checkHistory(stage, thread, history);
     await checkLanes(stage, thread, history);
+    await checkNotifications(stage, thread, history);
     await checkLog(stage, thread);
     await checkRest(stage, thread);
   }
@@ -258,7 +260,8 @@ async function checkRest({ shared, world }: Stage, { threadId }: SimThread): Pro
 }
 
 /** Why the world has not come to rest yet, if it has not. */
-export async function restlessness({ shared, ledger, world }: Stage): Promise<string | undefined> {
+export async function restlessness(stage: Stage): Promise<string | undefined> {
+  const { shared, ledger, world } = stage;
   const [actors, letters, waiting] = await Promise.all([
     shared.select({ table: ACTORS }),
     shared.select({ table: MAILBOX }),
@@ -291,5 +294,5 @@ export async function restlessness({ shared, ledger, world }: Stage): Promise<st
     if (attempts.some(({ outcome, process }) => outcome === "pending" && process.alive))
       return "a decision was not answered";
   }
-  return world.busy ? "something is under way" : undefined;
+  return world.busy ? "something is under way" : unrestOfInboxes(stage, actors);
 }

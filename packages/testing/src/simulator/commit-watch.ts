@@ -1,4 +1,5 @@
 import type { CommitResult, InMemoryStorage, Row, Write } from "@selvedge/core/storage";
+import { NotificationWatch } from "./notification-watch.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS, RUNS } from "./tables.ts";
 
@@ -6,21 +7,26 @@ import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS, RUNS } from "./ta
 export class CommitWatch {
   readonly #process: SimProcess;
   readonly #shared: InMemoryStorage;
+  readonly #inboxes: NotificationWatch;
 
   constructor(process: SimProcess, shared: InMemoryStorage) {
     this.#process = process;
     this.#shared = shared;
+    this.#inboxes = new NotificationWatch(process, shared);
   }
 
   /** Applies a commit. `asked` is what the code wrote; `writes` may differ where a fault is planted. */
   apply(asked: readonly Write[], writes: readonly Write[]): Promise<CommitResult> {
-    // The store in memory works while it is called: these three see the state before, the change, and the state after.
+    // The store in memory works while it is called: the state before, the change and the state after.
     const before = this.#look(asked);
+    const recordsBefore = this.#inboxes.look(asked);
     const done = this.#shared.commit(writes);
     const after = this.#look(asked);
+    const recordsAfter = this.#inboxes.look(asked);
     return done.then(
       async (result) => {
         this.#checkChange(asked, await before, await after);
+        this.#inboxes.check(asked, await recordsBefore, await recordsAfter);
         return result;
       },
       (error: unknown) => {

@@ -1,4 +1,5 @@
 import type { AgentName } from "./sim-app.ts";
+import type { SentNotification } from "./sim-inbox.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { World } from "./world.ts";
 
@@ -40,6 +41,9 @@ export interface DecisionAttempt {
 /** What the world outside saw: what was sent and acknowledged, what was decided, what tools did. */
 export class Ledger {
   readonly messages: SentMessage[] = [];
+  readonly notifications: SentNotification[] = [];
+  /** Records that somebody wanted to clear away. */
+  readonly dismissed: Set<string> = new Set();
   readonly decisions: Map<string, DecisionAttempt[]> = new Map();
   readonly #effects = new Map<string, { toolName: string; first: number; resumed: number }>();
   readonly #world: World;
@@ -52,7 +56,7 @@ export class Ledger {
     const entry = this.#effects.get(toolCallId) ?? { toolName, first: 0, resumed: 0 };
     this.#effects.set(toolCallId, entry);
     const times = resumed ? ++entry.resumed : ++entry.first;
-    if (times > 1 && toolName !== "idempotent") {
+    if (times > 1 && toolName !== "idempotent" && toolName !== "inbox") {
       this.#world.violate("I5", `tool ${toolName} ran ${times} times for ${toolCallId}`);
     }
     if (times > 1) this.#world.reached.add("an idempotent tool was run again");

@@ -1,5 +1,15 @@
-import type { Select, Write } from "@selvedge/core/storage";
-import { ACTORS, CALLS, LANES, MAILBOX, MESSAGES, MESSAGE_STEPS, RUNS, SENDS } from "./tables.ts";
+import type { Row, Select, Write } from "@selvedge/core/storage";
+import {
+  ACTORS,
+  CALLS,
+  LANES,
+  MAILBOX,
+  MESSAGES,
+  MESSAGE_STEPS,
+  NOTIFICATIONS,
+  RUNS,
+  SENDS,
+} from "./tables.ts";
 import type { World } from "./world.ts";
 
 /** A mistake made on purpose, to see that the checks find it. */
@@ -12,6 +22,8 @@ export interface PlantedFault {
   tools?: { plainIsIdempotent?: boolean; approvalIsSkipped?: boolean };
 }
 
+const ANSWERED = /"state":"(result|output-error|output-denied)"/g;
+
 /** The faults of the table in reliability.md that do most harm, each as a store or an agent would commit it. */
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
@@ -22,6 +34,31 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       ),
   },
   { name: "F3 a tool in flight is run again", tools: { plainIsIdempotent: true } },
+  {
+    name: "F6 a notification is sent and not marked",
+    commit: (writes) =>
+      writes.some((write) => write.op === "insert" && write.table === MAILBOX)
+        ? writes.filter((write) => write.table !== NOTIFICATIONS)
+        : [...writes],
+  },
+  {
+    name: "F6 a record that somebody took and died with stays taken",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== NOTIFICATIONS || !write.set?.["claim_owner"])
+          return write;
+        return { ...write, set: { ...write.set, due_at: null } };
+      }),
+  },
+  {
+    name: "F6 two dispatchers send one record",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== NOTIFICATIONS) return write;
+        const { version: _, status: __, ...where } = write.where;
+        return { ...write, where };
+      }),
+  },
   {
     name: "F7 a run ends with messages waiting and drops them",
     commit: (writes) => {
@@ -90,15 +127,22 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       }),
   },
   {
+    name: "F13 two pending records have one key",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "insert" || write.table !== NOTIFICATIONS) return write;
+        return { ...write, row: { ...write.row, dedupe_slot: null, coalesce_slot: null } };
+      }),
+  },
+  {
     name: "F18 a tool call stays without a result",
     commit: (writes) =>
-      writes.filter(
-        (write) =>
-          !(
-            write.table === MESSAGE_STEPS &&
-            /"state":"(result|output-error|output-denied)"/.test(JSON.stringify(write))
-          ),
-      ),
+      writes.map((write) => {
+        if (write.op !== "insert" || (write.table !== MESSAGES && write.table !== MESSAGE_STEPS))
+          return write;
+        const row = JSON.stringify(write.row);
+        return { ...write, row: JSON.parse(row.replaceAll(ANSWERED, '"state":"call"')) as Row };
+      }),
   },
   {
     name: "T5 a thread shows another's messages",

@@ -2,6 +2,7 @@ import { Agent } from "@selvedge/core/agent";
 import { Mastra, silentLogger } from "@selvedge/core";
 import type { InMemoryStorage } from "@selvedge/core/storage";
 import type { Ledger } from "./ledger.ts";
+import { POLICY, type SimInbox } from "./sim-inbox.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { SimMemory } from "./sim-memory.ts";
 import { simModel } from "./sim-model.ts";
@@ -23,12 +24,13 @@ export function startApp(
   process: SimProcess,
   shared: InMemoryStorage,
   ledger: Ledger,
+  inbox: SimInbox | undefined,
   planted: PlantedFault | undefined,
 ): SimApp {
   const { world } = process;
   const storage = new SimStorage(process, shared, planted);
   const memory = new SimMemory(storage);
-  const tools = simTools(process, ledger, planted);
+  const tools = simTools(process, ledger, storage, planted);
   const makeAgent = (id: AgentName): Agent =>
     new Agent({
       id,
@@ -36,6 +38,10 @@ export function startApp(
       instructions: "Answer.",
       model: simModel(process),
       memory,
+      notifications: {
+        deliveryPolicy: { sources: POLICY },
+        ...(inbox && { batchWindow: inbox.batchWindow }),
+      },
       tools: async () => {
         // What an app looks up before a run takes time as well.
         if (world.random.chance(0.1)) await process.work("tools are looked up", world.random.between(0, 10));
@@ -52,7 +58,13 @@ export function startApp(
         error: (message: string, error: unknown) =>
           world.note(() => `${process.name} error: ${message}: ${String(error)}`),
       };
-  const mastra = new Mastra({ agents, storage, system: process, logger });
+  const mastra = new Mastra({
+    agents,
+    storage,
+    system: process,
+    logger,
+    notifications: { dispatch: { enabled: inbox?.dispatches(process.slot) ?? false } },
+  });
   mastra.start().catch((error: unknown) => {
     world.note(() => `${process.name} cannot start: ${String(error)}`);
     // Some apps end then, and whoever watches over them starts them again; others go on, and the runtime tries again.

@@ -1,12 +1,19 @@
+import { createNotificationInboxTool } from "@selvedge/core/notifications";
+import type { Storage } from "@selvedge/core/storage";
 import { createTool, type ToolsInput } from "@selvedge/core/tools";
 import type { Ledger } from "./ledger.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-export const TOOL_NAMES = ["plain", "idempotent", "fails", "approve", "ask", "missing"] as const;
+export const TOOL_NAMES = ["plain", "idempotent", "fails", "approve", "ask", "missing", "inbox"] as const;
 
 /** Tools of every kind. Each execution is an effect on the world outside, and counted there. */
-export function simTools(process: SimProcess, ledger: Ledger, planted: PlantedFault | undefined): ToolsInput {
+export function simTools(
+  process: SimProcess,
+  ledger: Ledger,
+  storage: Storage,
+  planted: PlantedFault | undefined,
+): ToolsInput {
   const { random } = process.world;
   const work = async (): Promise<void> => {
     const ms = random.chance(0.1) ? random.between(500, 20_000) : random.between(0, 15);
@@ -70,5 +77,20 @@ export function simTools(process: SimProcess, ledger: Ledger, planted: PlantedFa
         return { answered: toolCallId };
       },
     }),
+    inbox: createTool({
+      id: "inbox",
+      description: "Reads the inbox.",
+      idempotent: true,
+      async execute({ threadId, resourceId, runId }, { toolCallId }) {
+        effect("inbox", toolCallId);
+        const place = { threadId: threadId!, resourceId: resourceId!, runId: runId! };
+        return (await inboxTool(storage)).execute({ context: { action: "read" }, ...place });
+      },
+    }),
   };
+}
+
+/** The real tool for the inboxes of a store. */
+export async function inboxTool(storage: Storage): Promise<ReturnType<typeof createNotificationInboxTool>> {
+  return createNotificationInboxTool({ storage: await storage.getStore("notifications") });
 }

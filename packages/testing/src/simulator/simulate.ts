@@ -5,6 +5,7 @@ import { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
 import { Ledger, type SimThread } from "./ledger.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { type SimApp, startApp } from "./sim-app.ts";
+import { drawInbox } from "./sim-inbox.ts";
 import { OUTSIDE, SimProcess } from "./sim-process.ts";
 import { SimReader } from "./sim-reader.ts";
 import { Violation, World } from "./world.ts";
@@ -66,6 +67,8 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
     resourceId: `r${(index % 2) + 1}`,
   }));
   const apps: SimApp[] = [];
+  const count = random.between(1, 3);
+  const inbox = drawInbox(random, count);
   let healed = false;
   const start = (slot: number, incarnation: number): void => {
     const process = new SimProcess(world, slot, incarnation);
@@ -74,7 +77,7 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
       const wait = healed ? 0 : random.between(10, 20_000);
       world.wait(outside, `restart of ${process.name}`, wait, () => start(slot, incarnation + 1));
     };
-    apps[slot] = startApp(process, shared, ledger, planted);
+    apps[slot] = startApp(process, shared, ledger, inbox, planted);
   };
   const stage: Stage = {
     world,
@@ -85,6 +88,7 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
     agents: random.chance(0.3) ? 2 : 1,
     readers: [],
     prepared: random.chance(0.6),
+    notifies: inbox !== undefined,
     apps: () => apps.filter((app) => app.process.alive),
   };
   if (stage.prepared) {
@@ -93,7 +97,6 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
     for (const { threadId, resourceId } of threads)
       await memory!.saveThread({ thread: { id: threadId, resourceId, createdAt: at, updatedAt: at } });
   }
-  const count = random.between(1, 3);
   for (let slot = 0; slot < count; slot++) start(slot, 1);
   await turmoil(stage);
   healed = true;

@@ -25,6 +25,14 @@ const SOMETIMES = [
   "a tool's outcome was unknown",
   "a run was aborted",
   "a reader went on where it was",
+  "a notification was merged into another",
+  "a record was dispatched in full",
+  "a record was dispatched in a summary",
+  "a record was taken from a process that died",
+  "a record was taken from a process that lives",
+  "a record that waited for an idle thread was delivered",
+  "two wanted the same record",
+  "an inbox was used: read",
 ];
 
 describe("the simulator", () => {

@@ -14,4 +14,5 @@ export const RUNS: Table = table("selvedge_runs");
 export const CALLS: Table = table("selvedge_calls");
 export const LANES: Table = table("selvedge_lanes");
 export const EVENTS: Table = table("selvedge_events");
+export const NOTIFICATIONS: Table = table("selvedge_notifications");
 export { MESSAGES, MESSAGE_STEPS };

@@ -1,0 +1,23 @@
+import { AgentError, errorMessage, showValue } from "../errors.ts";
+
+const EVERY_MINUTE = "*/1 * * * *";
+const MINUTE_MS = 60_000;
+
+/** The first time of a cron pattern after another; of every full minute, when there is none. */
+export async function cronTimes(
+  pattern: string = EVERY_MINUTE,
+): Promise<(after: number) => number | undefined> {
+  // No calendar is needed for the pattern that most apps have.
+  if (pattern === EVERY_MINUTE) return (after) => (Math.floor(after / MINUTE_MS) + 1) * MINUTE_MS;
+  const { Cron } = await import("croner");
+  try {
+    const cron = new Cron(pattern, { paused: true });
+    return (after) => cron.nextRun(new Date(after))?.getTime();
+  } catch (cause) {
+    throw new AgentError(
+      "invalid-argument",
+      `notifications.dispatch.cron ${showValue(pattern)} is no cron pattern: ${errorMessage(cause)}`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import { AgentError } from "../errors.ts";
+import { CLAIM_MS } from "../storage/notification-domain.ts";
+import type { VersionedNotification } from "../storage/notification-rows.ts";
+import type { DeliveryOptions } from "../thread/delivery.ts";
+import { threadStateFor } from "../thread/thread-state.ts";
+import { type Desk, wakeOptions } from "./desk.ts";
+import type { Outlet } from "./emit.ts";
+import { byUrgency, waitsForIdle } from "./notification-delivery.ts";
+import { settle } from "./settle.ts";
+
+const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
+
+/** Delivers what is due on one thread. What waits for an idle thread is left as it is while the thread is active. */
+export async function deliverDue(
+  desk: Desk,
+  outlet: Outlet,
+  due: readonly VersionedNotification[],
+): Promise<void> {
+  const { domain } = outlet;
+  const now = desk.now();
+  const state = await threadStateFor(domain.storage, outlet).catch((error: unknown) => {
+    if (AgentError.is(error, "not-found")) return error;
+    throw error;
+  });
+  if (AgentError.is(state)) {
+    // The thread is another resource's. That may change, and is not tried for ever.
+    for (const one of due) await desk.delivery.fail(outlet, one, {}, state);
+    return;
+  }
+  const ready = due.filter((one) => state === "idle" || !waitsForIdle(one, now));
+  if (ready.length === 0) return;
+  const claimed = await domain.claim(ready, domain.storage.ownerId(), now + CLAIM_MS);
+  const undecided = claimed.filter((one) => one.undecided);
+  if (undecided.length > 0) await settle(desk, outlet, undecided, { delivery: AS_A_MESSAGE });
+  const decided = claimed.filter((one) => !one.undecided);
+  const isDue = (date: Date | undefined) => date !== undefined && date.getTime() <= now;
+  const summarized = decided.filter(({ record }) => isDue(record.summaryAt));
+  const full = decided.filter(({ record }) => !isDue(record.summaryAt) && isDue(record.deliverAt));
+  // A clock that went back: not due after all.
+  for (const one of decided)
+    if (!summarized.includes(one) && !full.includes(one)) await domain.tryUpdate(one, {});
+  const items = [...full.map((one) => [one]), ...(summarized.length > 0 ? [summarized] : [])];
+  // What waited for an idle thread comes together, into the run that the first of it opens.
+  let opened = false;
+  for (const item of items.toSorted(byUrgency)) {
+    const one = item[0]!;
+    if (item === summarized) {
+      const optionsFor = async (pressing: VersionedNotification) =>
+        wakeOptions(pressing, await desk.decide(pressing.record, state));
+      await desk.delivery.summarize(outlet, item, { optionsFor });
+      continue;
+    }
+    const decision = await desk.decide(one.record, state);
+    const outcome = await desk.delivery.deliver(outlet, one, {
+      delivery: { ...AS_A_MESSAGE, queued: decision.action === "queue" },
+      streamOptions: wakeOptions(one, decision),
+      mayJoin: opened,
+    });
+    opened ||= outcome?.signal !== undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import type { Table } from "@selvedge/core/storage";
+import type { Connection } from "./connection.ts";
+import { quote } from "./schema-sql.ts";
+
+/** Shorter terms than this are not in the index, which is one of triples of characters. */
+const SHORTEST_TERM = 3;
+const MOST_TERMS = 8;
+const LONGEST_TERM = 64;
+/** Characters whose other case the index does not know. Text is searched without it then. */
+const UNKNOWN_CASE = /[\u0307\u03f3]|(?![\u1e00-\u1fff])[\u0528-\u{10ffff}]/u;
+
+/** Makes the full-text index of a table, with triggers that keep it in step, whoever writes. */
+export function addSearchIndex(connection: Connection, table: Table): void {
+  const { search, auto } = table;
+  if (!search || auto === undefined) return;
+  const name = indexName(table);
+  const known = connection.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [name]);
+  if (known.length > 0) return;
+  const [index, content, row] = [quote(name), quote(table.name), quote(auto)];
+  const columns = search.map(quote).join(", ");
+  const values = (of: "old" | "new") =>
+    [auto, ...search].map((column) => `${of}.${quote(column)}`).join(", ");
+  const changed = search.map((column) => `old.${quote(column)} IS NOT new.${quote(column)}`).join(" OR ");
+  const add = `INSERT INTO ${index} (rowid, ${columns}) VALUES (${values("new")});`;
+  const remove = `INSERT INTO ${index} (${index}, rowid, ${columns}) VALUES ('delete', ${values("old")});`;
+  const trigger = (event: string, when: string, work: string) =>
+    `CREATE TRIGGER ${quote(`${name}_after_${event}`)} AFTER ${event} ON ${content} ${when} BEGIN ${work} END`;
+  connection.exec(
+    `CREATE VIRTUAL TABLE ${index} USING fts5(${columns}, content=${content}, content_rowid=${row}, tokenize='trigram')`,
+  );
+  connection.exec(trigger("insert", "", add));
+  connection.exec(trigger("delete", "", remove));
+  connection.exec(trigger("update", `WHEN ${changed}`, `${remove} ${add}`));
+  connection.exec(`INSERT INTO ${index} (${index}) VALUES ('rebuild')`);
+}
+
+/** A condition on the rows of a table that the index can help with, or `undefined` where it cannot. */
+export function mentionsSql(
+  table: Table,
+  terms: readonly string[],
+): { text: string; params: string[] } | undefined {
+  if (!table.search || table.auto === undefined) return undefined;
+  const phrases = terms.filter(isIndexed).slice(0, MOST_TERMS).map(toPhrase);
+  if (phrases.length === 0) return undefined;
+  const index = quote(indexName(table));
+  return {
+    text: `${quote(table.auto)} IN (SELECT rowid FROM ${index} WHERE ${index} MATCH ?)`,
+    params: [phrases.join(" AND ")],
+  };
+}
+
+function indexName(table: Table): string {
+  return `${table.name}_search`;
+}
+
+function isIndexed(term: string): boolean {
+  const caseIsKnown = term.toUpperCase() === term || !UNKNOWN_CASE.test(term);
+  return Array.from(term).length >= SHORTEST_TERM && !term.includes("\u0000") && caseIsKnown;
+}
+
+/** As a string of the query language, in which nothing but the quote means anything. */
+function toPhrase(term: string): string {
+  return `"${Array.from(term).slice(0, LONGEST_TERM).join("").replaceAll('"', '""')}"`;
+}

@@ -14,29 +14,35 @@ const TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
+/** Files whose names change with their contents. */
+const ASSETS = `${sep}assets${sep}`;
+
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Answers with a file of a folder of built pages; `undefined` when there is none. Paths that look like a page, not like
- * a file, get `index.html`: the page itself knows what to show there.
+ * Answers with a file of a folder of built pages; `undefined` when there is none. A browser that asks for a page which is
+ * no file gets `index.html`: the page itself knows what to show there.
  */
 export async function staticFile(folder: string, request: Request): Promise<Response | undefined> {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;
   const path = safePath(new URL(request.url).pathname);
   if (path === undefined) return undefined;
-  const isPage = extname(path) === "";
-  if (isPage && !(request.headers.get("accept") ?? "").includes("text/html")) return undefined;
-  const name = isPage ? "index.html" : path;
-  const type = TYPES[extname(name)];
-  if (type === undefined) return undefined;
+  const answer = (name: string): Promise<Response | undefined> =>
+    fileResponse(folder, name, request.method === "HEAD");
+  const file = TYPES[extname(path)] === undefined ? undefined : await answer(path);
+  if (file) return file;
+  const wantsPage = (request.headers.get("accept") ?? "").includes("text/html");
+  return wantsPage && !path.startsWith(ASSETS) ? answer("index.html") : undefined;
+}
+
+async function fileResponse(folder: string, name: string, headOnly: boolean): Promise<Response | undefined> {
   try {
     const bytes = await readFile(join(folder, name));
-    const hashed = name.startsWith(`${sep}assets${sep}`);
-    return new Response(request.method === "HEAD" ? null : new Uint8Array(bytes), {
+    return new Response(headOnly ? null : new Uint8Array(bytes), {
       headers: {
-        "content-type": type,
-        "cache-control": hashed ? "public, max-age=31536000, immutable" : "no-cache",
+        "content-type": TYPES[extname(name)]!,
+        "cache-control": name.startsWith(ASSETS) ? "public, max-age=31536000, immutable" : "no-cache",
         "content-security-policy": POLICY,
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",

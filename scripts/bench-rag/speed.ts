@@ -21,10 +21,7 @@ export function clustered(count: number, dimension: number, seed: number): numbe
 }
 
 /** The median of `count` calls, in milliseconds. */
-async function p50(
-  count: number,
-  call: (round: number) => Promise<unknown> | unknown,
-): Promise<number> {
+async function p50(count: number, call: (round: number) => Promise<unknown> | unknown): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < count; round++) {
     const start = performance.now();

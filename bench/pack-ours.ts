@@ -11,7 +11,7 @@ import { peerDir } from "./lib/env.ts";
 import { npm } from "./lib/npm.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PACKED = ["protocol", "core", "memory", "libsql"];
+const PACKED = ["protocol", "core", "memory", "libsql", "mcp"];
 
 export function packOurs(): void {
   build();

@@ -1,7 +1,7 @@
 import { peerImport } from "../lib/env.ts";
 import { TOOL } from "../lib/script.ts";
 import { aiSdkModel } from "../mocks/ai-sdk-model.ts";
-import type { Adapter, AgentSpec } from "./types.ts";
+import type { Adapter, AgentSpec, McpApi } from "./types.ts";
 
 const PEER = "ours";
 const RESOURCE = "bench-user";
@@ -10,8 +10,8 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e", "f"],
-  packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql"],
+  cases: ["a", "b", "c", "d", "e", "f", "g"],
+  packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql", "@selvedge/mcp"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
   storeNote: "Memory({ lastMessages: 20 }) on LibSQLStore, file URL, all defaults",
@@ -123,6 +123,41 @@ export default {
           },
         };
       },
+
+      mcp: { "@selvedge/mcp MCPClient": selvedgeClient, "@modelcontextprotocol/client (raw)": rawClient },
     };
   },
 } satisfies Adapter;
+
+let clients = 0;
+const selvedgeClient: McpApi = {
+  async connect(t) {
+    const { MCPClient } = await peerImport(PEER, "@selvedge/mcp");
+    const server = t.kind === "stdio" ? { command: t.command, args: t.args } : { url: new URL(t.url) };
+    const client = new MCPClient({ id: `bench-${++clients}`, servers: { s: server } });
+    const tool = (await client.getTools())["s_add"];
+    return { call: (args) => tool.execute({ context: args }), close: () => client.disconnect() };
+  },
+};
+
+/** The official client that ours stands on, from the same install. */
+const rawClient: McpApi = {
+  async connect(t) {
+    const mcp = await peerImport(PEER, "@modelcontextprotocol/client");
+    const { StdioClientTransport } = await peerImport(PEER, "@modelcontextprotocol/client/stdio");
+    const client = new mcp.Client(
+      { name: "bench", version: "1.0.0" },
+      { versionNegotiation: { mode: "auto" } },
+    );
+    await client.connect(
+      t.kind === "stdio"
+        ? new StdioClientTransport({ command: t.command, args: t.args })
+        : new mcp.StreamableHTTPClientTransport(new URL(t.url)),
+    );
+    await client.listTools();
+    return {
+      call: (args) => client.callTool({ name: "add", arguments: args }),
+      close: () => client.close(),
+    };
+  },
+};

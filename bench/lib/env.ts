@@ -14,7 +14,11 @@ export const peerInstalled = (peer: string) => existsSync(join(peerDir(peer), "n
  * dependencies. Needs --experimental-import-meta-resolve (the runner passes it).
  */
 export async function peerImport(peer: string, specifier: string): Promise<any> {
-  const parent = pathToFileURL(join(peerDir(peer), "package.json")).href;
+  return importFrom(join(peerDir(peer), "package.json"), specifier);
+}
+
+export async function importFrom(file: string, specifier: string): Promise<any> {
+  const parent = pathToFileURL(file).href;
   const url = (import.meta.resolve as (s: string, p: string) => string)(specifier, parent);
   return import(url);
 }

@@ -16,7 +16,10 @@ const [address] = (await once(web.stdout, "data")) as [Buffer];
 const mcp = new MCPClient({
   servers: {
     corner: { command: process.execPath, args: program },
-    harbour: { url: new URL(address.toString().trim()) },
+    harbour: {
+      url: new URL(address.toString().trim()),
+      sampling: { model: scriptedModel(["Fish soup."]), approve: ({ messages }) => messages.length === 1 },
+    },
     closed: { url: new URL("http://127.0.0.1:9/mcp") },
   },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
@@ -29,7 +32,12 @@ for (const place of ["corner", "harbour"]) {
 }
 
 const tools = await mcp.getTools();
-assert.deepEqual(Object.keys(tools), ["corner_book", "harbour_book"]);
+assert.deepEqual(Object.keys(tools), [
+  "corner_book",
+  "corner_recommend",
+  "harbour_book",
+  "harbour_recommend",
+]);
 assert.match(mcp.errors["closed"]!, /fetch failed/);
 
 const agent = new Agent({
@@ -51,6 +59,10 @@ const booked = toolResults.map(
   ({ payload }) => (payload.result as { content: { text: string }[] }).content[0]!.text,
 );
 assert.deepEqual(booked.toSorted(), ["Booked for Ada at the corner.", "Booked for Ada at the harbour."]);
+
+const dish = (await tools["harbour_recommend"]!.execute({})) as { content: { text: string }[] };
+assert.equal(dish.content[0]!.text, "Fish soup.");
+await assert.rejects(tools["corner_recommend"]!.execute({}), /did not declare the sampling capability/);
 
 const { contents } = await mcp.resources.read("harbour", "menu://today");
 assert.equal(contents[0]!.text, "Soup");

@@ -16,10 +16,24 @@ const book = createTool({
   },
 });
 
+// Asks the model of whoever calls.
+const recommend = createTool({
+  id: "recommend",
+  description: "Recommends a dish.",
+  execute: async (_, { extra }) => {
+    const messages = [{ role: "user", content: { type: "text", text: "A dish for a cold evening?" } }];
+    const answer = await extra!["sendRequest"]({
+      method: "sampling/createMessage",
+      params: { messages, maxTokens: 50 },
+    });
+    return answer.content.text;
+  },
+});
+
 const server = new MCPServer({
   name: "Restaurant",
   version: "1.0.0",
-  tools: { book },
+  tools: { book, recommend },
   resources: {
     listResources: async () => [{ uri: "menu://today", name: "Menu", mimeType: "text/plain" }],
     getResourceContent: async () => ({ text: "Soup" }),

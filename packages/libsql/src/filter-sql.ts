@@ -1,5 +1,5 @@
 import type { FilterNode, FilterScalar } from "@selvedge/core/vector";
-import type { Sql } from "./sql.ts";
+import type { Sql } from "./sql-writer.ts";
 
 /** A condition on a json column. Each piece is 0 or 1, never NULL, so `NOT` means what it means in code. */
 export function filterSql(column: string, node: FilterNode): Sql {

@@ -26,7 +26,7 @@ import { Connection, type Param } from "./connection.ts";
 import { filterSql } from "./filter-sql.ts";
 import { HnswCache } from "./hnsw-cache.ts";
 import { loadUsearch, type Usearch } from "./load-usearch.ts";
-import type { Sql } from "./sql.ts";
+import type { Sql } from "./sql-writer.ts";
 import {
   createRegistry,
   createTables,

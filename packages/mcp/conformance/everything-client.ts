@@ -20,7 +20,7 @@ const client = new MCPClient({
   servers: {
     suite: {
       url,
-      authProvider: new FixtureOAuth(context),
+      authProvider: new FixtureOAuth(url, context),
       ...(protocolVersion && { protocolVersion }),
       log: ({ level, message }) => console.error(`[${level}] ${message}`),
     },

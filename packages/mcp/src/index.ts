@@ -4,19 +4,29 @@ export type {
   LogHandler,
   LogMessage,
   MastraMCPServerDefinition,
-  SamplingHandler,
   WaitingOAuthProvider,
 } from "./client/server-definition.ts";
+export type { SamplingHandler, SamplingOptions, SamplingRequest } from "./client/sampling.ts";
 export type {
   ElicitationAnswer,
   ElicitationHandler,
   ElicitationRequest,
+  ProgressHandler,
 } from "./client/handle-server-requests.ts";
 
 export type { ReadResourceResult, ResourceContent } from "./client/resource-content.ts";
 
+// Signing in
+export {
+  MCPOAuthClientProvider,
+  type MCPOAuthClientProviderOptions,
+} from "./oauth/mcp-oauth-client-provider.ts";
+export { FileOAuthStorage } from "./oauth/file-oauth-storage.ts";
+export { InMemoryOAuthStorage, type OAuthStorage } from "./oauth/oauth-storage.ts";
+
 // Server
 export { MCPServer } from "./server/mcp-server.ts";
+export type { MCPServerAuth } from "./server/authorizer.ts";
 export type {
   CallerContext,
   CompleteArgument,

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AgentError, showValue } from "../errors.ts";
+import { quickCheck } from "./quick-check.ts";
 import type { JsonSchema, Schema, SchemaIssue, Validation } from "./schema.ts";
 
 /** A schema in the two forms the runtime needs. Both are made on first use and kept. */
@@ -56,12 +57,19 @@ function compileStandard(schema: StandardSchemaV1): CompiledSchema {
 }
 
 function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
-  let validator: Promise<(value: unknown) => Validation<unknown>> | undefined;
+  let loading: Promise<(value: unknown) => Validation<unknown>> | undefined;
+  let loaded: ((value: unknown) => Validation<unknown>) | undefined;
+  let fits: ((value: unknown) => boolean) | undefined;
   return {
     jsonSchema,
-    validate: async (value) => {
-      validator ??= plainValidator(jsonSchema);
-      return (await validator)(value);
+    validate: (value) => {
+      if (loaded) return fits?.(value) ? { ok: true, value } : loaded(value);
+      // The general validator is always made: it says what is wrong with a schema.
+      loading ??= plainValidator(jsonSchema);
+      return loading.then((validator) => {
+        fits = quickCheck(jsonSchema);
+        return (loaded = validator)(value);
+      });
     },
   };
 }

@@ -21,7 +21,8 @@ export async function checkInput(
 ): Promise<{ ok: true; value: unknown } | { ok: false; error: ToolInputError }> {
   if (!schema) return { ok: true, value: input };
   try {
-    const checked = await schema.validate(input);
+    const validated = schema.validate(input);
+    const checked = validated instanceof Promise ? await validated : validated;
     if (checked.ok) return checked;
     const list = checked.issues
       .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)

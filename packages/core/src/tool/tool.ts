@@ -1,7 +1,7 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
-import { compileSchema } from "../schema/compile-schema.ts";
+import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
 import { checkInput, checkOutput } from "./check-payload.ts";
 import type { ToolTransform } from "./transform.ts";
@@ -176,8 +176,12 @@ export function createTool<
 /** Execution options for a call that has no run around it. */
 function detachedOptions(options: Partial<ToolExecutionOptions> = {}): ToolExecutionOptions {
   const toolCallId = options.toolCallId ?? "";
+  let signal: AbortSignal | undefined;
   return {
-    abortSignal: new AbortController().signal,
+    // Made when it is read: a signal costs more than all the rest of a call.
+    get abortSignal() {
+      return (signal ??= new AbortController().signal);
+    },
     toolCallId,
     messages: [],
     writer: SILENT_WRITER,
@@ -203,14 +207,21 @@ export const NO_ELICITATION: ElicitationPort = {
 
 function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unknown> {
   const { id, inputSchema, outputSchema } = definition;
+  // On the first call, so that a schema that cannot be used is that call's error.
+  let compiledInput: CompiledSchema | undefined;
+  let compiledOutput: CompiledSchema | undefined;
   return async (call = {}, options = {}) => {
     const requestContext = call.requestContext ?? call.runtimeContext ?? new RequestContext();
-    const input = await checkInput(id, inputSchema && compileSchema(inputSchema), call.context ?? {});
-    if (!input.ok) return input.error;
+    let context: unknown = call.context ?? {};
+    if (inputSchema) {
+      const input = await checkInput(id, (compiledInput ??= compileSchema(inputSchema)), context);
+      if (!input.ok) return input.error;
+      context = input.value;
+    }
     const output = await definition.execute!(
-      { ...call, context: input.value, requestContext, runtimeContext: requestContext },
+      { ...call, context, requestContext, runtimeContext: requestContext },
       detachedOptions(options),
     );
-    return checkOutput(id, outputSchema && compileSchema(outputSchema), output);
+    return outputSchema ? checkOutput(id, (compiledOutput ??= compileSchema(outputSchema)), output) : output;
   };
 }

@@ -16,8 +16,13 @@ const server = new MCPServer({
   version: "1.0.0",
   tools: {
     hello: tool("hello", () => "hello"),
+    pid: tool("pid", () => String(process.pid)),
     environment: tool("environment", () => Object.keys(process.env).toSorted().join(" ")),
-    grandchild: tool("grandchild", () => String(spawn("sleep", ["600"], { stdio: "ignore" }).pid)),
+    grandchild: tool("grandchild", () => {
+      const sleeper = spawn("sleep", ["600"], { stdio: "ignore" });
+      sleeper.unref();
+      return String(sleeper.pid);
+    }),
     die: tool("die", () => {
       note("dying");
       process.exit(1);

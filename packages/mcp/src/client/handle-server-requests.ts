@@ -1,4 +1,4 @@
-import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import type { Client, ElicitRequest, ElicitResult, Progress } from "@modelcontextprotocol/client";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/client";
 import type { ServerConnection } from "./server-connection.ts";
 
@@ -22,9 +22,13 @@ export interface ElicitationAnswer {
   content?: Record<string, unknown>;
 }
 
+/** Hears how calls get on; `tool` is the tool that was called. */
+export type ProgressHandler = (progress: Progress & { tool: string }) => void;
+
 /** What an application wants to be called for, per server. */
 export interface Handlers {
   elicitation?: ElicitationHandler;
+  progress?: ProgressHandler;
   resourceUpdated?: (params: { uri: string }) => void;
   resourcesChanged?: () => void;
   promptsChanged?: () => void;
@@ -43,9 +47,14 @@ export function handleServerRequests(client: Client, connection: ServerConnectio
     }
     return (await handlers.elicitation(params as ElicitationRequest)) as ElicitResult;
   });
-  const { roots, sampling, enableServerLogs = true } = definition;
-  if (roots) client.setRequestHandler("roots/list", () => ({ roots }));
-  if (sampling) client.setRequestHandler("sampling/createMessage", ({ params }) => sampling(params));
+  const { enableServerLogs = true } = definition;
+  if (connection.roots) client.setRequestHandler("roots/list", () => ({ roots: connection.roots! }));
+  const { sample } = connection;
+  if (sample) {
+    client.setRequestHandler("sampling/createMessage", async ({ params }, ctx) =>
+      sample(params, { serverName: connection.name, signal: ctx.mcpReq.signal }),
+    );
+  }
   client.setNotificationHandler("notifications/message", ({ params: { level, data, logger } }) => {
     const message = typeof data === "string" ? data : JSON.stringify(data);
     if (enableServerLogs) connection.log(level, message, { ...(logger !== undefined && { logger }), data });

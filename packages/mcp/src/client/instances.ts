@@ -4,6 +4,8 @@ import { AgentError } from "@selvedge/core";
 interface Instance {
   readonly id: string;
   readonly configHash: string;
+  /** What cannot be written down: two users' providers look alike on paper. */
+  readonly identities: readonly unknown[];
   disconnect(): Promise<void>;
 }
 
@@ -13,14 +15,23 @@ interface Instance {
  */
 const instances = new Map<string, Instance>();
 
+/** Of what can be written down; headers count in any form. */
 export function configHash(servers: unknown): string {
   return createHash("sha256")
-    .update(JSON.stringify(servers ?? {}))
+    .update(
+      JSON.stringify(servers ?? {}, (_key, value: unknown) =>
+        value instanceof Headers ? [...value] : value,
+      ),
+    )
     .digest("hex");
 }
 
 /** The client that already has this id and configuration, if there is one. */
-export function findInstance(id: string | undefined, hash: string): Instance | undefined {
+export function findInstance(
+  id: string | undefined,
+  hash: string,
+  identities: readonly unknown[],
+): Instance | undefined {
   if (id === undefined) {
     if (!instances.has(hash)) return undefined;
     throw new AgentError(
@@ -33,7 +44,9 @@ export function findInstance(id: string | undefined, hash: string): Instance | u
     );
   }
   const existing = instances.get(id);
-  if (!existing || existing.configHash === hash) return existing;
+  if (!existing) return undefined;
+  const same = identities.every((identity, index) => identity === existing.identities[index]);
+  if (existing.configHash === hash && same) return existing;
   // The same id with other servers replaces the old client.
   instances.delete(id);
   existing.disconnect().catch(() => {});

@@ -11,6 +11,11 @@ import { danglingReferences } from "./check-references.ts";
 import { offers } from "./connections.ts";
 
 const MAX_PAGES = 64;
+/** Per server. What a model is told about tools is paid for with every step. */
+const MAX_TOOLS = 1000;
+const MAX_NAME_LENGTH = 128;
+const MAX_SCHEMA_CHARACTERS = 100_000;
+const RESERVED_NAMES = new Set(["__proto__", "constructor", "prototype"]);
 const ANYTHING = {
   "~standard": { version: 1 as const, vendor: "selvedge", validate: (value: unknown) => ({ value }) },
 };
@@ -23,7 +28,9 @@ export async function listWireTools(
   const listed = offers(client, "tools") ? await listAll(client, options) : [];
   const tools: WireTool[] = [];
   const problems: string[] = [];
-  for (const tool of listed) {
+  if (listed.length > MAX_TOOLS)
+    problems.push(`${listed.length - MAX_TOOLS} tools beyond the first ${MAX_TOOLS} were left out.`);
+  for (const tool of listed.slice(0, MAX_TOOLS)) {
     const problem = await whatIsWrong(tool);
     if (problem === undefined) tools.push(tool as WireTool);
     else problems.push(problem);
@@ -56,11 +63,17 @@ async function listAll(client: Client, options: RequestOptions): Promise<unknown
 async function whatIsWrong(tool: unknown): Promise<string | undefined> {
   const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
   if (typeof name !== "string" || name === "") return "A tool without a name was left out.";
+  if (name.length > MAX_NAME_LENGTH)
+    return `Tool "${name.slice(0, 40)}…" was left out: its name has ${name.length} characters, of ${MAX_NAME_LENGTH} allowed.`;
+  if (RESERVED_NAMES.has(name)) return `Tool "${name}" was left out: that name is not allowed.`;
   if (!isSpecType.Tool(tool))
     return `Tool "${name}" was left out: its definition is not one the protocol allows.`;
   const unusable = (why: string): string =>
     `Tool "${name}" was left out: its input schema is not usable (${why}).`;
   try {
+    const size = JSON.stringify(inputSchema).length;
+    if (size > MAX_SCHEMA_CHARACTERS)
+      return unusable(`it has ${size} characters, of ${MAX_SCHEMA_CHARACTERS} allowed`);
     const dangling = danglingReferences(inputSchema as JsonSchema);
     if (dangling.length > 0) return unusable(`it refers to ${dangling.join(", ")}`);
     await compileSchema(inputSchema as JsonSchema).validate({});

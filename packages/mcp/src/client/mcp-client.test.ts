@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { silentLogger } from "@selvedge/core";
 import { createTool } from "@selvedge/core/tools";
 import { scriptedModel } from "@selvedge/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { isAlive } from "../__fixtures__/is-alive.ts";
 import { host, hostHttp, hostSse } from "../__fixtures__/host.ts";
 import {
   type LogMessage,
@@ -122,9 +122,12 @@ describe("MCPClient tools", () => {
 
   it("sets aside a malformed tool with its reason, and keeps the rest of that server", async () => {
     const tools = [
-      { name: "good", inputSchema: { type: "object" } },
+      { name: "good", description: "Good.", inputSchema: { type: "object" } },
       { name: "bad", inputSchema: { type: "nonsense" } },
       { name: "worse", inputSchema: { type: "object", properties: { x: { $ref: "#/nowhere" } } } },
+      { name: "__proto__", inputSchema: { type: "object" } },
+      { name: "n".repeat(200), inputSchema: { type: "object" } },
+      { name: "huge", inputSchema: { type: "object", description: "x".repeat(200_000) } },
     ];
     const { url, close } = await host(async (req, res) => {
       if (req.method !== "POST") return res.writeHead(405).end();
@@ -149,6 +152,10 @@ describe("MCPClient tools", () => {
     const { tools: usable, errors } = await clientOf({ a: { url } }).getToolsWithErrors();
     expect(Object.keys(usable)).toEqual(["a_good"]);
     expect(errors["a"]).toMatch(/"bad" was left out[\s\S]*"worse" was left out: its input schema/);
+    expect(errors["a"]).toMatch(
+      /"__proto__" was left out[\s\S]*200 characters, of 128[\s\S]*"huge".*of 100000 allowed/,
+    );
+    expect(usable["a_good"]!.description).toMatch(/^\[MCP server "a" describes its tool/);
   });
 
   it("refuses two servers whose tools would have one name", async () => {
@@ -252,12 +259,17 @@ describe.each(bothGenerations)("MCPClient with a server of %s", (protocolVersion
     const log = (message: LogMessage) => logged.push(message);
     const onProgress = ({ message, tool: name }: { message?: string | undefined; tool: string }) =>
       progress.push([name, message]);
-    const tools = await clientOf({ a: { url, protocolVersion, log, onProgress } }).getTools();
+    const mcp = clientOf({ a: { url, protocolVersion, log, onProgress } });
+    await mcp.progress.onUpdate("a", onProgress);
+    const tools = await mcp.getTools();
     await tools["a_tool"]!.execute({});
     expect(logged.filter(({ level }) => level === "info")).toMatchObject([
       { message: "working", serverName: "a" },
     ]);
-    expect(progress).toEqual([["tool", "half"]]);
+    expect(progress).toEqual([
+      ["tool", "half"],
+      ["tool", "half"],
+    ]);
   });
 
   it("lets progress extend a timeout, but not for ever", async () => {
@@ -372,14 +384,22 @@ describe("MCPClient instances", () => {
     expect(other).not.toBe(first);
     await other.disconnect();
   });
-});
 
-/** A dead process that nobody waited for is still listed, as a zombie. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}
+  it("never gives one user the client of another who has the same id", async () => {
+    const url = new URL("http://127.0.0.1:9/mcp");
+    const make = (definition: MastraMCPServerDefinition) =>
+      new MCPClient({ id: "shared", servers: { a: { url, ...definition } } });
+    const token = (word: string) => ({ requestInit: { headers: new Headers({ authorization: word }) } });
+    const provider = (word: string) => ({ authProvider: { token: async () => word } });
+    const clients = [token("ada"), token("eve"), provider("ada"), provider("eve")].map(make);
+    expect(new Set(clients).size).toBe(4);
+    await Promise.all(clients.map((one) => one.disconnect()));
+  });
+
+  it("refuses names that would change every object", () => {
+    const command = "never-run";
+    expect(() => new MCPClient({ servers: { ["__proto__"]: { command } } })).toThrow(
+      /cannot be called "__proto__"/,
+    );
+  });
+});

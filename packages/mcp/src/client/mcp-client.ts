@@ -1,9 +1,11 @@
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
 import type { Tool, ToolsetsInput } from "@selvedge/core/tools";
+import type { Root } from "@modelcontextprotocol/client";
 import { consoleLogger } from "../console-logger.ts";
+import { checkProviders } from "./check-audience.ts";
 import { quietly } from "./connections.ts";
 import { onProcessExit } from "./exit-guard.ts";
-import type { ElicitationHandler } from "./handle-server-requests.ts";
+import type { ElicitationHandler, ProgressHandler } from "./handle-server-requests.ts";
 import { addInstance, configHash, findInstance, removeInstance } from "./instances.ts";
 import { PromptActions } from "./prompt-actions.ts";
 import { ResourceActions } from "./resource-actions.ts";
@@ -27,10 +29,13 @@ export interface MCPClientOptions {
 export class MCPClient {
   readonly id: string;
   readonly configHash: string;
+  readonly identities: readonly unknown[];
   readonly resources: ResourceActions;
   readonly prompts: PromptActions;
   readonly elicitation: { onRequest(serverName: string, handler: ElicitationHandler): Promise<void> };
   readonly tools: { onListChanged(serverName: string, handler: () => void): Promise<void> };
+  readonly progress: { onUpdate(serverName: string, handler: ProgressHandler): Promise<void> };
+  readonly roots: { set(serverName: string, roots: Root[]): Promise<void> };
   readonly #connections = new Map<string, ServerConnection>();
   readonly #logger: Logger;
   readonly #undoExit: () => void;
@@ -38,10 +43,12 @@ export class MCPClient {
   #disconnecting: Promise<void> | undefined;
 
   constructor({ id, servers, timeout = DEFAULT_TIMEOUT_MS, logger, system }: MCPClientOptions) {
+    checkProviders(servers ?? {});
     this.configHash = configHash(servers);
+    this.identities = Object.values(servers ?? {}).map(({ authProvider }) => authProvider);
     this.id = id ?? this.configHash;
     this.#logger = logger ?? consoleLogger;
-    const existing = findInstance(id, this.configHash);
+    const existing = findInstance(id, this.configHash, this.identities);
     const defaults = { timeout, system: system ?? realSystem, logger: this.#logger };
     if (!existing)
       for (const [name, definition] of Object.entries(servers ?? {}))
@@ -65,6 +72,12 @@ export class MCPClient {
         return quietly(connection.listen());
       },
     };
+    this.progress = {
+      onUpdate: async (serverName, handler) => {
+        this.#find(serverName).handlers.progress = handler;
+      },
+    };
+    this.roots = { set: (serverName, roots) => this.#find(serverName).setRoots(roots) };
     this.#undoExit = existing
       ? () => {}
       : onProcessExit(() => this.#connections.forEach((one) => one.kill()));

@@ -1,26 +1,19 @@
 import { AgentError, type Logger, type System } from "@selvedge/core";
-import {
-  Client,
-  type LoggingLevel,
-  type McpSubscription,
-  UnauthorizedError,
-} from "@modelcontextprotocol/client";
+import type { Client, LoggingLevel, Root } from "@modelcontextprotocol/client";
 import { sleep } from "../system.ts";
-import { classifyFailure, suggestsSse } from "./failure.ts";
-import { type Handlers, handleServerRequests } from "./handle-server-requests.ts";
-import { openTransport, type ServerTransport, type TransportKind, transportKinds } from "./open-transport.ts";
+import { checkAudience } from "./check-audience.ts";
+import { checkRoots } from "./check-roots.ts";
+import { completeSignIn } from "./complete-sign-in.ts";
+import { type Attempts, connect, type Open } from "./connect.ts";
+import { classifyFailure } from "./failure.ts";
+import type { Handlers } from "./handle-server-requests.ts";
+import { openTransport, type ServerTransport, transportKinds } from "./open-transport.ts";
+import { type SamplingHandler, samplingHandler } from "./sampling.ts";
 import type { MastraMCPServerDefinition, WaitingOAuthProvider } from "./server-definition.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 const RETRIES = 4;
 const FIRST_DELAY_MS = 100;
-const CLIENT_INFO = { name: "selvedge", version: "0.1.0" };
-
-interface Open {
-  client: Client;
-  transport: ServerTransport;
-  subscription?: McpSubscription;
-}
 
 /**
  * The connection to one server: opened on first use by whoever comes first, opened again after it broke. Each attempt
@@ -30,12 +23,17 @@ export class ServerConnection {
   readonly name: string;
   readonly definition: MastraMCPServerDefinition;
   readonly handlers: Handlers = {};
+  /** What the server is told about; undefined when it may not ask. */
+  roots: Root[] | undefined;
+  readonly sample: SamplingHandler | undefined;
   /** Grows whenever the server's tools may have changed: it says so, or it was started again. */
   toolChanges = 0;
   readonly #timeout: number;
   readonly #system: System;
   readonly #logger: Logger;
   readonly #subscribed = new Set<string>();
+  /** Every transport that was begun and did not end, also of attempts that may yet fail. */
+  readonly #transports = new Set<ServerTransport>();
   #open: Promise<Open> | undefined;
   #current: Open | undefined;
   #closed = false;
@@ -46,12 +44,21 @@ export class ServerConnection {
     definition: MastraMCPServerDefinition,
     defaults: { timeout: number; system: System; logger: Logger },
   ) {
+    if (["__proto__", "constructor", "prototype"].includes(name))
+      throw new AgentError("invalid-argument", `An MCP server cannot be called "${name}".`);
     transportKinds(name, definition);
+    checkAudience(name, definition);
     this.name = name;
     this.definition = definition;
+    this.roots = definition.roots && checkRoots(definition.roots);
+    this.sample = definition.sampling && samplingHandler(name, definition.sampling);
     this.#timeout = definition.timeout ?? defaults.timeout;
     this.#system = defaults.system;
     this.#logger = defaults.logger;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
   get sessionId(): string | undefined {
@@ -71,10 +78,10 @@ export class ServerConnection {
     for (let attempt = 0; ; attempt++) {
       let open: Open | undefined;
       try {
-        open = await this.#connected();
+        open = this.#current ?? (await this.#connected());
         return await work(open.client);
       } catch (error) {
-        if (attempt === 0 && open && (await this.#authorized(error, open.transport))) continue;
+        if (attempt === 0 && open && (await completeSignIn(this, error, open.transport))) continue;
         const failure = classifyFailure(error);
         if (failure === "answered" || this.#closed) throw error;
         if (open) this.#forget(open);
@@ -113,6 +120,20 @@ export class ServerConnection {
     await this.use(true, () => this.#follow([]));
   }
 
+  /** Tells the server about other folders from now on. */
+  async setRoots(roots: Root[]): Promise<void> {
+    if (!this.roots) {
+      throw new AgentError(
+        "not-supported",
+        `MCP server "${this.name}" was not offered roots. Give it \`roots: []\` to set them later.`,
+      );
+    }
+    this.roots = checkRoots(roots);
+    // Without sessions the server asks again with every call.
+    if (this.#current?.client.getProtocolEra() === "legacy")
+      await this.#current.client.sendRootsListChanged();
+  }
+
   async reconnect(): Promise<void> {
     if (this.#current) this.#forget(this.#current);
     await this.#connected();
@@ -120,6 +141,7 @@ export class ServerConnection {
 
   /** Ends an OAuth flow: `callback` is the query with which the user came back. */
   async finishAuth(callback: URLSearchParams): Promise<void> {
+    await (this.definition.authProvider as WaitingOAuthProvider | undefined)?.verifyCallback?.(callback);
     const transport = openTransport(
       this.definition.url?.pathname.endsWith("/sse") ? "sse" : "http",
       this.definition,
@@ -129,6 +151,10 @@ export class ServerConnection {
 
   async close(): Promise<void> {
     this.#closed = true;
+    // Whoever connects may be waiting for a user who signs in.
+    (this.definition.authProvider as WaitingOAuthProvider | undefined)?.abandonCallback?.();
+    const connecting = this.#current ? [] : [...this.#transports];
+    await Promise.allSettled(connecting.map((transport) => transport.close()));
     const open = await this.#open?.catch(() => undefined);
     this.#open = undefined;
     this.#current = undefined;
@@ -137,7 +163,7 @@ export class ServerConnection {
 
   /** Ends a child process at once. */
   kill(): void {
-    if (this.#current?.transport instanceof StdioTransport) this.#current.transport.kill();
+    for (const transport of this.#transports) if (transport instanceof StdioTransport) transport.kill();
   }
 
   #connected(): Promise<Open> {
@@ -159,73 +185,15 @@ export class ServerConnection {
   }
 
   async #connect(): Promise<Open> {
-    let first: unknown;
-    for (const kind of transportKinds(this.name, this.definition)) {
-      try {
-        return await this.#connectOver(kind);
-      } catch (error) {
-        // Of two failures the first tells more.
-        if (first !== undefined) throw first;
-        first = error;
-        if (!suggestsSse(error)) break;
-      }
-    }
-    throw first;
-  }
-
-  async #connectOver(kind: TransportKind, legacy = false, authorized = false): Promise<Open> {
-    const { capabilities, connectTimeout, protocolVersion, url } = this.definition;
-    const client = new Client(CLIENT_INFO, {
-      capabilities: {
-        elicitation: { form: { applyDefaults: true } },
-        ...(this.definition.roots && { roots: {} }),
-        ...(this.definition.sampling && { sampling: {} }),
-        ...capabilities,
-      },
-      versionNegotiation: {
-        mode:
-          legacy || kind === "sse" || protocolVersion === "2025-11-25"
-            ? "legacy"
-            : protocolVersion
-              ? { pin: protocolVersion }
-              : "auto",
-      },
-    });
-    handleServerRequests(client, this);
-    const transport = openTransport(kind, this.definition);
-    const open: Open = { client, transport };
-    client.onclose = () => this.#broke(open);
-    client.onerror = (error) => this.log("debug", error.message);
-    const timeout = kind === "http" ? (connectTimeout ?? Math.min(this.#timeout, 30_000)) : this.#timeout;
-    try {
-      await client.connect(transport, { timeout });
-    } catch (error) {
-      await client.close().catch(() => {});
-      await transport.close().catch(() => {});
-      if (!authorized && (await this.#authorized(error, transport)))
-        return this.#connectOver(kind, legacy, true);
-      // Some older servers leave when they hear a request they do not know.
-      if (
-        kind === "stdio" &&
-        !legacy &&
-        protocolVersion === undefined &&
-        (error as { code?: string }).code === "ERA_NEGOTIATION_FAILED"
-      )
-        return this.#connectOver(kind, true, authorized);
-      throw error;
-    }
-    this.log("debug", `Connected over ${kind}${url ? ` to ${url.origin}` : ""}.`);
+    const attempts: Attempts = {
+      timeout: this.#timeout,
+      begun: (transport) => this.#transports.add(transport),
+      ended: (transport) => this.#transports.delete(transport),
+      broke: (open) => this.#broke(open),
+    };
+    const open = await connect(this, attempts);
     if (this.#subscribed.size > 0) await this.#follow([...this.#subscribed], open);
     return open;
-  }
-
-  /** Takes the user's way back from the authorization server, if the provider knows it. */
-  async #authorized(error: unknown, transport: ServerTransport): Promise<boolean> {
-    const provider = this.definition.authProvider as WaitingOAuthProvider | undefined;
-    if (!(error instanceof UnauthorizedError) || !provider?.waitForCallback) return false;
-    if (transport instanceof StdioTransport) return false;
-    await transport.finishAuth(await provider.waitForCallback());
-    return true;
   }
 
   /** With sessions each resource is subscribed to; without, one stream carries everything that is followed. */

@@ -3,14 +3,13 @@ import type { IOType } from "node:child_process";
 import type {
   AuthProvider,
   ClientCapabilities,
-  CreateMessageRequest,
-  CreateMessageResult,
   FetchLike,
   LoggingLevel,
   OAuthClientProvider,
   Progress,
   Root,
 } from "@modelcontextprotocol/client";
+import type { SamplingHandler, SamplingOptions } from "./sampling.ts";
 
 /** A line a server logged, or that concerns its connection. */
 export interface LogMessage {
@@ -27,10 +26,13 @@ export type LogHandler = (message: LogMessage) => void;
 export interface WaitingOAuthProvider extends OAuthClientProvider {
   /** The query of the callback URL, after `redirectToAuthorization`. */
   waitForCallback?(): Promise<URLSearchParams>;
+  /** Rejects when that query does not belong to the flow the provider began. */
+  verifyCallback?(query: URLSearchParams): Promise<void>;
+  /** Nobody waits for the callback any more. */
+  abandonCallback?(): void;
+  /** The server the provider's tokens are for. It cannot be given to another. */
+  readonly serverUrl?: URL;
 }
-
-/** Answers a server that asks for a completion. Whoever writes it decides about consent. */
-export type SamplingHandler = (request: CreateMessageRequest["params"]) => Promise<CreateMessageResult>;
 
 export interface MastraMCPServerDefinition {
   /** For stdio servers: the program, run without a shell in a process group of its own. */
@@ -63,8 +65,10 @@ export interface MastraMCPServerDefinition {
   enableServerLogs?: boolean;
   enableProgressTracking?: boolean;
   onProgress?: (progress: Progress & { tool: string }) => void;
+  /** Folders the server may be told about, as `file://` addresses. None when absent. */
   roots?: Root[];
-  sampling?: SamplingHandler;
+  /** Whether the server may ask for completions, and of whom. Not at all when absent. */
+  sampling?: SamplingHandler | SamplingOptions;
   requireToolApproval?: boolean | ((call: { toolName: string; args: unknown }) => boolean | Promise<boolean>);
   /** Which generation of the protocol to speak; found out when absent. */
   protocolVersion?: "2025-11-25" | "2026-07-28";

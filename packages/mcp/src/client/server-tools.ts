@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AgentError } from "@selvedge/core";
-import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
+import { createTool, type JsonSchema, type Tool, type ToolExecutionOptions } from "@selvedge/core/tools";
 import {
   type CallToolResult,
   type Client,
@@ -9,9 +9,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { listWireTools } from "./list-wire-tools.ts";
 import type { ServerConnection } from "./server-connection.ts";
+import { untrustedDescription } from "./untrusted-description.ts";
 import { wireSchema } from "./wire-schema.ts";
-
-const MAX_DESCRIPTION = 8192;
 
 /** The tools of one server as ours, by their own names. */
 export async function serverTools(
@@ -26,33 +25,36 @@ export async function serverTools(
 
 function toTool(connection: ServerConnection, wire: WireTool): Tool {
   const { requireToolApproval } = connection.definition;
+  const repeatable = isRepeatable(wire);
   const seen = { changes: connection.toolChanges, digest: digestOf(wire) };
   return createTool({
     id: `${connection.name}_${wire.name}`,
-    description: shorten(wire.description ?? wire.title ?? ""),
+    description: untrustedDescription(connection.name, wire.description ?? wire.title ?? ""),
     // As the server wrote it: the model reads it, the server checks against it.
     inputSchema: wireSchema(wire.inputSchema as JsonSchema),
-    idempotent: isRepeatable(wire),
+    idempotent: repeatable,
     ...(requireToolApproval !== undefined && {
       requireApproval:
         typeof requireToolApproval === "function"
           ? (args: unknown) => requireToolApproval({ toolName: wire.name, args })
           : requireToolApproval,
     }),
-    execute: ({ context }, { abortSignal }) =>
-      connection.use(isRepeatable(wire), async (client) => {
-        await checkUnchanged(connection, client, wire.name, seen);
-        return callWireTool(connection, client, wire, context as Record<string, unknown>, abortSignal);
+    execute: ({ context }, execution) =>
+      connection.use(repeatable, (client) => {
+        const call = (): Promise<CallToolResult> =>
+          callWireTool(connection, client, wire, context as Record<string, unknown>, givenSignal(execution));
+        if (connection.toolChanges === seen.changes) return call();
+        return checkUnchanged(connection, client, wire.name, seen).then(call);
       }),
   });
 }
 
-async function callWireTool(
+function callWireTool(
   connection: ServerConnection,
   client: Client,
   wire: WireTool,
   args: Record<string, unknown>,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<CallToolResult> {
   const { definition, requestOptions } = connection;
   const {
@@ -67,13 +69,22 @@ async function callWireTool(
     { name: wire.name, arguments: args, ...(wantsLogs && { _meta: { [LOG_LEVEL_META_KEY]: "debug" } }) },
     {
       ...requestOptions,
-      signal,
+      ...(signal && { signal }),
       toolDefinition: wire,
       ...(enableProgressTracking && {
-        onprogress: (progress) => onProgress?.({ ...progress, tool: wire.name }),
+        onprogress: (progress) => {
+          const update = { ...progress, tool: wire.name };
+          onProgress?.(update);
+          connection.handlers.progress?.(update);
+        },
       }),
     },
   );
+}
+
+/** A signal that is made on being read is one that nobody can abort; following it would cost more than the call. */
+function givenSignal(execution: ToolExecutionOptions): AbortSignal | undefined {
+  return Object.getOwnPropertyDescriptor(execution, "abortSignal")?.value as AbortSignal | undefined;
 }
 
 /** What somebody agreed to was this name with this description and schema; a server must not swap it afterwards. */
@@ -83,7 +94,6 @@ async function checkUnchanged(
   name: string,
   seen: { changes: number; digest: string },
 ): Promise<void> {
-  if (connection.toolChanges === seen.changes) return;
   const changes = connection.toolChanges;
   const { tools } = await listWireTools(client, connection.requestOptions);
   const now = tools.find((tool) => tool.name === name);
@@ -101,13 +111,8 @@ function isRepeatable({ annotations }: WireTool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }
 
-function digestOf({ name, description, inputSchema }: WireTool): string {
+function digestOf({ name, title, description, inputSchema, annotations }: WireTool): string {
   return createHash("sha256")
-    .update(JSON.stringify([name, description, inputSchema]))
+    .update(JSON.stringify([name, title, description, inputSchema, annotations]))
     .digest("base64url");
-}
-
-function shorten(description: string): string {
-  if (description.length <= MAX_DESCRIPTION) return description;
-  return `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}… (shortened)`;
 }

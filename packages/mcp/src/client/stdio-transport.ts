@@ -1,14 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import type { Stream } from "node:stream";
 import { realSystem, sleep, type System } from "../system.ts";
-import {
-  type JSONRPCMessage,
-  ReadBuffer,
-  serializeMessage,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { type JSONRPCMessage, serializeMessage, type Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import spawn from "cross-spawn";
+import { MessageLines } from "./message-lines.ts";
 import type { MastraMCPServerDefinition } from "./server-definition.ts";
 
 const GRACE_MS = 1500;
@@ -23,7 +19,7 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #definition: MastraMCPServerDefinition;
   readonly #system: System;
-  readonly #buffer = new ReadBuffer();
+  readonly #lines = new MessageLines();
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
 
@@ -90,7 +86,7 @@ export class StdioTransport implements Transport {
     }
     killGroup(child.pid, "SIGKILL");
     await Promise.race([this.#exited, sleep(this.#system, GRACE_MS, { background: true })]);
-    this.#buffer.clear();
+    this.#lines.clear();
   }
 
   /** For when the process itself ends and nothing can be waited for. */
@@ -100,20 +96,18 @@ export class StdioTransport implements Transport {
 
   #read(chunk: Buffer): void {
     try {
-      this.#buffer.append(chunk);
+      for (const message of this.#lines.read(chunk)) this.#deliver(message);
     } catch (error) {
       this.onerror?.(error as Error);
       void this.close();
-      return;
     }
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
     }
   }
 }

@@ -10,10 +10,12 @@ export function wireSchema(schema: JsonSchema): JsonSchema {
     version: 1,
     vendor: "selvedge",
     jsonSchema: { input: () => schema, output: () => schema },
-    validate: async (value: unknown) => {
+    validate: (value: unknown) => {
       const given = dropNulls(schema, value);
-      const checked: Validation<unknown> = await compiled.validate(given);
-      return checked.ok ? { value: given } : { issues: checked.issues };
+      const answer = (checked: Validation<unknown>) =>
+        checked.ok ? { value: given } : { issues: checked.issues };
+      const checked = compiled.validate(given);
+      return checked instanceof Promise ? checked.then(answer) : answer(checked);
     },
   };
   // Not enumerable, so that whoever prints or sends the schema sees the server's words only.
@@ -22,6 +24,7 @@ export function wireSchema(schema: JsonSchema): JsonSchema {
 
 function dropNulls(schema: JsonSchema, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!Object.values(value).includes(null)) return value;
   const { properties = {}, required = [] } = schema as {
     properties?: Record<string, { type?: unknown } | undefined>;
     required?: string[];

@@ -2,11 +2,15 @@ import { AgentError, RequestContext } from "@selvedge/core";
 import { compileSchema, type ToolExecutionOptions, type ToolInputError } from "@selvedge/core/tools";
 import type { ServedTool } from "./served-tool.ts";
 
+const MAX_SHOWN = 4000;
+const shorten = (text: string): string =>
+  text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN).toWellFormed()}… (${text.length} characters)`;
+
 /** Thrown when the given arguments do not fit: the text lists every issue and the arguments. */
 function inputProblem(args: unknown, error: ToolInputError): AgentError {
   return new AgentError(
     "tool-input-invalid",
-    `${error.message}\n\nProvided arguments: ${JSON.stringify(args)}`,
+    `${error.message}\n\nProvided arguments: ${shorten(JSON.stringify(args))}`,
   );
 }
 

@@ -5,6 +5,7 @@ import {
   type WebStandardStreamableHTTPServerTransportOptions,
 } from "@modelcontextprotocol/server";
 import type { Connection } from "./connection.ts";
+import { principalOf } from "./principal.ts";
 import { SessionTable } from "./session-table.ts";
 
 /** The sessions of the older generation over streamable HTTP. */
@@ -29,7 +30,7 @@ export class HttpSessions {
     options: WebStandardStreamableHTTPServerTransportOptions,
   ): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
-    const principal = caller.authInfo?.clientId;
+    const principal = principalOf(caller.authInfo);
     if (id === null) return this.#initialize(request, caller, options);
     // Somebody else's session is as good as none.
     const session = this.#table.get(id, principal);
@@ -53,7 +54,7 @@ export class HttpSessions {
     options: WebStandardStreamableHTTPServerTransportOptions,
   ): Promise<Response> {
     const { server } = this.#open();
-    const principal = caller.authInfo?.clientId;
+    const principal = principalOf(caller.authInfo);
     let kept: string | undefined;
     const transport = new WebStandardStreamableHTTPServerTransport({
       ...options,

@@ -11,6 +11,7 @@ import {
 import { serveStdio, type StdioServerHandle, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { consoleLogger } from "../console-logger.ts";
+import { Authorizer } from "./authorizer.ts";
 import { callTool } from "./call-tool.ts";
 import { checkCaller } from "./check-caller.ts";
 import { type Connection, openConnection } from "./connection.ts";
@@ -56,6 +57,7 @@ export class MCPServer {
   readonly #calls: OpenCalls;
   readonly #bus = new InMemoryServerEventBus();
   readonly #live = new Set<Connection>();
+  readonly #authorizer: Authorizer | undefined;
   readonly #http: HttpEndpoint;
   readonly #sse: SseEndpoint;
   readonly #honoSse: SseEndpoint;
@@ -77,6 +79,7 @@ export class MCPServer {
     this.version = config.version;
     this.#releaseDate = config.releaseDate ?? new Date(this.#system.now()).toISOString();
     this.#tools = servedTools(config, this.#logger);
+    this.#authorizer = config.auth && new Authorizer(config.auth, this.#logger);
     this.#calls = new OpenCalls(config.requestStateKey ?? randomBytes(32), this.#system);
     const limits = config.sessions ?? {};
     const shared = { system: this.#system, logger: this.#logger };
@@ -158,11 +161,13 @@ export class MCPServer {
     options?: StreamableHTTPServerTransportOptions;
   }): Promise<void> {
     const { url, httpPath, req, res, options = {} } = request;
+    if (this.#authorizer?.serveMetadata(url, req, res)) return;
     if (url.pathname !== httpPath) {
       res.writeHead(404, { "content-type": "text/plain" }).end("Not found");
       return;
     }
     if (!checkCaller(req, res, { ...this.#config, ...options })) return;
+    if (this.#authorizer && !(await this.#authorizer.admit(req, res))) return;
     await this.#http.serve(req, res, options);
   }
 
@@ -227,7 +232,9 @@ export class MCPServer {
   }
 
   async #serveSse(endpoint: SseEndpoint, request: SseRequest): Promise<void> {
-    if (checkCaller(request.req, request.res, this.#config)) await endpoint.serve(request);
+    const { url, req, res } = request;
+    if (this.#authorizer?.serveMetadata(url, req, res) || !checkCaller(req, res, this.#config)) return;
+    if (!this.#authorizer || (await this.#authorizer.admit(req, res))) await endpoint.serve(request);
   }
 
   #openSession(): Connection {

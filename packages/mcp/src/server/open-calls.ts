@@ -10,6 +10,7 @@ import {
 import { ANSWER_TIMEOUT_MS } from "./ask.ts";
 import { invalidParams } from "./invalid-params.ts";
 import { OpenCall } from "./open-call.ts";
+import { principalOf } from "./principal.ts";
 
 /** Travels through the client, signed. */
 interface CallState {
@@ -33,7 +34,7 @@ export class OpenCalls {
     this.codec = createRequestStateCodec<CallState>({
       key,
       ttlSeconds: ANSWER_TIMEOUT_MS / 1000,
-      bind: (ctx) => `${ctx.mcpReq.method}\0${ctx.http?.authInfo?.clientId ?? ""}`,
+      bind: (ctx) => `${ctx.mcpReq.method}\0${principalOf(ctx.http?.authInfo) ?? ""}`,
     });
   }
 

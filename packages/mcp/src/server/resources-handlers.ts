@@ -8,9 +8,13 @@ import {
 } from "@modelcontextprotocol/server";
 import { listingExtra } from "./call-extra.ts";
 import type { Conversation } from "./conversation.ts";
+import { invalidParams } from "./invalid-params.ts";
 import { publicMessage } from "./public-message.ts";
 import type { MCPServerResources } from "./server-config.ts";
 import type { ServerParts } from "./server-parts.ts";
+
+/** Per session. */
+const MAX_SUBSCRIPTIONS = 1000;
 
 /** Answers what clients ask about resources. Lists are asked for each time: they may differ from caller to caller. */
 export function handleResources(
@@ -33,6 +37,8 @@ export function handleResources(
     ),
   );
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
+    if (subscriptions.size >= MAX_SUBSCRIPTIONS)
+      throw invalidParams(`A client may subscribe to ${MAX_SUBSCRIPTIONS} resources.`);
     subscriptions.add(uri);
     return {};
   });

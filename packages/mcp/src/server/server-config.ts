@@ -9,6 +9,7 @@ import type {
   Resource,
   ResourceTemplateType,
 } from "@modelcontextprotocol/server";
+import type { MCPServerAuth } from "./authorizer.ts";
 import type { CallExtra } from "./call-extra.ts";
 
 export interface Repository {
@@ -104,6 +105,8 @@ export interface MCPServerConfig {
   icons?: Icon[];
   /** When HTTP and SSE sessions end by themselves. */
   sessions?: { idleMs?: number; max?: number };
+  /** Asks every caller over HTTP and SSE for a token. Whoever reaches the server may call it when absent. */
+  auth?: MCPServerAuth;
   /** Names under which browsers may reach this server, instead of the loopback ones. */
   allowedHosts?: string[];
   allowedOrigins?: string[];

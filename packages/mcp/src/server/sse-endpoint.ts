@@ -3,6 +3,7 @@ import type { Logger, System } from "@selvedge/core";
 import type { AuthInfo, Transport } from "@modelcontextprotocol/server";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { Connection } from "./connection.ts";
+import { principalOf } from "./principal.ts";
 import { SessionTable } from "./session-table.ts";
 
 const KEEP_ALIVE_MS = 60_000;
@@ -37,7 +38,7 @@ export class SseEndpoint {
     if (url.pathname === ssePath && req.method === "GET") return this.#openStream(request);
     if (url.pathname === messagePath && req.method === "POST") {
       if (this.#table.size === 0) return answer(res, 503, "No SSE stream is open.");
-      const transport = this.#table.get(url.searchParams.get("sessionId") ?? "", req.auth?.clientId);
+      const transport = this.#table.get(url.searchParams.get("sessionId") ?? "", principalOf(req.auth));
       if (!transport) return answer(res, 404, "Session not found");
       return transport.handlePostMessage(req, res, req.body);
     }
@@ -53,7 +54,7 @@ export class SseEndpoint {
     const { SSEServerTransport } = await import("@modelcontextprotocol/sdk/server/sse.js");
     const { server } = this.#open();
     const transport = new SSEServerTransport(messagePath, res);
-    this.#table.add(transport.sessionId, transport, req.auth?.clientId);
+    this.#table.add(transport.sessionId, transport, principalOf(req.auth));
     this.latest = transport;
     // The stream itself is the session: as long as it is open, the session is in use.
     const done = this.#table.busy(transport.sessionId);

@@ -1,0 +1,29 @@
+import { AgentError } from "@selvedge/core";
+import type { MastraMCPServerDefinition, WaitingOAuthProvider } from "./server-definition.ts";
+
+/** Tokens are for the server they were issued for: sent to another, that one could use them in the user's name. */
+export function checkAudience(name: string, { url, authProvider }: MastraMCPServerDefinition): void {
+  const meant = (authProvider as WaitingOAuthProvider | undefined)?.serverUrl;
+  if (meant === undefined || url === undefined || meant.href === new URL(url).href) return;
+  throw new AgentError(
+    "invalid-argument",
+    `The authProvider of MCP server "${name}" has tokens for ${meant.href}, not for ${new URL(url).href}. Give each server its own.`,
+  );
+}
+
+/** The same for providers that do not say whose tokens they have: one provider, one origin. */
+export function checkProviders(servers: Record<string, MastraMCPServerDefinition>): void {
+  const seen = new Map<object, { name: string; origin: string }>();
+  for (const [name, { url, authProvider }] of Object.entries(servers)) {
+    if (!url || !authProvider || !("tokens" in authProvider)) continue;
+    const { origin } = new URL(url);
+    const other = seen.get(authProvider);
+    if (other && other.origin !== origin) {
+      throw new AgentError(
+        "invalid-argument",
+        `MCP servers "${other.name}" and "${name}" share one authProvider, so ${origin} would get the tokens of ${other.origin}. Give each its own.`,
+      );
+    }
+    seen.set(authProvider, { name, origin });
+  }
+}

@@ -1,0 +1,14 @@
+import { AgentError } from "@selvedge/core";
+import type { Root } from "@modelcontextprotocol/client";
+
+/** The protocol knows folders by `file://` addresses only. */
+export function checkRoots(roots: Root[]): Root[] {
+  for (const { uri } of roots) {
+    if (typeof uri === "string" && uri.startsWith("file://") && URL.canParse(uri)) continue;
+    throw new AgentError(
+      "invalid-argument",
+      `A root needs a file:// address (pathToFileURL(folder).href), got ${JSON.stringify(uri)}.`,
+    );
+  }
+  return roots;
+}

@@ -7,6 +7,7 @@ import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
 import { notificationBlocks } from "./notification-blocks.ts";
 import { mcpBlocks } from "./mcp-blocks.ts";
+import { ragBlocks } from "./rag-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
@@ -14,8 +15,6 @@ export const laterModules: Record<string, Topic> = {
   "@mastra/client-js": "server and client",
   "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/workflows": "mcp",
-  "@mastra/pg": "rag",
-  "@mastra/rag": "rag",
 };
 
 const TOOL_START = `createTool({ id: "documented", description: "",`;
@@ -27,6 +26,7 @@ export const blockTable = {
   ...threadBlocks,
   ...notificationBlocks,
   ...mcpBlocks,
+  ...ragBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {
@@ -200,22 +200,6 @@ export const blockTable = {
   // 3-tools-mcp-rag.md: retrieval
   "3-queryresult-object-structure-1": signature("08ea8709", "QueryResult"),
   "3-queryresult-object-structure-2": signature("08ea8709", "QueryResult"),
-  "3-example-using-runtime-context-2": running({
-    hash: "78a8dd97",
-    given: () => {
-      const model = scriptedModel(["Found."]);
-      const agent = new Agent({
-        name: "librarian",
-        instructions: ({ requestContext }) => JSON.stringify(requestContext),
-        model,
-      });
-      return { model, agent };
-    },
-    run: async (_, { model }) => {
-      const [system] = model.calls[0]!.prompt;
-      assert.equal(JSON.parse(system!.content as string).randomWalkSteps, 100);
-    },
-  }),
   "3-example-with-filters-2": { hash: "145e973a", after: `const filter: VectorFilter = documented;` },
 
   // 4-agent-controller.md

@@ -9,6 +9,7 @@ export const CALLS: Table = table("calls");
 export const EVENTS: Table = table("events");
 export const MAILBOX: Table = table("mailbox");
 export const NOTIFICATIONS: Table = table("notifications");
+const MESSAGES: Table = table("messages");
 const MESSAGE_STEPS: Table = table("message_steps");
 const RUNS: Table = table("runs");
 
@@ -18,10 +19,11 @@ const POINTS = {
   taking: (write: Write) => write.op === "insert" && write.table === RUNS,
   "taking in": (write: Write) => write.op === "delete" && write.table === MAILBOX,
   intent: (write: Write) =>
-    write.op === "insert" && write.table === CALLS && write.row["state"] === "started",
-  outcome: (write: Write) =>
-    write.op === "update" && write.table === CALLS && write.set?.["state"] === "done",
-  step: (write: Write) => write.table === MESSAGE_STEPS,
+    write.op === "update" && write.table === RUNS && Boolean(write.set?.["open_step"]),
+  outcome: (write: Write) => write.op === "insert" && write.table === CALLS && write.row["state"] === "done",
+  step: (write: Write) =>
+    write.table === MESSAGE_STEPS ||
+    (write.op === "insert" && write.table === MESSAGES && write.row["role"] === "assistant"),
   waiting: (write: Write) =>
     write.op === "insert" && write.table === CALLS && write.row["state"] === "waiting",
   decision: (write: Write) =>

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { errorMessage } from "@selvedge/core/errors";
 import { Command, CommanderError } from "commander";
 import type { ChatFlags } from "./chat-command.ts";
+import { addRagCommands } from "./rag-commands.ts";
 
 /** Runs the command line and answers the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -23,6 +24,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       const { runChatCommand } = await import("./chat-command.ts");
       exitCode = await runChatCommand(flags);
     });
+  addRagCommands(program, (code) => {
+    exitCode = code;
+  });
   try {
     await program.parseAsync(argv);
     return exitCode;

@@ -7,7 +7,10 @@ export interface System {
   now(): number;
   /** A clock that never goes back, for durations. */
   monotonic(): number;
-  /** Calls back once after `ms`; the returned function cancels. A `background` timer does not keep the process alive. */
+  /**
+   * Calls back once after `ms`, or in the next turn of the event loop where that is 0; the returned function cancels. A
+   * `background` timer does not keep the process alive.
+   */
   setTimer(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
   newId(): string;
   /** A number in [0, 1). */
@@ -18,6 +21,11 @@ export const realSystem: System = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   setTimer(ms, callback, options) {
+    if (ms <= 0) {
+      const turn = setImmediate(callback);
+      if (options?.background) turn.unref();
+      return () => clearImmediate(turn);
+    }
     const timer = setTimeout(callback, ms);
     if (options?.background) timer.unref();
     return () => clearTimeout(timer);

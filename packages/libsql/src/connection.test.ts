@@ -165,6 +165,37 @@ describe("a file that is no database of ours", () => {
     expect(await storage.count({ table: MESSAGES })).toBe(0);
     await storage.close();
   });
+
+  it("shows what an older version stored, and loses the indexes that only that one needed", async () => {
+    const first = new LibSQLStore({ url });
+    await first.init();
+    await first.close();
+    const database = new Database(file);
+    database.exec(`
+      UPDATE selvedge_migrations SET version = 4;
+      INSERT INTO selvedge_messages (id, thread_id, role, content, created_at)
+        VALUES ('m', 't', 'assistant', '{"format":2,"parts":[]}', 1);
+      INSERT INTO selvedge_message_steps VALUES
+        ('m', 0, 't', '[{"type":"text","text":"one"}]'), ('m', 1, 't', '[{"type":"text","text":"two"}]');
+      CREATE INDEX selvedge_actors_by_owner ON selvedge_actors (owner);
+      CREATE INDEX mine ON selvedge_actors (owner)`);
+    const storage = new LibSQLStore({ url });
+    const memory = await storage.getStore("memory");
+    const [message] = await memory!.recentMessages({ threadId: "t", limit: 1 });
+    expect(message!.content).toEqual({
+      format: 2,
+      parts: [
+        { type: "text", text: "one" },
+        { type: "text", text: "two" },
+      ],
+    });
+    const indexes = database.prepare(
+      "SELECT name FROM sqlite_master WHERE name LIKE '%owner' OR name = 'mine'",
+    );
+    expect(indexes.all([])).toEqual([{ name: "mine" }]);
+    database.close();
+    await storage.close();
+  });
 });
 
 describe("a url", () => {

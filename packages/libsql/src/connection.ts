@@ -25,6 +25,7 @@ export interface ConnectionOptions {
 const BUSY_TIMEOUT_MS = 10;
 const GIVE_UP_AFTER_MS = 5_000;
 const MAX_STATEMENTS = 256;
+const CACHE_KIB = 16_384;
 
 /**
  * One open database. Everything inside `read` and `write` is synchronous, so within a process nothing interleaves;
@@ -57,14 +58,21 @@ export class Connection {
 
   async read<T>(work: () => T): Promise<T> {
     if (!this.#database) await this.open();
-    return this.#retry(work);
+    const first = this.#closed ? undefined : this.#tryNow(work);
+    return first ? first.result : this.#retry(work);
   }
 
-  /** Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. */
-  async write<T>(work: () => T): Promise<T> {
+  /**
+   * Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. A single
+   * statement is a transaction by itself.
+   */
+  async write<T>(work: () => T, isOneStatement = false): Promise<T> {
     if (this.#closed) throw this.#closedError();
     if (!this.#database) await this.open();
-    const transaction = (): T => this.transaction(work);
+    const transaction = isOneStatement ? work : (): T => this.transaction(work);
+    // Mostly nobody waits and the lock is free.
+    const first = this.#lastWrite ? undefined : this.#tryNow(transaction);
+    if (first) return first.result;
     const turn: Promise<T> = this.#lastWrite
       ? this.#lastWrite.then(() => this.#retry(transaction, true))
       : this.#retry(transaction, true);
@@ -102,9 +110,9 @@ export class Connection {
     return this.#statement(sql).all(params) as T[];
   }
 
-  /** Whether the query finds a row. */
-  has(sql: string, params: readonly Param[]): boolean {
-    return this.#statement(sql).get(params) !== undefined;
+  /** The first row, for queries that find one at most. */
+  get<T = Record<string, string | number | null>>(sql: string, params: readonly Param[]): T | undefined {
+    return this.#statement(sql).get(params) as T | undefined;
   }
 
   /** Changes when another connection commits; `undefined` while that cannot be told. */
@@ -147,6 +155,7 @@ export class Connection {
       database.pragma("journal_mode = WAL");
       // Moving the log into the file is the only time SQLite waits for the disk: less often, in larger pieces.
       database.pragma("wal_autocheckpoint = 4000");
+      database.pragma(`cache_size = -${CACHE_KIB}`);
       database.pragma(`synchronous = ${this.#options.durability === "power-safe" ? "FULL" : "NORMAL"}`);
       this.#database = database;
       this.#options.prepare?.(this);
@@ -187,6 +196,16 @@ export class Connection {
       await sleep(this.#system, ms);
     } finally {
       alive.close();
+    }
+  }
+
+  /** Answers `undefined` when somebody else has the lock. */
+  #tryNow<T>(work: () => T): { result: T } | undefined {
+    try {
+      return { result: work() };
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw toStorageError(this.path, error);
     }
   }
 

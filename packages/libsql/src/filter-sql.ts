@@ -1,5 +1,5 @@
 import type { FilterNode, FilterScalar } from "@selvedge/core/vector";
-import type { Sql } from "./sql.ts";
+import type { Sql } from "./sql-writer.ts";
 
 /** A condition on a json column. Each piece is 0 or 1, never NULL, so `NOT` means what it means in code. */
 export function filterSql(column: string, node: FilterNode): Sql {
@@ -22,7 +22,7 @@ export function filterSql(column: string, node: FilterNode): Sql {
     case "eq":
       return equals(type, value, node.value);
     case "in":
-      return any(node.values.map((item) => equals(type, value, item)));
+      return isOneOf(type, value, node.values);
     case "contains":
       return contains(column, `$${path}`, type, value, node.value);
     default:
@@ -40,6 +40,20 @@ const OPERATOR = {
 function equals(type: Sql, value: Sql, wanted: FilterScalar): Sql {
   if (wanted === null || typeof wanted === "boolean") return sql`(${type} IN ${types(wanted)})`;
   return sql`(${type} IN ${types(wanted)} AND ${value} = ${param(wanted)})`;
+}
+
+/** One parameter for all strings and one for all numbers: SQLite bounds the length of a statement, not of a list. */
+function isOneOf(type: Sql, value: Sql, wanted: readonly FilterScalar[]): Sql {
+  const parts = (["string", "number"] as const).flatMap((kind) => {
+    const list = wanted.filter((item) => typeof item === kind);
+    if (list.length === 0) return [];
+    const among = param(JSON.stringify(list));
+    return [
+      sql`(${type} IN ${types(list[0]!)} AND ${value} IN (SELECT listed.value FROM json_each(${among}) AS listed))`,
+    ];
+  });
+  const others = [null, true, false].filter((item) => wanted.includes(item));
+  return any([...parts, ...others.map((item) => equals(type, value, item))]);
 }
 
 function contains(column: string, path: string, type: Sql, value: Sql, wanted: FilterScalar): Sql {

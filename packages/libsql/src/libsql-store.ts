@@ -22,16 +22,7 @@ import { Connection, type Durability } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { mentionsSql } from "./search-index.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
-import {
-  atMostSql,
-  countSql,
-  deleteSql,
-  existsSql,
-  insertSql,
-  selectSql,
-  type Sql,
-  updateSql,
-} from "./sql.ts";
+import { type Sql, SqlWriter } from "./sql-writer.ts";
 import { isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -50,6 +41,7 @@ const FEW_ROWS = 500;
 /** The storage contract on one libSQL file, which several processes may share. */
 export class LibSQLStore extends Storage {
   readonly #connection: Connection;
+  readonly #sql = new SqlWriter();
   readonly #watching = new Set<() => void>();
   #ownerId: string | undefined;
 
@@ -69,7 +61,11 @@ export class LibSQLStore extends Storage {
 
   override async select(query: Select): Promise<Row[]> {
     checkSelect(query);
-    const { text, params } = selectSql(query, toConditions(query.table, query.where));
+    const { text, params } = this.#sql.select(query, toConditions(query.table, query.where));
+    if (query.limit === 1) {
+      const cells = await this.#connection.read(() => this.#connection.get<Cells>(text, params));
+      return cells ? [decodeRow(query.table, cells)] : [];
+    }
     const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
     return rows.map((cells) => decodeRow(query.table, cells));
   }
@@ -79,12 +75,12 @@ export class LibSQLStore extends Storage {
     if (!mentions) return this.select(query);
     checkSelect(query);
     const conditions = toConditions(query.table, query.where);
-    const few = atMostSql(query.table, conditions, FEW_ROWS);
-    const search = selectSql(query, conditions, mentions);
-    const all = selectSql(query, conditions);
+    const few = this.#sql.atMost(query.table, conditions, FEW_ROWS);
+    const search = this.#sql.select(query, conditions, mentions);
+    const all = this.#sql.select(query, conditions);
     const rows = await this.#connection.read(() => {
       // The index knows all rows of the table; to read the few that a caller can see takes less.
-      const isFew = this.#connection.has(few.text, few.params);
+      const isFew = this.#connection.get(few.text, few.params) !== undefined;
       const { text, params } = isFew ? all : search;
       return this.#connection.all<Cells>(text, params);
     });
@@ -92,13 +88,15 @@ export class LibSQLStore extends Storage {
   }
 
   override async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
-    const { text, params } = countSql(table, toConditions(table, where));
+    const { text, params } = this.#sql.count(table, toConditions(table, where));
     const [row] = await this.#connection.read(() => this.#connection.all<{ n: number }>(text, params));
     return row!.n;
   }
 
   override async commit(writes: readonly Write[]): Promise<CommitResult> {
     const operations = writes.map((write) => this.#prepare(write));
+    const [first] = writes;
+    const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge;
     return this.#connection.write(() => {
       const result: CommitResult = { changes: [], auto: [] };
       for (const [index, operation] of operations.entries()) {
@@ -107,7 +105,7 @@ export class LibSQLStore extends Storage {
         result.auto.push(auto);
       }
       return result;
-    });
+    }, isOneStatement);
   }
 
   override close(): Promise<void> {
@@ -142,14 +140,16 @@ export class LibSQLStore extends Storage {
     const { table } = write;
     const conditions = toConditions(table, write.where);
     if (write.op === "require") {
-      const { text, params } = existsSql(table, conditions);
+      const { text, params } = this.#sql.exists(table, conditions);
       return () => {
-        if (this.#connection.has(text, params) !== write.exists) throw new ConditionFailed();
+        if ((this.#connection.get(text, params) !== undefined) !== write.exists) throw new ConditionFailed();
         return { changes: 0 };
       };
     }
     const change =
-      write.op === "delete" ? this.#run(deleteSql(table, conditions)) : this.#update(write, conditions);
+      write.op === "delete"
+        ? this.#run(this.#sql.delete(table, conditions))
+        : this.#update(write, conditions);
     return () => {
       const changes = change();
       if (write.require && changes === 0) throw new ConditionFailed();
@@ -159,19 +159,19 @@ export class LibSQLStore extends Storage {
 
   #insert({ table, row, onConflict = "fail" }: Write & { op: "insert" }): Operation {
     const cells = encodeNewRow(table, row);
-    const { text, params } = insertSql(table, cells, onConflict);
     const { auto } = table;
-    if (auto === undefined || onConflict !== "update") {
+    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
+    const returning = onConflict === "update" ? auto : undefined;
+    const { text, params } = this.#sql.insert(table, cells, onConflict, returning);
+    if (returning === undefined) {
       return () => {
         const { changes, lastInsertRowid } = this.#connection.run(text, params);
         return { changes, ...(auto !== undefined && changes > 0 && { auto: Number(lastInsertRowid) }) };
       };
     }
-    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
-    const returning = `${text} RETURNING "${auto}" AS auto`;
     return () => {
-      const [returned] = this.#connection.all<{ auto: number }>(returning, params);
-      return { changes: 1, auto: returned!.auto };
+      const row = this.#connection.get<{ returned: number }>(text, params);
+      return { changes: 1, auto: row!.returned };
     };
   }
 
@@ -179,9 +179,9 @@ export class LibSQLStore extends Storage {
     const { table, merge, increment = {} } = write;
     const set = encodeRow(table, write.set ?? {});
     for (const column of Object.keys(increment)) columnType(table, column);
-    if (!merge) return this.#run(updateSql(table, set, increment, conditions));
+    if (!merge) return this.#run(this.#sql.update(table, set, increment, conditions));
     for (const column of Object.keys(merge)) columnType(table, column);
-    const find = selectSql({ table }, conditions);
+    const find = this.#sql.select({ table }, conditions);
     // Merging in code: the transaction holds the write lock, so nothing changes between the read and the write.
     return () => {
       const found = this.#connection.all<Cells>(find.text, find.params);
@@ -191,7 +191,7 @@ export class LibSQLStore extends Storage {
           merged[column] = mergeCell(table, column, set[column] ?? cells[column] ?? null, patch);
         }
         const key = table.key.map((column): Condition => ({ column, op: "eq", value: cells[column]! }));
-        this.#run(updateSql(table, merged, increment, key))();
+        this.#run(this.#sql.update(table, merged, increment, key))();
       }
       return found.length;
     };

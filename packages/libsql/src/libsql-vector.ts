@@ -4,6 +4,7 @@ import {
   checkIndex,
   checkQuery,
   checkSameIndex,
+  checkTextQuery,
   checkUpdate,
   encodeMetadata,
   noSuchIndex,
@@ -12,13 +13,30 @@ import {
   toEntries,
   toFloat32,
   toScore,
+  toWords,
+  type TextQuery,
   type Vector,
   type VectorEntry,
+  type VectorIndexDescription,
   type VectorMetric,
   type VectorResult,
 } from "@selvedge/core/vector";
+import { AgentError } from "@selvedge/core/errors";
 import { Connection, type Param } from "./connection.ts";
 import { filterSql } from "./filter-sql.ts";
+import { HnswCache } from "./hnsw-cache.ts";
+import { loadUsearch, type Usearch } from "./load-usearch.ts";
+import type { Sql } from "./sql.ts";
+import {
+  createRegistry,
+  createTables,
+  dropTables,
+  INDEXES,
+  setWords,
+  tableOf,
+  wordsOf,
+  type IndexRow,
+} from "./vector-tables.ts";
 
 export interface LibSQLVectorOptions {
   /** `file:<path>` or `:memory:`. May be the file of a `LibSQLStore`. `connectionUrl` is another name for it. */
@@ -27,13 +45,18 @@ export interface LibSQLVectorOptions {
   id?: string;
   /** For remote databases, which are not supported yet. */
   authToken?: string;
+  /**
+   * From how many entries on an index is searched through an HNSW graph, if the package `usearch` is installed: 20,000
+   * unless told. `false` keeps every search exact.
+   */
+  approximateFrom?: number | false;
   system?: System;
 }
 
-interface IndexRow {
-  number: number;
-  dimension: number;
-  metric: VectorMetric;
+interface StoredRow {
+  key: number;
+  metadata: string | null;
+  document: string | null;
 }
 
 interface FoundRow {
@@ -44,7 +67,9 @@ interface FoundRow {
   measured: number | null;
 }
 
-const INDEXES = "selvedge_vector_indexes";
+const APPROXIMATE_FROM = 20_000;
+const MAX_APPROXIMATE_TOP_K = 1_000;
+const MAX_QUERY_WORDS = 128;
 
 /** What is measured, higher or lower, and the order in which the nearest come first. */
 const MEASURES: Readonly<Record<VectorMetric, { measured: string; order: string }>> = {
@@ -58,17 +83,24 @@ const MEASURES: Readonly<Record<VectorMetric, { measured: string; order: string 
 };
 
 /**
- * Vectors in a libSQL file, a table for each index. The search is exact: it looks at every vector that the filter lets
- * through, which up to some tens of thousands is both quicker and smaller than libSQL's approximate index.
+ * Vectors in a libSQL file, a table for each index, with full-text search. The search is exact: it looks at every vector
+ * that the filter lets through, which up to some tens of thousands is both quicker and smaller than libSQL's approximate
+ * index. Beyond, `HnswCache` proposes what to look at, where `usearch` is installed.
  */
 export class LibSQLVector implements Vector {
   readonly id: string;
   readonly #connection: Connection;
   readonly #system: System;
+  readonly #approximateFrom: number;
+  /** Looked for when an index first is large enough; `null` where it is not installed. */
+  #usearch: Usearch | null | undefined;
+  /** By the number of the index. */
+  readonly #caches = new Map<number, HnswCache>();
 
   constructor(options: LibSQLVectorOptions) {
     this.id = options.id ?? "libsql-vector";
     this.#system = options.system ?? realSystem;
+    this.#approximateFrom = checkApproximateFrom(options.approximateFrom);
     this.#connection = new Connection({
       url: (options.url ?? options.connectionUrl) as string,
       system: options.system,
@@ -85,10 +117,7 @@ export class LibSQLVector implements Vector {
         `INSERT INTO ${INDEXES} (name, dimension, metric) VALUES (?, ?, ?)`,
         [indexName, dimension, metric],
       );
-      this.#connection.exec(
-        `CREATE TABLE ${tableOf({ number: Number(lastInsertRowid) })} (id TEXT PRIMARY KEY, ` +
-          `vector F32_BLOB(${dimension}) NOT NULL, length REAL NOT NULL, metadata TEXT, document TEXT)`,
-      );
+      createTables(this.#connection, { number: Number(lastInsertRowid), dimension });
     });
   }
 
@@ -99,38 +128,35 @@ export class LibSQLVector implements Vector {
     return rows.map(({ name }) => name);
   }
 
-  async describeIndex({
-    indexName,
-  }: {
-    indexName: string;
-  }): Promise<{ dimension: number; count: number; metric: VectorMetric }> {
-    return this.#connection.read(() => {
-      const index = this.#index(indexName);
-      const [row] = this.#connection.all<{ count: number }>(
-        `SELECT count(*) AS count FROM ${tableOf(index)}`,
-      );
-      return { dimension: index.dimension, metric: index.metric, count: row!.count };
-    });
+  async describeIndex({ indexName }: { indexName: string }): Promise<VectorIndexDescription> {
+    const index = await this.#connection.read(() => this.#index(indexName));
+    const { dimension, metric, count } = index;
+    return { dimension, metric, count, revision: `${index.number}.${index.revision}` };
   }
 
   async deleteIndex({ indexName }: { indexName: string }): Promise<void> {
-    await this.#connection.write(() => {
-      const index = this.#find(indexName);
-      if (!index) return;
-      this.#connection.exec(`DROP TABLE IF EXISTS ${tableOf(index)}`);
+    const index = await this.#connection.write(() => {
+      const present = this.#find(indexName);
+      if (!present) return undefined;
+      dropTables(this.#connection, present);
       this.#connection.run(`DELETE FROM ${INDEXES} WHERE name = ?`, [indexName]);
+      return present;
     });
+    if (!index) return;
+    await this.#caches.get(index.number)?.close();
+    this.#caches.delete(index.number);
+    await HnswCache.deleteFiles(this.#connection.path, index.number);
   }
 
   async upsert(options: Parameters<Vector["upsert"]>[0]): Promise<string[]> {
     return this.#connection.write(() => {
       const index = this.#index(options.indexName);
       const entries = toEntries(options, index.dimension, this.#system);
-      const text =
-        `INSERT INTO ${tableOf(index)} (id, vector, length, metadata, document) VALUES (?, ?, ?, ?, ?) ` +
-        "ON CONFLICT (id) DO UPDATE SET vector = excluded.vector, length = excluded.length, " +
-        "metadata = excluded.metadata, document = excluded.document";
-      for (const entry of entries) this.#connection.run(text, entryParams(entry));
+      if (entries.length === 0) return [];
+      const revision = index.revision + 1;
+      let added = 0;
+      for (const entry of entries) if (this.#put(index, entry, revision)) added++;
+      this.#changed(index, added);
       return entries.map((entry) => entry.id);
     });
   }
@@ -141,15 +167,30 @@ export class LibSQLVector implements Vector {
     return this.#connection.read(() => {
       const index = this.#index(options.indexName);
       const wanted = toFloat32(options.indexName, index.dimension, options.queryVector);
-      const { measured, order } = MEASURES[index.metric];
+      const search = (condition: Sql): VectorResult[] =>
+        this.#search(index, wanted, condition, topK, options.includeVector === true);
+      const keys = this.#candidates(index, wanted, topK, options.filter);
+      let results = keys && search(among(keys, where));
+      // Too few passed the filter, or too many of the proposed rows are gone.
+      if (!results || results.length < Math.min(topK, index.count)) results = search(where);
+      return results.filter((result) => result.score >= minScore);
+    });
+  }
+
+  async queryText(options: TextQuery): Promise<VectorResult[]> {
+    const { topK, minScore } = checkTextQuery(options);
+    const where = filterSql("metadata", parseFilter(options.filter));
+    const words = [...new Set(toWords(options.queryText))].slice(0, MAX_QUERY_WORDS);
+    return this.#connection.read(() => {
+      const index = this.#index(options.indexName);
+      if (words.length === 0) return [];
       const text =
-        `SELECT id, metadata, document${options.includeVector ? ", vector" : ""}, ${measured} AS measured ` +
-        `FROM ${tableOf(index)} WHERE ${where.text} ORDER BY ${order}, id LIMIT ?`;
-      const target: Param[] =
-        index.metric === "dotproduct" ? [toBlob(wanted), lengthOf(wanted)] : [toBlob(wanted)];
+        `SELECT id, metadata, document${options.includeVector ? ", vector" : ""}, -rank AS measured ` +
+        `FROM ${wordsOf(index)} AS words JOIN ${tableOf(index)} AS entry ON entry.key = words.rowid ` +
+        `WHERE ${wordsOf(index)} MATCH ? AND ${where.text} ORDER BY measured DESC, id LIMIT ?`;
       return this.#connection
-        .all<FoundRow>(text, [...target, ...where.params, topK])
-        .map((row) => toResult(row, index.metric))
+        .all<FoundRow>(text, [words.map((word) => `"${word}"`).join(" OR "), ...where.params, topK])
+        .map((row) => toResult(row, row.measured ?? 0))
         .filter((result) => result.score >= minScore);
     });
   }
@@ -159,19 +200,21 @@ export class LibSQLVector implements Vector {
     const { indexName, id, update } = options;
     await this.#connection.write(() => {
       const index = this.#index(indexName);
-      const set: Record<string, Param> = {};
+      const set: Record<string, Param> = { revision: index.revision + 1 };
       if (update.vector) {
         const vector = toFloat32(indexName, index.dimension, update.vector);
-        set.vector = toBlob(vector);
-        set.length = lengthOf(vector);
+        set["vector"] = toBlob(vector);
+        set["length"] = lengthOf(vector);
       }
-      if (update.metadata) set.metadata = encodeMetadata(update.metadata);
+      if (update.metadata) set["metadata"] = encodeMetadata(update.metadata);
       const columns = Object.keys(set).map((column) => `${column} = ?`);
-      const { changes } = this.#connection.run(
-        `UPDATE ${tableOf(index)} SET ${columns.join(", ")} WHERE id = ?`,
+      const [entry] = this.#connection.all<StoredRow>(
+        `UPDATE ${tableOf(index)} SET ${columns.join(", ")} WHERE id = ? RETURNING key, metadata, document`,
         [...Object.values(set), id],
       );
-      if (changes === 0) throw noSuchVector(indexName, id);
+      if (!entry) throw noSuchVector(indexName, id);
+      if (update.metadata) setWords(this.#connection, index, entry, false);
+      this.#changed(index, 0);
     });
   }
 
@@ -185,19 +228,118 @@ export class LibSQLVector implements Vector {
       ? { text: "id IN (SELECT value FROM json_each(?))", params: [JSON.stringify(options.ids)] }
       : filterSql("metadata", parseFilter(options.filter));
     await this.#connection.write(() => {
+      const index = this.#index(options.indexName);
       this.#connection.run(
-        `DELETE FROM ${tableOf(this.#index(options.indexName))} WHERE ${where.text}`,
+        `DELETE FROM ${wordsOf(index)} WHERE rowid IN (SELECT key FROM ${tableOf(index)} WHERE ${where.text})`,
         where.params,
       );
+      const { changes } = this.#connection.run(
+        `DELETE FROM ${tableOf(index)} WHERE ${where.text}`,
+        where.params,
+      );
+      if (changes > 0) this.#changed(index, -changes);
     });
   }
 
-  close(): Promise<void> {
-    return this.#connection.close();
+  /**
+   * Makes or brings up to date the HNSW graph of an index that is large enough for one, and keeps it beside the database.
+   * Searches do that by themselves, but the first ones are exact until it is done.
+   */
+  async buildIndex({ indexName }: { indexName: string }): Promise<void> {
+    const cache = await this.#connection.read(() => this.#cacheOf(this.#index(indexName)));
+    await cache?.prepare();
+  }
+
+  async close(): Promise<void> {
+    for (const cache of this.#caches.values()) await cache.close();
+    this.#caches.clear();
+    await this.#connection.close();
+  }
+
+  /** Answers whether the entry is a new one. */
+  #put(index: IndexRow, entry: VectorEntry, revision: number): boolean {
+    const values: Param[] = [
+      toBlob(entry.vector),
+      lengthOf(entry.vector),
+      entry.metadata,
+      entry.document,
+      revision,
+      entry.id,
+    ];
+    const [known] = this.#connection.all<{ key: number }>(
+      `UPDATE ${tableOf(index)} SET vector = ?, length = ?, metadata = ?, document = ?, revision = ? ` +
+        "WHERE id = ? RETURNING key",
+      values,
+    );
+    const key =
+      known?.key ??
+      Number(
+        this.#connection.run(
+          `INSERT INTO ${tableOf(index)} (vector, length, metadata, document, revision, id) VALUES (?, ?, ?, ?, ?, ?)`,
+          values,
+        ).lastInsertRowid,
+      );
+    setWords(this.#connection, index, { ...entry, key }, known === undefined);
+    return known === undefined;
+  }
+
+  #changed(index: IndexRow, added: number): void {
+    this.#connection.run(
+      `UPDATE ${INDEXES} SET revision = revision + 1, count = count + ? WHERE number = ?`,
+      [added, index.number],
+    );
+  }
+
+  #search(
+    index: IndexRow,
+    wanted: Float32Array,
+    where: Sql,
+    topK: number,
+    includeVector: boolean,
+  ): VectorResult[] {
+    const { measured, order } = MEASURES[index.metric];
+    const text =
+      `SELECT id, metadata, document${includeVector ? ", vector" : ""}, ${measured} AS measured ` +
+      `FROM ${tableOf(index)} WHERE ${where.text} ORDER BY ${order}, id LIMIT ?`;
+    const target: Param[] =
+      index.metric === "dotproduct" ? [toBlob(wanted), lengthOf(wanted)] : [toBlob(wanted)];
+    return this.#connection
+      .all<FoundRow>(text, [...target, ...where.params, topK])
+      .map((row) => toResult(row, toScore(index.metric, row.measured)));
+  }
+
+  /** Keys of rows likely to be among the nearest, or `undefined` where every row is to be looked at. */
+  #candidates(
+    index: IndexRow,
+    wanted: Float32Array,
+    topK: number,
+    filter: Parameters<Vector["query"]>[0]["filter"],
+  ): number[] | undefined {
+    if (topK === 0 || topK > MAX_APPROXIMATE_TOP_K) return undefined;
+    if (index.metric === "cosine" && lengthOf(wanted) === 0) return undefined;
+    const isFiltered = filter !== undefined && Object.keys(filter).length > 0;
+    const count = isFiltered ? Math.max(200, 10 * topK) : Math.max(64, 2 * topK);
+    return this.#cacheOf(index)?.nearest(wanted, count, index);
+  }
+
+  #cacheOf(index: IndexRow): HnswCache | undefined {
+    if (index.count < this.#approximateFrom) return undefined;
+    const known = this.#caches.get(index.number);
+    if (known) return known;
+    if (this.#usearch === undefined) this.#usearch = loadUsearch() ?? null;
+    if (this.#usearch === null) return undefined;
+    const cache = new HnswCache({
+      connection: this.#connection,
+      system: this.#system,
+      usearch: this.#usearch,
+      index,
+    });
+    this.#caches.set(index.number, cache);
+    return cache;
   }
 
   #find(indexName: string): IndexRow | undefined {
-    const text = `SELECT number, dimension, metric FROM ${INDEXES} WHERE name = ?`;
+    const text = `SELECT number, dimension, metric, revision, count, cache FROM ${INDEXES} WHERE name = ?`;
     return this.#connection.all<IndexRow>(text, [indexName])[0];
   }
 
@@ -208,24 +350,20 @@ export class LibSQLVector implements Vector {
   }
 }
 
-function createRegistry(connection: Connection): void {
-  const known = connection.all("SELECT 1 FROM sqlite_master WHERE name = ?", [INDEXES]);
-  if (known.length > 0) return;
-  connection.transaction(() => {
-    connection.exec(
-      `CREATE TABLE IF NOT EXISTS ${INDEXES} (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, ` +
-        "dimension INTEGER NOT NULL, metric TEXT NOT NULL)",
-    );
-  });
+function checkApproximateFrom(from: number | false = APPROXIMATE_FROM): number {
+  if (from === false) return Infinity;
+  if (Number.isSafeInteger(from) && from >= 0) return from;
+  throw new AgentError(
+    "invalid-argument",
+    `approximateFrom must be a number of entries or false, got ${String(from)}`,
+  );
 }
 
-/** Tables are numbered: names of indexes may differ only in case, which names of tables may not. */
-function tableOf({ number }: { number: number }): string {
-  return `selvedge_vectors_${number}`;
-}
-
-function entryParams(entry: VectorEntry): Param[] {
-  return [entry.id, toBlob(entry.vector), lengthOf(entry.vector), entry.metadata, entry.document];
+function among(keys: readonly number[], where: Sql): Sql {
+  return {
+    text: `key IN (SELECT value FROM json_each(?)) AND ${where.text}`,
+    params: [JSON.stringify(keys), ...where.params],
+  };
 }
 
 function toBlob(vector: Float32Array): Uint8Array {
@@ -236,10 +374,10 @@ function lengthOf(vector: Float32Array): number {
   return Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
 }
 
-function toResult(row: FoundRow, metric: VectorMetric): VectorResult {
+function toResult(row: FoundRow, score: number): VectorResult {
   return {
     id: row.id,
-    score: toScore(metric, row.measured),
+    score,
     ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) as Record<string, unknown> }),
     ...(row.document !== null && { document: row.document }),
     ...(row.vector && { vector: fromBlob(row.vector) }),

@@ -1,11 +1,26 @@
 import { AgentError } from "@selvedge/core/errors";
 import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
+import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
 import { addSearchIndex } from "./search-index.ts";
-import { columnSql, createIndexSql, createTableSql, quote } from "./sql.ts";
+
+/** What has to be done to the rows of a database that is older than a version. */
+const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
+  {
+    // The first step of a message stands in the message.
+    before: 5,
+    sql: [
+      `UPDATE selvedge_messages SET content = json_set(content, '$.parts', (
+         SELECT json(parts) FROM selvedge_message_steps WHERE message_id = selvedge_messages.id AND step = 0))
+       WHERE id IN (SELECT message_id FROM selvedge_message_steps WHERE step = 0)`,
+      "DELETE FROM selvedge_message_steps WHERE step = 0",
+    ],
+  },
+];
 
 /**
- * Brings the database to this version: tables, columns and indexes (full-text ones too) that are missing are added, in one transaction.
+ * Brings the database to this version: what is missing of tables, columns and indexes (full-text ones too) is added, indexes that are not
+ * used any more go, and rows are put the way this version reads them, in one transaction.
  * Several processes may do it at once; whoever gets the lock second finds nothing left to do. A database that is
  * already there is only read, so a read-only one can be opened.
  */
@@ -15,8 +30,11 @@ export function migrate(connection: Connection, now: number): void {
     connection.exec(
       "CREATE TABLE IF NOT EXISTS selvedge_migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)",
     );
-    if (storedVersion(connection) === SCHEMA_VERSION) return;
+    const version = storedVersion(connection);
+    if (version === SCHEMA_VERSION) return;
     for (const table of TABLES) addTable(connection, table);
+    for (const { before, sql } of CHANGES)
+      if (version !== undefined && version < before) for (const one of sql) connection.exec(one);
     connection.run("INSERT INTO selvedge_migrations (version, applied_at) VALUES (?, ?)", [
       SCHEMA_VERSION,
       now,
@@ -35,6 +53,16 @@ function addTable(connection: Connection, table: Table): void {
     if (!present.has(column)) {
       connection.exec(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${columnSql(table, column)}`);
     }
+  }
+  const wanted = indexNames(table);
+  const known = connection.all<{ name: string }>(
+    "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+    [table.name],
+  );
+  for (const { name } of known) {
+    // Other names are somebody else's.
+    const isOurs = name.startsWith(`${table.name}_by_`);
+    if (isOurs && !wanted.includes(name)) connection.exec(`DROP INDEX ${quote(name)}`);
   }
   for (const index of createIndexSql(table)) connection.exec(index);
   addSearchIndex(connection, table);

@@ -1,6 +1,6 @@
 import type { Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
-import { quote } from "./sql.ts";
+import { quote } from "./schema-sql.ts";
 
 /** Shorter terms than this are not in the index, which is one of triples of characters. */
 const SHORTEST_TERM = 3;

@@ -8,14 +8,22 @@ export interface VectorHarness {
   close(): Promise<void>;
 }
 
-type VectorTest = (title: string, body: (vector: Vector, harness: VectorHarness) => Promise<void>) => void;
+type VectorTestBody = (vector: Vector, harness: VectorHarness) => Promise<void>;
+type VectorTest = {
+  (title: string, body: VectorTestBody): void;
+  (title: string, options: { timeout: number }, body: VectorTestBody): void;
+};
 
 const indexName = "docs";
 
 /** The vector contract. `create` makes an empty store for each test; `close` gets rid of it. */
 export function testVector(name: string, create: () => Promise<VectorHarness>): void {
-  const test: VectorTest = (title, body) => {
-    it(title, async () => {
+  const test: VectorTest = (
+    title: string,
+    ...rest: [VectorTestBody] | [{ timeout: number }, VectorTestBody]
+  ) => {
+    const body = rest.at(-1) as VectorTestBody;
+    it(title, rest.length === 2 ? (rest[0] as { timeout: number }) : {}, async () => {
       const harness = await create();
       try {
         await body(harness.vector, harness);
@@ -28,7 +36,9 @@ export function testVector(name: string, create: () => Promise<VectorHarness>): 
     describe("indexes", () => testIndexes(test));
     describe("search", () => testSearch(test));
     describe("changes", () => testChanges(test));
+    describe("words", () => testText(test));
     describe("filters", () => testFilters(test));
+    describe("load", () => testLoad(test));
   });
 }
 
@@ -57,7 +67,7 @@ function testIndexes(test: VectorTest): void {
     for (const name of names) await vector.createIndex({ indexName: name, dimension: 2 });
     expect((await vector.listIndexes()).toSorted()).toEqual(names.toSorted());
     await vector.upsert({ indexName: "Docs", vectors: [[1, 2]] });
-    expect(await vector.describeIndex({ indexName: "Docs" })).toEqual({
+    expect(await vector.describeIndex({ indexName: "Docs" })).toMatchObject({
       dimension: 2,
       count: 1,
       metric: "cosine",
@@ -162,6 +172,25 @@ function testSearch(test: VectorTest): void {
     expect(await vector.query({ indexName, queryVector })).toHaveLength(10);
   });
 
+  test("refuses bounds that make no sense", async (vector) => {
+    await axes(vector);
+    const bad = [
+      { topK: -1 },
+      { topK: 1.5 },
+      { topK: Number.NaN },
+      { topK: 1_000_000 },
+      { topK: "5" as unknown as number },
+      { minScore: Number.NaN },
+      { minScore: "0.5" as unknown as number },
+    ];
+    for (const options of bad) {
+      const refused = vector.query({ indexName, queryVector: [1, 0, 0], ...options });
+      await expect(refused, JSON.stringify(options)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    const all = await vector.query({ indexName, queryVector: [1, 0, 0], topK: 10_000, minScore: -Infinity });
+    expect(all).toHaveLength(3);
+  });
+
   test("orders what is equally near by id, so that answers do not change", async (vector) => {
     await vector.createIndex({ indexName, dimension: 2 });
     await vector.upsert({ indexName, vectors: ["c", "a", "b"].map(() => [1, 1]), ids: ["c", "a", "b"] });
@@ -250,6 +279,53 @@ function testChanges(test: VectorTest): void {
     const [first] = await vector.query({ indexName, queryVector: [0, 0, 1], topK: 1 });
     expect(first).toEqual({ id: "x", score: expect.closeTo(1), metadata: { now: "z" } });
     expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 3 });
+  });
+
+  test("keeps the last of two entries with one id", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 2 });
+    const ids = await vector.upsert({
+      indexName,
+      vectors: [
+        [1, 0],
+        [0, 1],
+      ],
+      ids: ["a", "a"],
+      metadata: [{ n: 1 }, { n: 2 }],
+    });
+    expect(ids).toEqual(["a", "a"]);
+    const results = await vector.query({ indexName, queryVector: [0, 1] });
+    expect(results).toEqual([{ id: "a", score: expect.closeTo(1), metadata: { n: 2 } }]);
+  });
+
+  test("keeps any text, but for NUL and halves of characters", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 1 });
+    const odd = "'\"\\;--{}[]$1 ? %\t\n\u{1F600}\u200D\uFFFF";
+    await vector.upsert({
+      indexName,
+      vectors: [[1]],
+      ids: [odd.replaceAll(/\p{Cc}/gu, "")],
+      metadata: [{ odd, nul: "a\0b", half: "\uD800", nan: Number.NaN, day: new Date(0) }],
+      documents: [`${odd}\0`],
+    });
+    const [found] = await vector.query({ indexName, queryVector: [1] });
+    expect(found).toMatchObject({
+      id: odd.replaceAll(/\p{Cc}/gu, ""),
+      metadata: { odd, nul: "a\uFFFDb", half: "\uFFFD", nan: null, day: "1970-01-01T00:00:00.000Z" },
+      document: `${odd}\uFFFD`,
+    });
+  });
+
+  test("refuses metadata and documents without bounds", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 1 });
+    const big = "x".repeat(1_100_000);
+    const limit = { code: "limit-exceeded" };
+    await expect(vector.upsert({ indexName, vectors: [[1]], metadata: [{ big }] })).rejects.toMatchObject(
+      limit,
+    );
+    await expect(
+      vector.upsert({ indexName, vectors: [[1]], documents: [big.repeat(8)] }),
+    ).rejects.toMatchObject(limit);
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 0 });
   });
 
   test("stores all of an upsert or nothing", async (vector) => {
@@ -349,9 +425,140 @@ function testChanges(test: VectorTest): void {
   });
 }
 
+const TEXTS: Record<string, string> = {
+  loom: "A loom holds the warp under tension.",
+  warp: "The warp, the warp and once more the warp.",
+  weft: "The weft passes over and under.",
+  café: "Un café près du métier à tisser.",
+  many: `${"The long and the short of it. ".repeat(30)} A loom.`,
+};
+
+/** Stores without full-text search pass by not having it. */
+function testText(outer: VectorTest): void {
+  const test = (title: string, body: VectorTestBody): void =>
+    outer(title, async (vector, harness) => {
+      if (!vector.queryText) return;
+      await vector.createIndex({ indexName, dimension: 2 });
+      await vector.upsert({
+        indexName,
+        vectors: Object.keys(TEXTS).map(() => [1, 0]),
+        ids: Object.keys(TEXTS),
+        documents: Object.values(TEXTS),
+        metadata: Object.keys(TEXTS).map((id) => ({ id, long: id === "many" })),
+      });
+      await body(vector, harness);
+    });
+  const ids = async (vector: Vector, queryText: string, filter?: VectorFilter): Promise<string[]> => {
+    const results = await vector.queryText!({ indexName, queryText, ...(filter && { filter }) });
+    expect(results.every(({ score }) => score > 0)).toBe(true);
+    expect(results.map(({ score }) => score)).toEqual(
+      results.map(({ score }) => score).toSorted((a, b) => b - a),
+    );
+    return results.map(({ id }) => id);
+  };
+
+  test("finds entries that hold any of the words", async (vector) => {
+    expect((await ids(vector, "loom weft")).toSorted()).toEqual(["loom", "many", "weft"]);
+    expect(await ids(vector, "nothing has zzz")).toEqual([]);
+  });
+
+  test("puts first what speaks of the words more", async (vector) => {
+    expect(await ids(vector, "warp")).toEqual(["warp", "loom"]);
+    expect(await ids(vector, "loom")).toEqual(["loom", "many"]);
+  });
+
+  test("overlooks case and accents", async (vector) => {
+    expect(await ids(vector, "CAFE")).toEqual(["café"]);
+    expect(await ids(vector, "Café")).toEqual(["café"]);
+  });
+
+  test("takes a question for words, whatever signs are in it", async (vector) => {
+    const signs = [
+      '"loom',
+      "loom*",
+      "loom AND",
+      "-loom",
+      "document:loom",
+      "(loom",
+      "loom')--",
+      "loom & !",
+      "lo\0",
+    ];
+    for (const queryText of signs) await ids(vector, queryText);
+    expect(await ids(vector, 'What is a "loom"?', { long: false })).toContain("loom");
+    for (const queryText of ["", "   ", '"', "?!", "\0"]) expect(await ids(vector, queryText)).toEqual([]);
+  });
+
+  test("filters before it takes the best, and gives what was asked for", async (vector) => {
+    expect(await ids(vector, "loom", { long: true })).toEqual(["many"]);
+    const [first, ...rest] = await vector.queryText!({
+      indexName,
+      queryText: "loom",
+      topK: 1,
+      includeVector: true,
+    });
+    expect(rest).toEqual([]);
+    expect(first).toMatchObject({
+      id: "loom",
+      document: TEXTS.loom,
+      metadata: { id: "loom" },
+      vector: [1, 0],
+    });
+    const refused = vector.queryText!({ indexName, queryText: "loom", filter: { id: { $regex: "x" } } });
+    await expect(refused).rejects.toMatchObject({ code: "invalid-argument" });
+    const missing = vector.queryText!({ indexName: "none", queryText: "loom" });
+    await expect(missing).rejects.toMatchObject({ code: "not-found" });
+  });
+
+  test("reads metadata.text where there is no document", async (vector) => {
+    await vector.upsert({
+      indexName,
+      vectors: [[1, 0]],
+      ids: ["meta"],
+      metadata: [{ text: "a shuttle of boxwood" }],
+    });
+    expect(await ids(vector, "boxwood")).toEqual(["meta"]);
+    await vector.updateVector({
+      indexName,
+      id: "meta",
+      update: { metadata: { text: "a shuttle of beech" } },
+    });
+    expect(await ids(vector, "boxwood")).toEqual([]);
+    expect(await ids(vector, "beech")).toEqual(["meta"]);
+  });
+
+  test("sees changes at once", async (vector) => {
+    expect(await ids(vector, "heddle")).toEqual([]);
+    await vector.upsert({ indexName, vectors: [[1, 0]], ids: ["weft"], documents: ["a heddle"] });
+    expect(await ids(vector, "heddle")).toEqual(["weft"]);
+    expect(await ids(vector, "passes")).toEqual([]);
+    await vector.deleteVector({ indexName, id: "weft" });
+    await vector.deleteVectors({ indexName, filter: { id: "café" } });
+    expect(await ids(vector, "heddle café")).toEqual([]);
+    await vector.deleteIndex({ indexName });
+    await vector.createIndex({ indexName, dimension: 2 });
+    expect(await ids(vector, "loom warp")).toEqual([]);
+  });
+
+  test("tells by its revision that an index changed, where it can tell", async (vector) => {
+    const revision = async (): Promise<string | undefined> =>
+      (await vector.describeIndex({ indexName })).revision;
+    const before = await revision();
+    if (before === undefined) return;
+    expect(await revision()).toBe(before);
+    await vector.updateVector({ indexName, id: "loom", update: { vector: [0, 1] } });
+    const updated = await revision();
+    await vector.deleteVector({ indexName, id: "loom" });
+    const deleted = await revision();
+    await vector.deleteIndex({ indexName });
+    await vector.createIndex({ indexName, dimension: 2 });
+    expect(new Set([before, updated, deleted, await revision()]).size).toBe(4);
+  });
+}
+
 const ENTRIES: Record<string, Record<string, unknown> | undefined> = {
   num: { v: 5, tag: "a" },
-  real: { v: 5.5, tag: "b" },
+  real: { v: 5.5, tag: "b", not: Number.NaN },
   str: { v: "5" },
   yes: { v: true },
   no: { v: false },
@@ -421,6 +628,46 @@ const FILTERS: [VectorFilter, string[]][] = [
   [{ $not: { $or: [{ v: { $exists: true } }] } }, ["none", "bare"]],
   [{ tag: "a", $or: [{ v: 5 }, { v: 5.5 }] }, ["num"]],
   [{ tag: "x' OR 1=1 --" }, []],
+  [{ v: { $in: Array.from({ length: 3_000 }, (_, index) => index) } }, ["num"]],
+  [
+    { v: { $in: [...Array.from({ length: 2_000 }, (_, index) => `s${index}`), "5", false, null] } },
+    ["str", "no", "nil", "none", "bare"],
+  ],
+  [{ $or: Array.from({ length: 200 }, (_, index) => ({ v: index })) }, ["num"]],
+  [{ v: { $contains: "" } }, ["str", "text"]],
+  [{ v: { $gte: -1e308, $lte: 1e308 } }, ["num", "real"]],
+  [{ v: 5.000000000000001 }, []],
+  // What was NaN has become null on its way in, so it is the same as missing.
+  [{ not: null }, ALL],
+  [{ not: { $exists: true } }, ["real"]],
+  [{ not: { $lt: 0 } }, []],
+  [{ not: { $gte: 0 } }, []],
+  [{ not: { $not: { $gt: 0 } } }, ALL],
+  [{ not: { $ne: 1 } }, ALL],
+];
+
+/** Names of fields that would mean something in the JSON paths and statements of some database. */
+const ODD_KEYS = [
+  "a'b",
+  "a[0]",
+  "[*]",
+  "$",
+  "a->b",
+  "a->>'b'",
+  "a#>b",
+  "*",
+  "a?b",
+  "a:b",
+  "$1x",
+  "%s",
+  "ünï",
+  "\u{1F600}",
+  "'; DROP TABLE docs; --",
+  "0",
+  "-1",
+  "null",
+  "document",
+  "id",
 ];
 
 const REFUSED: unknown[] = [
@@ -446,7 +693,26 @@ const REFUSED: unknown[] = [
   { "a\\b": 1 },
   [],
   "v = 5",
+  { v: { $in: Array.from({ length: 20_000 }, (_, index) => index) } },
+  { $or: Array.from({ length: 2_000 }, (_, index) => ({ v: index })) },
+  nested(10_000),
+  { v: 10n },
+  { v: Symbol("x") },
 ];
+
+function nested(depth: number): VectorFilter {
+  let filter: VectorFilter = { v: 1 };
+  for (let level = 0; level < depth; level++) filter = { $not: filter };
+  return filter;
+}
+
+const shown = (filter: unknown): string => {
+  try {
+    return JSON.stringify(filter).slice(0, 200);
+  } catch (error) {
+    return String(error);
+  }
+};
 
 function testFilters(test: VectorTest): void {
   const fill = async (vector: Vector): Promise<void> => {
@@ -485,6 +751,27 @@ function testFilters(test: VectorTest): void {
     expect(await query(vector, { at: new Date("2026-01-01") })).toEqual(["2026-01-01"]);
   });
 
+  test("takes any name of a field for a name", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 1 });
+    const names = ODD_KEYS.filter((name) => !name.startsWith("$"));
+    await vector.upsert({
+      indexName,
+      vectors: names.map(() => [1]),
+      ids: names.map((_, index) => `k${index}`),
+      metadata: names.map((name) => ({ [name]: "yes", in: { [name]: 1 } })),
+    });
+    for (const [index, name] of names.entries()) {
+      expect(await query(vector, { [name]: "yes" }), name).toEqual([`k${index}`]);
+      expect(await query(vector, { [`in.${name}`]: { $gt: 0 } }), name).toEqual([`k${index}`]);
+      expect(await query(vector, { [`in.${name}`]: { $exists: true } }), name).toEqual([`k${index}`]);
+    }
+    for (const name of ODD_KEYS) {
+      if (name.startsWith("$")) await expect(query(vector, { [name]: 1 })).rejects.toThrow(/operator/);
+      await query(vector, { tag: { $contains: name } });
+    }
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: names.length });
+  });
+
   test("filters before it takes the nearest", async (vector) => {
     await vector.createIndex({ indexName, dimension: 2 });
     const vectors = Array.from({ length: 50 }, (_, index) => [1, index / 100]);
@@ -497,10 +784,99 @@ function testFilters(test: VectorTest): void {
     await fill(vector);
     for (const filter of REFUSED) {
       const refused = query(vector, filter as VectorFilter);
-      await expect(refused, JSON.stringify(filter)).rejects.toMatchObject({ code: "invalid-argument" });
+      await expect(refused, shown(filter)).rejects.toMatchObject({ code: "invalid-argument" });
       const deletion = vector.deleteVectors({ indexName, filter: filter as VectorFilter });
-      await expect(deletion, JSON.stringify(filter)).rejects.toMatchObject({ code: "invalid-argument" });
+      await expect(deletion, shown(filter)).rejects.toMatchObject({ code: "invalid-argument" });
     }
     expect(await vector.describeIndex({ indexName })).toMatchObject({ count: ALL.length });
   });
+}
+
+function testLoad(test: VectorTest): void {
+  test("keeps entries whole when many write at once", async (vector) => {
+    await vector.createIndex({ indexName, dimension: 2 });
+    const ids = Array.from({ length: 20 }, (_, index) => `id${index}`);
+    const writers = Array.from({ length: 12 }, (_, writer) =>
+      vector.upsert({
+        indexName,
+        // Half of the writers go through the ids the other way round.
+        ids: writer % 2 === 0 ? ids : ids.toReversed(),
+        vectors: ids.map(() => [1, writer]),
+        metadata: ids.map(() => ({ writer })),
+        documents: ids.map(() => `by ${writer}`),
+      }),
+    );
+    await Promise.all(writers);
+    const results = await vector.query({ indexName, queryVector: [1, 1], topK: 100, includeVector: true });
+    expect(results).toHaveLength(20);
+    for (const { vector: stored, metadata, document } of results) {
+      expect(stored).toEqual([1, metadata!["writer"]]);
+      expect(document).toBe(`by ${String(metadata!["writer"])}`);
+    }
+    await Promise.all([
+      ...ids.map((id) => vector.deleteVector({ indexName, id })),
+      vector.deleteVectors({ indexName, filter: { writer: { $gte: 0 } } }),
+      vector.upsert({ indexName, ids: ["late"], vectors: [[1, 1]] }),
+    ]);
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 1 });
+  });
+
+  test(
+    "finds the nearest of ten thousand, and those that a filter leaves",
+    { timeout: 120_000 },
+    async (vector) => {
+      const random = seeded(7);
+      const dimension = 24;
+      const vectors = Array.from({ length: 10_000 }, () => Array.from({ length: dimension }, random));
+      await vector.createIndex({ indexName, dimension });
+      for (let start = 0; start < vectors.length; start += 2_500) {
+        const part = vectors.slice(start, start + 2_500);
+        await vector.upsert({
+          indexName,
+          vectors: part,
+          ids: part.map((_, index) => `v${start + index}`),
+          metadata: part.map((_, index) => ({ part: (start + index) % 100 })),
+        });
+      }
+      expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 10_000 });
+      const found = { all: 0, rare: 0 };
+      for (let round = 0; round < 20; round++) {
+        const queryVector = Array.from({ length: dimension }, random);
+        const nearest = nearestOf(vectors, queryVector);
+        const near = await vector.query({ indexName, queryVector, topK: 10 });
+        found.all += overlap(near, nearest.slice(0, 10));
+        const rare = await vector.query({ indexName, queryVector, topK: 10, filter: { part: round } });
+        expect(rare).toHaveLength(10);
+        expect(rare.every(({ metadata }) => metadata!["part"] === round)).toBe(true);
+        found.rare += overlap(rare, nearest.filter((index) => index % 100 === round).slice(0, 10));
+      }
+      // Exact stores find all; an approximate index may miss a little.
+      expect(found.all).toBeGreaterThanOrEqual(190);
+      expect(found.rare).toBeGreaterThanOrEqual(190);
+      expect(await vector.query({ indexName, queryVector: vectors[0]!, topK: 1_500 })).toHaveLength(1_500);
+    },
+  );
+}
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647 - 0.5;
+}
+
+function nearestOf(vectors: number[][], target: number[]): number[] {
+  const scores = vectors.map((vector) => {
+    let dot = 0;
+    let norm = 0;
+    for (const [index, value] of vector.entries()) {
+      dot += value * target[index]!;
+      norm += value * value;
+    }
+    return dot / Math.sqrt(norm);
+  });
+  return scores.map((_, index) => index).toSorted((a, b) => scores[b]! - scores[a]!);
+}
+
+function overlap(results: VectorResult[], expected: number[]): number {
+  const ids = new Set(expected.map((index) => `v${index}`));
+  return results.filter(({ id }) => ids.has(id)).length;
 }

@@ -26,6 +26,26 @@ function holdingTool() {
 }
 const CALL_HOLD = { toolCalls: [{ toolName: "hold", input: {} }] };
 
+describe("a message that answers a tool result", () => {
+  it("is seen by the next model call, when its sender reads along", async () => {
+    const add = createTool({ id: "add", description: "adds", execute: async () => "3" });
+    const call = { toolCalls: [{ toolName: "add", input: {} }] };
+    const { agent, asked, idle, messages, model } = onThread([call, "ok"], { tools: { add } });
+    const subscription = await agent.subscribeToThread(HERE);
+    agent.sendMessage("go", HERE);
+    for await (const chunk of subscription.stream) {
+      if (chunk.type === "tool-result") agent.sendMessage("make it four", HERE);
+      else if (chunk.type === "finish") break;
+    }
+    await idle();
+    expect(model.calls).toHaveLength(2);
+    expect(asked(1).at(-1)).toContain("make it four");
+    const [, answer, signal, last] = await messages();
+    expect([answer!.role, signal!.role, last!.role]).toEqual(["assistant", "signal", "assistant"]);
+    expect(answer!.content.metadata).toMatchObject({ mastra: { responseBoundary: true } });
+  });
+});
+
 describe("a message to an idle thread", () => {
   it("opens a run whose id and signal are known at once, and is durable when admitted", async () => {
     const { agent, history, follow, idle, storage } = onThread(["hello"]);

@@ -64,7 +64,6 @@ export class ParkedRuns {
         responseSteps: new Map(),
         calls: run.openCalls.map((call) => ({
           ...call,
-          argsHash: "",
           suspendPayload: call.suspendPayload,
           state: call.toolCallId === answered ? "decided" : "waiting",
           outcome: undefined,

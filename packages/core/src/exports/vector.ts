@@ -1,11 +1,18 @@
 // The contract, for those who use a vector store.
-export type { Vector, VectorFilter, VectorMetric, VectorResult } from "../vector/vector.ts";
+export type {
+  TextQuery,
+  Vector,
+  VectorFilter,
+  VectorIndexDescription,
+  VectorMetric,
+  VectorResult,
+} from "../vector/vector.ts";
 export { InMemoryVector } from "../vector/in-memory-vector.ts";
 
 // Embedders.
 export type { Embedder } from "../vector/embedder.ts";
 export { toEmbedder } from "../vector/to-embedder.ts";
-export type { EmbedderConfig, EmbeddingModel } from "../vector/to-embedder.ts";
+export type { EmbedderConfig, EmbeddingModel, ToEmbedderOptions } from "../vector/to-embedder.ts";
 
 // For those who write a vector store.
 export { matchesFilter, parseFilter } from "../vector/filter.ts";
@@ -15,12 +22,17 @@ export {
   checkIndex,
   checkQuery,
   checkSameIndex,
+  checkTextQuery,
   checkUpdate,
   encodeMetadata,
   noSuchIndex,
   noSuchVector,
+  textOf,
   toEntries,
   toFloat32,
   toScore,
 } from "../vector/check-vector.ts";
+export { toWords } from "../vector/text-index.ts";
 export type { VectorEntry } from "../vector/check-vector.ts";
+export { fromFlatMetadata, toFlatMetadata, toRemoteFilter } from "../vector/remote-record.ts";
+export type { FlatMetadata } from "../vector/remote-record.ts";

@@ -76,6 +76,10 @@ export class Pipeline {
     return this.#hooks.processOutputStream.length > 0;
   }
 
+  get seesResult(): boolean {
+    return this.#hooks.processOutputResult.length > 0;
+  }
+
   /** Whether the step's output has to be in the list before its tools run. */
   get seesSteps(): boolean {
     return this.#hooks.processOutputStep.length > 0;

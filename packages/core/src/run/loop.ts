@@ -7,6 +7,7 @@ import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
 import { resume, type Resumption } from "./resume.ts";
 import { type Next, runStep, type StepPolicy } from "./step.ts";
+import type { StepResult } from "./step-result.ts";
 import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
 
@@ -92,6 +93,7 @@ async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; 
     if (next === "again") continue;
     stepNumber++;
     if (next !== "continue") return { stepNumber, next };
+    if (run.spec.thread) for (const signal of await run.spec.thread.hear()) await run.join(signal);
   }
 }
 
@@ -111,8 +113,14 @@ async function suspend(run: Run): Promise<void> {
 
 function leavesRoom(run: Run): StepPolicy["mayContinue"] {
   const conditions = stopConditions(run);
+  // The run's steps and the one that ends, without copying them all each time.
+  const steps: StepResult[] = [];
+  let known = 0;
   return async (step) => {
-    run.mayContinue = !(await shouldStop(conditions, [...run.steps, step]));
+    steps.length = known;
+    steps.push(...run.steps.slice(known), step);
+    known = run.steps.length;
+    run.mayContinue = !(await shouldStop(conditions, steps));
     return run.mayContinue;
   };
 }

@@ -20,7 +20,6 @@ export interface JournaledCall {
   toolCallId: string;
   toolName: string;
   args: unknown;
-  argsHash: string;
   /** `started`: was about to run; `done`: ran; `waiting`: for somebody; `decided`: was answered. */
   state: "started" | "done" | "waiting" | "decided";
   requiresApproval: boolean;

@@ -62,12 +62,23 @@ export interface RunThread {
   settle(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /**
    * A step is over. With `take`, answers the signals that joined the run, stored in their place after the step and
-   * after the run's `own`.
+   * after the run's `own`. With `endsNow` nothing lies between this step and the end of the run, so they may be stored
+   * together; chunks never become visible before the step.
    */
   border(
     step: StepRecord | undefined,
-    options: { take: boolean; next: "continue" | "stop"; own?: readonly CreatedAgentSignal[] },
+    options: {
+      take: boolean;
+      next: "continue" | "stop";
+      own?: readonly CreatedAgentSignal[];
+      endsNow?: boolean;
+    },
   ): Promise<CreatedAgentSignal[]>;
+  /**
+   * Before the model is asked again: lets who reads along in this process answer what it has just read, and answers the
+   * signals that have joined the run since the last border.
+   */
+  hear(): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
   /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */

@@ -139,6 +139,13 @@ export class Run {
     this.controller.abort(this.spec.options.abortSignal?.reason);
   }
 
+  /** Somebody works on the answer after its last step, or is told of the step: it may take a while until the end. */
+  get looksBack(): boolean {
+    return (
+      this.pipeline.seesResult || this.format !== undefined || this.spec.options.onStepFinish !== undefined
+    );
+  }
+
   get aborted(): boolean {
     return this.controller.signal.aborted;
   }

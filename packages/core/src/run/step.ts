@@ -182,6 +182,7 @@ export async function endStep(
       take: room && !tools.client,
       next: next === "continue" ? "continue" : "stop",
       own,
+      endsNow: next === "stop" && !run.looksBack,
     });
   if (signals.length > 0 && next === "stop") step.finishReason = "other";
   await tools.announce();

@@ -22,7 +22,14 @@ export function replaceMessage(message: StoredMessage): Write[] {
   ];
 }
 
-/** Stores what a step added to its assistant message. Storing the same step again replaces it. */
+/** Stores the first step of an assistant message, and with it the message. Again replaces it, not its metadata. */
+export function putFirstStep(message: StoredMessage, parts: readonly MessagePart[]): Write {
+  const content = { ...message.content, parts: [...parts] };
+  const row = { ...toMessageRow({ ...message, content }), metadata: undefined };
+  return { op: "insert", table: MESSAGES, row, onConflict: "update" };
+}
+
+/** Stores what a later step added to its assistant message. Storing the same step again replaces it. */
 export function putStep(step: {
   messageId: string;
   threadId: string;
@@ -44,11 +51,12 @@ export function putStep(step: {
 
 /** Notes that something happened on the thread. `now` is in milliseconds. */
 export function touchThread(threadId: string, now: number): Write {
+  const updatedAt = Math.trunc(now);
   return {
     op: "update",
     table: THREADS,
-    where: { id: checkId("threadId", threadId) },
-    set: { updated_at: Math.trunc(now) },
+    where: { id: checkId("threadId", threadId), updated_at: { ne: updatedAt } },
+    set: { updated_at: updatedAt },
   };
 }
 

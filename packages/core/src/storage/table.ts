@@ -8,5 +8,13 @@ export interface Table {
   readonly auto?: string;
   /** Text columns that are searched. A store may keep a full-text index of them; see `Storage.selectMentioning`. */
   readonly search?: readonly string[];
-  readonly indexes: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[];
+  readonly indexes: readonly {
+    readonly columns: readonly string[];
+    readonly unique?: boolean;
+    /**
+     * Only rows with a value in this column need to be in it, which keeps it small where few have one. Serves queries
+     * that say so too (`{ ne: null }`).
+     */
+    readonly having?: string;
+  }[];
 }

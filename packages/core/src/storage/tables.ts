@@ -15,7 +15,7 @@ export const THREADS: Table = {
     updated_at: "integer",
   },
   key: ["id"],
-  indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["updated_at"] }],
+  indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["created_at"] }],
 };
 
 /**
@@ -37,11 +37,11 @@ export const MESSAGES: Table = {
   },
   key: ["id"],
   auto: "seq",
-  indexes: [{ columns: ["thread_id", "seq"] }, { columns: ["resource_id", "seq"] }],
+  indexes: [{ columns: ["thread_id", "seq"] }],
 };
 
 /**
- * What the later steps of a run added to its message. A step appends one row here instead of rewriting a message
+ * What the later steps of a run added to its message, the second and so on. A step appends one row here instead of rewriting a message
  * that grows, so storing a step costs the same in the tenth step and in the thousandth.
  */
 export const MESSAGE_STEPS: Table = {
@@ -70,7 +70,7 @@ export const RESOURCES: Table = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 4;
+export const SCHEMA_VERSION: number = 5;
 
 /** In the order migrations create them. Add at the end. */
 export const TABLES: readonly Table[] = [

@@ -22,7 +22,7 @@ export const ACTORS: Table = {
     mailbox_bytes: "integer",
   },
   key: ["thread_id"],
-  indexes: [{ columns: ["run_state"] }, { columns: ["owner"] }],
+  indexes: [{ columns: ["run_state"], having: "run_id" }],
 };
 
 /** A process that runs threads, as long as it shows that it lives. */
@@ -93,6 +93,8 @@ export const RUNS: Table = {
     response_id: "text",
     /** Steps stored in the message `response_id`. */
     response_steps: "integer",
+    /** A step whose tools are about to run: what the model said, where it will stand, and the calls. */
+    open_step: "json",
     /** The order number of the run's first message. */
     first_message_id: "text",
     first_seq: "integer",
@@ -103,14 +105,14 @@ export const RUNS: Table = {
     error: "json",
   },
   key: ["id"],
-  indexes: [{ columns: ["thread_id", "state"] }, { columns: ["state", "suspended_at"] }],
+  indexes: [{ columns: ["thread_id"] }, { columns: ["state", "suspended_at"], having: "suspended_at" }],
 };
 
 /**
- * The journal of tool calls that are under way or wait for somebody. A row is written before the tool runs and goes
- * when its result is in the history.
+ * The journal of tool calls that wait for somebody, or whose result waits for that of others. That a call is about to
+ * run stands in its run (`open_step`), and here only when it waited before. A row goes when its result is in the history.
  *
- *     started → done            waiting → approved | declined | aborted
+ *     waiting → decided → started → done
  */
 export const CALLS: Table = {
   name: "selvedge_calls",

@@ -3,7 +3,7 @@ import { AgentError } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { cleanAttributes, type CreatedAgentSignal, type SignalAttributes } from "../signal/signal.ts";
 import { insertMessage, insertThread, touchThread } from "../storage/message-writes.ts";
-import type { Write } from "../storage/storage.ts";
+import type { CommitResult, Write } from "../storage/storage.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
 import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "./actor.ts";
@@ -164,9 +164,14 @@ export async function commitAdmissions(
   thread: Thread,
   admissions: readonly Admission[],
   writes: readonly Write[],
+  commit: (writes: readonly Write[]) => Promise<CommitResult> = (all) => thread.storage.commit(all),
 ): Promise<void> {
+  for (const { delivery, request } of admissions) {
+    const opens = delivery.action === "wake" || delivery.action === "queue";
+    if (opens && request.streamOptions) runtime.keepOptions(request.signal.id, request.streamOptions);
+  }
   try {
-    const { auto } = await thread.storage.commit(writes);
+    const { auto } = await commit(writes);
     for (const [index, write] of writes.entries()) {
       if (write.op === "insert" && write.table === MAILBOX)
         thread.lastLetter = Math.max(thread.lastLetter, auto[index] ?? 0);
@@ -176,14 +181,12 @@ export async function commitAdmissions(
     if (mayHaveTakenEffect(error)) {
       thread.pump();
       thread.tail.refresh();
-    }
+    } else for (const { request } of admissions) runtime.dropOptions(request.signal.id);
     throw error;
   }
-  for (const { delivery, request } of admissions) {
-    if (delivery.action === "wake" || delivery.action === "queue") {
-      if (request.streamOptions) runtime.keepOptions(request.signal.id, request.streamOptions);
-      thread.pump();
-    } else if (delivery.action === "deliver") {
+  for (const { delivery } of admissions) {
+    if (delivery.action === "wake" || delivery.action === "queue") thread.pump();
+    else if (delivery.action === "deliver") {
       thread.mayHaveLetters = true;
       if (thread.run === undefined) thread.pump(); // The run is elsewhere; see to it that somebody carries it out.
     } else if (delivery.action === "persist") thread.tail.refresh();
@@ -195,34 +198,45 @@ export function mayHaveTakenEffect(error: unknown): boolean {
   return !AgentError.is(error) || error.code === "storage-failed";
 }
 
+/** The letter of a message that opens its run at once: nothing goes on here or waits, and its agent is here. */
+export function opensAtOnce(
+  thread: Thread,
+  { actor }: ThreadState,
+  { request, delivery, runId }: Admission,
+): Omit<Letter, "seq"> | undefined {
+  if (delivery.action !== "wake" || request.delivery.queued || request.messages) return undefined;
+  const isIdle = !actor || (actor.runId === undefined && actor.mailboxCount === 0);
+  return isIdle && thread.isFreeFor(request.agentId) ? letterOf(thread, request, delivery, runId) : undefined;
+}
+
 function post(
   runtime: ThreadRuntime,
-  { threadId, resourceId }: Thread,
+  thread: Thread,
   request: SendRequest,
   delivery: Delivery,
   runId: string,
 ): Write[] {
+  const letter = letterOf(thread, request, delivery, runId);
+  const posted = postLetter(letter, runtime.limits.mailbox);
+  // Of two that wake a thread at once one is first, and the other joins its run.
+  return letter.opens && letter.due === NOW
+    ? [noLetterNow(thread.threadId, letter.agentId), ...posted]
+    : posted;
+}
+
+function letterOf(
+  { threadId, resourceId }: Thread,
+  request: SendRequest,
+  delivery: Delivery,
+  runId: string,
+): Omit<Letter, "seq"> {
   const { signal, messages, agentId } = request;
   // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
   const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
   const options = opens ? storeOptions(request.streamOptions) : undefined;
   const bytes = Buffer.byteLength(JSON.stringify(messages ?? signal));
-  const letter = {
-    threadId,
-    resourceId,
-    agentId,
-    due,
-    runId,
-    opens,
-    signal,
-    messages,
-    options,
-    bytes,
-  } as const;
-  const posted = postLetter(letter, runtime.limits.mailbox);
-  // Of two that wake a thread at once one is first, and the other joins its run.
-  return opens && due === NOW ? [noLetterNow(threadId, agentId), ...posted] : posted;
+  return { threadId, resourceId, agentId, due, runId, opens, signal, messages, options, bytes };
 }
 
 /** A signal stored on an idle thread reaches its subscribers as a run of three chunks that no model took part in. */

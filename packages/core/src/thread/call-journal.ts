@@ -1,14 +1,16 @@
-import type { MessagePart } from "@selvedge/protocol";
+import type { StoredMessage } from "@selvedge/protocol";
 import { errorMessage } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, StepRecord } from "../run/run-thread.ts";
 import { NOBODY_ASKED } from "../run/tool-calls.ts";
-import { putStep, setMessageMetadata } from "../storage/message-writes.ts";
-import type { Row, Storage, Write } from "../storage/storage.ts";
-import { MESSAGE_STEPS } from "../storage/tables.ts";
-import { CALLS } from "../storage/thread-tables.ts";
+import { readStep } from "../storage/list-messages.ts";
+import { setMessageMetadata } from "../storage/message-writes.ts";
+import type { Row, Write } from "../storage/storage.ts";
+import { CALLS, RUNS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";
+import { type OpenStep, openStepOf, storeStep } from "./open-step.ts";
+import type { Thread } from "./thread.ts";
 
 /** A step and the place in its message where it is stored. */
 export interface PlacedStep {
@@ -20,29 +22,49 @@ export interface PlacedStep {
 export class CallJournal {
   readonly #runId: string;
   readonly #threadId: string;
-  /** Whether the store may hold calls of this run. */
+  /** Whether the store may hold an open step of this run, and calls. */
   #open: boolean;
+  #hasRows: boolean;
 
-  constructor(runId: string, threadId: string, open: boolean) {
+  constructor(runId: string, threadId: string, resumed: boolean) {
     this.#runId = runId;
     this.#threadId = threadId;
-    this.#open = open;
+    this.#open = resumed;
+    this.#hasRows = resumed;
   }
 
-  start(place: PlacedStep, calls: readonly CallIntent[]): Write[] {
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Calls are about to run: the run's row says so. Those of a run that is gone on with may have waited before. */
+  start(place: PlacedStep, calls: readonly CallIntent[]): { openStep: OpenStep; writes: Write[] } {
     this.#open = true;
-    return calls.map((call) => this.#row(place, call, { state: "started", requires_approval: 0 }, "update"));
+    const { step, messageStep } = place;
+    const started = calls.map((call) => call.toolCallId);
+    const columns = { state: "started", requires_approval: 0 };
+    return {
+      openStep: { messageId: step.message.id, messageStep, parts: [...step.parts], started },
+      writes: this.#hasRows ? calls.map((call) => this.#row(place, call, columns, "update")) : [],
+    };
   }
 
   settle(toolCallId: string, outcome: ToolOutcome): Write {
-    const where = { run_id: this.#runId, tool_call_id: toolCallId };
-    const set = { state: "done", outcome: storeOutcome(outcome) as never };
-    return { op: "update", table: CALLS, where, set };
+    this.#hasRows = true;
+    const row = {
+      run_id: this.#runId,
+      tool_call_id: toolCallId,
+      thread_id: this.#threadId,
+      state: "done",
+      outcome: storeOutcome(outcome) as never,
+    };
+    return { op: "insert", table: CALLS, onConflict: "update", row };
   }
 
   /** The calls that wait; those that were answered need no journal any more. */
   wait(place: PlacedStep, waiting: readonly OpenCall[]): Write[] {
     this.#open = true;
+    this.#hasRows = true;
     const open = new Set(waiting.map((call) => call.toolCallId));
     const answered = place.step.parts.flatMap((part) =>
       part.type === "tool-invocation" && !open.has(part.toolInvocation.toolCallId)
@@ -58,21 +80,19 @@ export class CallJournal {
 
   /** The results are in the history: the journal of the step goes. */
   close(): Write[] {
-    return this.#open ? [{ op: "delete", table: CALLS, where: { run_id: this.#runId } }] : [];
+    return this.#hasRows ? [{ op: "delete", table: CALLS, where: { run_id: this.#runId } }] : [];
   }
 
   closed(): void {
     this.#open = false;
+    this.#hasRows = false;
   }
 
   /** However a run ends, it leaves no call without an answer. */
-  async answerOpen(storage: Storage, state: "failed" | "aborted"): Promise<Write[]> {
-    if (!this.#open) return [];
-    const [call] = await storage.select({ table: CALLS, where: { run_id: this.#runId }, limit: 1 });
-    if (!call) return [];
-    const where = { message_id: call["message_id"] as string, step: call["message_step"] as number };
-    const [row] = await storage.select({ table: MESSAGE_STEPS, where, limit: 1 });
-    const parts = (row?.["parts"] ?? []) as unknown as MessagePart[];
+  async answerOpen(thread: Thread, state: "failed" | "aborted"): Promise<Write[]> {
+    const open = this.#open ? await this.#readOpen(thread) : undefined;
+    if (!open) return [];
+    const { messageId, messageStep, parts } = open;
     for (const part of parts) {
       if (part.type !== "tool-invocation") continue;
       const { toolInvocation } = part;
@@ -80,10 +100,28 @@ export class CallJournal {
       const result = `The run ${state === "failed" ? "failed" : "was aborted"} before this call was answered.`;
       Object.assign(toolInvocation, { state: "output-error", result, isError: true });
     }
-    return [
-      putStep({ messageId: where.message_id, threadId: this.#threadId, step: where.step, parts }),
-      setMessageMetadata(where.message_id, NOBODY_ASKED),
-    ];
+    const { threadId, resourceId, system } = thread;
+    const message: StoredMessage & { threadId: string } = {
+      id: messageId,
+      role: "assistant",
+      createdAt: new Date(system.now()),
+      threadId,
+      resourceId,
+      content: { format: 2, parts: [] },
+    };
+    return [storeStep(message, messageStep, parts), setMessageMetadata(messageId, NOBODY_ASKED)];
+  }
+
+  /** The step that was not finished: its tools were about to run, or it waits for somebody. */
+  async #readOpen({ storage }: Thread): Promise<Omit<OpenStep, "started"> | undefined> {
+    const [run] = await storage.select({ table: RUNS, where: { id: this.#runId }, limit: 1 });
+    const open = openStepOf(run);
+    if (open) return open;
+    const [call] = await storage.select({ table: CALLS, where: { run_id: this.#runId }, limit: 1 });
+    if (!call) return undefined;
+    const messageId = call["message_id"] as string;
+    const messageStep = call["message_step"] as number;
+    return { messageId, messageStep, parts: await readStep(storage, messageId, messageStep) };
   }
 
   #waitingRow(place: PlacedStep, intent: CallIntent, call: OpenCall): Write[] {

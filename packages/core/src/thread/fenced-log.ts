@@ -13,6 +13,12 @@ export interface Lease {
   responseSteps: Map<string, number>;
 }
 
+/** Writes that need not be alone: they go with the next commit, whichever that is. */
+export interface Staged {
+  writes: readonly Write[];
+  run: Row;
+}
+
 export interface CommitOptions {
   /** Changes to the run's own row. */
   run?: Row | undefined;
@@ -39,6 +45,7 @@ export class FencedLog {
   #thread: Thread;
   #lease: Lease | undefined;
   #buffer: AgentChunk[] = [];
+  #staged: Staged | undefined;
   #commits: Promise<unknown> = Promise.resolve();
   #flushTimer: (() => void) | undefined;
   #flushedAt = Number.NEGATIVE_INFINITY;
@@ -79,6 +86,16 @@ export class FencedLog {
     }
   }
 
+  /** Nothing becomes visible before what is staged: chunks cannot overtake it. */
+  stage(staged: Staged): void {
+    this.#staged = staged;
+  }
+
+  /** What was staged could not be stored and must not keep the rest from being. */
+  dropStaged(): void {
+    this.#staged = undefined;
+  }
+
   commit(writes: readonly Write[], options: CommitOptions = {}): Promise<void> {
     const turn = this.#commits.then(() => this.#commitNow(writes, options));
     this.#commits = turn.catch(() => {});
@@ -91,7 +108,9 @@ export class FencedLog {
   }
 
   async #commitNow(writes: readonly Write[], options: CommitOptions): Promise<void> {
-    const { run, explain, last, quiet, chunks: lastChunks = [] } = options;
+    const { explain, last, quiet, chunks: lastChunks = [] } = options;
+    const staged = this.#staged;
+    const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;
     const { threadId, storage, system } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#closed) throw superseded(threadId);
@@ -104,7 +123,8 @@ export class FencedLog {
       ? { op: "update", table: RUNS, where: held, set: run, require: true }
       : { op: "require", table: RUNS, where: held, exists: true };
     const nextSeq = lease.nextSeq + chunks.length;
-    const all: Write[] = [fence, ...writes];
+    const own = staged ? [fence, ...staged.writes] : [fence];
+    const all: Write[] = [...own, ...writes];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     if (last) all.push(...last(nextSeq));
     try {
@@ -112,12 +132,13 @@ export class FencedLog {
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw storageError(error);
       const index = error.details?.["index"] as number;
-      const explained = index === 0 ? undefined : explain?.(index - 1);
+      const explained = index < own.length ? undefined : explain?.(index - own.length);
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
       this.#onLost();
       throw superseded(threadId);
     }
+    if (this.#staged === staged) this.#staged = undefined;
     if (chunks.length === 0) return;
     this.#buffer.splice(0, buffered);
     this.#flushedAt = system.monotonic();

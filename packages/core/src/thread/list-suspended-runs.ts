@@ -41,6 +41,7 @@ export async function listSuspendedRuns(
   checkCount("perPage", perPage);
   checkCount("page", page);
   const since = {
+    ne: null,
     ...(fromDate !== undefined && { gte: toTime("fromDate", fromDate) }),
     ...(toDate !== undefined && { lte: toTime("toDate", toDate) }),
   };
@@ -49,7 +50,7 @@ export async function listSuspendedRuns(
     agent_id: agentId,
     ...(threadId !== undefined && { thread_id: threadId }),
     ...(resourceId !== undefined && { resource_id: resourceId }),
-    ...(Object.keys(since).length > 0 && { suspended_at: since }),
+    suspended_at: since,
   };
   const [rows, total] = await Promise.all([
     storage.select({

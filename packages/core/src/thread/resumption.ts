@@ -1,11 +1,12 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
-import { assemble } from "../storage/list-messages.ts";
+import { assemble, readStep } from "../storage/list-messages.ts";
 import type { Row, Storage } from "../storage/storage.ts";
-import { MESSAGES, MESSAGE_STEPS } from "../storage/tables.ts";
+import { MESSAGES } from "../storage/tables.ts";
 import { CALLS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { Decision, JournaledCall, Resumption } from "../run/resume.ts";
 import type { Actor } from "./actor.ts";
+import { type OpenStep, openStepOf } from "./open-step.ts";
 import { reviveOptions, type StoredOptions } from "./stored-options.ts";
 
 export async function readResumption(storage: Storage, actor: Actor, row: Row): Promise<Resumption> {
@@ -16,20 +17,25 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
     where: { run_id: runId },
     orderBy: [{ column: "position" }],
   });
-  const calls = callRows.map(toCall);
+  const open = openStepOf(row);
+  const calls = [...callRows.map(toCall), ...startedCalls(open, callRows)];
   const messages = firstId === null ? [] : await readMessages(storage, actor.threadId, firstId);
-  // With calls in the journal the step that was stored last is still open: the journal knows where it is.
-  const open = callRows[0];
-  const responseId = ((open?.["message_id"] ?? row["response_id"]) as string | null) ?? undefined;
-  const lastStep = ((open?.["message_step"] ?? row["response_steps"]) as number | null) ?? 0;
+  // A step with open calls is where the run says, or, if it waited, where the journal says.
+  const waited = callRows[0];
+  const responseId =
+    ((open?.messageId ?? waited?.["message_id"] ?? row["response_id"]) as string | null) ?? undefined;
+  const lastStep =
+    ((open?.messageStep ?? waited?.["message_step"] ?? row["response_steps"]) as number | null) ?? 0;
   const responseSteps = new Map<string, number>();
   let parts: MessagePart[] = [];
   if (responseId !== undefined) {
     responseSteps.set(responseId, calls.length > 0 ? lastStep : lastStep + 1);
     if (calls.length > 0) {
-      parts = await readParts(storage, responseId, lastStep);
+      // Stored already if it waited, and not yet part of what the model sees.
+      const stored = await readStep(storage, responseId, lastStep);
       const response = messages.find((message) => message.id === responseId);
-      response?.content.parts.splice(response.content.parts.length - parts.length);
+      response?.content.parts.splice(response.content.parts.length - stored.length);
+      parts = open?.parts ?? stored;
     }
   }
   return {
@@ -48,13 +54,30 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
   };
 }
 
-async function readParts(storage: Storage, messageId: string, step: number): Promise<MessagePart[]> {
-  const [row] = await storage.select({
-    table: MESSAGE_STEPS,
-    where: { message_id: messageId, step },
-    limit: 1,
+/** Calls that were about to run and of which the journal knows no more. */
+function startedCalls(open: OpenStep | undefined, rows: readonly Row[]): JournaledCall[] {
+  const known = new Set(rows.map((row) => row["tool_call_id"]));
+  return (open?.started ?? []).flatMap((toolCallId) => {
+    if (known.has(toolCallId)) return [];
+    const part = open!.parts.find(
+      (one) => one.type === "tool-invocation" && one.toolInvocation.toolCallId === toolCallId,
+    );
+    if (part?.type !== "tool-invocation") return [];
+    const { toolName, args } = part.toolInvocation;
+    return [
+      {
+        toolCallId,
+        toolName,
+        args,
+        state: "started" as const,
+        requiresApproval: false,
+        suspendPayload: undefined,
+        resumeSchema: "{}",
+        outcome: undefined,
+        decision: undefined,
+      },
+    ];
   });
-  return (row?.["parts"] as unknown as MessagePart[] | undefined) ?? [];
 }
 
 async function readMessages(storage: Storage, threadId: string, firstId: string): Promise<StoredMessage[]> {
@@ -69,7 +92,6 @@ function toCall(row: Row): JournaledCall {
     toolCallId: row["tool_call_id"] as string,
     toolName: row["tool_name"] as string,
     args: row["args"],
-    argsHash: row["args_hash"] as string,
     state: row["state"] as JournaledCall["state"],
     requiresApproval: row["requires_approval"] === 1,
     suspendPayload: row["suspend_payload"] ?? undefined,

@@ -8,11 +8,13 @@ import {
   explainConflict,
   guards,
   mayHaveTakenEffect,
+  opensAtOnce,
   readState,
   type SendRequest,
   takeBack,
   toAdmitted,
 } from "./admission.ts";
+import type { Write } from "../storage/storage.ts";
 import { adopt, insertSend, readSend } from "./idempotency.ts";
 import type { Thread } from "./thread.ts";
 import type { ThreadRuntime } from "./thread-runtime.ts";
@@ -72,7 +74,7 @@ function plainOnes(turns: readonly SendTurn[]): number {
 async function admitOne(runtime: ThreadRuntime, thread: Thread, turn: SendTurn): Promise<void> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const admitted = await tryAdmit(runtime, thread, turn.request);
+      const admitted = await tryAdmit(runtime, thread, turn.request, attempt === 0);
       if (admitted) return turn.resolve(admitted);
     }
     throw new AgentError(
@@ -114,6 +116,7 @@ async function tryAdmit(
   runtime: ThreadRuntime,
   thread: Thread,
   request: SendRequest,
+  isFirstTry: boolean,
 ): Promise<Admitted | undefined> {
   const { signal, idempotencyKey } = request;
   const state = await readState(thread, request.agentId);
@@ -127,8 +130,10 @@ async function tryAdmit(
   const key =
     idempotencyKey === undefined ? [] : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)];
   const writes = [...guards(thread, state), ...key, ...delivered, ...alongside];
+  const letter = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
+  const commit = letter && ((all: readonly Write[]) => thread.openWith(state.actor, letter, all));
   try {
-    await commitAdmissions(runtime, thread, [admission], writes);
+    await commitAdmissions(runtime, thread, [admission], writes, commit);
   } catch (error) {
     takeBack([admission]);
     if (!AgentError.is(error, "conflict")) throw error;

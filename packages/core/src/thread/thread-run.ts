@@ -6,7 +6,6 @@ import type { CreatedAgentSignal } from "../signal/signal.ts";
 import {
   insertMessage,
   insertThread,
-  putStep,
   replaceMessage,
   setMessageMetadata,
   touchThread,
@@ -15,12 +14,14 @@ import { assemble } from "../storage/list-messages.ts";
 import type { Row, Write } from "../storage/storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
+import { sleep } from "../system.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
 import { CallJournal, type PlacedStep } from "./call-journal.ts";
 import { toBroadcast } from "./event-log.ts";
 import { FencedLog, type Lease } from "./fenced-log.ts";
 import { type Letter, NOW, readLetters, takeLetters } from "./mailbox.ts";
+import { storeStep } from "./open-step.ts";
 import type { Thread } from "./thread.ts";
 
 export interface ThreadRunOptions {
@@ -43,6 +44,8 @@ export const RECENT = 20;
 const SIGNALS_BACK = 200;
 /** Signals taken at one step border; more wait for the next. */
 const LETTERS_PER_STEP = 256;
+/** Says on a message that signals follow it. */
+const BOUNDARY = { mastra: { responseBoundary: true } } as const;
 
 /**
  * A run's hold on its thread. Every commit carries the fence and whatever chunks the stream has gained, so the log and
@@ -56,6 +59,8 @@ export class ThreadRun implements RunThread {
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
   #opener: Letter | undefined;
+  /** The message that the stored steps are in, until signals follow it. */
+  #responseId: string | undefined;
   #begun = false;
   #over = false;
 
@@ -90,6 +95,7 @@ export class ThreadRun implements RunThread {
   /** For who starts the run with the thread already in hand. */
   hold(lease: Lease, begun = false): void {
     this.#lease = lease;
+    this.#responseId = [...lease.responseSteps.keys()].at(-1);
     this.#log.open(lease);
     if (begun) this.#hasBegun();
   }
@@ -182,8 +188,8 @@ export class ThreadRun implements RunThread {
 
   async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
-    const writes = [...this.#stepWrites(step), ...this.#journal.start(this.#placed(step), calls)];
-    await this.#log.commit(writes, { quiet: true });
+    const { openStep, writes } = this.#journal.start(this.#placed(step), calls);
+    await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
   async settle(toolCallId: string, outcome: ToolOutcome): Promise<void> {
@@ -192,33 +198,45 @@ export class ThreadRun implements RunThread {
 
   async border(
     step: StepRecord | undefined,
-    { take, next, own = [] }: Parameters<RunThread["border"]>[1],
+    { take, next, own = [], endsNow = false }: Parameters<RunThread["border"]>[1],
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
     const signals = letters.map(({ signal }) => restamp(signal, now));
     const joining = [...own, ...signals];
-    const boundary = step && joining.length > 0 ? { mastra: { responseBoundary: true } } : undefined;
-    const metadata = step?.metadata || boundary ? { ...step?.metadata, ...boundary } : undefined;
+    const joins = joining.length > 0;
+    const responseId = step?.message.id ?? this.#responseId;
     const writes: Write[] = [
-      ...(step ? this.#stepWrites({ ...step, metadata }) : []),
+      ...(step ? this.#stepWrites(step) : []),
+      ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
       ...this.#journal.close(),
       ...joining.map((signal) => this.#insert(signal)),
       ...takeLetters(threadId, letters),
     ];
     if (!step && writes.length === 0) return [];
-    const progress = step && {
-      step: step.stepNumber + 1,
-      next: signals.length > 0 ? "continue" : next,
-      usage: step.usage as never,
+    const progress: Row = {
+      ...(step && { step: step.stepNumber + 1, usage: step.usage as never, open_step: null, next }),
+      ...(step && this.#place(step)),
       // What follows signals is a message of its own.
-      ...(joining.length > 0 ? { response_id: null, response_steps: null } : this.#place(step)),
+      ...(joins && { response_id: null, response_steps: null }),
+      ...(signals.length > 0 && { next: "continue" }),
     };
-    await this.#log.commit(writes, { run: progress });
+    // When the end is stored right after this, one commit does for both.
+    if (endsNow && !joins && !this.#journal.isOpen) this.#log.stage({ writes, run: progress });
+    else {
+      await this.#log.commit(writes, { run: progress });
+      this.#journal.closed();
+    }
     if (step) this.#countStep(step);
-    this.#journal.closed();
+    this.#responseId = joins ? undefined : responseId;
     return signals;
+  }
+
+  async hear(): Promise<CreatedAgentSignal[]> {
+    const thread = this.#thread;
+    if (thread.readers > 0) await sleep(thread.system, 0);
+    return thread.mayHaveLetters ? this.border(undefined, { take: true, next: "continue" }) : [];
   }
 
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
@@ -234,6 +252,7 @@ export class ThreadRun implements RunThread {
           state: "suspended",
           suspended_at: Math.trunc(system.now()),
           usage: step.usage as never,
+          open_step: null,
           ...this.#place(step),
         },
       },
@@ -273,8 +292,7 @@ export class ThreadRun implements RunThread {
         ]
       : [];
     const opener = this.#begun || !this.#opener ? [] : this.#storeOpener(this.#opener);
-    const unanswered =
-      end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread.storage, end.state);
+    const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
     const now = Math.trunc(system.now());
     const error =
       end.error === undefined
@@ -285,7 +303,7 @@ export class ThreadRun implements RunThread {
       await this.#log.commit(
         [...guard, ...opener, ...unanswered, ...this.#journal.close(), touchThread(threadId, now)],
         {
-          run: { state: end.state, ended_at: now, error },
+          run: { state: end.state, ended_at: now, error, open_step: null },
           chunks: end.chunks.map(toBroadcast),
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new LettersWaiting();
@@ -308,7 +326,10 @@ export class ThreadRun implements RunThread {
         this.#thread.mayHaveLetters = true;
         return false;
       }
-      if (!(thrown instanceof OpenerGone)) throw thrown;
+      if (!(thrown instanceof OpenerGone)) {
+        this.#log.dropStaged();
+        throw thrown;
+      }
       // It had begun after all: the store had done it and not said so.
       this.#hasBegun();
       return this.end(end);
@@ -358,16 +379,8 @@ export class ThreadRun implements RunThread {
   #stepWrites(step: StepRecord): Write[] {
     const { threadId, resourceId } = this.#thread;
     const { message, metadata } = step;
-    const index = this.#stepsOf(message.id);
-    const writes: Write[] = [];
-    if (index === 0) {
-      // Before the tools ran and after them: the second time it is there.
-      const content = { ...message.content, parts: [], ...(metadata && { metadata }) };
-      writes.push(insertMessage({ ...message, threadId, resourceId, content }, "ignore"));
-    }
-    if (metadata) writes.push(setMessageMetadata(message.id, metadata));
-    writes.push(putStep({ messageId: message.id, threadId, step: index, parts: step.parts }));
-    return writes;
+    const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
+    return metadata ? [stored, setMessageMetadata(message.id, metadata)] : [stored];
   }
 
   /** Where in the history a step is. */

@@ -191,9 +191,13 @@ export class ThreadRuntime implements ThreadHost {
       this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
   }
 
+  dropOptions(signalId: string): void {
+    this.#liveOptions.delete(signalId);
+  }
+
   open(thread: Thread, run: ThreadRun, letter: Letter): void {
     const options = this.#liveOptions.get(letter.signal.id);
-    this.#liveOptions.delete(letter.signal.id);
+    this.dropOptions(letter.signal.id);
     void this.#agents.get(letter.agentId)!.openRun(thread, run, letter, options);
   }
 
@@ -329,7 +333,7 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   async #recoverFor(agentId: string | undefined): Promise<void> {
-    const mine = agentId === undefined ? {} : { agent_id: agentId };
+    const mine = { run_id: { ne: null }, ...(agentId !== undefined && { agent_id: agentId }) };
     const calls = await this.storage.select({ table: CALLS, where: { state: "decided" } });
     const decided = [...new Set(calls.map((row) => row["thread_id"] as string))];
     // A thread that waits for a person stays as it is, unless it was answered, aborted, or not quite left.
@@ -361,7 +365,8 @@ export class ThreadRuntime implements ThreadHost {
   async #checkAborts(): Promise<void> {
     const here = [...this.#threads.values()].filter((thread) => thread.run);
     if (here.length === 0) return;
-    const rows = await this.storage.select({ table: ACTORS, where: { owner: this.owner.id } });
+    const mine = { run_state: "running", run_id: { ne: null }, owner: this.owner.id };
+    const rows = await this.storage.select({ table: ACTORS, where: mine });
     for (const actor of rows.map(toActor)) {
       if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;
       const thread = here.find((one) => one.threadId === actor.threadId);

@@ -1,7 +1,8 @@
 import { AgentError, storageError } from "../errors.ts";
-import type { Storage, Write } from "../storage/storage.ts";
+import { reviveSignal } from "../signal/signal.ts";
+import type { CommitResult, Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, EVENTS, RUNS, SENDS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
@@ -9,21 +10,16 @@ import { type Letter, noLetterNow, NOW, readLetters, runOpenedBy } from "./mailb
 import type { SendTurn } from "./send.ts";
 import type { StoredOptions } from "./stored-options.ts";
 import { Tail } from "./tail.ts";
+import { type Holding, type RunTicket, takeWrites } from "./take.ts";
 import type { ThreadHost } from "./thread-runtime.ts";
 import type { Lease } from "./fenced-log.ts";
 import { ThreadRun } from "./thread-run.ts";
-
-/** What the store is told about a run that begins. */
-export interface RunTicket {
-  runId: string;
-  agentId: string;
-  options: StoredOptions;
-}
 
 const MAX_LOOKS = 100;
 /** How long the same idempotency key is the same message. */
 const KEEP_KEYS_MS = 86_400_000;
 const PRUNE_EVERY_MS = 60_000;
+const NOTHING = (): void => {};
 
 interface Waiter {
   ticket: RunTicket;
@@ -132,20 +128,25 @@ export class Thread {
       this.#pumpAgain = true;
       return;
     }
-    this.#pump = this.#pumpAll()
-      .catch((error: unknown) => {
+    this.#look(
+      this.#pumpAll().catch((error: unknown) => {
         this.#host.logger.error(
           `Thread "${this.threadId}" could not go on, and is looked at again later`,
           error,
         );
         this.#host.lookAgain(this);
-      })
-      .finally(() => {
-        this.#pump = undefined;
-        if (!this.#pumpAgain) return this.#host.forget(this);
-        this.#pumpAgain = false;
-        this.pump();
-      });
+      }),
+    );
+  }
+
+  /** Only one at a time here looks at what is in the store and acts on it. */
+  #look(looking: Promise<void>): void {
+    this.#pump = looking.finally(() => {
+      this.#pump = undefined;
+      if (!this.#pumpAgain) return this.#host.forget(this);
+      this.#pumpAgain = false;
+      this.pump();
+    });
   }
 
   /** Takes an idle thread for a run. Answers `undefined` when somebody else was faster. */
@@ -154,72 +155,52 @@ export class Thread {
     ticket: RunTicket,
     conditions: readonly Write[] = [],
   ): Promise<Lease | undefined> {
-    const known = actor ?? { fence: 0, nextSeq: 1, threadId: this.threadId };
-    const now = Math.trunc(this.system.now());
-    const writes: Write[] = actor
+    const { writes, holding } = takeWrites(this, ticket, actor);
+    const elsewhere = { id: this.threadId, resource_id: { ne: this.resourceId } };
+    const first: Write[] = actor
       ? []
       : [
-          {
-            op: "require",
-            table: THREADS,
-            where: { id: this.threadId, resource_id: { ne: this.resourceId } },
-            exists: false,
-          },
+          { op: "require", table: THREADS, where: elsewhere, exists: false },
           insertActor(this.threadId, this.resourceId),
         ];
-    writes.push(
-      ...conditions,
-      {
-        op: "update",
-        table: ACTORS,
-        where: {
-          thread_id: this.threadId,
-          fence: known.fence,
-          // A signal that was only stored may have put events into the log since.
-          next_seq: known.nextSeq,
-          run_id: null,
-          resource_id: this.resourceId,
-        },
-        set: {
-          owner: this.owner,
-          fence: known.fence + 1,
-          run_id: ticket.runId,
-          run_state: "running",
-          agent_id: ticket.agentId,
-          abort_run: null,
-        },
-        require: true,
-      },
-      // A run that was given up before it took anything in is opened again under its own id.
-      {
-        op: "delete",
-        table: RUNS,
-        where: {
-          id: ticket.runId,
-          thread_id: this.threadId,
-          first_message_id: null,
-          state: { ne: "running" },
-        },
-      },
-      {
-        op: "insert",
-        table: RUNS,
-        row: {
-          id: ticket.runId,
-          thread_id: this.threadId,
-          resource_id: this.resourceId,
-          agent_id: ticket.agentId,
-          fence: known.fence + 1,
-          state: "running",
-          options: ticket.options,
-          step: 0,
-          next: "continue",
-          first_seq: known.nextSeq,
-          started_at: now,
-        },
-      },
-    );
-    return this.#grasp(writes, known.fence + 1, known.nextSeq, ticket.runId, ticket.agentId);
+    const lease = await this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
+    // A thread that is new has nothing old.
+    if (lease && !actor) this.#prunedAt = this.system.now();
+    return lease;
+  }
+
+  /** Whether a message that comes now can open its run here at once. */
+  isFreeFor(agentId: string): boolean {
+    if (this.run || this.#pump || this.isAwaited || !this.#host.hasAgent(agentId)) return false;
+    return this.#host.current(this) === this;
+  }
+
+  /** Commits a message and takes the thread for the run it opens, in one. Nobody else here looks at it meanwhile. */
+  openWith(
+    actor: Actor | undefined,
+    letter: Omit<Letter, "seq">,
+    writes: readonly Write[],
+  ): Promise<CommitResult> {
+    const opening = this.#openWith(actor, letter, writes);
+    this.#look(opening.then(NOTHING, NOTHING));
+    return opening;
+  }
+
+  async #openWith(
+    actor: Actor | undefined,
+    letter: Omit<Letter, "seq">,
+    writes: readonly Write[],
+  ): Promise<CommitResult> {
+    const { runId, agentId, options = {} } = letter;
+    const taking = takeWrites(this, { runId, agentId, options }, actor, false);
+    this.mayHaveLetters = false;
+    const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
+    if (!actor) this.#prunedAt = this.system.now();
+    const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
+    // Its own copy: the sender holds the signal too.
+    const signal = reviveSignal(letter.signal.toJSON());
+    this.#start(lease, runId, { ...letter, options, signal, seq: result.auto[index] as number });
+    return result;
   }
 
   /** Takes over a run that was left behind, or that waits and was answered. Only then does nobody else write. */
@@ -239,13 +220,12 @@ export class Thread {
         set: { state: "running", suspended_at: null, fence: actor.fence + 1 },
       },
     ];
-    return this.#grasp(
-      writes,
-      actor.fence + 1,
-      actor.nextSeq,
-      actor.runId as string,
-      actor.agentId as string,
-    );
+    return this.#graspUnlessTaken(writes, {
+      runId: actor.runId as string,
+      agentId: actor.agentId as string,
+      fence: actor.fence + 1,
+      nextSeq: actor.nextSeq,
+    });
   }
 
   /** Ends a run of which nothing is here but the right to it. */
@@ -334,27 +314,33 @@ export class Thread {
   }
 
   async #grasp(
-    writes: Write[],
-    fence: number,
-    nextSeq: number,
-    runId: string,
-    agentId: string,
-  ): Promise<Lease | undefined> {
+    writes: readonly Write[],
+    { runId, agentId, fence, nextSeq }: Holding,
+  ): Promise<{ lease: Lease; result: CommitResult }> {
     await this.#host.owner.hold();
+    let result: CommitResult;
     try {
-      await this.storage.commit(writes);
+      result = await this.storage.commit(writes);
     } catch (error) {
       this.#host.owner.release();
+      throw error;
+    }
+    this.activeRunId = runId;
+    this.activeAgentId = agentId;
+    this.reserved = undefined;
+    return { lease: { fence, nextSeq, responseSteps: new Map() }, result };
+  }
+
+  async #graspUnlessTaken(writes: readonly Write[], holding: Holding): Promise<Lease | undefined> {
+    try {
+      return (await this.#grasp(writes, holding)).lease;
+    } catch (error) {
       if (!AgentError.is(error, "conflict")) throw error;
       // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
       const first = writes[0];
       if (error.details?.["index"] === 0 && first?.op === "require") throw this.#notHere();
       return undefined;
     }
-    this.activeRunId = runId;
-    this.activeAgentId = agentId;
-    this.reserved = undefined;
-    return { fence, nextSeq, responseSteps: new Map() };
   }
 
   #notHere(): AgentError {
@@ -455,6 +441,11 @@ export class Thread {
     // What came to join a run must not find itself in one that was promised to somebody else.
     const lease = await this.take(actor, ticket, letter.due === NOW ? [] : [noLetterNow(this.threadId)]);
     if (!lease) return true;
+    this.#start(lease, runId, letter);
+    return false;
+  }
+
+  #start(lease: Lease, runId: string, letter: Letter): void {
     this.run = new ThreadRun({
       thread: this,
       runId,
@@ -465,7 +456,6 @@ export class Thread {
     });
     this.run.hold(lease);
     this.#host.open(this, this.run, letter);
-    return false;
   }
 
   async #optionsOf(runId: string): Promise<StoredOptions> {

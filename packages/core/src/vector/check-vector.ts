@@ -2,8 +2,11 @@ import { AgentError } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
 import { encodeJson } from "../storage/row-codec.ts";
 import type { System } from "../system.ts";
-import type { Vector, VectorMetric } from "./vector.ts";
+import type { TextQuery, Vector, VectorMetric } from "./vector.ts";
 
+const MAX_TOP_K = 10_000;
+const MAX_METADATA_LENGTH = 1_048_576;
+const MAX_DOCUMENT_LENGTH = 8_388_608;
 const METRICS: readonly VectorMetric[] = ["cosine", "euclidean", "dotproduct"];
 
 /** What every vector store checks the same way, so that they refuse the same things in the same words. */
@@ -91,20 +94,78 @@ export function toEntries(
     id: ids ? checkId(`ids[${index}]`, ids[index]) : system.newId(),
     vector: toFloat32(indexName, dimension, vector),
     metadata: metadata?.[index] ? encodeMetadata(metadata[index]) : null,
-    document: documents?.[index] === undefined ? null : cleanText(documents[index]),
+    document: documents?.[index] === undefined ? null : checkDocument(documents[index]),
   }));
 }
 
-export function encodeMetadata(metadata: Record<string, unknown>): string {
-  return encodeJson("metadata", checkMetadata("metadata", metadata));
+function checkDocument(document: unknown): string {
+  if (typeof document !== "string") {
+    throw new AgentError("invalid-argument", `documents must be strings, got ${typeof document}`);
+  }
+  if (document.length > MAX_DOCUMENT_LENGTH) {
+    throw new AgentError(
+      "limit-exceeded",
+      `A document may be ${MAX_DOCUMENT_LENGTH} characters long, got ${document.length}`,
+    );
+  }
+  return cleanText(document);
 }
 
-export function checkQuery(options: Parameters<Vector["query"]>[0]): { topK: number; minScore: number } {
+/** What full-text search reads of an entry: its document, or where it has none, the string `metadata.text`. */
+export function textOf(metadata: string | null, document: string | null): string {
+  if (document !== null || metadata === null) return document ?? "";
+  const text = (JSON.parse(metadata) as Record<string, unknown>)["text"];
+  return typeof text === "string" ? text : "";
+}
+
+export function encodeMetadata(metadata: Record<string, unknown>): string {
+  let text = encodeJson("metadata", checkMetadata("metadata", metadata));
+  // Not every database can hold a NUL inside JSON. The match may also be harmless text, which stays as it is.
+  if (text.includes("\\u0000")) text = JSON.stringify(withoutNul(JSON.parse(text)));
+  if (text.length > MAX_METADATA_LENGTH) {
+    throw new AgentError(
+      "limit-exceeded",
+      `Metadata of a vector may be ${MAX_METADATA_LENGTH} characters of JSON, got ${text.length}`,
+    );
+  }
+  return text;
+}
+
+function withoutNul(value: unknown): unknown {
+  if (typeof value === "string") return cleanText(value);
+  if (Array.isArray(value)) return value.map(withoutNul);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), withoutNul(item)]));
+}
+
+/** Options that decide which entries are seen: a store that overlooked one would answer from too many. */
+const SCOPES = ["namespace", "sparseVector", "where", "whereDocument"] as const;
+
+/** `own` names the options of this store beyond the contract. */
+export function checkQuery(
+  options: Parameters<Vector["query"]>[0],
+  own: readonly string[] = [],
+): { topK: number; minScore: number } {
   const { topK = 10, minScore = -Infinity } = options;
-  if (!Number.isSafeInteger(topK) || topK < 0) {
-    throw new AgentError("invalid-argument", `topK must be 0 or more, got ${String(topK)}`);
+  if (!Number.isSafeInteger(topK) || topK < 0 || topK > MAX_TOP_K) {
+    throw new AgentError("invalid-argument", `topK must be between 0 and ${MAX_TOP_K}, got ${String(topK)}`);
+  }
+  if (typeof minScore !== "number" || Number.isNaN(minScore)) {
+    throw new AgentError("invalid-argument", `minScore must be a number, got ${String(minScore)}`);
+  }
+  for (const name of SCOPES) {
+    if ((options as Record<string, unknown>)[name] === undefined || own.includes(name)) continue;
+    throw new AgentError("invalid-argument", `This vector store has no option ${name}; use filter instead`);
   }
   return { topK, minScore };
+}
+
+/** What a search by words needs; the words are text and nothing but text. */
+export function checkTextQuery(options: TextQuery): { topK: number; minScore: number } {
+  if (typeof options.queryText !== "string") {
+    throw new AgentError("invalid-argument", `queryText must be a string, got ${typeof options.queryText}`);
+  }
+  return checkQuery({ ...options, queryVector: [] });
 }
 
 export function checkUpdate({ update }: Parameters<Vector["updateVector"]>[0]): void {

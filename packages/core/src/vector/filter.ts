@@ -1,4 +1,4 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { compareCells } from "../storage/conditions.ts";
 import type { VectorFilter } from "./vector.ts";
 
@@ -27,35 +27,72 @@ const OPERATORS =
   "$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $contains, $not inside a field, " +
   "and $and, $or, $nor, $not around conditions";
 
+// Filters also come from models. What every database can still take is far below what JSON can hold.
+const MAX_DEPTH = 32;
+const MAX_CONDITIONS = 256;
+const MAX_VALUES = 10_000;
+
 /** Reads a filter, or throws `invalid-argument` naming what is wrong and where. */
 export function parseFilter(filter: VectorFilter = {}): FilterNode {
+  const node = parseObject(filter, 1);
+  const { conditions, values } = sizeOf(node);
+  if (conditions > MAX_CONDITIONS) {
+    throw invalid("filter", `may have ${MAX_CONDITIONS} conditions, got ${conditions}`);
+  }
+  if (values > MAX_VALUES) throw invalid("filter", `may name ${MAX_VALUES} values, got ${values}`);
+  return node;
+}
+
+function sizeOf(node: FilterNode): { conditions: number; values: number } {
+  if (node.op === "not") return sizeOf(node.node);
+  if (node.op === "in") return { conditions: 1, values: node.values.length };
+  if (node.op !== "and" && node.op !== "or") return { conditions: 1, values: 1 };
+  const sizes = node.nodes.map(sizeOf);
+  return {
+    conditions: sizes.reduce((sum, size) => sum + size.conditions, 0),
+    values: sizes.reduce((sum, size) => sum + size.values, 0),
+  };
+}
+
+function parseObject(filter: unknown, depth: number): FilterNode {
   if (!isObject(filter)) throw invalid("filter", `must be an object, got ${show(filter)}`);
+  if (depth > MAX_DEPTH) throw invalid("filter", `is nested deeper than ${MAX_DEPTH} levels`);
   const nodes = Object.entries(filter).map(([key, value]) =>
-    key.startsWith("$") ? parseLogic(key, value) : parseField(key, value),
+    key.startsWith("$") ? parseLogic(key, value, depth + 1) : parseField(key, value, depth + 1),
   );
   return nodes.length === 1 ? nodes[0]! : { op: "and", nodes };
 }
 
-function parseLogic(operator: string, value: unknown): FilterNode {
-  if (operator === "$not") return { op: "not", node: parseFilter(value as VectorFilter) };
+function parseLogic(operator: string, value: unknown, depth: number): FilterNode {
+  if (operator === "$not") return { op: "not", node: parseObject(value, depth) };
   if (operator !== "$and" && operator !== "$or" && operator !== "$nor") throw unknownOperator(operator);
   if (!Array.isArray(value)) throw invalid(operator, `takes an array of filters, got ${show(value)}`);
-  const nodes = value.map((item) => parseFilter(item as VectorFilter));
+  const nodes = value.map((item) => parseObject(item, depth));
   if (operator === "$and") return { op: "and", nodes };
   const any: FilterNode = { op: "or", nodes };
   return operator === "$or" ? any : { op: "not", node: any };
 }
 
-function parseField(field: string, value: unknown): FilterNode {
+function parseField(field: string, value: unknown, depth: number): FilterNode {
   const path = parsePath(field);
   if (!isObject(value) || value instanceof Date) return { op: "eq", path, value: toScalar(field, value) };
-  return parseOperators(field, path, value);
+  return parseOperators(field, path, value, depth);
 }
 
-function parseOperators(field: string, path: string[], operators: Record<string, unknown>): FilterNode {
+function parseOperators(
+  field: string,
+  path: string[],
+  operators: Record<string, unknown>,
+  depth: number,
+): FilterNode {
   const entries = Object.entries(operators);
   if (entries.length === 0) throw invalid(field, "is compared with nothing");
-  const nodes = entries.map(([operator, operand]) => parseOperator(field, path, operator, operand));
+  if (depth > MAX_DEPTH) throw invalid("filter", `is nested deeper than ${MAX_DEPTH} levels`);
+  const nodes = entries.map(([operator, operand]) =>
+    operator === "$not"
+      ? negation(field, path, operand, depth + 1)
+      : parseOperator(field, path, operator, operand),
+  );
   return nodes.length === 1 ? nodes[0]! : { op: "and", nodes };
 }
 
@@ -90,18 +127,22 @@ function parseOperator(field: string, path: string[], operator: string, operand:
       const exists: FilterNode = { op: "exists", path };
       return operand ? exists : { op: "not", node: exists };
     }
-    case "$not":
-      if (!isObject(operand))
-        throw invalid(field, `$not takes operators such as { $gt: 1 }, got ${show(operand)}`);
-      return { op: "not", node: parseOperators(field, path, operand) };
     default:
       if (operator.startsWith("$")) throw unknownOperator(operator);
       throw invalid(field, `is compared with an object; write "${field}.${operator}" to look inside`);
   }
 }
 
+function negation(field: string, path: string[], operand: unknown, depth: number): FilterNode {
+  if (!isObject(operand)) {
+    throw invalid(field, `$not takes operators such as { $gt: 1 }, got ${show(operand)}`);
+  }
+  return { op: "not", node: parseOperators(field, path, operand, depth) };
+}
+
 function parsePath(field: string): string[] {
   const path = field.split(".");
+  if (path.length > MAX_DEPTH) throw invalid("filter", `is nested deeper than ${MAX_DEPTH} levels`);
   // Quotes and escapes in names cannot be written in the JSON paths of every database.
   if (path.some((name) => name === "" || /["\\]|\p{Cc}/u.test(name) || !name.isWellFormed())) {
     throw invalid(field, "is not a field: names are joined by single dots and have no quotes or backslashes");
@@ -179,5 +220,6 @@ function unknownOperator(operator: string): AgentError {
 }
 
 function show(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
+  const text = showValue(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

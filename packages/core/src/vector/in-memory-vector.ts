@@ -4,6 +4,7 @@ import {
   checkIndex,
   checkQuery,
   checkSameIndex,
+  checkTextQuery,
   checkUpdate,
   encodeMetadata,
   noSuchIndex,
@@ -15,7 +16,8 @@ import {
 } from "./check-vector.ts";
 import { compareCells } from "../storage/conditions.ts";
 import { matchesFilter, parseFilter } from "./filter.ts";
-import type { Vector, VectorMetric, VectorResult } from "./vector.ts";
+import { TextIndex } from "./text-index.ts";
+import type { TextQuery, Vector, VectorIndexDescription, VectorMetric, VectorResult } from "./vector.ts";
 
 interface Stored extends VectorEntry {
   /** The metadata once more, parsed, for filters to look at. Never handed out. */
@@ -26,13 +28,18 @@ interface VectorIndex {
   dimension: number;
   metric: VectorMetric;
   entries: Map<string, Stored>;
+  revision: number;
+  /** Made when the first search by words comes, and kept up from then on. */
+  texts?: TextIndex;
 }
 
-/** Exact search in memory. Good for tests and for some tens of thousands of vectors. */
+/** Exact search in memory, by vectors and by words. Good for tests and for some tens of thousands of vectors. */
 export class InMemoryVector implements Vector {
   readonly id: string;
   readonly #system: System;
   readonly #indexes = new Map<string, VectorIndex>();
+  /** Counts over all indexes, so that one that was deleted and made again is told apart. */
+  #revision = 0;
 
   constructor(options: { id?: string; system?: System } = {}) {
     this.id = options.id ?? "in-memory-vector";
@@ -43,20 +50,16 @@ export class InMemoryVector implements Vector {
     const { indexName, dimension, metric } = checkIndex(options);
     const present = this.#indexes.get(indexName);
     if (present) checkSameIndex(indexName, { dimension, metric }, present);
-    else this.#indexes.set(indexName, { dimension, metric, entries: new Map() });
+    else this.#indexes.set(indexName, { dimension, metric, entries: new Map(), revision: ++this.#revision });
   }
 
   async listIndexes(): Promise<string[]> {
     return [...this.#indexes.keys()].sort(compareCells);
   }
 
-  async describeIndex({
-    indexName,
-  }: {
-    indexName: string;
-  }): Promise<{ dimension: number; count: number; metric: VectorMetric }> {
-    const { dimension, metric, entries } = this.#index(indexName);
-    return { dimension, metric, count: entries.size };
+  async describeIndex({ indexName }: { indexName: string }): Promise<VectorIndexDescription> {
+    const { dimension, metric, entries, revision } = this.#index(indexName);
+    return { dimension, metric, count: entries.size, revision: String(revision) };
   }
 
   async deleteIndex({ indexName }: { indexName: string }): Promise<void> {
@@ -64,9 +67,9 @@ export class InMemoryVector implements Vector {
   }
 
   async upsert(options: Parameters<Vector["upsert"]>[0]): Promise<string[]> {
-    const { dimension, entries } = this.#index(options.indexName);
-    const added = toEntries(options, dimension, this.#system);
-    for (const entry of added) entries.set(entry.id, { ...entry, fields: parse(entry.metadata) });
+    const index = this.#index(options.indexName);
+    const added = toEntries(options, index.dimension, this.#system);
+    for (const entry of added) this.#put(index, { ...entry, fields: parse(entry.metadata) });
     return added.map((entry) => entry.id);
   }
 
@@ -82,43 +85,63 @@ export class InMemoryVector implements Vector {
       if (score >= minScore) found.push({ entry, score });
     }
     found.sort((a, b) => b.score - a.score || compareCells(a.entry.id, b.entry.id));
-    return found.slice(0, topK).map(({ entry, score }) => ({
-      id: entry.id,
-      score,
-      ...(entry.metadata !== null && { metadata: parse(entry.metadata) as Record<string, unknown> }),
-      ...(entry.document !== null && { document: entry.document }),
-      ...(options.includeVector && { vector: [...entry.vector] }),
-    }));
+    return found.slice(0, topK).map(({ entry, score }) => toResult(entry, score, options.includeVector));
+  }
+
+  async queryText(options: TextQuery): Promise<VectorResult[]> {
+    const { topK, minScore } = checkTextQuery(options);
+    const index = this.#index(options.indexName);
+    const filter = parseFilter(options.filter);
+    index.texts ??= indexTexts(index.entries);
+    const found: { entry: Stored; score: number }[] = [];
+    for (const [id, score] of index.texts.score(options.queryText)) {
+      const entry = index.entries.get(id)!;
+      if (score >= minScore && matchesFilter(filter, entry.fields)) found.push({ entry, score });
+    }
+    found.sort((a, b) => b.score - a.score || compareCells(a.entry.id, b.entry.id));
+    return found.slice(0, topK).map(({ entry, score }) => toResult(entry, score, options.includeVector));
   }
 
   async updateVector(options: Parameters<Vector["updateVector"]>[0]): Promise<void> {
     checkUpdate(options);
     const { indexName, id, update } = options;
-    const { dimension, entries } = this.#index(indexName);
-    const entry = entries.get(id);
+    const index = this.#index(indexName);
+    const entry = index.entries.get(id);
     if (!entry) throw noSuchVector(indexName, id);
     const metadata = update.metadata ? encodeMetadata(update.metadata) : entry.metadata;
-    const vector = update.vector ? toFloat32(indexName, dimension, update.vector) : entry.vector;
-    entries.set(id, { ...entry, vector, metadata, fields: parse(metadata) });
+    const vector = update.vector ? toFloat32(indexName, index.dimension, update.vector) : entry.vector;
+    this.#put(index, { ...entry, vector, metadata, fields: parse(metadata) });
   }
 
   async deleteVector({ indexName, id }: { indexName: string; id: string }): Promise<void> {
-    this.#index(indexName).entries.delete(id);
+    this.#remove(this.#index(indexName), id);
   }
 
   async deleteVectors(options: Parameters<Vector["deleteVectors"]>[0]): Promise<void> {
     checkDeletion(options);
-    const { entries } = this.#index(options.indexName);
-    for (const id of options.ids ?? []) entries.delete(id);
+    const index = this.#index(options.indexName);
+    for (const id of options.ids ?? []) this.#remove(index, id);
     if (options.ids) return;
     const filter = parseFilter(options.filter);
-    for (const entry of entries.values()) {
-      if (matchesFilter(filter, entry.fields)) entries.delete(entry.id);
+    for (const entry of index.entries.values()) {
+      if (matchesFilter(filter, entry.fields)) this.#remove(index, entry.id);
     }
   }
 
   async close(): Promise<void> {
     this.#indexes.clear();
+  }
+
+  #put(index: VectorIndex, entry: Stored): void {
+    index.entries.set(entry.id, entry);
+    index.texts?.set(entry.id, textOf(entry));
+    index.revision = ++this.#revision;
+  }
+
+  #remove(index: VectorIndex, id: string): void {
+    index.entries.delete(id);
+    index.texts?.delete(id);
+    index.revision = ++this.#revision;
   }
 
   #index(indexName: string): VectorIndex {
@@ -130,6 +153,28 @@ export class InMemoryVector implements Vector {
 
 function parse(metadata: string | null): unknown {
   return metadata === null ? undefined : JSON.parse(metadata);
+}
+
+function indexTexts(entries: ReadonlyMap<string, Stored>): TextIndex {
+  const texts = new TextIndex();
+  for (const entry of entries.values()) texts.set(entry.id, textOf(entry));
+  return texts;
+}
+
+function textOf({ document, fields }: Stored): string {
+  if (document !== null) return document;
+  const text = (fields as { text?: unknown } | undefined)?.text;
+  return typeof text === "string" ? text : "";
+}
+
+function toResult(entry: Stored, score: number, includeVector: boolean | undefined): VectorResult {
+  return {
+    id: entry.id,
+    score,
+    ...(entry.metadata !== null && { metadata: parse(entry.metadata) as Record<string, unknown> }),
+    ...(entry.document !== null && { document: entry.document }),
+    ...(includeVector && { vector: [...entry.vector] }),
+  };
 }
 
 /** The cosine, the distance or the product; `null` where there is no angle to speak of. */

@@ -55,6 +55,18 @@ it("passes the abort signal on", async () => {
   await expect(toEmbedder(modelWith()).embed(["a"], { abortSignal })).rejects.toThrow("stop");
 });
 
+it("hands provider options on", async () => {
+  const seen: unknown[] = [];
+  const model = modelWith({
+    doEmbed: async ({ values, providerOptions }) => {
+      seen.push(providerOptions);
+      return { embeddings: values.map(() => [1]) };
+    },
+  });
+  await toEmbedder(model, { providerOptions: { acme: { user: "me" } } }).embed(["a"]);
+  expect(seen).toEqual([{ acme: { user: "me" } }]);
+});
+
 it("notices an answer with too few vectors", async () => {
   const model = modelWith({ doEmbed: async () => ({ embeddings: [] }) });
   await expect(toEmbedder(model).embed(["a"])).rejects.toMatchObject({ code: "model-failed" });

@@ -8,7 +8,18 @@ export interface EmbeddingModel {
   readonly modelId: string;
   readonly maxEmbeddingsPerCall?: PromiseLike<number | undefined> | number | undefined;
   readonly supportsParallelCalls?: PromiseLike<boolean> | boolean | undefined;
-  doEmbed(options: { values: string[]; abortSignal?: AbortSignal }): PromiseLike<{ embeddings: number[][] }>;
+  doEmbed(options: {
+    values: string[];
+    abortSignal?: AbortSignal;
+    // The specification has JSON here; what a provider makes of it is its own affair.
+    // oxlint-disable-next-line typescript/no-explicit-any
+    providerOptions?: any;
+  }): PromiseLike<{ embeddings: number[][] }>;
+}
+
+export interface ToEmbedderOptions {
+  /** Handed to AI SDK embedding models with every call. */
+  providerOptions?: Record<string, Record<string, unknown>>;
 }
 
 export type EmbedderConfig = Embedder | EmbeddingModel;
@@ -16,11 +27,11 @@ export type EmbedderConfig = Embedder | EmbeddingModel;
 const SUPPORTED: readonly string[] = ["v2", "v3", "v4"];
 
 /** The one form the rest of the code knows. Takes an `Embedder` as it is and wraps an AI SDK embedding model. */
-export function toEmbedder(model: EmbedderConfig): Embedder {
+export function toEmbedder(model: EmbedderConfig, options: ToEmbedderOptions = {}): Embedder {
   const value = model as Partial<Embedder & EmbeddingModel> | null | undefined | string;
   if (typeof value === "object" && value !== null) {
     if (typeof value.embed === "function" && typeof value.id === "string") return value as Embedder;
-    if (typeof value.doEmbed === "function") return fromModel(value as EmbeddingModel);
+    if (typeof value.doEmbed === "function") return fromModel(value as EmbeddingModel, options);
   }
   const got =
     typeof value === "object"
@@ -33,7 +44,7 @@ export function toEmbedder(model: EmbedderConfig): Embedder {
   );
 }
 
-function fromModel(model: EmbeddingModel): Embedder {
+function fromModel(model: EmbeddingModel, { providerOptions }: ToEmbedderOptions): Embedder {
   if (!SUPPORTED.includes(model.specificationVersion)) {
     throw new AgentError(
       "model-unsupported",
@@ -47,7 +58,12 @@ function fromModel(model: EmbeddingModel): Embedder {
       const size = Math.max(1, (await model.maxEmbeddingsPerCall) ?? Infinity);
       const batches: string[][] = [];
       for (let start = 0; start < texts.length; start += size) batches.push(texts.slice(start, start + size));
-      const call = (values: string[]): Promise<number[][]> => embedBatch(model, values, options.abortSignal);
+      const call = (values: string[]): Promise<number[][]> =>
+        embedBatch(model, {
+          values,
+          ...(options.abortSignal && { abortSignal: options.abortSignal }),
+          ...(providerOptions && { providerOptions }),
+        });
       if (batches.length > 1 && (await model.supportsParallelCalls))
         return (await Promise.all(batches.map(call))).flat();
       const vectors: number[][] = [];
@@ -59,10 +75,10 @@ function fromModel(model: EmbeddingModel): Embedder {
 
 async function embedBatch(
   model: EmbeddingModel,
-  values: string[],
-  abortSignal?: AbortSignal,
+  call: Parameters<EmbeddingModel["doEmbed"]>[0],
 ): Promise<number[][]> {
-  const { embeddings } = await model.doEmbed({ values, ...(abortSignal && { abortSignal }) });
+  const { values } = call;
+  const { embeddings } = await model.doEmbed(call);
   if (embeddings.length !== values.length) {
     throw new AgentError(
       "model-failed",

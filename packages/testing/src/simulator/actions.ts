@@ -6,7 +6,7 @@ import type { AgentName, SimApp } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { notify, useInbox } from "./notification-actions.ts";
 import { SimReader } from "./sim-reader.ts";
-import { CALLS, RUNS } from "./tables.ts";
+import { ACTORS, CALLS, RUNS } from "./tables.ts";
 import type { World } from "./world.ts";
 
 /** What clients can do it to. */
@@ -116,12 +116,19 @@ function discard(stage: Stage): void {
   });
 }
 
-/** A producer tells a state; now and then two tell theirs at once. */
-function sendState(stage: Stage): void {
+/**
+ * A producer tells a state; now and then two tell theirs at once. Mostly where a run is under way: elsewhere one of two
+ * that meet changes the thread for the other, and it never comes to the lane.
+ */
+async function sendState(stage: Stage): Promise<void> {
   const { random } = stage.world;
   const id = random.pick(["browser", "editor"]);
-  const thread = random.pick(stage.threads);
-  for (let times = random.chance(0.4) ? 2 : 1; times > 0; times--) tellState(stage, thread, id);
+  const actors = await stage.shared.select({ table: ACTORS, where: { run_state: "running" } });
+  const busy = stage.threads.filter(({ threadId }) =>
+    actors.some((actor) => actor["thread_id"] === threadId),
+  );
+  const thread = random.pick(busy.length > 0 && random.chance(0.7) ? busy : stage.threads);
+  for (let times = random.chance(0.5) ? 2 : 1; times > 0; times--) tellState(stage, thread, id);
 }
 
 function tellState(stage: Stage, thread: SimThread, id: string): void {

@@ -1,4 +1,4 @@
-import type { Select, Write } from "@selvedge/core/storage";
+import type { Row, Select, Write } from "@selvedge/core/storage";
 import {
   ACTORS,
   CALLS,
@@ -21,6 +21,8 @@ export interface PlantedFault {
   /** Changes how the agent's tools are declared. */
   tools?: { plainIsIdempotent?: boolean; approvalIsSkipped?: boolean };
 }
+
+const ANSWERED = /"state":"(result|output-error|output-denied)"/g;
 
 /** The faults of the table in reliability.md that do most harm, each as a store or an agent would commit it. */
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
@@ -135,13 +137,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "F18 a tool call stays without a result",
     commit: (writes) =>
-      writes.filter(
-        (write) =>
-          !(
-            write.table === MESSAGE_STEPS &&
-            /"state":"(result|output-error|output-denied)"/.test(JSON.stringify(write))
-          ),
-      ),
+      writes.map((write) => {
+        if (write.op !== "insert" || (write.table !== MESSAGES && write.table !== MESSAGE_STEPS))
+          return write;
+        const row = JSON.stringify(write.row);
+        return { ...write, row: JSON.parse(row.replaceAll(ANSWERED, '"state":"call"')) as Row };
+      }),
   },
   {
     name: "T5 a thread shows another's messages",

@@ -1,0 +1,70 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { AgentError } from "@selvedge/core/errors";
+import { localEmbedder } from "@selvedge/embed-local";
+import { LibSQLVector } from "@selvedge/libsql";
+import { indexFolder } from "./index-folder.ts";
+import { takeIndexLock } from "./index-lock.ts";
+import { ProgressBar } from "./progress-bar.ts";
+import { createStyle, wantsColor } from "./style.ts";
+
+export interface IndexFlags {
+  database: string;
+  name: string;
+  size: string;
+  overlap: string;
+  fresh?: boolean;
+  color: boolean;
+}
+
+/** `selvedge index <folder>`. */
+export async function runIndexCommand(folder: string, flags: IndexFlags): Promise<number> {
+  const size = wholeNumber("--size", flags.size, 50);
+  const overlap = wholeNumber("--overlap", flags.overlap, 0);
+  const info = await stat(folder).catch(() => undefined);
+  if (!info?.isDirectory()) throw new AgentError("invalid-argument", `${folder} is not a folder`);
+  const style = createStyle(flags.color && wantsColor(process.stderr, process.env));
+  const embedder = localEmbedder();
+  // A missing model is told now, not after the first file.
+  await embedder.embed(["."]);
+  const database = resolve(flags.database);
+  const beside = `${database}.${encodeURIComponent(flags.name)}`;
+  const unlock = await takeIndexLock(`${beside}.lock`);
+  const vector = new LibSQLVector({ url: pathToFileURL(database).href });
+  const bar = new ProgressBar(process.stderr);
+  try {
+    const report = await indexFolder({
+      folder: resolve(folder),
+      vector,
+      embedder,
+      indexName: flags.name,
+      journalPath: `${beside}.journal`,
+      size,
+      overlap,
+      fresh: flags.fresh === true,
+      onProgress: (progress) => bar.draw(progress),
+    });
+    bar.clear();
+    const parts = [`${report.read} read`, `${report.unchanged} unchanged`, `${report.removed} removed`];
+    if (report.skipped > 0) parts.push(`${report.skipped} without text`);
+    console.log(
+      `${style.bold(`${report.passages} passages`)} in index ${flags.name} (files: ${parts.join(", ")})`,
+    );
+    await vector.buildIndex({ indexName: flags.name });
+    return 0;
+  } finally {
+    bar.clear();
+    await vector.close();
+    await unlock();
+  }
+}
+
+export function wholeNumber(flag: string, text: string, least: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  throw new AgentError(
+    "invalid-argument",
+    `${flag} must be a whole number of at least ${least}, got ${text}`,
+  );
+}

@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import type { Embedder, Vector } from "@selvedge/core/vector";
+import { MDocument, type DocumentChunk } from "@selvedge/rag";
+import { findDocuments } from "./find-documents.ts";
+import { IndexJournal, type IndexSettings } from "./index-journal.ts";
+
+export interface IndexFolderOptions {
+  folder: string;
+  vector: Vector;
+  embedder: Embedder;
+  indexName: string;
+  journalPath: string;
+  size: number;
+  overlap: number;
+  /** Forget what was read before. */
+  fresh: boolean;
+  onProgress: (progress: IndexProgress) => void;
+}
+
+interface IndexProgress {
+  done: number;
+  total: number;
+  path: string;
+}
+
+export interface IndexReport {
+  read: number;
+  unchanged: number;
+  removed: number;
+  /** Files that hold no text. */
+  skipped: number;
+  passages: number;
+}
+
+/** Passages that are embedded and stored at once. */
+const BATCH = 16;
+
+/** Brings an index up to date with a folder. May be stopped anywhere and called again. */
+export async function indexFolder(options: IndexFolderOptions): Promise<IndexReport> {
+  const { folder, vector, embedder, indexName } = options;
+  const journal = await IndexJournal.open(options.journalPath);
+  const settings = { embedder: embedder.id, size: options.size, overlap: options.overlap };
+  await prepare(options, journal, settings);
+  const paths = await findDocuments(folder);
+  const report: IndexReport = { read: 0, unchanged: 0, removed: 0, skipped: 0, passages: 0 };
+  const present = new Set(paths);
+  for (const path of [...journal.files.keys(), ...journal.unsure]) {
+    if (present.has(path)) continue;
+    await journal.begin(path);
+    await vector.deleteVectors({ indexName, filter: { path } });
+    await journal.forget(path);
+    report.removed++;
+  }
+  for (const [position, path] of paths.entries()) {
+    options.onProgress({ done: position, total: paths.length, path });
+    const bytes = await readFile(join(folder, path));
+    const hash = createHash("sha256").update(bytes).digest("hex");
+    if (journal.files.get(path)?.hash === hash) {
+      report.unchanged++;
+      continue;
+    }
+    const passages = bytes.includes(0) ? [] : await toPassages(path, bytes.toString("utf8"), options);
+    await journal.begin(path);
+    await vector.deleteVectors({ indexName, filter: { path } });
+    for (let start = 0; start < passages.length; start += BATCH) {
+      const batch = passages.slice(start, start + BATCH);
+      await vector.upsert({
+        indexName,
+        vectors: await embedder.embed(batch.map(({ text }) => text)),
+        ids: batch.map((_, index) => idOf(path, start + index)),
+        documents: batch.map(({ text }) => text),
+        metadata: batch.map(({ line }) => ({ path, line })),
+      });
+    }
+    await journal.finish(path, { hash, passages: passages.length });
+    if (passages.length > 0) report.read++;
+    else report.skipped++;
+  }
+  await journal.compact();
+  report.passages = journal.passages;
+  return report;
+}
+
+/** Makes the index where it is absent or made otherwise, or where it does not hold what the journal says. */
+async function prepare(
+  options: IndexFolderOptions,
+  journal: IndexJournal,
+  settings: IndexSettings,
+): Promise<void> {
+  const { vector, embedder, indexName } = options;
+  const isSame = JSON.stringify(journal.settings) === JSON.stringify(settings);
+  const isThere = (await vector.listIndexes()).includes(indexName);
+  if (isSame && isThere && !options.fresh) {
+    for (const path of journal.unsure) await vector.deleteVectors({ indexName, filter: { path } });
+    const { count } = await vector.describeIndex({ indexName });
+    if (count === journal.passages) return;
+  }
+  const dimension = embedder.dimension ?? (await embedder.embed(["."]))[0]!.length;
+  if (isThere) await vector.deleteIndex({ indexName });
+  await journal.reset(settings);
+  await vector.createIndex({ indexName, dimension });
+}
+
+async function toPassages(
+  path: string,
+  text: string,
+  { size, overlap }: { size: number; overlap: number },
+): Promise<{ text: string; line: number }[]> {
+  const extension = extname(path).toLowerCase();
+  const isHtml = extension === ".html" || extension === ".htm";
+  const document = isHtml
+    ? MDocument.fromHTML(text)
+    : extension === ".md" || extension === ".mdx" || extension === ".markdown"
+      ? MDocument.fromMarkdown(text)
+      : MDocument.fromText(text);
+  const strategy = document.type === "markdown" ? "markdown" : "recursive";
+  const chunks = await document.chunk({ strategy, size, overlap });
+  const lineOf = lineCounter(text);
+  return chunks
+    .filter((chunk) => chunk.text.trim() !== "")
+    .map((chunk: DocumentChunk) => ({
+      text: chunk.text,
+      // The text of HTML is not that of the file.
+      line: isHtml ? 1 : lineOf(chunk.startIndex ?? 0),
+    }));
+}
+
+/** Lines of rising positions, in one pass over the text. */
+function lineCounter(text: string): (position: number) => number {
+  let at = 0;
+  let line = 1;
+  return (position) => {
+    if (position < at) [at, line] = [0, 1];
+    for (; at < position; at++) if (text.charCodeAt(at) === 10) line++;
+    return line;
+  };
+}
+
+function idOf(path: string, number: number): string {
+  return `${createHash("sha256").update(path).digest("hex").slice(0, 32)}-${number}`;
+}

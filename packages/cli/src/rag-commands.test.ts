@@ -1,0 +1,166 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { watch } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { IndexJournal } from "./index-journal.ts";
+import { progressLine } from "./progress-bar.ts";
+
+const BIN = fileURLToPath(new URL("../bin/selvedge.js", import.meta.url));
+
+// The real program, with the real model.
+describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "selvedge-"));
+    await mkdir(join(folder, "docs", "deep"), { recursive: true });
+    await write(
+      "looms.md",
+      "# Looms\n\nA loom holds the warp under tension.\n\n## Care\n\nOil the pedals once a year.\n",
+    );
+    await write("deep/bread.txt", "Dough that stays flat had yeast that was too old.\n");
+    await write(".hidden.md", "secret");
+    await write("picture.md", "\0\0binary");
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const write = (path: string, text: string): Promise<void> => writeFile(join(folder, "docs", path), text);
+
+  const start = (...args: string[]): ChildProcess =>
+    spawn(process.execPath, ["--conditions=selvedge-source", BIN, ...args], {
+      cwd: folder,
+      env: { ...process.env, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+
+  const run = async (...args: string[]): Promise<{ code: number | null; out: string; err: string }> => {
+    const child = start(...args);
+    let out = "";
+    let err = "";
+    child.stdout!.on("data", (data) => (out += data));
+    child.stderr!.on("data", (data) => (err += data));
+    await once(child, "close");
+    return { code: child.exitCode, out, err };
+  };
+
+  it("reads a folder and finds what answers a question", async () => {
+    const indexed = await run("index", "docs");
+    expect(indexed).toMatchObject({ code: 0, err: "" });
+    expect(indexed.out).toMatch(
+      /^\d passages in index docs \(files: 2 read, 0 unchanged, 0 removed, 1 without text\)/,
+    );
+    const answer = await run("ask", "why", "did", "my", "bread", "not", "rise?", "--top", "1");
+    expect(answer.code).toBe(0);
+    expect(answer.out).toMatch(/^1\. deep\/bread\.txt:1 \d\.\d{3}\n {3}Dough that stays flat/);
+    const words = await run("ask", "pedal", "--by", "words", "--json");
+    expect(JSON.parse(words.out)).toMatchObject({
+      path: "looms.md",
+      text: expect.stringContaining("Oil the pedals"),
+    });
+  });
+
+  it("reads anew only what changed, and forgets what is gone", async () => {
+    await run("index", "docs");
+    await write("looms.md", "# Looms\n\nA shuttle carries the weft.\n");
+    await rm(join(folder, "docs", "deep"), { recursive: true });
+    await write("new.md", "Something new.");
+    const again = await run("index", "docs");
+    expect(again.out).toMatch(/2 passages in index docs \(files: 2 read, 1 unchanged, 1 removed\)/);
+    const gone = await run("ask", "yeast dough", "--by", "words");
+    expect(gone).toMatchObject({ code: 1, out: "" });
+    const found = await run("ask", "shuttle", "--by", "words");
+    expect(found.out).toContain("A shuttle carries the weft.");
+    expect((await run("index", "docs")).out).toMatch(/files: 0 read, 3 unchanged/);
+    // Other passages than before: everything is read again.
+    expect((await run("index", "docs", "--size", "60", "--overlap", "0")).out).toMatch(
+      /files: 2 read, 0 unchanged/,
+    );
+  });
+
+  it("goes on where a run was killed", async () => {
+    for (let index = 0; index < 30; index++)
+      await write(`f${index}.txt`, `Passage number ${index}. `.repeat(8));
+    const journal = join(folder, ".selvedge", "index.db.docs.journal");
+    await mkdir(join(folder, ".selvedge"));
+    await writeFile(journal, "");
+    const child = start("index", "docs");
+    const exit = once(child, "exit");
+    const watcher = watch(journal.slice(0, journal.lastIndexOf("/")));
+    const finished = async (): Promise<number> =>
+      (await readFile(journal, "utf8").catch(() => "")).split('"done"').length - 1;
+    while ((await finished()) < 4) await once(watcher, "change");
+    child.kill("SIGKILL");
+    await exit;
+    watcher.close();
+    const before = await finished();
+    expect(before).toBeLessThan(33);
+    const resumed = await run("index", "docs");
+    const [, passages, read, unchanged] = /^(\d+) passages .*files: (\d+) read, (\d+) unchanged/.exec(
+      resumed.out,
+    )!;
+    expect(Number(unchanged)).toBeGreaterThanOrEqual(before - 1);
+    expect(Number(read) + Number(unchanged)).toBeGreaterThanOrEqual(32);
+    // The same as without the interruption.
+    const fresh = await run("index", "docs", "--fresh");
+    expect(fresh.out).toMatch(new RegExp(`^${passages} passages `));
+  });
+
+  it("says what is wrong and how to put it right", async () => {
+    expect(await run("ask", "anything")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("selvedge index <folder>"),
+    });
+    expect(await run("index", "nowhere")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("nowhere is not a folder"),
+    });
+    expect(await run("index", "docs", "--size", "x")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("--size"),
+    });
+    expect((await run("index", "--help")).out).toContain("goes on where it stopped");
+    expect((await run("ask", "--help")).out).toContain("meaning, words or both");
+    expect((await run("index")).code).toBe(1);
+  });
+
+  it("keeps what would steer a terminal out of its answers", async () => {
+    await write("evil.md", "loom \x1b[2J\x1b]0;owned\x07 text");
+    await run("index", "docs");
+    const { out } = await run("ask", "owned", "--by", "words");
+    expect(out).toContain("owned");
+    expect(out).not.toMatch(/[\x1b\x07]/);
+  });
+});
+
+describe("the journal of an index", () => {
+  it("overlooks a line that was cut off, and takes a file that was begun for unknown", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "selvedge-"));
+    const path = join(folder, "journal");
+    const journal = await IndexJournal.open(path);
+    await journal.reset({ embedder: "e", size: 1, overlap: 0 });
+    await journal.finish("a", { hash: "1", passages: 2 });
+    await journal.finish("b", { hash: "2", passages: 3 });
+    await journal.begin("b");
+    await writeFile(path, `${await readFile(path, "utf8")}{"done":"c","ha`);
+    const opened = await IndexJournal.open(path);
+    await opened.finish("d", { hash: "4", passages: 1 });
+    const again = await IndexJournal.open(path);
+    expect([...again.files.keys()]).toEqual(["a", "d"]);
+    expect([...again.unsure]).toEqual(["b"]);
+    expect(again.passages).toBe(3);
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe("progressLine", () => {
+  it("fits its terminal", () => {
+    expect(progressLine(1, 2, "a/b.md", 80)).toBe(`${"█".repeat(12)}${"░".repeat(12)} 1/2 a/b.md`);
+    expect(progressLine(5, 10, "x".repeat(200), 60)).toHaveLength(59);
+    expect(progressLine(0, 0, "", 80)).toContain("0/0");
+  });
+});

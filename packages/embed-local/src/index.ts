@@ -1,0 +1,2 @@
+export { localEmbedder } from "./local-embedder.ts";
+export type { LocalEmbedderOptions } from "./local-embedder.ts";

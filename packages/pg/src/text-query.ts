@@ -1,0 +1,70 @@
+import { toWords } from "@selvedge/core/vector";
+import type { PoolClient } from "pg";
+import { Params } from "./filter-sql.ts";
+import type { IndexRow } from "./tables.ts";
+
+export interface TextStatistics {
+  count: number;
+  meanLength: number;
+}
+
+const MAX_QUERY_WORDS = 128;
+/** A tsvector holds a megabyte; this many words stay below it. */
+const MAX_WORDS = 20_000;
+const K1 = 1.2;
+const B = 0.75;
+/** What `ts_rank` gives to a word that stands once in a text. */
+const ONCE = 0.0607927;
+
+/** The words of a text with spaces between, as every store reads them, and how many. */
+export function toTsvectorText(text: string): { text: string; count: number } {
+  const words = toWords(text).slice(0, MAX_WORDS);
+  return { text: words.join(" "), count: words.length };
+}
+
+/**
+ * A search by words in the manner of BM25: rare words count more, repeated words a little more, long texts less. PostgreSQL
+ * ranks without regard to rarity, so that is counted first. `undefined` when no word of the question is anywhere.
+ */
+export async function textQuery(
+  client: PoolClient,
+  options: {
+    index: IndexRow;
+    table: string;
+    queryText: string;
+    statistics: () => Promise<TextStatistics>;
+  },
+): Promise<{ params: Params; score: string; matches: string } | undefined> {
+  const { index, table } = options;
+  const words = [...new Set(toWords(options.queryText))].slice(0, MAX_QUERY_WORDS);
+  if (words.length === 0) return undefined;
+  const counting = new Params();
+  const asked = words.map((word) => tsquery(index, word, counting));
+  const counts = asked.map((query, position) => `count(*) FILTER (WHERE words @@ ${query}) AS n${position}`);
+  const { rows } = await client.query<Record<string, string>>(
+    `SELECT ${counts.join(", ")} FROM ${table} WHERE words @@ (${asked.join(" || ")})`,
+    counting.values,
+  );
+  const found = words
+    .map((word, position) => ({ word, frequency: Number(rows[0]![`n${position}`]) }))
+    .filter(({ frequency }) => frequency > 0);
+  if (found.length === 0) return undefined;
+  const { count, meanLength } = await options.statistics();
+  const params = new Params();
+  const terms = found.map(({ word, frequency }) => {
+    const rarity = Math.log(1 + (Math.max(count, frequency) - frequency + 0.5) / (frequency + 0.5));
+    const query = tsquery(index, word, params);
+    return { query, text: `${params.add(rarity / ONCE, "float8")} * ts_rank(words, ${query})` };
+  });
+  const length = `word_count / ${params.add(meanLength, "float8")}`;
+  return {
+    params,
+    matches: `words @@ (${terms.map(({ query }) => query).join(" || ")})`,
+    score: `(${terms.map(({ text }) => text).join(" + ")}) * ${K1 + 1} / (1 + ${K1} * (${1 - B} + ${B} * ${length}))`,
+  };
+}
+
+/** A word is letters and digits only; a stop word of the language becomes an empty query, which finds nothing. */
+function tsquery(index: IndexRow, word: string, params: Params): string {
+  return `plainto_tsquery(${params.add(index.language, "regconfig")}, ${params.add(word, "text")})`;
+}

@@ -1,0 +1,33 @@
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+
+const HINTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing answers there",
+  ENOTFOUND: "there is no such host",
+  ETIMEDOUT: "it did not answer in time",
+  "28P01": "the password was refused",
+  "28000": "the user was refused",
+  "3D000": "there is no such database",
+  "42501": "the user lacks the right",
+  "53100": "the disk is full",
+  "53300": "it has too many connections",
+  "57014": "the statement took too long",
+};
+
+/** What the driver threw, as `storage-failed` with the cause. Errors of our own pass as they are. */
+export function toPgError(error: unknown): AgentError {
+  if (AgentError.is(error)) return error;
+  const code = codeOf(error);
+  const hint = HINTS[code];
+  const reason = hint === undefined ? errorMessage(error) : `${hint} (${errorMessage(error)})`;
+  return new AgentError("storage-failed", `PostgreSQL: ${reason}`, { cause: error });
+}
+
+/** Conflicts that vanish when the transaction is tried again: serialization, deadlock, a table made by another at once. */
+export function isTransient(error: unknown): boolean {
+  return ["40001", "40P01", "23505", "42P07"].includes(codeOf(error));
+}
+
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
+  return typeof code === "string" ? code : "";
+}

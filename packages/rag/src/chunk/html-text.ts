@@ -1,0 +1,106 @@
+import { Parser } from "htmlparser2";
+
+/** An element that opens a section, at its place in the text. */
+export interface HtmlMark {
+  element: string;
+  /** The text of a heading, or the `id`, `title` or `aria-label` of another element. */
+  name: string;
+  start: number;
+  /** Where the text behind a heading begins; `start` for other elements. */
+  body: number;
+}
+
+const SKIPPED = new Set(["script", "style", "template", "noscript", "svg", "head", "iframe", "object"]);
+const BLOCKS = new Set(
+  (
+    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
+    "h1 h2 h3 h4 h5 h6 header hr html legend li main menu nav ol optgroup option p pre section summary table tbody td tfoot th thead tr ul"
+  ).split(" "),
+);
+const PARAGRAPHS = new Set(
+  "p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre article section figure".split(" "),
+);
+const HEADING = /^h[1-6]$/;
+
+/** What a reader sees of a page, and where elements of the wanted names begin in it. */
+export function htmlText(
+  html: string,
+  wanted: ReadonlySet<string> = new Set(),
+): { text: string; marks: HtmlMark[] } {
+  const parts: string[] = [];
+  const marks: HtmlMark[] = [];
+  const open: HtmlMark[] = [];
+  /** Marks whose first word has not come yet. */
+  let waiting: HtmlMark[] = [];
+  let length = 0;
+  let skipped = 0;
+  let preformatted = 0;
+  /** Line breaks that come before the next word, and whether a blank does. */
+  let breaks = 0;
+  let blank = false;
+  const put = (text: string): void => {
+    parts.push(text);
+    length += text.length;
+  };
+  const settle = (): void => {
+    if (length > 0) put(breaks > 0 ? "\n".repeat(breaks) : blank ? " " : "");
+    breaks = 0;
+    blank = false;
+    for (const mark of waiting) mark.start = length;
+    waiting = [];
+  };
+  const breakLine = (element: string): void => {
+    breaks = Math.max(breaks, PARAGRAPHS.has(element) ? 2 : 1);
+  };
+  const parser = new Parser(
+    {
+      onopentag(element, attributes) {
+        if (SKIPPED.has(element)) skipped++;
+        if (skipped > 0) return;
+        if (BLOCKS.has(element)) breakLine(element);
+        if (element === "br") breaks = Math.min(breaks + 1, 2);
+        if (element === "pre") preformatted++;
+        if (wanted.has(element)) {
+          const name = attributes.id ?? attributes.title ?? attributes["aria-label"] ?? "";
+          const mark = { element, name: HEADING.test(element) ? "" : name, start: -1, body: -1 };
+          marks.push(mark);
+          open.push(mark);
+          waiting.push(mark);
+        }
+      },
+      ontext(data) {
+        if (skipped > 0) return;
+        if (preformatted > 0) {
+          settle();
+          return put(data);
+        }
+        for (const word of data.split(/([ \t\r\n\f]+)/)) {
+          if (word === "") continue;
+          if (/^[ \t\r\n\f]/.test(word)) blank = true;
+          else {
+            settle();
+            put(word);
+          }
+        }
+      },
+      onclosetag(element) {
+        if (SKIPPED.has(element)) skipped = Math.max(0, skipped - 1);
+        if (skipped > 0) return;
+        if (element === "pre") preformatted = Math.max(0, preformatted - 1);
+        if (BLOCKS.has(element)) breakLine(element);
+        const mark = wanted.has(element) ? open.pop() : undefined;
+        if (mark) mark.body = HEADING.test(element) ? length : mark.start;
+      },
+    },
+    { decodeEntities: true, lowerCaseTags: true },
+  );
+  parser.write(html);
+  parser.end();
+  const text = parts.join("");
+  for (const mark of marks) {
+    if (mark.start < 0) mark.start = length;
+    if (mark.body < mark.start) mark.body = mark.start;
+    if (HEADING.test(mark.element)) mark.name = text.slice(mark.start, mark.body).trim();
+  }
+  return { text, marks };
+}

@@ -1,0 +1,110 @@
+import type { Span } from "./split-text.ts";
+
+/** A part of a document under its headings. `path` holds the headings it stands under, by level. */
+export interface Section extends Span {
+  level: number;
+  title: string;
+  /** Where the text behind the heading begins. */
+  body: number;
+  path: readonly (string | undefined)[];
+}
+
+/** The sections of a Markdown text: one for each heading of the levels asked for. Code in fences has no headings. */
+export function markdownSections(text: string, isWanted: (level: number) => boolean): Section[] {
+  const sections: Section[] = [{ start: 0, end: text.length, level: 0, title: "", body: 0, path: [] }];
+  let path: (string | undefined)[] = [];
+  for (const heading of headings(text)) {
+    if (!isWanted(heading.level)) continue;
+    sections.at(-1)!.end = heading.start;
+    path = path.slice(0, heading.level);
+    path[heading.level] = heading.title;
+    sections.push({ ...heading, end: text.length, path: [...path] });
+  }
+  return sections.filter(({ start, end }) => end > start);
+}
+
+interface Heading {
+  level: number;
+  title: string;
+  start: number;
+  body: number;
+}
+
+function* headings(text: string): Generator<Heading> {
+  let fence = "";
+  let before: { start: number; line: string } | undefined;
+  for (let start = 0; start < text.length;) {
+    const found = text.indexOf("\n", start);
+    const next = found < 0 ? text.length : found + 1;
+    const line = text.slice(start, next);
+    const mark = fenceOf(line);
+    if (fence === "" && mark !== "") fence = mark;
+    else if (fence !== "" && closes(line, fence)) fence = "";
+    else if (fence === "") {
+      const level = atxLevel(line);
+      if (level > 0) yield { level, title: atxTitle(line), start, body: next };
+      const under = before && underlineLevel(line);
+      if (before && under) yield { level: under, title: before.line.trim(), start: before.start, body: next };
+    }
+    before = fence === "" && isParagraphLine(line) ? { start, line } : undefined;
+    start = next;
+  }
+}
+
+/** The sign and length of a fence that opens here, such as "```". */
+function fenceOf(line: string): string {
+  const at = indent(line);
+  const sign = line[at];
+  if (at > 3 || (sign !== "`" && sign !== "~")) return "";
+  const length = runLength(line, at, sign);
+  // A line such as ```code``` is code in a line of text.
+  return length < 3 || (sign === "`" && line.indexOf("`", at + length) >= 0) ? "" : sign.repeat(length);
+}
+
+function closes(line: string, fence: string): boolean {
+  const at = indent(line);
+  const length = runLength(line, at, fence[0]!);
+  return at <= 3 && length >= fence.length && line.slice(at + length).trim() === "";
+}
+
+function atxLevel(line: string): number {
+  const at = indent(line);
+  const level = runLength(line, at, "#");
+  const after = line[at + level];
+  const ends = after === undefined || after === " " || after === "\t" || after === "\n" || after === "\r";
+  return at <= 3 && level <= 6 && ends ? level : 0;
+}
+
+function atxTitle(line: string): string {
+  const at = indent(line);
+  const title = line.slice(at + runLength(line, at, "#")).trim();
+  let end = title.length;
+  while (end > 0 && title[end - 1] === "#") end--;
+  // Closing signs count as such only behind a blank.
+  return end === 0 || /\s/.test(title[end - 1]!) ? title.slice(0, end).trim() : title;
+}
+
+function underlineLevel(line: string): 0 | 1 | 2 {
+  const rule = line.trim();
+  if (indent(line) > 3 || rule.length < 2) return 0;
+  if (runLength(rule, 0, "=") === rule.length) return 1;
+  return runLength(rule, 0, "-") === rule.length ? 2 : 0;
+}
+
+/** A line that an underline makes a heading of: text, not a heading, list, quote, table or rule. */
+function isParagraphLine(line: string): boolean {
+  const text = line.trim();
+  return text !== "" && indent(line) <= 3 && atxLevel(line) === 0 && !/^(?:[-*+>|=`~]|\d+[.)]\s)/.test(text);
+}
+
+function indent(line: string): number {
+  let index = 0;
+  while (line[index] === " ") index++;
+  return index;
+}
+
+function runLength(line: string, from: number, sign: string): number {
+  let index = from;
+  while (line[index] === sign) index++;
+  return index - from;
+}

@@ -1,0 +1,79 @@
+import { AgentError } from "@selvedge/core/errors";
+import type { Embedder } from "@selvedge/core/vector";
+import { sentenceSeparator } from "./sentence-separator.ts";
+import type { Span } from "./split-text.ts";
+
+const BATCH = 128;
+
+/**
+ * Parts a text where its subject changes: between the neighbouring sentences that are least alike. `breakShare` of the
+ * borders become cuts, unless what they would cut off is shorter than `minSize`.
+ */
+export async function semanticSpans(
+  text: string,
+  embedder: Embedder,
+  { breakShare, minSize, enders }: { breakShare: number; minSize: number; enders: string[] | undefined },
+): Promise<Span[]> {
+  const sentences = sentenceSpans(text, enders);
+  if (sentences.length < 3) return [{ start: 0, end: text.length }];
+  const vectors = await embedAll(embedder, text, sentences);
+  const likeness = sentences.slice(1).map((_, index) => cosine(vectors[index]!, vectors[index + 1]!));
+  const wanted = Math.floor(likeness.length * breakShare);
+  // Equal likeness is settled by place, so that the same text is always cut the same way.
+  const weakest = likeness
+    .map((value, index) => ({ value, index }))
+    .sort((a, b) => a.value - b.value || a.index - b.index)
+    .slice(0, wanted);
+  const breaks = new Set(weakest.map(({ index }) => index));
+  const spans: Span[] = [];
+  let start = 0;
+  sentences.forEach(({ end }, index) => {
+    const isLast = index === sentences.length - 1;
+    if (!isLast && (!breaks.has(index) || end - start < minSize || text.length - end < minSize)) return;
+    spans.push({ start, end: isLast ? text.length : end });
+    start = end;
+  });
+  return spans;
+}
+
+function sentenceSpans(text: string, enders: string[] | undefined): Span[] {
+  const separator = sentenceSeparator(enders);
+  const spans: Span[] = [];
+  let start = 0;
+  for (const match of text.matchAll(separator.text as RegExp)) {
+    const end = match.index + match[0].length;
+    spans.push({ start, end });
+    start = end;
+  }
+  if (text.slice(start).trim() !== "") spans.push({ start, end: text.length });
+  return spans;
+}
+
+async function embedAll(embedder: Embedder, text: string, spans: Span[]): Promise<number[][]> {
+  const vectors: number[][] = [];
+  for (let first = 0; first < spans.length; first += BATCH) {
+    const batch = spans.slice(first, first + BATCH).map(({ start, end }) => text.slice(start, end));
+    vectors.push(...(await embedder.embed(batch)));
+  }
+  if (vectors.length !== spans.length) {
+    throw new AgentError(
+      "model-failed",
+      `Embedder ${embedder.id} answered ${vectors.length} vectors for ${spans.length} texts`,
+    );
+  }
+  return vectors;
+}
+
+function cosine(a: number[], b: number[]): number {
+  let dot = 0;
+  let normA = 0;
+  let normB = 0;
+  for (let index = 0; index < a.length; index++) {
+    const x = a[index]!;
+    const y = b[index] ?? 0;
+    dot += x * y;
+    normA += x * x;
+    normB += y * y;
+  }
+  return normA === 0 || normB === 0 ? 0 : dot / Math.sqrt(normA * normB);
+}

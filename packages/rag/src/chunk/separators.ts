@@ -1,0 +1,53 @@
+import { AgentError } from "@selvedge/core/errors";
+import type { CheckedParams } from "../document/chunk-params.ts";
+import { codeSeparators } from "./code-separators.ts";
+import type { Separator } from "./split-text.ts";
+
+/** Where any text may be cut, the best first: paragraphs, lines, sentences, words. */
+export function textSeparators(strip: boolean): Separator[] {
+  const cut = strip ? "drop" : "after";
+  return [
+    { text: "\n\n", cut },
+    { text: "\n", cut },
+    { text: ". ", cut: "after" },
+    { text: "? ", cut: "after" },
+    { text: "! ", cut: "after" },
+    { text: "。", cut: "after" },
+    { text: " ", cut },
+  ];
+}
+
+/** The separators that a caller asks for, and behind them the general ones where the strategy falls back to those. */
+export function askedSeparators(params: CheckedParams, strip: boolean): Separator[] {
+  const { strategy, separator, separators, language } = params;
+  const asked = [...(separators ?? []), ...(separator === undefined ? [] : [separator])];
+  if (strategy === "character" && asked.length === 0) asked.push("\n\n");
+  const own = asked.filter((text) => text !== "").map((text) => toSeparator(text, params, strip));
+  if (language) own.push(...codeSeparators(language));
+  // A list that is given is the whole list; a single separator is a preference.
+  if (strategy === "character" || separators) return own;
+  const known = new Set(own.map(({ text }) => text));
+  return [...own, ...textSeparators(strip).filter(({ text }) => !known.has(text))];
+}
+
+function toSeparator(text: string, params: CheckedParams, strip: boolean): Separator {
+  const { keepSeparator, isSeparatorRegex } = params;
+  const isBlank = !isSeparatorRegex && text.trim() === "";
+  const kept = keepSeparator ?? "end";
+  const cut = kept === false || (strip && isBlank) ? "drop" : kept === "end" ? "after" : "before";
+  return { text: isSeparatorRegex ? toPattern(text) : text, cut };
+}
+
+function toPattern(source: string): RegExp {
+  try {
+    return new RegExp(source, "gu");
+  } catch (cause) {
+    throw new AgentError(
+      "invalid-argument",
+      `Chunk params: ${JSON.stringify(source)} is not a regular expression`,
+      {
+        cause,
+      },
+    );
+  }
+}

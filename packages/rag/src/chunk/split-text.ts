@@ -1,0 +1,217 @@
+import { AgentError } from "@selvedge/core/errors";
+import { codePointFloor, Graphemes } from "./graphemes.ts";
+import type { Ruler } from "./ruler.ts";
+
+/** A part of a text, from `start` up to but not including `end`. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/**
+ * A kind of place to cut at, and on which side of it. `line` is behind the line break that the separator begins with;
+ * `drop` leaves the separator out where it is cut at.
+ */
+export interface Separator {
+  text: string | RegExp;
+  cut: "before" | "after" | "line" | "drop";
+}
+
+export interface SplitRules {
+  ruler: Ruler;
+  /** The best first. Where none of them is found, the text is cut between two signs. */
+  separators: readonly Separator[];
+  /** Leave out white space at both ends of a chunk. */
+  strip: boolean;
+  /** Let a stretch without separators be longer than the limit instead of cutting it anywhere. */
+  keepWhole?: boolean;
+}
+
+/**
+ * Cuts a stretch of text into spans, in order. Each is as long as the ruler lets it be, ends at the best separator of its
+ * second half (or of the first, if there is none), and begins within the overlap before its predecessor's end, at a word
+ * if there is one. Looks at each window a bounded number of times, so the work is linear in the text it puts out.
+ */
+export function splitText(text: string, stretch: Span, rules: SplitRules): Span[] {
+  const { ruler, separators, strip, keepWhole } = rules;
+  const graphemes = new Graphemes(text);
+  const spans: Span[] = [];
+  const last = strip ? trimEnd(text, stretch, graphemes) : stretch.end;
+  let anchor = stretch.start;
+  /** How far the chunks so far go; the next one has to go further. */
+  let covered = anchor;
+  let start = strip ? skipSpace(text, anchor, anchor, last, graphemes) : anchor;
+  while (start < last) {
+    const limit = ruler.reach(start);
+    if (limit >= last) {
+      spans.push({ start, end: last });
+      break;
+    }
+    const least = Math.min(Math.max(ruler.least(start), covered + 1), limit);
+    const cut =
+      findCut(text, { start, least, limit }, separators, graphemes) ??
+      (keepWhole ? nextCut(text, limit, last, separators) : signCut(text, start, limit, graphemes));
+    anchor = start;
+    if (cut.end <= covered) {
+      // What follows is too long to share a chunk with the overlap.
+      start = strip ? skipSpace(text, anchor, covered, last, graphemes) : covered;
+      continue;
+    }
+    const end = strip ? trimEnd(text, { start, end: cut.end }, graphemes) : cut.end;
+    if (end > Math.max(start, spans.at(-1)?.end ?? 0)) spans.push({ start, end });
+    covered = cut.next;
+    if (cut.next >= last) break;
+    start = nextStart(text, { start, least }, cut, ruler, graphemes);
+    if (strip) start = skipSpace(text, anchor, start, last, graphemes);
+  }
+  return spans;
+}
+
+/** Where a chunk ends, and where the text goes on: behind the separator, if that is dropped. */
+interface Cut {
+  end: number;
+  next: number;
+}
+
+interface Window {
+  start: number;
+  least: number;
+  limit: number;
+}
+
+function findCut(
+  text: string,
+  { start, least, limit }: Window,
+  separators: readonly Separator[],
+  graphemes: Graphemes,
+): Cut | undefined {
+  const middle = start + ((limit - start) >> 1);
+  for (const from of middle > least ? [middle, least] : [least]) {
+    for (const separator of separators) {
+      const cut = lastCut(text, from, limit, separator);
+      if (!cut || cut.end < from || cut.end <= start || cut.end > limit) continue;
+      if (graphemes.isBorder(start, cut.end) && graphemes.isBorder(start, cut.next)) return cut;
+    }
+  }
+  return undefined;
+}
+
+function lastCut(text: string, from: number, limit: number, separator: Separator): Cut | undefined {
+  if (typeof separator.text === "string") {
+    // What is cut off may lie beyond the limit.
+    const { length } = separator.text;
+    const beyond = separator.cut === "after" ? 0 : separator.cut === "line" ? length - 1 : length;
+    const index = text.slice(from, limit + beyond).lastIndexOf(separator.text);
+    return index < 0 ? undefined : toCut(from + index, length, separator.cut);
+  }
+  const found = lastMatch(text.slice(from, limit), separator.text);
+  return found && toCut(from + found.index, found.length, separator.cut);
+}
+
+function toCut(index: number, length: number, cut: Separator["cut"]): Cut {
+  if (cut === "drop") return { end: index, next: index + length };
+  const end = index + { before: 0, line: 1, after: length }[cut];
+  return { end, next: end };
+}
+
+function lastMatch(window: string, pattern: RegExp): { index: number; length: number } | undefined {
+  let last: { index: number; length: number } | undefined;
+  for (const match of window.matchAll(pattern)) {
+    if (match[0] !== "") last = { index: match.index, length: match[0].length };
+  }
+  return last;
+}
+
+/** The first separator behind the limit, for texts that would rather be long than cut. */
+function nextCut(text: string, limit: number, last: number, separators: readonly Separator[]): Cut {
+  let nearest: Cut = { end: last, next: last };
+  for (const separator of separators) {
+    const found = firstMatch(text.slice(limit, nearest.end), separator.text);
+    const cut = found && toCut(limit + found.index, found.length, separator.cut);
+    if (cut && cut.end > limit && cut.end < nearest.end) nearest = cut;
+  }
+  return nearest;
+}
+
+function firstMatch(text: string, wanted: string | RegExp): { index: number; length: number } | undefined {
+  if (typeof wanted === "string") {
+    const index = text.indexOf(wanted);
+    return index < 0 ? undefined : { index, length: wanted.length };
+  }
+  const match = text.matchAll(wanted).next().value;
+  return match && { index: match.index, length: match[0].length };
+}
+
+/** Between two signs; inside of one only if it alone is longer than a chunk may be. */
+function signCut(text: string, start: number, limit: number, graphemes: Graphemes): Cut {
+  let end = graphemes.floor(start, limit);
+  if (end <= start) end = codePointFloor(text, limit);
+  if (end <= start) {
+    const sign = String.fromCodePoint(text.codePointAt(start)!);
+    throw new AgentError(
+      "invalid-argument",
+      `The size of a chunk is too small for ${JSON.stringify(sign)} at index ${start}; a size of 2 holds every sign`,
+    );
+  }
+  return { end, next: end };
+}
+
+function nextStart(
+  text: string,
+  { start, least }: { start: number; least: number },
+  cut: Cut,
+  ruler: Ruler,
+  graphemes: Graphemes,
+): number {
+  if (cut.end < least) return cut.next;
+  const from = Math.max(ruler.back(cut.end), start + 1);
+  if (from >= cut.end) return cut.next;
+  const word = wordStart(text, from, cut.end, graphemes, start);
+  const border = word ?? graphemes.ceil(start, from, cut.end);
+  return border < cut.end ? border : cut.next;
+}
+
+/** The first beginning of a word in a stretch, if one begins there. */
+function wordStart(
+  text: string,
+  from: number,
+  to: number,
+  graphemes: Graphemes,
+  anchor: number,
+): number | undefined {
+  for (let index = from; index < to; index++) {
+    if (!isSpace(text.charCodeAt(index - 1)) || isSpace(text.charCodeAt(index))) continue;
+    if (graphemes.isBorder(anchor, index)) return index;
+  }
+  return undefined;
+}
+
+function skipSpace(text: string, anchor: number, start: number, end: number, graphemes: Graphemes): number {
+  let index = start;
+  while (index < end && isSpace(text.charCodeAt(index))) index++;
+  // An accent may sit on the last blank.
+  return index < end && index > start && !graphemes.isBorder(anchor, index) ? index - 1 : index;
+}
+
+function trimEnd(text: string, { start, end }: Span, graphemes: Graphemes): number {
+  let index = end;
+  while (index > start && isSpace(text.charCodeAt(index - 1))) index--;
+  return index < end && !graphemes.isBorder(start, index) ? graphemes.ceil(start, index, end) : index;
+}
+
+/** White space as `String.trim` sees it. */
+function isSpace(unit: number): boolean {
+  if (unit <= 32) return unit === 32 || (unit >= 9 && unit <= 13);
+  if (unit < 0xa0) return false;
+  return (
+    unit === 0xa0 ||
+    unit === 0x1680 ||
+    (unit >= 0x2000 && unit <= 0x200a) ||
+    unit === 0x2028 ||
+    unit === 0x2029 ||
+    unit === 0x202f ||
+    unit === 0x205f ||
+    unit === 0x3000 ||
+    unit === 0xfeff
+  );
+}

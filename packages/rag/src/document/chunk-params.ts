@@ -1,0 +1,201 @@
+import { AgentError } from "@selvedge/core/errors";
+import { checkMetadata } from "@selvedge/core/storage";
+import type { EmbedderConfig } from "@selvedge/core/vector";
+import { isCodeLanguage, type CodeLanguage } from "../chunk/code-separators.ts";
+
+const CHUNK_STRATEGIES = [
+  "recursive",
+  "character",
+  "token",
+  "sentence",
+  "markdown",
+  "semantic-markdown",
+  "html",
+  "json",
+  "latex",
+  "code",
+  "semantic",
+] as const;
+
+export type ChunkStrategy = (typeof CHUNK_STRATEGIES)[number];
+
+/** How to cut a document. Each strategy takes the options that mean something to it and refuses the others. */
+export interface ChunkParams {
+  /** `recursive` if not given. */
+  strategy?: ChunkStrategy;
+  /** The most a chunk may hold: characters (UTF-16 units), or tokens for `token`. 512 if not given, 4096 for `semantic-markdown`. */
+  size?: number;
+  /** The newer name of `size`. */
+  maxSize?: number;
+  /** The most that is repeated from the end of the chunk before. 50 if not given, or less for small sizes. JSON does not overlap. */
+  overlap?: number;
+  /** The best place to cut at. */
+  separator?: string;
+  /** Places to cut at, the best first. */
+  separators?: string[];
+  /** The separators are regular expressions. */
+  isSeparatorRegex?: boolean;
+  /** `"start"` or `true`: a separator begins the next chunk; `"end"`: it ends its own; `false`: it is left out. */
+  keepSeparator?: boolean | "start" | "end";
+  /** Leave out white space at both ends of each chunk. `true` if not given, but `false` for code. */
+  stripWhitespace?: boolean;
+  /** Also put the start index into the metadata of each chunk. */
+  addStartIndex?: boolean;
+  /** Measures a text in place of its length. */
+  lengthFunction?: (text: string) => number;
+  /** Where code is cut. For `code` and `recursive`. */
+  language?: CodeLanguage;
+  /** For `markdown` and `html`: headings that open a section, and the metadata key of each: `["#", "title"]`, `["h1", "title"]`. */
+  headers?: [heading: string, key: string][];
+  /** For `html`: elements that open a section, and the metadata key of the name of each: `["section", "part"]`. */
+  sections?: [element: string, key: string][];
+  /** Leave the headings of sections out of the text; they stay in the metadata. */
+  stripHeaders?: boolean;
+  /** For `markdown` with `headers`: a chunk for each line. */
+  returnEachLine?: boolean;
+  /** For `sentence` and `semantic`: chunks are longer than this where the text allows it. For `json`: accepted; chunks are as full as they can be. */
+  minSize?: number;
+  /** For `sentence`: how long chunks should be; 80 % of the size if not given. */
+  targetSize?: number;
+  /** For `sentence` and `semantic`: what ends a sentence, before white space. */
+  sentenceEnders?: string[];
+  /** For `sentence`: cut a sentence that is too long between words. `true` if not given. */
+  fallbackToWords?: boolean;
+  /** For `sentence`: cut a word that is too long anywhere. `true` if not given. */
+  fallbackToCharacters?: boolean;
+  /** For `token` and `semantic-markdown`: `cl100k_base` if not given. */
+  encodingName?: string;
+  /** For `token` and `semantic-markdown`: the encoding of an OpenAI model. */
+  modelName?: string;
+  /** For `semantic-markdown`: neighbouring sections are joined up to so many tokens. 500 if not given. */
+  joinThreshold?: number;
+  /** For `json`: lists become objects with their indexes as keys, so that elements keep their places. */
+  convertLists?: boolean;
+  /** For `json`: write signs beyond ASCII as escapes. */
+  ensureAscii?: boolean;
+  /** For `semantic`: embeds the sentences. `model` is another name for it. */
+  embedder?: EmbedderConfig;
+  model?: EmbedderConfig;
+  /** For `semantic`: the share of neighbouring sentences, the least alike ones, that are parted. 0.1 if not given. */
+  breakShare?: number;
+}
+
+/** The params of a call, checked and with defaults. */
+export type CheckedParams = ChunkParams & { strategy: ChunkStrategy; size: number; overlap: number };
+
+const COMMON = ["strategy", "size", "maxSize", "overlap", "addStartIndex"] as const;
+const TEXT = [...COMMON, "stripWhitespace", "lengthFunction"] as const;
+const SEPARATORS = ["separator", "separators", "isSeparatorRegex", "keepSeparator"] as const;
+const TOKENS = ["encodingName", "modelName"] as const;
+
+const ALLOWED: Readonly<Record<ChunkStrategy, readonly (keyof ChunkParams)[]>> = {
+  recursive: [...TEXT, ...SEPARATORS, "language"],
+  character: [...TEXT, ...SEPARATORS],
+  token: [...COMMON, ...TOKENS],
+  sentence: [
+    ...TEXT,
+    "minSize",
+    "targetSize",
+    "sentenceEnders",
+    "fallbackToWords",
+    "fallbackToCharacters",
+    "keepSeparator",
+  ],
+  markdown: [...TEXT, "headers", "stripHeaders", "returnEachLine"],
+  "semantic-markdown": [...TEXT, ...TOKENS, "joinThreshold"],
+  html: [...TEXT, "headers", "sections", "stripHeaders"],
+  json: [...COMMON, "minSize", "convertLists", "ensureAscii"],
+  latex: TEXT,
+  code: [...TEXT, "language"],
+  semantic: [...TEXT, "minSize", "sentenceEnders", "embedder", "model", "breakShare"],
+};
+
+const DEFAULT_SIZE = 512;
+/** There the tokens are the limit, unless a size is asked for. */
+const DEFAULT_JOINED_SIZE = 4_096;
+const DEFAULT_OVERLAP = 50;
+
+/** Reads chunk params, or throws `invalid-argument` naming what is wrong. */
+export function checkParams(params: ChunkParams = {}): CheckedParams {
+  if (typeof params !== "object" || params === null) throw invalid(`must be an object, got ${typeof params}`);
+  const strategy = params.strategy ?? "recursive";
+  if (!CHUNK_STRATEGIES.includes(strategy)) {
+    throw invalid(`strategy must be one of ${CHUNK_STRATEGIES.join(", ")}, got ${show(strategy)}`);
+  }
+  for (const key of Object.keys(params) as (keyof ChunkParams)[]) {
+    if (params[key] !== undefined && !ALLOWED[strategy].includes(key)) {
+      throw invalid(`the strategy ${strategy} takes ${ALLOWED[strategy].join(", ")}, but not ${show(key)}`);
+    }
+  }
+  if (params.size !== undefined && params.maxSize !== undefined && params.size !== params.maxSize) {
+    throw invalid(`size and maxSize are the same option, got ${params.size} and ${params.maxSize}`);
+  }
+  const size = whole("size", params.size ?? params.maxSize ?? defaultSize(strategy), 1);
+  const overlap = whole("overlap", params.overlap ?? Math.min(DEFAULT_OVERLAP, size >> 3), 0);
+  if (overlap >= size) throw invalid(`overlap must be smaller than size (${size}), got ${overlap}`);
+  checkOptions(params, size);
+  return { ...params, strategy, size, overlap };
+}
+
+function defaultSize(strategy: ChunkStrategy): number {
+  return strategy === "semantic-markdown" ? DEFAULT_JOINED_SIZE : DEFAULT_SIZE;
+}
+
+function checkOptions(params: ChunkParams, size: number): void {
+  const { separator, separators, sentenceEnders, keepSeparator, lengthFunction, language } = params;
+  if (separator !== undefined && typeof separator !== "string") {
+    throw invalid(`separator must be a string, got ${show(separator)}`);
+  }
+  for (const [name, list] of Object.entries({ separators, sentenceEnders })) {
+    if (list === undefined || (Array.isArray(list) && list.every((item) => typeof item === "string")))
+      continue;
+    throw invalid(`${name} must be an array of strings, got ${show(list)}`);
+  }
+  if (keepSeparator !== undefined && ![true, false, "start", "end"].includes(keepSeparator)) {
+    throw invalid(`keepSeparator must be true, false, "start" or "end", got ${show(keepSeparator)}`);
+  }
+  if (lengthFunction !== undefined && typeof lengthFunction !== "function") {
+    throw invalid(`lengthFunction must be a function, got ${show(lengthFunction)}`);
+  }
+  if (language !== undefined && !isCodeLanguage(language)) {
+    throw invalid(`language ${show(language)} is not known; leave it out to cut at lines and blanks`);
+  }
+  for (const [name, pairs] of Object.entries({ headers: params.headers, sections: params.sections })) {
+    if (pairs !== undefined) checkPairs(name, pairs);
+  }
+  if (params.targetSize !== undefined) within("targetSize", params.targetSize, size);
+  if (params.minSize !== undefined) whole("minSize", params.minSize, 0);
+  if (params.joinThreshold !== undefined) whole("joinThreshold", params.joinThreshold, 1);
+  const { breakShare } = params;
+  if (breakShare !== undefined && !(breakShare >= 0 && breakShare <= 1)) {
+    throw invalid(`breakShare must be between 0 and 1, got ${show(breakShare)}`);
+  }
+}
+
+function checkPairs(name: string, pairs: unknown): void {
+  const isPair = (pair: unknown): boolean =>
+    Array.isArray(pair) && pair.length === 2 && pair.every((item) => typeof item === "string" && item !== "");
+  if (!Array.isArray(pairs) || !pairs.every(isPair)) {
+    throw invalid(`${name} must be a list of [what, metadata key], got ${show(pairs)}`);
+  }
+  for (const [, key] of pairs as [string, string][]) checkMetadata(name, Object.fromEntries([[key, ""]]));
+}
+
+function whole(name: string, value: unknown, least: number): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
+  throw invalid(`${name} must be a whole number from ${least} on, got ${show(value)}`);
+}
+
+function within(name: string, value: unknown, most: number): void {
+  if (whole(name, value, 1) > most)
+    throw invalid(`${name} must not be over size (${most}), got ${show(value)}`);
+}
+
+function invalid(problem: string): AgentError {
+  return new AgentError("invalid-argument", `Chunk params: ${problem}`);
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,121 @@
+import { AgentError } from "@selvedge/core/errors";
+import type { VectorResult } from "@selvedge/core/vector";
+import { textOfResult } from "./query-result.ts";
+import {
+  type RelevanceScorer,
+  type RelevanceScoreProvider,
+  type RerankModel,
+  toScorer,
+} from "./relevance-scorer.ts";
+
+/** How much each judgement counts. Together they make 1. */
+export interface WeightConfig {
+  /** What the model or scorer says. 0.4 if no weights are given. */
+  semantic?: number;
+  /** The score of the search. 0.4 if no weights are given. */
+  vector?: number;
+  /** The place in the results of the search. 0.2 if no weights are given. */
+  position?: number;
+}
+
+export interface RerankerOptions {
+  weights?: WeightConfig;
+  /** How many results to give. 3 if not given. */
+  topK?: number;
+  abortSignal?: AbortSignal | undefined;
+}
+
+export interface RerankConfig {
+  model: RerankModel;
+  options?: Omit<RerankerOptions, "abortSignal">;
+}
+
+export interface RerankResult<Result extends VectorResult = VectorResult> {
+  result: Result;
+  score: number;
+  details: { semantic: number; vector: number; position: number };
+}
+
+const DEFAULT_WEIGHTS = { semantic: 0.4, vector: 0.4, position: 0.2 };
+const DEFAULT_TOP_K = 3;
+/** Weights such as 0.7, 0.2 and 0.1 do not add up to 1 exactly. */
+const TOLERANCE = 1e-6;
+
+/** Orders search results by what a model or scorer thinks of them, the score of the search, and their place in it. */
+export async function rerank<Result extends VectorResult>(
+  results: Result[],
+  query: string,
+  model: RerankModel,
+  options: RerankerOptions = {},
+): Promise<RerankResult<Result>[]> {
+  const weights = checkWeights(options.weights);
+  const topK = options.topK ?? DEFAULT_TOP_K;
+  if (!Number.isSafeInteger(topK) || topK < 1) {
+    throw new AgentError(
+      "invalid-argument",
+      `topK of a reranker must be a whole number from 1 on, got ${String(topK)}`,
+    );
+  }
+  if (results.length === 0) return [];
+  const { abortSignal } = options;
+  const texts = results.map(textOfResult);
+  const scores = checkScores(
+    await toScorer(model).score(query, texts, abortSignal ? { abortSignal } : {}),
+    results.length,
+  );
+  return results
+    .map((result, index) => {
+      const details = {
+        semantic: scores[index]!,
+        vector: result.score,
+        position: 1 - index / results.length,
+      };
+      const score =
+        weights.semantic * details.semantic +
+        weights.vector * details.vector +
+        weights.position * details.position;
+      return { result, score, details };
+    })
+    .sort((a, b) => b.score - a.score)
+    .slice(0, topK);
+}
+
+/** `rerank` with its arguments by name. */
+export function rerankWithScorer<Result extends VectorResult>({
+  results,
+  query,
+  scorer,
+  options,
+}: {
+  results: Result[];
+  query: string;
+  scorer: RelevanceScorer | RelevanceScoreProvider;
+  options?: RerankerOptions;
+}): Promise<RerankResult<Result>[]> {
+  return rerank(results, query, scorer, options);
+}
+
+/** Checked where a tool is made, so that wrong weights do not wait for the first query. */
+export function checkWeights(weights: WeightConfig | undefined): Required<WeightConfig> {
+  if (weights === undefined) return DEFAULT_WEIGHTS;
+  const { semantic = 0, vector = 0, position = 0 } = weights;
+  const all = { semantic, vector, position };
+  const sum = semantic + vector + position;
+  const fits = Object.values(all).every((weight) => typeof weight === "number" && weight >= 0);
+  if (fits && Math.abs(sum - 1) <= TOLERANCE) return all;
+  throw new AgentError(
+    "invalid-argument",
+    `The weights of a reranker are numbers from 0 on that sum to 1, got ${JSON.stringify(weights)}` +
+      (fits ? `, which sum to ${sum}` : ""),
+  );
+}
+
+function checkScores(scores: unknown, count: number): number[] {
+  if (Array.isArray(scores) && scores.length === count && scores.every((score) => Number.isFinite(score))) {
+    return scores.map((score: number) => Math.max(0, Math.min(1, score)));
+  }
+  throw new AgentError(
+    "model-failed",
+    `The scorer must answer ${count} numbers, one for each result, got ${(JSON.stringify(scores) ?? typeof scores).slice(0, 100)}`,
+  );
+}

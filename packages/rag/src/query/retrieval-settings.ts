@@ -1,0 +1,107 @@
+import { AgentError } from "@selvedge/core/errors";
+import { type RequestContext } from "@selvedge/core/request-context";
+import { type EmbedderConfig, parseFilter, type Vector, type VectorFilter } from "@selvedge/core/vector";
+
+/** A store, or how to find the one for a request (a store for each tenant, for example). */
+export type VectorStoreSource =
+  | Vector
+  | ((call: { requestContext: RequestContext; mastra?: unknown }) => Vector | Promise<Vector>);
+
+/** What both retrieval tools are made with. Most of it can be overridden by the request context, under the same names. */
+export interface RetrievalOptions {
+  id?: string;
+  description?: string;
+  /** Embeds the query. Must be what embedded the documents. */
+  model: EmbedderConfig;
+  /** The name of a store registered with the `Mastra` host. Not needed with `vectorStore`. */
+  vectorStoreName?: string;
+  /** Comes before `vectorStoreName`. */
+  vectorStore?: VectorStoreSource;
+  indexName?: string;
+  /** Let the model filter by metadata. */
+  enableFilter?: boolean;
+  /** `true` if not given. */
+  includeSources?: boolean;
+  /** Handed to the embedding model. */
+  providerOptions?: Record<string, Record<string, unknown>>;
+}
+
+interface Call {
+  requestContext: RequestContext;
+  mastra?: unknown;
+}
+
+const MAX_TOP_K = 1_000;
+export const DEFAULT_TOP_K = 10;
+
+/** The value in the request context, or the one the tool was made with. */
+export function setting<Value>(call: Call, name: string, own: Value): Value {
+  return (call.requestContext.get(name) as Value | undefined) ?? own;
+}
+
+/** The index to search, by name. */
+export function indexNameFor(call: Call, options: RetrievalOptions): string {
+  const name = setting(call, "indexName", options.indexName);
+  if (typeof name === "string" && name !== "") return name;
+  throw new AgentError(
+    "invalid-argument",
+    "This tool has no indexName: set it when the tool is made, or in the request context",
+  );
+}
+
+export async function storeFor(call: Call, options: RetrievalOptions): Promise<Vector> {
+  const { vectorStore } = options;
+  if (typeof vectorStore === "function") return checkStore(await vectorStore(call));
+  if (vectorStore) return checkStore(vectorStore);
+  const name = setting(call, "vectorStoreName", options.vectorStoreName);
+  if (typeof name !== "string" || name === "") {
+    throw new AgentError(
+      "invalid-argument",
+      "This tool has no vectorStoreName: set it when the tool is made or in the request context, or pass a vectorStore",
+    );
+  }
+  const host = call.mastra as { getVector?: (name: string) => Vector } | undefined;
+  if (typeof host?.getVector !== "function") {
+    throw new AgentError(
+      "storage-required",
+      `The vector store ${JSON.stringify(name)} is looked up in a Mastra host, and there is none: register the agent with ` +
+        "new Mastra({ agents, vectors }), or pass a vectorStore to the tool",
+    );
+  }
+  return checkStore(host.getVector(name));
+}
+
+function checkStore(store: unknown): Vector {
+  if (typeof (store as Vector | undefined)?.query === "function") return store as Vector;
+  throw new AgentError("invalid-argument", "The vector store of this tool has no query method");
+}
+
+/**
+ * What to filter by. A filter in the request context always holds: it is how an app keeps tenants apart. One that the model
+ * wrote can only narrow it further.
+ */
+export function filterFor(
+  call: Call,
+  options: RetrievalOptions,
+  asked: VectorFilter | undefined,
+): VectorFilter | undefined {
+  const set = call.requestContext.get("filter") as VectorFilter | undefined;
+  const filters = [set, options.enableFilter ? asked : undefined].filter((filter) => filter !== undefined);
+  // Each is read by itself, so that a message speaks of what its author wrote.
+  for (const filter of filters) parseFilter(filter);
+  const said = filters.filter((filter) => Object.keys(filter).length > 0);
+  return said.length > 1 ? { $and: said } : said[0];
+}
+
+/** How many passages: as the request context says, or the model. */
+export function topKFor(call: Call, asked: number | undefined): number {
+  const set = call.requestContext.get("topK") as unknown;
+  return set === undefined ? (asked ?? DEFAULT_TOP_K) : toTopK(set);
+}
+
+/** Models write numbers in many ways; what makes no sense becomes the default. */
+export function toTopK(value: unknown): number {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof number !== "number" || !Number.isFinite(number) || number < 1) return DEFAULT_TOP_K;
+  return Math.min(Math.floor(number), MAX_TOP_K);
+}

@@ -2,7 +2,7 @@ import { AgentError, storageError } from "../errors.ts";
 import { reviveSignal } from "../signal/signal.ts";
 import type { CommitResult, Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";

@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     include: [
       "packages/*/src/**/*.test.ts",
+      "packages/studio/app/**/*.test.ts",
       "conformance/**/*.test.ts",
       "examples/**/*.test.ts",
       "e2e/**/*.test.ts",

@@ -5,14 +5,15 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
+import { clientBlocks } from "./client-blocks.ts";
 import { notificationBlocks } from "./notification-blocks.ts";
 import { mcpBlocks } from "./mcp-blocks.ts";
+import { serverBlocks } from "./server-blocks.ts";
 import { ragBlocks } from "./rag-blocks.ts";
 import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
 export const laterModules: Record<string, Topic> = {
-  "@mastra/client-js": "server and client",
   "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/workflows": "mcp",
 };
@@ -26,6 +27,8 @@ export const blockTable = {
   ...threadBlocks,
   ...notificationBlocks,
   ...mcpBlocks,
+  ...clientBlocks,
+  ...serverBlocks,
   ...ragBlocks,
 
   // 1-agent-class.md

@@ -1,62 +1,66 @@
-import { pathToFileURL } from "node:url";
-import { Agent } from "@selvedge/core/agent";
+import { join } from "node:path";
 import { resolveModel } from "@selvedge/core/model";
 import { LibSQLStore } from "@selvedge/libsql";
-import { Memory } from "@selvedge/memory";
 import { Chat } from "./chat.ts";
-import { calculator, currentTime } from "./chat-tools.ts";
-import { chooseModel, type ModelChoice } from "./choose-model.ts";
+import type { ChatPeer } from "./chat-peer.ts";
+import { chooseModel } from "./choose-model.ts";
+import { createDemoAgent } from "./demo/demo-agent.ts";
+import { LocalPeer } from "./local-peer.ts";
+import { toUrl } from "./storage-url.ts";
 import { createStyle, type Style, wantsColor } from "./style.ts";
 
 export interface ChatFlags {
   model?: string;
   thread?: string;
   storage: string;
+  url?: string;
+  agent?: string;
+  token?: string;
+  resource: string;
   /** `false` for `--no-color`. */
   color: boolean;
 }
 
-const INSTRUCTIONS = `You are a helpful assistant in a terminal. Answer briefly, in plain text.
-Use the tools when they help: they know the time and calculate exactly.`;
-
-/** `selvedge chat`: an agent with a memory in a file, on the terminal of this process. */
+/** `selvedge chat`: an agent on the terminal of this process. It runs here, with a memory in a file, or on a server. */
 export async function runChatCommand(flags: ChatFlags): Promise<number> {
-  const { stdin, stdout, stderr, env } = process;
-  const terminal = stdin.isTTY === true && stdout.isTTY === true;
   // The reader of a pipe may leave early, as `head` does.
-  stdout.on("error", () => process.exit(0));
-  const style = createStyle(flags.color && wantsColor(stdout, env));
-  const choice = await chooseModel(flags.model, env);
+  process.stdout.on("error", () => process.exit(0));
+  if (flags.url !== undefined) {
+    const { RemotePeer } = await import("./remote-peer.ts");
+    const peer = await RemotePeer.connect(flags.url, {
+      agentId: flags.agent,
+      resourceId: flags.resource,
+      token: flags.token ?? process.env["SELVEDGE_TOKEN"],
+    });
+    return talk(peer, flags, peer.name, `on ${flags.url}`);
+  }
+  const choice = await chooseModel(flags.model, process.env);
   // A missing key or package is told now, not after the first question.
   await resolveModel(choice.model);
   const storage = new LibSQLStore({ url: toUrl(flags.storage) });
   try {
-    const memory = new Memory({ storage, options: { lastMessages: 40 } });
-    const agent = new Agent({
-      id: "chat",
-      name: "Chat",
-      instructions: INSTRUCTIONS,
-      model: choice.model,
-      tools: { [currentTime.id]: currentTime, [calculator.id]: calculator },
-      memory,
+    const { agent, memory } = await createDemoAgent({
+      choice,
+      storage,
+      notesFile: join(".selvedge", "notes.md"),
     });
-    const chat = new Chat({ agent, memory, style, input: stdin, output: stdout, terminal });
-    await chat.open(flags.thread);
-    (terminal ? stdout : stderr).write(banner(choice, chat.remembered, style));
-    return await chat.run();
+    return await talk(new LocalPeer(agent, memory, flags.resource), flags, choice.name, choice.why);
   } finally {
     await storage.close();
   }
 }
 
-function toUrl(storage: string): string {
-  return storage === ":memory:" || storage.startsWith("file:") ? storage : pathToFileURL(storage).href;
+async function talk(peer: ChatPeer, flags: ChatFlags, name: string, why: string): Promise<number> {
+  const { stdin, stdout, stderr, env } = process;
+  const terminal = stdin.isTTY === true && stdout.isTTY === true;
+  const style = createStyle(flags.color && wantsColor(stdout, env));
+  const remembered = await peer.open(flags.thread);
+  (terminal ? stdout : stderr).write(banner(name, why, remembered, style));
+  return new Chat({ peer, style, input: stdin, output: stdout, terminal }).run();
 }
 
-function banner(choice: ModelChoice, remembered: number, style: Style): string {
-  const lines = [
-    `${style.bold("Selvedge chat")} with ${style.bold(choice.name)} ${style.dim(`(${choice.why})`)}`,
-  ];
+function banner(name: string, why: string, remembered: number, style: Style): string {
+  const lines = [`${style.bold("Selvedge chat")} with ${style.bold(name)} ${style.dim(`(${why})`)}`];
   if (remembered > 0) {
     const messages = remembered === 1 ? "1 message" : `${remembered} messages`;
     lines.push(

@@ -5,6 +5,7 @@ import { Memory } from "@selvedge/memory";
 import { type Script, scriptedModel } from "@selvedge/testing";
 import { describe, expect, it, vi } from "vitest";
 import { Chat } from "./chat.ts";
+import { LocalPeer } from "./local-peer.ts";
 import { createStyle } from "./style.ts";
 
 const CTRL_C = "\u0003";
@@ -16,8 +17,9 @@ async function startChat(script: Script) {
   const output = new PassThrough();
   let screen = "";
   output.on("data", (data) => (screen += data));
-  const chat = new Chat({ agent, memory, style: createStyle(false), input, output, terminal: true });
-  await chat.open(undefined);
+  const peer = new LocalPeer(agent, memory, "local");
+  await peer.open(undefined);
+  const chat = new Chat({ peer, style: createStyle(false), input, output, terminal: true });
   const ended = chat.run();
   const shows = (text: string) => vi.waitFor(() => expect(screen).toContain(text));
   return { input, shows, ended };

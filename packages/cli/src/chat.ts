@@ -1,20 +1,18 @@
-import type { Agent } from "@selvedge/core/agent";
-import type { Memory } from "@selvedge/memory";
+import type { AgentChunk } from "@selvedge/protocol";
+import type { ChatPeer, WaitingCall } from "./chat-peer.ts";
 import { LineReader } from "./line-reader.ts";
-import { describeError, type RunOutcome, showRun } from "./show-run.ts";
+import { describeError, showRun } from "./show-run.ts";
 import type { Style } from "./style.ts";
 
 export interface ChatSettings {
-  agent: Agent;
-  memory: Memory;
+  /** With its conversation open. */
+  peer: ChatPeer;
   style: Style;
   input: NodeJS.ReadableStream;
   output: NodeJS.WritableStream & { columns?: number };
   /** A person sits in front of it; otherwise lines are piped in. */
   terminal: boolean;
 }
-
-const RESOURCE = "terminal";
 
 const HELP = `/new    start another conversation
 /help   show this
@@ -23,14 +21,12 @@ Ctrl-C  stop the answer; once more to leave
 `;
 
 /**
- * A conversation on a terminal. Each line is a turn; the conversation itself is a thread in the memory's store.
+ * A conversation on a terminal. Each line is a turn; the conversation itself is a thread that the peer keeps.
  *
- *     open → [ line → answer ]… → end of input, /quit, or Ctrl-C twice
+ *     [ line → answer → (a tool call waits → yes or no → the rest of the answer)… ]… → end of input, /quit, or Ctrl-C twice
  */
 export class Chat {
   readonly #settings: ChatSettings;
-  #threadId = "";
-  #remembered = 0;
   #answer: AbortController | undefined;
   #interrupted = false;
   #turns = 0;
@@ -38,24 +34,6 @@ export class Chat {
 
   constructor(settings: ChatSettings) {
     this.#settings = settings;
-  }
-
-  /** How many messages of the conversation were there when it was opened. */
-  get remembered(): number {
-    return this.#remembered;
-  }
-
-  /** Takes up the named conversation, or the last one, or starts the first. */
-  async open(threadId: string | undefined): Promise<void> {
-    const { memory } = this.#settings;
-    const last = await memory.listThreads({
-      filter: { resourceId: RESOURCE },
-      orderBy: { field: "updatedAt", direction: "DESC" },
-      perPage: 1,
-    });
-    this.#threadId = threadId ?? last.threads[0]?.id ?? crypto.randomUUID();
-    const { total } = await memory.recall({ threadId: this.#threadId, resourceId: RESOURCE, perPage: 1 });
-    this.#remembered = total;
   }
 
   /** Answers lines until there are no more. Answers the exit code: 1 when piped input had an answer that failed. */
@@ -74,7 +52,7 @@ export class Chat {
         if (text === "") continue;
         this.#interrupted = false;
         if (text.startsWith("/")) this.#command(text);
-        else if ((await this.#turn(text)) === "failed") failed = true;
+        else if (!(await this.#turn(text))) failed = true;
       }
     } finally {
       process.off("SIGINT", onSignal);
@@ -85,7 +63,7 @@ export class Chat {
 
   #command(text: string): void {
     if (text === "/new") {
-      this.#threadId = crypto.randomUUID();
+      this.#settings.peer.startNew();
       this.#write(this.#settings.style.dim("A new conversation.\n"));
     } else if (text === "/help") {
       this.#write(HELP);
@@ -94,23 +72,47 @@ export class Chat {
     }
   }
 
-  async #turn(text: string): Promise<RunOutcome> {
-    const { agent, style, terminal } = this.#settings;
+  /** Answers whether it went well. */
+  async #turn(text: string): Promise<boolean> {
+    const { peer, terminal } = this.#settings;
     if (!terminal && this.#turns++ > 0) this.#write("\n");
+    let answer = await this.#show((signal) => peer.send(text, signal));
+    for (let call = answer.waiting[0]; call !== undefined; call = answer.waiting[0]) {
+      const approved = await this.#ask(call);
+      if (approved === undefined) break;
+      const waiting = call;
+      answer = await this.#show((signal) => peer.decide(waiting, approved, signal));
+    }
+    if (terminal) this.#write("\n");
+    return answer.well;
+  }
+
+  async #show(
+    open: (signal: AbortSignal) => Promise<AsyncIterable<AgentChunk>>,
+  ): Promise<{ well: boolean; waiting: WaitingCall[] }> {
+    const { style } = this.#settings;
     this.#answer = new AbortController();
     try {
-      const run = await agent.stream(text, {
-        memory: { thread: this.#threadId, resource: RESOURCE },
-        abortSignal: this.#answer.signal,
-      });
-      return await showRun(run, (piece) => this.#write(piece), style);
+      const run = await open(this.#answer.signal);
+      const { outcome, waiting } = await showRun(run, (piece) => this.#write(piece), style);
+      return { well: outcome !== "failed", waiting };
     } catch (error) {
       this.#write(`${style.red(describeError(error))}\n`);
-      return "failed";
+      return { well: false, waiting: [] };
     } finally {
       this.#answer = undefined;
-      if (terminal) this.#write("\n");
     }
+  }
+
+  /** Whether a call may run; `undefined` when nobody is there to say. Without an answer it goes on waiting on its thread. */
+  async #ask({ toolName }: WaitingCall): Promise<boolean | undefined> {
+    this.#write(this.#settings.style.bold(`May ${toolName} run? (y/n)\n`));
+    for (let line = await this.#reader?.next(); line !== undefined; line = await this.#reader?.next()) {
+      if (/^\s*y(es)?\s*$/i.test(line)) return true;
+      if (/^\s*no?\s*$/i.test(line)) return false;
+      this.#write("Please say y or n.\n");
+    }
+    return undefined;
   }
 
   /** The first Ctrl-C stops the answer, or warns when there is none; the second, with nothing typed between, leaves. */

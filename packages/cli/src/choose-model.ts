@@ -1,5 +1,5 @@
 import { type ModelSpec, PROVIDERS } from "@selvedge/core/model";
-import { demoModel } from "./demo-model.ts";
+import { demoModel } from "./demo/demo-model.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -8,6 +8,8 @@ export interface ModelChoice {
   name: string;
   /** In a few words, for the person in front of it. */
   why: string;
+  /** It is the demo model. */
+  scripted?: true;
 }
 
 /**
@@ -41,7 +43,7 @@ function named(name: string, why: string): ModelChoice {
 }
 
 function demo(why: string): ModelChoice {
-  return { model: demoModel(), name: "the scripted demo model", why };
+  return { model: demoModel(), name: "the scripted demo model", why, scripted: true };
 }
 
 function withKey(env: Environment): ModelChoice | undefined {

@@ -2,7 +2,70 @@ import { readFileSync } from "node:fs";
 import { errorMessage } from "@selvedge/core/errors";
 import { Command, CommanderError } from "commander";
 import type { ChatFlags } from "./chat-command.ts";
+import type { CreateFlags } from "./create-command.ts";
+import type { DevFlags } from "./dev-command.ts";
 import { addRagCommands } from "./rag-commands.ts";
+
+interface CommandEntry {
+  /** With its arguments, as commander writes them. */
+  usage: string;
+  description: string;
+  options: readonly [flags: string, description: string, byDefault?: string][];
+  help?: string;
+  /** Loads the command only now, so that --help and --version answer at once. Answers the exit code. */
+  run(argument: string | undefined, flags: object): Promise<number>;
+}
+
+const MODEL_HELP = `
+The model is --model, else SELVEDGE_MODEL, else that of the first provider whose key is set
+(OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else one that ollama or LM Studio serves on this
+machine, else a scripted demo model.`;
+
+const MODEL_OPTION = ["-m, --model <provider/model>", 'the model, or "demo" for the scripted one'] as const;
+const STORAGE_OPTION = ["-s, --storage <file>", "where conversations are kept", ".selvedge/chat.db"] as const;
+const COLOR_OPTION = ["--no-color", "plain text"] as const;
+
+const COMMANDS: readonly CommandEntry[] = [
+  {
+    usage: "dev [entry]",
+    description: "Serve a project and its studio; start anew when its files change.",
+    options: [
+      ["-p, --port <number>", "the port; 4111 or the next free one when absent"],
+      ["--host <address>", "the address to listen on", "127.0.0.1"],
+      [...MODEL_OPTION],
+      [...STORAGE_OPTION],
+      [...COLOR_OPTION],
+    ],
+    help: `
+The entry is the module that exports \`mastra\`: src/mastra/index.ts or one of its kin when absent.
+Without a project a demo agent is served, with --model and --storage.
+${MODEL_HELP}`,
+    run: async (entry, flags) => (await import("./dev-command.ts")).runDevCommand(entry, flags as DevFlags),
+  },
+  {
+    usage: "create <name>",
+    description: "Write a small project into a new folder.",
+    options: [[...COLOR_OPTION]],
+    run: async (name, flags) =>
+      (await import("./create-command.ts")).runCreateCommand(name ?? "", flags as CreateFlags),
+  },
+  {
+    usage: "chat",
+    description: "Talk to an agent in the terminal.",
+    options: [
+      [...MODEL_OPTION],
+      ["-t, --thread <id>", "the conversation to go on with; the last one when absent"],
+      [...STORAGE_OPTION],
+      ["-u, --url <url>", "talk to an agent of this server instead"],
+      ["-a, --agent <id>", "which agent of the server; its first one when absent"],
+      ["--token <token>", "sent to the server as a bearer token; SELVEDGE_TOKEN when absent"],
+      ["-r, --resource <id>", "on whose behalf; a server with an authoriser decides it itself", "local"],
+      [...COLOR_OPTION],
+    ],
+    help: MODEL_HELP,
+    run: async (_, flags) => (await import("./chat-command.ts")).runChatCommand(flags as ChatFlags),
+  },
+];
 
 /** Runs the command line and answers the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -11,19 +74,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     .description("Agents whose threads do not unravel.")
     .version(version())
     .exitOverride();
-  program
-    .command("chat")
-    .description("Talk to an agent in the terminal.")
-    .option("-m, --model <provider/model>", 'the model, or "demo" for the scripted one')
-    .option("-t, --thread <id>", "the conversation to go on with; the last one when absent")
-    .option("-s, --storage <file>", "where conversations are kept", ".selvedge/chat.db")
-    .option("--no-color", "plain text")
-    .addHelpText("after", MODEL_HELP)
-    .action(async (flags: ChatFlags) => {
-      // Loaded only now, so that --help and --version answer at once.
-      const { runChatCommand } = await import("./chat-command.ts");
-      exitCode = await runChatCommand(flags);
+  for (const { usage, description, options, help, run } of COMMANDS) {
+    const command = program.command(usage).description(description);
+    for (const option of options) command.option(...option);
+    if (help) command.addHelpText("after", help);
+    command.action(async () => {
+      exitCode = await run(command.args[0], command.opts());
     });
+  }
   addRagCommands(program, (code) => {
     exitCode = code;
   });
@@ -37,11 +95,6 @@ export async function main(argv: readonly string[]): Promise<number> {
     return 1;
   }
 }
-
-const MODEL_HELP = `
-The model is --model, else SELVEDGE_MODEL, else that of the first provider whose key is set
-(OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else one that ollama or LM Studio serves on this
-machine, else a scripted demo model.`;
 
 function version(): string {
   const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");

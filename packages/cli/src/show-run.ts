@@ -1,5 +1,6 @@
-import type { RunOutput } from "@selvedge/core/agent";
 import { AgentError, errorMessage } from "@selvedge/core/errors";
+import type { AgentChunk } from "@selvedge/protocol";
+import type { WaitingCall } from "./chat-peer.ts";
 import type { Style } from "./style.ts";
 
 const SHOWN_LENGTH = 200;
@@ -8,11 +9,12 @@ export type RunOutcome = "done" | "aborted" | "failed";
 
 /** Writes a run to a terminal as it goes: the answer as text, tool calls and results on lines of their own. */
 export async function showRun(
-  run: RunOutput,
+  run: AsyncIterable<AgentChunk>,
   write: (text: string) => void,
   style: Style,
-): Promise<RunOutcome> {
+): Promise<{ outcome: RunOutcome; waiting: WaitingCall[] }> {
   let outcome: RunOutcome = "done";
+  const waiting: WaitingCall[] = [];
   let atLineStart = true;
   const put = (text: string): void => {
     if (text === "") return;
@@ -21,7 +23,7 @@ export async function showRun(
   };
   const putLine = (line: string): void => put(`${atLineStart ? "" : "\n"}${line}\n`);
 
-  for await (const chunk of run.fullStream) {
+  for await (const chunk of run) {
     switch (chunk.type) {
       case "text-delta":
         put(printable(chunk.payload.text));
@@ -42,6 +44,14 @@ export async function showRun(
       case "tool-error":
         putLine(style.dim(`← failed: ${printable(errorMessage(chunk.payload.error))}`));
         break;
+      case "tool-output-denied":
+        putLine(style.dim("← declined"));
+        break;
+      case "tool-call-approval": {
+        const { toolCallId, toolName, args } = chunk.payload;
+        waiting.push({ runId: chunk.runId, toolCallId, toolName, args });
+        break;
+      }
       case "tripwire":
         putLine(style.red(`Stopped: ${printable(chunk.payload.reason)}`));
         break;
@@ -56,7 +66,7 @@ export async function showRun(
     }
   }
   if (!atLineStart) put("\n");
-  return outcome;
+  return { outcome, waiting };
 }
 
 export function describeError(error: unknown): string {

@@ -1,6 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
 import type { Embedder, Vector, VectorFilter } from "@selvedge/core/vector";
 import type { StoredMessage } from "@selvedge/protocol";
+import { isFromPerson } from "./is-from-person.ts";
 import { messageText } from "./message-text.ts";
 import { textPieces } from "./text-pieces.ts";
 
@@ -64,7 +65,7 @@ export class MessageIndex {
     abortSignal?: AbortSignal,
   ): Promise<void> {
     const pieces = messages.flatMap((message) =>
-      message.role === "user" || message.role === "assistant" ? toPieces(message) : [],
+      message.role === "assistant" || isFromPerson(message) ? toPieces(message) : [],
     );
     for (let start = 0; start < pieces.length; start += BATCH) {
       const batch = pieces.slice(start, start + BATCH);

@@ -2,6 +2,7 @@ import type { System } from "@selvedge/core/memory";
 import type { ProcessInputArgs, Processor } from "@selvedge/core/processors";
 import type { MemoryDomain } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
+import { isFromPerson } from "./is-from-person.ts";
 import { findMessages } from "./find-messages.ts";
 import type { RecallSettings } from "./memory-settings.ts";
 import type { MessageIndex } from "./message-index.ts";
@@ -63,6 +64,6 @@ export class SemanticRecall implements Processor {
 }
 
 function newestQuestion(input: readonly StoredMessage[]): string {
-  const newest = input.findLast((message) => message.role === "user");
+  const newest = input.findLast(isFromPerson);
   return newest ? messageText(newest) : "";
 }

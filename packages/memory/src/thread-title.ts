@@ -3,6 +3,7 @@ import { askModel, type ModelConfig } from "@selvedge/core/model";
 import type { ProcessOutputResultArgs, Processor } from "@selvedge/core/processors";
 import type { RequestContext } from "@selvedge/core/request-context";
 import type { MemoryDomain } from "@selvedge/core/storage";
+import { isFromPerson } from "./is-from-person.ts";
 import { clip, messageText } from "./message-text.ts";
 import type { Warn } from "./warning.ts";
 
@@ -40,7 +41,7 @@ export class ThreadTitle implements Processor {
     const { messageList, threadId, requestContext } = args;
     const { underWay, warn } = this.#options;
     const spoken = [...messageList.get.remembered.db(), ...messageList.get.input.db()];
-    const question = spoken.find((message) => message.role === "user");
+    const question = spoken.find(isFromPerson);
     const text = question ? messageText(question) : "";
     if (threadId === undefined || text === "" || underWay.has(threadId)) return;
     underWay.add(threadId);

@@ -1,12 +1,14 @@
 /**
  * Every error code of the system, with the HTTP status it travels under and whether the same call may succeed later.
- * `AgentError` in core carries one of these; the client rebuilds it from the wire.
+ * `AgentError` carries one of these; the client rebuilds it from the wire.
  */
 export const ERROR_CODES = {
   "invalid-argument": { status: 400, retryable: false },
   "invalid-context": { status: 400, retryable: false },
   "invalid-message": { status: 400, retryable: false },
   "invalid-schema": { status: 400, retryable: false },
+  unauthorized: { status: 401, retryable: false },
+  forbidden: { status: 403, retryable: false },
   "limit-exceeded": { status: 413, retryable: false },
   "not-found": { status: 404, retryable: false },
   "not-supported": { status: 501, retryable: false },
@@ -39,6 +41,7 @@ export const ERROR_CODES = {
   "processor-failed": { status: 500, retryable: false },
   "structured-output-invalid": { status: 502, retryable: true },
   tripwire: { status: 422, retryable: false },
+  "connection-failed": { status: 503, retryable: true },
   internal: { status: 500, retryable: false },
 } as const;
 

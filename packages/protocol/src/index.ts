@@ -38,4 +38,5 @@ export type { JSONValue, ProviderMetadata } from "./json.ts";
 export type { FinishReason, Usage } from "./usage.ts";
 
 // Errors
+export { AgentError } from "./agent-error.ts";
 export { ERROR_CODES, type ErrorCode } from "./error-codes.ts";

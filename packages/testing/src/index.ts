@@ -12,3 +12,4 @@ export {
   type ScriptedToolCall,
   type ScriptedUsage,
 } from "./scripted-model.ts";
+export { cuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";

@@ -1,3 +1,10 @@
 // Contract suites. They need vitest, so they are apart from the rest of this package.
 export { testStore, type StoreHarness } from "./test-store.ts";
 export { testVector, type VectorHarness } from "./test-vector.ts";
+export {
+  testThreads,
+  type DoorHarness,
+  type DoorReader,
+  type OpenDoor,
+  type ThreadDoor,
+} from "./test-threads.ts";

@@ -14,6 +14,7 @@ import type { Schema } from "../schema/schema.ts";
 import type { MessageInput, SignalInput } from "../signal/signal.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
+import type { Storage } from "../storage/storage.ts";
 import { type FullOutput, RunOutput } from "../stream/run-output.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/list-suspended-runs.ts";
@@ -218,6 +219,13 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   listSuspendedRuns(options?: ListSuspendedRunsOptions): Promise<{ runs: SuspendedRun[]; total: number }> {
     return this.#approvals.listSuspendedRuns(options);
+  }
+
+  /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */
+  async getThreadStorage(): Promise<Storage> {
+    const { storage } = await this.#runtime();
+    await storage.init();
+    return storage;
   }
 
   /** Calls back when a run on one of this agent's threads is over that this process carried out. For the host. */

@@ -45,6 +45,10 @@ export class ThreadSubscriptions {
     const reader = new ThreadReader(thread, after, options.resourceId);
     return {
       stream: reader,
+      read: (limit) => reader.read(limit),
+      get after() {
+        return reader.after;
+      },
       activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
       abort: () => this.#abort(runtime, reader.thread),
       unsubscribe: () => reader.leave(),

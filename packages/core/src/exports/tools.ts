@@ -23,3 +23,6 @@ export type {
   SchemaIssue,
   Validation,
 } from "../schema/schema.ts";
+
+// Running a tool outside a run
+export { callTool, type CallToolOptions } from "../tool/call-tool.ts";

@@ -1,6 +1,7 @@
 import type { Run } from "./run.ts";
 import type { StepRecord } from "./run-thread.ts";
 import type { StepBuilder } from "./step-builder.ts";
+import { addUsage } from "./usage.ts";
 
 /** A step as its thread stores it, now. */
 export function stepRecord(run: Run, step: StepBuilder, metadata?: Record<string, unknown>): StepRecord {
@@ -9,6 +10,7 @@ export function stepRecord(run: Run, step: StepBuilder, metadata?: Record<string
     stepNumber: step.stepNumber,
     parts: step.parts,
     metadata,
-    usage: run.totalUsage,
+    // The step itself is counted when it has been stored.
+    usage: addUsage(run.totalUsage, step.usage),
   };
 }

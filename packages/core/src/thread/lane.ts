@@ -77,7 +77,7 @@ export function advanceLane(
   return { op: "update", table: LANES, where, set: row, require: true };
 }
 
-function toLane(row: Row): Lane {
+export function toLane(row: Row): Lane {
   return {
     id: row["lane_id"] as string,
     version: row["version"] as number,

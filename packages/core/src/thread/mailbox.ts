@@ -108,7 +108,7 @@ export function runOpenedBy(letter: Letter): string {
 export async function readLetters(
   storage: Storage,
   threadId: string,
-  options: { due?: Due; agentId?: string; limit: number },
+  options: { due?: Due; agentId?: string; id?: string; limit: number },
 ): Promise<Letter[]> {
   const rows = await storage.select({
     table: MAILBOX,
@@ -116,6 +116,7 @@ export async function readLetters(
       thread_id: threadId,
       ...(options.due !== undefined && { due: options.due }),
       ...(options.agentId !== undefined && { agent_id: options.agentId }),
+      ...(options.id !== undefined && { id: options.id }),
     },
     orderBy: [{ column: "due" }, { column: "seq" }],
     limit: options.limit,

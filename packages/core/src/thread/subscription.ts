@@ -7,6 +7,10 @@ import type { Thread } from "./thread.ts";
 export interface AgentThreadSubscription {
   /** Chunks of all runs, one after another, each with its number. Read once. */
   readonly stream: AsyncIterable<NumberedChunk>;
+  /** In place of `stream`: all chunks that are there, up to `limit`, waiting for the first. None means it is over. */
+  read(limit: number): Promise<readonly NumberedChunk[]>;
+  /** The number of the last chunk that was handed out; in the beginning, of the one before the first. */
+  readonly after: number;
   /** The active run, also one that is only reserved or that waits for somebody; `null` when the thread is idle. */
   activeRunId(): string | null;
   /** Aborts the active run. */
@@ -69,6 +73,16 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
         throw error;
       }
     }
+  }
+
+  /** What is there, waiting for the first. None means that the reader has left. */
+  async read(limit: number): Promise<readonly NumberedChunk[]> {
+    const first = await this.next();
+    if (first.done) return [];
+    const more = this.#piece.slice(this.#index, this.#index + limit - 1);
+    this.#index += more.length;
+    this.#after = more.at(-1)?.seq ?? this.#after;
+    return [first.value, ...more];
   }
 
   return(): Promise<IteratorResult<NumberedChunk>> {

@@ -171,6 +171,11 @@ export class MCPServer {
     await this.#http.serve(req, res, options);
   }
 
+  /** Answers one request at the endpoint, for hosts that speak `Request` and `Response`. Who may ask is the host's business. */
+  fetch(request: Request): Promise<Response> {
+    return this.#http.fetch(request);
+  }
+
   async close(): Promise<void> {
     this.#calls.close();
     await Promise.all([

@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import { type Browser, chromium } from "playwright-core";
+
+/** Where Chromium is, if it is. `scripts/ensure-chromium` installs it where it can. */
+export function findChromium(): string | undefined {
+  const named = process.env["SELVEDGE_CHROMIUM"];
+  if (named) return named;
+  try {
+    return execFileSync("/bin/sh", ["-c", "command -v chromium || command -v chromium-browser"], {
+      encoding: "utf8",
+    }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+export function launch(executablePath: string): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}

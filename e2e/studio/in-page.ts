@@ -1,0 +1,19 @@
+/*
+ * What is evaluated in the page. Texts, because this program knows no DOM.
+ */
+
+/** The rows of a conversation: who, and what, tool calls included. What lanes said is left out. */
+export const TRANSCRIPT: string = `[...document.querySelectorAll("[data-testid=message]:not([data-kind=state])")].map((row) => {
+  const name = row.querySelector(".message-name")?.textContent;
+  return name + ": " + row.querySelector(".message-body")?.innerText.replaceAll(/\\s+/g, " ").trim();
+})`;
+
+/** The controls that have no name for somebody who cannot see them. */
+export const UNNAMED: string = `[...document.querySelectorAll("button, a, input, textarea, select")]
+  .filter((control) => {
+    const labels = [...(control.labels ?? [])].map((label) => label.textContent);
+    return [control.getAttribute("aria-label"), control.textContent, ...labels].join("").trim() === "";
+  })
+  .map((control) => control.outerHTML)`;
+
+export const PAGE_WIDTH: string = "document.documentElement.scrollWidth";

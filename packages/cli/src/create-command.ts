@@ -1,0 +1,16 @@
+import { createStyle, wantsColor } from "./style.ts";
+import { createProject } from "./create/create-project.ts";
+
+export interface CreateFlags {
+  color: boolean;
+}
+
+/** `selvedge create <name>`: a small project in a new folder, from files of this package. */
+export async function runCreateCommand(name: string, flags: CreateFlags): Promise<number> {
+  const { stdout, env } = process;
+  const style = createStyle(flags.color && wantsColor(stdout, env));
+  const { files } = await createProject(process.cwd(), name);
+  stdout.write(`${style.bold(name)}\n${files.map((file) => style.dim(`  ${file}\n`)).join("")}\n`);
+  stdout.write(`Next:\n  cd ${name}\n  npm install\n  npm run dev\n`);
+  return 0;
+}

@@ -1,0 +1,53 @@
+import { Agent } from "@selvedge/core/agent";
+import { createNotificationInboxTool } from "@selvedge/core/notifications";
+import type { Storage } from "@selvedge/core/storage";
+import { Memory } from "@selvedge/memory";
+import type { ModelChoice } from "../choose-model.ts";
+import { demoTitleModel } from "./demo-model.ts";
+import { calculator, createWriteNote, currentTime, wait } from "./demo-tools.ts";
+import { notesLane } from "./notes-lane.ts";
+
+export interface DemoAgentOptions {
+  choice: ModelChoice;
+  storage: Storage;
+  notesFile: string;
+}
+
+const INSTRUCTIONS = `You are a helpful assistant. Answer briefly, in Markdown.
+Use the tools when they help: they know the time, calculate exactly, keep notes and hold your notifications.`;
+
+/** The agent of a newcomer: one of everything that a thread can carry. */
+export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentOptions): Promise<{
+  agent: Agent;
+  memory: Memory;
+}> {
+  const scripted = choice.scripted === true;
+  const memory = new Memory({
+    storage,
+    options: { lastMessages: 40, generateTitle: scripted ? { model: demoTitleModel() } : true },
+  });
+  const inbox = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
+  const writeNote = createWriteNote(notesFile);
+  const agent = new Agent({
+    id: "assistant",
+    name: "Assistant",
+    description: scripted
+      ? "A scripted demo model with real tools: it shows what a thread can do without a key."
+      : "A helpful assistant with a few tools.",
+    instructions: INSTRUCTIONS,
+    model: choice.model,
+    tools: {
+      [currentTime.id]: currentTime,
+      [calculator.id]: calculator,
+      [wait.id]: wait,
+      [writeNote.id]: writeNote,
+      [inbox.id]: inbox,
+    },
+    memory,
+    // A count has a step for every number.
+    defaultOptions: { maxSteps: 64 },
+    inputProcessors: [notesLane(notesFile)],
+    notifications: { batchWindow: 10_000 },
+  });
+  return { agent, memory };
+}

@@ -1,0 +1,49 @@
+import { Agent } from "@selvedge/core/agent";
+import type { Tool } from "@selvedge/core/tools";
+import { describe, expect, it } from "vitest";
+import { demoModel, demoTitleModel } from "./demo-model.ts";
+import { calculator, createWriteNote } from "./demo-tools.ts";
+
+async function answer(messages: Parameters<Agent["generate"]>[0], tools: Record<string, Tool> = {}) {
+  const agent = new Agent({ name: "a", instructions: "", model: demoModel({ wordDelayMs: 0 }), tools });
+  return agent.generate(messages);
+}
+
+describe("demoModel", () => {
+  it("says what it is and what can be tried", async () => {
+    const { text } = await answer("hello");
+    expect(text).toMatch(/^I am a scripted demo model/);
+    expect(text).toContain("**count to 8**");
+  });
+
+  it("calls tools that it was given, and no others", async () => {
+    expect((await answer("what is 6 * 7?", { calculator })).text).toContain("6 * 7 = 42.");
+    expect((await answer("what is 6 * 7?")).text).toBe(
+      "I would call calculator now, but I was given no such tool.",
+    );
+  });
+
+  it("leaves the decision about a note to a person", async () => {
+    const run = await answer("note that it rains", { "write-note": createWriteNote("/nowhere/notes.md") });
+    expect(run.finishReason).toBe("suspended");
+  });
+
+  it("tells of news, and takes what a lane says for something to know", async () => {
+    const news = '<notification source="github" type="ci">CI failed.</notification>';
+    expect((await answer(news)).text).toBe("News from **github**: CI failed.");
+    const question = await answer(["what is 1 + 1?", "<state>The notes are: x</state>"], { calculator });
+    expect(question.text).toContain("1 + 1 = 2.");
+  });
+
+  it("reads a message with a sender's name as what the sender said", async () => {
+    expect((await answer('<user name="Ada">what is 2 + 3?</user>', { calculator })).text).toContain(
+      "2 + 3 = 5.",
+    );
+  });
+
+  it("names a thread by its first words", async () => {
+    const agent = new Agent({ name: "a", instructions: "", model: demoTitleModel() });
+    expect((await agent.generate("How do I bake bread?")).text).toBe("How do I bake bread?");
+    expect((await agent.generate("word ".repeat(50))).text.length).toBeLessThan(60);
+  });
+});

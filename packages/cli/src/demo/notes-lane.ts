@@ -1,0 +1,19 @@
+import type { Processor } from "@selvedge/core/processors";
+import { readNotes } from "./demo-tools.ts";
+
+const SHOWN = 20;
+
+/** Keeps the thread's state lane `notes` true to the file of notes, whoever changed it. */
+export function notesLane(file: string): Processor {
+  return {
+    id: "notes",
+    async computeStateSignal({ lastSnapshot, contextWindow }) {
+      const notes = (await readNotes(file)).slice(-SHOWN);
+      if (notes.length === 0 && !lastSnapshot) return undefined;
+      const cacheKey = JSON.stringify(notes);
+      if (contextWindow.hasSnapshot && lastSnapshot?.cacheKey === cacheKey) return undefined;
+      const contents = notes.length === 0 ? "The notes are empty." : `The notes are:\n${notes.join("\n")}`;
+      return { mode: "snapshot", cacheKey, contents, value: { notes } };
+    },
+  };
+}

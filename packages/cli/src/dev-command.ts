@@ -1,0 +1,70 @@
+import { relative } from "node:path";
+import { AgentError } from "@selvedge/core/errors";
+import { DevSupervisor } from "./dev/dev-supervisor.ts";
+import { findEntry } from "./dev/find-entry.ts";
+import { createStyle, wantsColor } from "./style.ts";
+
+export interface DevFlags {
+  port?: string;
+  host: string;
+  model?: string;
+  storage: string;
+  color: boolean;
+}
+
+const DEFAULT_PORT = 4111;
+
+/** `selvedge dev`: serves a project with its studio, and starts anew when its files change. */
+export async function runDevCommand(named: string | undefined, flags: DevFlags): Promise<number> {
+  const { stdout, stderr, env } = process;
+  const style = createStyle(flags.color && wantsColor(stdout, env));
+  const folder = process.cwd();
+  const entry = findEntry(folder, named);
+  const supervisor = new DevSupervisor(
+    {
+      entry,
+      host: flags.host,
+      port: toPort(flags.port),
+      anyPort: flags.port === undefined,
+      model: flags.model,
+      storage: flags.storage,
+    },
+    {
+      ready({ url, about, ms, because }) {
+        const seconds = `${(ms / 1000).toFixed(1)} s`;
+        const what = about || relative(folder, entry ?? "");
+        const why =
+          because === undefined ? `${what}, ready in ${seconds}` : `again in ${seconds}: ${shown(because)}`;
+        stdout.write(`${style.bold("Selvedge")} is at ${style.prompt(url)} ${style.dim(`(${why})`)}\n`);
+      },
+      failed: (message) =>
+        stderr.write(`${style.red(message)}\n${style.dim("Waiting for a file to change …")}\n`),
+      stopped: (code, again) =>
+        stderr.write(
+          `${style.red(`The server stopped (${code === null ? "killed" : `exit code ${code}`}).`)} ` +
+            `${style.dim(again ? "Starting it again …" : "Waiting for a file to change …")}\n`,
+        ),
+    },
+  );
+  const shown = (because: string): string => {
+    const path = relative(folder, because);
+    return path.startsWith("..") ? because : `${path} changed`;
+  };
+  supervisor.start();
+  await new Promise<void>((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+  await supervisor.close();
+  return 0;
+}
+
+function toPort(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PORT;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new AgentError(
+    "invalid-argument",
+    `--port takes a number from 0 to 65535, got ${JSON.stringify(text)}.`,
+  );
+}

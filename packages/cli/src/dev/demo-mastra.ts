@@ -1,0 +1,24 @@
+import { join } from "node:path";
+import { Mastra } from "@selvedge/core";
+import { resolveModel } from "@selvedge/core/model";
+import { LibSQLStore } from "@selvedge/libsql";
+import { chooseModel } from "../choose-model.ts";
+import { createDemoAgent } from "../demo/demo-agent.ts";
+import { toUrl } from "../storage-url.ts";
+
+/** A host for somebody who has no project yet: one agent, on the default file. */
+export async function createDemoMastra(options: {
+  model: string | undefined;
+  storage: string;
+}): Promise<{ mastra: Mastra; about: string }> {
+  const choice = await chooseModel(options.model, process.env);
+  await resolveModel(choice.model);
+  const storage = new LibSQLStore({ url: toUrl(options.storage) });
+  const { agent } = await createDemoAgent({ choice, storage, notesFile: join(".selvedge", "notes.md") });
+  const mastra = new Mastra({
+    agents: { assistant: agent },
+    storage,
+    notifications: { dispatch: { enabled: true, cron: "*/5 * * * * *" } },
+  });
+  return { mastra, about: `no project here: the demo agent with ${choice.name}` };
+}

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { type RunningServer, serve } from "@selvedge/server/node";
+import { studioFolder } from "@selvedge/studio";
+import type { DevMessage, DevSettings } from "./dev-messages.ts";
+import { registerProjectModules } from "./project-modules.ts";
+
+/*
+ * The process that serves a project. It is started by DevSupervisor, tells it which files it loaded and when it is
+ * ready, and ends when it is told to or when the supervisor is gone.
+ */
+
+const PORTS_TO_TRY = 20;
+/** How long what is under way may take to end; the supervisor is less patient. */
+const CLOSE_MS = 5000;
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as DevSettings;
+
+function tell(message: DevMessage, told?: () => void): void {
+  if (process.connected) process.send?.(message, undefined, {}, told);
+  else told?.();
+}
+
+async function start(): Promise<void> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  registerProjectModules((file) => tell({ kind: "file", file }));
+  const { entry } = settings;
+  const { mastra, about } = entry === undefined ? await demo() : await project(entry);
+  const server = await listen((port) =>
+    serve({ mastra, hostname: settings.host, port, studio: studioFolder() }),
+  );
+  let closing: Promise<void> | undefined;
+  const close = (): void => {
+    setTimeout(() => process.exit(1), CLOSE_MS).unref();
+    closing ??= server
+      .close()
+      .then(() => mastra.close())
+      .finally(() => process.exit(0));
+  };
+  process.on("SIGTERM", close);
+  process.on("SIGINT", close);
+  process.on("disconnect", close);
+  tell({ kind: "ready", url: server.url, port: server.port, about });
+}
+
+async function demo(): Promise<{ mastra: Parameters<typeof serve>[0]["mastra"]; about: string }> {
+  const { createDemoMastra } = await import("./demo-mastra.ts");
+  return createDemoMastra(settings);
+}
+
+async function project(
+  entry: string,
+): Promise<{ mastra: Parameters<typeof serve>[0]["mastra"]; about: string }> {
+  const { loadMastra } = await import("./load-mastra.ts");
+  return { mastra: await loadMastra(entry), about: "" };
+}
+
+async function listen(open: (port: number) => Promise<RunningServer>): Promise<RunningServer> {
+  for (let port = settings.port, tries = 1; ; port++, tries++) {
+    try {
+      return await open(port);
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+      if (!taken || !settings.anyPort || tries >= PORTS_TO_TRY) throw error;
+    }
+  }
+}
+
+start().catch((error: unknown) => {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  // What a project opened before it failed must not keep this process.
+  tell({ kind: "failed", message, needsTransform: code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" }, () =>
+    process.exit(1),
+  );
+});

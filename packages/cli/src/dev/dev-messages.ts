@@ -1,0 +1,18 @@
+/** What `selvedge dev` gives the process that serves. */
+export interface DevSettings {
+  /** The module that exports `mastra`; the demo when absent. */
+  entry: string | undefined;
+  host: string;
+  /** The first port to try. */
+  port: number;
+  /** Whether a port that is taken may be passed over. */
+  anyPort: boolean;
+  model: string | undefined;
+  storage: string;
+}
+
+/** What that process tells. */
+export type DevMessage =
+  | { kind: "file"; file: string }
+  | { kind: "ready"; url: string; port: number; about: string }
+  | { kind: "failed"; message: string; needsTransform: boolean };

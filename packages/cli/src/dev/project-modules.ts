@@ -1,0 +1,45 @@
+import { existsSync, statSync } from "node:fs";
+import * as nodeModule from "node:module";
+import { fileURLToPath } from "node:url";
+
+const CANDIDATES = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.js"];
+const WRITTEN_FOR_OUTPUT = /\.([cm]?)js$/;
+
+/**
+ * Lets Node load a project the way people write one: `./agents/weather` means the file beside it, with whatever ending,
+ * and `./weather.js` may be written for `weather.ts`. Tells every file of the project that is loaded.
+ */
+export function registerProjectModules(noticeFile: (file: string) => void): void {
+  // Absent before Node 22.15; imports then need their endings, and the error says so.
+  nodeModule.registerHooks?.({
+    resolve(specifier, context, nextResolve) {
+      const resolved = resolveAsWritten(specifier, context.parentURL, (name) => nextResolve(name, context));
+      if (isOfProject(resolved.url)) noticeFile(fileURLToPath(resolved.url));
+      return resolved;
+    },
+  });
+}
+
+function resolveAsWritten<Resolved>(
+  specifier: string,
+  parent: string | undefined,
+  next: (specifier: string) => Resolved,
+): Resolved {
+  const relative = specifier.startsWith("./") || specifier.startsWith("../");
+  if (!relative || parent === undefined || !isOfProject(parent)) return next(specifier);
+  const url = new URL(specifier, parent);
+  if (isFile(url)) return next(specifier);
+  const asSource = specifier.replace(WRITTEN_FOR_OUTPUT, ".$1ts");
+  if (asSource !== specifier && isFile(new URL(asSource, parent))) return next(asSource);
+  const ending = CANDIDATES.find((candidate) => isFile(new URL(`${specifier}${candidate}`, parent)));
+  return next(ending === undefined ? specifier : `${specifier}${ending}`);
+}
+
+function isOfProject(url: string): boolean {
+  return url.startsWith("file:") && !url.includes("/node_modules/");
+}
+
+function isFile(url: URL): boolean {
+  const path = fileURLToPath(url);
+  return existsSync(path) && statSync(path).isFile();
+}

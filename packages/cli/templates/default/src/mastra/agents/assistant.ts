@@ -1,0 +1,14 @@
+import { Agent } from "@selvedge/core/agent";
+import { Memory } from "@selvedge/memory";
+import { demoModel } from "selvedge/demo";
+import { rollDice } from "../tools/roll-dice.ts";
+
+export const assistant = new Agent({
+  id: "assistant",
+  name: "Assistant",
+  instructions: "You are a helpful assistant. Answer briefly, in Markdown. Roll dice with the tool.",
+  // Any provider/model. The demo model follows a script and says so.
+  model: process.env.OPENAI_API_KEY ? "openai/gpt-5.5" : demoModel(),
+  memory: new Memory({ options: { lastMessages: 40 } }),
+  tools: { "roll-dice": rollDice },
+});

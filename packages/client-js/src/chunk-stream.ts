@@ -1,0 +1,178 @@
+import { AgentError, type AgentChunk } from "@selvedge/protocol";
+import { backoff, pause } from "./backoff.ts";
+import type { Connection } from "./connection.ts";
+
+/** A chunk as it comes over the wire; on a thread it has a number. */
+export type WireChunk = AgentChunk & { seq?: number };
+
+export interface ReconnectOptions {
+  /** How often in a row; without end by default. */
+  maxRetries?: number;
+  /** The first wait; it doubles up to 30 s, and is random below that. 1000 by default. */
+  delayMs?: number;
+}
+
+export interface ProcessOptions<Chunk> {
+  /** Called for each chunk, one after another. What it throws ends the processing and is thrown on. */
+  onChunk: (chunk: Chunk) => unknown;
+  /** Goes on where it was when the line breaks. */
+  reconnect?: boolean | ReconnectOptions;
+  /** Told when the line breaks and when it stands again. */
+  onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
+}
+
+/** Where a stream is: after which number, and in which run. */
+export interface Place {
+  after?: number | undefined;
+  runId?: string | undefined;
+}
+
+/** Opens the line again where it was, in one attempt. */
+export type Reopen = (place: Place, signal: AbortSignal) => Promise<Connection<WireChunk>>;
+
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 30_000;
+const LAST: ReadonlySet<string> = new Set(["finish", "abort", "error"]);
+
+/**
+ * Chunks over lines that may break. Each chunk is given out once and in order, whatever happens to the lines: the
+ * numbers tell what is missing and what was there already.
+ *
+ *     live ──line breaks──▶ waiting ──opened after the last number──▶ live
+ *       │                      └──refused, or too often──▶ throws
+ *       └──left, or a run's last chunk──▶ end
+ */
+export class ChunkStream {
+  readonly #reopen: Reopen | undefined;
+  readonly #endsWithRun: boolean;
+  readonly #leaving = new AbortController();
+  #connection: Connection<WireChunk>;
+  #after: number | undefined;
+  #runId: string | undefined;
+  #taken = false;
+
+  /**
+   * Without `reopen` a broken line is the end: nothing tells where to go on.
+   * `endsWithRun`: it is over with a run's last chunk, not when somebody leaves.
+   */
+  constructor(
+    connection: Connection<WireChunk>,
+    reopen: Reopen | undefined,
+    options: { after?: number | undefined; endsWithRun: boolean },
+  ) {
+    this.#connection = connection;
+    this.#reopen = reopen;
+    this.#after = options.after;
+    this.#endsWithRun = options.endsWithRun;
+  }
+
+  /** The number of the last chunk that was given out, or where the stream began. */
+  get after(): number | undefined {
+    return this.#after;
+  }
+
+  /** Ends the stream on this side. */
+  leave(): void {
+    this.#leaving.abort();
+    this.#connection.close();
+  }
+
+  get left(): boolean {
+    return this.#leaving.signal.aborted;
+  }
+
+  async *read(options: Omit<ProcessOptions<WireChunk>, "onChunk">): AsyncGenerator<WireChunk, void> {
+    if (this.#taken)
+      throw new AgentError("invalid-argument", "A stream is read once. Subscribe again for another reader.");
+    this.#taken = true;
+    const { maxRetries = Number.POSITIVE_INFINITY, delayMs = FIRST_DELAY_MS } =
+      typeof options.reconnect === "object" ? options.reconnect : {};
+    let attempt = 0;
+    let stuckAt: number | undefined;
+    try {
+      for (;;) {
+        let broken: Error | undefined;
+        try {
+          for await (const chunk of this.#readLine()) {
+            attempt = 0;
+            yield chunk;
+            if (this.#endsWithRun && LAST.has(chunk.type)) return;
+          }
+          if (this.#connection.heard) attempt = 0;
+          if (this.left) return;
+          if (!options.reconnect && !this.#endsWithRun) return;
+          broken = new AgentError("connection-failed", "The server closed the stream before its end.");
+        } catch (error) {
+          if (!AgentError.is(error)) throw error;
+          // The same place again: what comes next is no longer kept, and waiting does not bring it back.
+          if (AgentError.is(error, "reader-too-slow")) {
+            if (stuckAt === (this.#after ?? -1)) throw error;
+            stuckAt = this.#after ?? -1;
+          } else if (isRefusal(error)) throw error;
+          broken = error;
+        }
+        if (this.left) return;
+        if (!options.reconnect || !this.#reopen) throw broken;
+        options.onConnection?.("reconnecting", broken);
+        const opened = await this.#open(this.#reopen, broken, { attempt, maxRetries, delayMs });
+        if (!opened) return;
+        attempt = opened.attempt;
+        options.onConnection?.("live");
+      }
+    } finally {
+      this.leave();
+    }
+  }
+
+  async *#readLine(): AsyncGenerator<WireChunk, void> {
+    const connection = this.#connection;
+    for await (const chunks of connection.read()) {
+      for (const chunk of chunks) {
+        if (this.left) return;
+        this.#runId = chunk.runId;
+        if (chunk.seq !== undefined) {
+          if (chunk.seq <= (this.#after ?? -1)) continue;
+          this.#after = chunk.seq;
+        }
+        yield chunk;
+      }
+      this.#noteStart(connection);
+    }
+    this.#noteStart(connection);
+  }
+
+  /** A line that broke before its first chunk may have told where it began, and what. */
+  #noteStart(connection: Connection<WireChunk>): void {
+    this.#after ??= connection.after;
+    this.#runId ??= connection.runId;
+  }
+
+  async #open(
+    reopen: Reopen,
+    broken: Error,
+    { attempt, maxRetries, delayMs }: { attempt: number; maxRetries: number; delayMs: number },
+  ): Promise<{ attempt: number } | undefined> {
+    this.#noteStart(this.#connection);
+    const { signal } = this.#leaving;
+    for (let error = broken; ;) {
+      if (attempt >= maxRetries) throw error;
+      await pause(backoff(attempt, delayMs, MAX_DELAY_MS), signal);
+      attempt++;
+      if (this.left) return undefined;
+      try {
+        this.#connection = await reopen({ after: this.#after, runId: this.#runId }, signal);
+        if (this.left) this.#connection.close();
+        return this.left ? undefined : { attempt };
+      } catch (thrown) {
+        if (this.left) return undefined;
+        if (!AgentError.is(thrown) || isRefusal(thrown)) throw thrown;
+        error = thrown;
+      }
+    }
+  }
+}
+
+/** The server is there, and says no: asking again does not help. */
+function isRefusal({ status }: AgentError): boolean {
+  return status === 501 || (status >= 400 && status < 500 && status !== 409 && status !== 429);
+}

@@ -1,0 +1,173 @@
+import { AgentError, type AgentChunk, type ToolCallPayload } from "@selvedge/protocol";
+import type { ClientTool } from "@selvedge/protocol/routes";
+
+type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** What we use of a Standard Schema that can also give a JSON Schema (zod 4, arktype, valibot with its converter). */
+export interface StandardSchema<Output = unknown> {
+  readonly "~standard": {
+    readonly vendor: string;
+    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly output: Output } | undefined;
+    readonly jsonSchema?: unknown;
+  };
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
+/** Where a call of a client's tool comes from. */
+export interface ClientToolCall<Input> {
+  context: Input;
+  runId?: string;
+  threadId?: string;
+  resourceId?: string;
+}
+
+/** A tool that runs where this client runs. Without `execute` its calls are left to you. */
+export interface LocalTool<Input = never> {
+  id?: string;
+  description?: string;
+  inputSchema?: StandardSchema<Input> | JsonSchema;
+  outputSchema?: StandardSchema | JsonSchema;
+  execute?(call: ClientToolCall<Input>, options: { toolCallId: string; abortSignal: AbortSignal }): unknown;
+}
+
+export type LocalTools = Readonly<Record<string, LocalTool>>;
+
+/** Types `execute` by the schema. */
+export function createTool<Input = Record<string, unknown>>(
+  tool: LocalTool<Input> & { id: string; description: string },
+): LocalTool {
+  return tool as unknown as LocalTool;
+}
+
+/** What the server needs to know of the tools: what a model is told. */
+function describeTools(tools: LocalTools): Record<string, ClientTool> {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, { id, description, inputSchema, outputSchema }]) => [
+      name,
+      {
+        ...(id !== undefined && { id }),
+        ...(description !== undefined && { description }),
+        ...(inputSchema && { inputSchema: toJsonSchema(name, inputSchema) }),
+        ...(outputSchema && { outputSchema: toJsonSchema(name, outputSchema) }),
+      },
+    ]),
+  );
+}
+
+/** Run options with tools as the server takes them. */
+export function describeOptions<Options extends object>(
+  options: Options & { clientTools?: LocalTools | undefined },
+): Omit<Options, "clientTools"> & { clientTools?: Record<string, ClientTool> } {
+  const { clientTools, ...rest } = options;
+  return clientTools ? { ...rest, clientTools: describeTools(clientTools) } : rest;
+}
+
+/** Watches the chunks of runs for calls that are left to the client. Keeps the open calls of one run. */
+export class OpenCalls {
+  #runId = "";
+  readonly #open = new Map<string, ToolCallPayload>();
+
+  /** The calls to answer, when this chunk ends a run that waits for them. */
+  take(chunk: AgentChunk): ToolCallPayload[] {
+    if (chunk.runId !== this.#runId) {
+      this.#runId = chunk.runId;
+      this.#open.clear();
+    }
+    switch (chunk.type) {
+      case "tool-call":
+        if (!chunk.payload.providerExecuted) this.#open.set(chunk.payload.toolCallId, chunk.payload);
+        break;
+      case "tool-result":
+      case "tool-error":
+      case "tool-output-denied":
+        this.#open.delete(chunk.payload.toolCallId);
+        break;
+      case "finish": {
+        if (chunk.payload.stepResult.reason !== "tool-calls") break;
+        const calls = [...this.#open.values()];
+        this.#open.clear();
+        return calls;
+      }
+    }
+    return [];
+  }
+}
+
+/** The calls, if there are any and each has a tool here: a run goes on when all its calls are answered. */
+export function localCalls(calls: ToolCallPayload[], tools: LocalTools): ToolCallPayload[] | undefined {
+  const isLocal = ({ toolName }: ToolCallPayload) =>
+    Object.hasOwn(tools, toolName) && tools[toolName]?.execute !== undefined;
+  return calls.length > 0 && calls.every(isLocal) ? calls : undefined;
+}
+
+/** Results in the form of a message. */
+export interface ToolResultMessage {
+  role: "tool";
+  content: { type: "tool-result"; toolCallId: string; toolName: string; args: unknown; output: unknown }[];
+}
+
+/** Runs tools beside each other. What one throws is its result: the model is told. */
+export async function runTools(
+  calls: readonly ToolCallPayload[],
+  tools: LocalTools,
+  where: Omit<ClientToolCall<never>, "context">,
+  abortSignal: AbortSignal,
+): Promise<ToolResultMessage> {
+  const content = await Promise.all(
+    calls.map(async ({ toolCallId, toolName, args }) => {
+      const output = await runTool(tools[toolName] as LocalTool, args, where, { toolCallId, abortSignal });
+      return { type: "tool-result" as const, toolCallId, toolName, args, output };
+    }),
+  );
+  return { role: "tool", content };
+}
+
+async function runTool(
+  tool: LocalTool,
+  args: unknown,
+  where: Omit<ClientToolCall<never>, "context">,
+  options: { toolCallId: string; abortSignal: AbortSignal },
+): Promise<{ type: "json" | "error-text"; value: unknown }> {
+  try {
+    let input = args;
+    if (isStandard(tool.inputSchema)) {
+      const checked = await tool.inputSchema["~standard"].validate(args);
+      if (checked.issues)
+        return failed(`The input does not fit: ${checked.issues.map(({ message }) => message).join("; ")}`);
+      input = checked.value;
+    }
+    const result = await tool.execute?.({ ...where, context: input as never }, options);
+    // Now, not when all results are sent: one that is no JSON must not take the others with it.
+    const text = JSON.stringify(result) as string | undefined;
+    return { type: "json", value: text === undefined ? null : JSON.parse(text) };
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function failed(message: string): { type: "error-text"; value: string } {
+  return { type: "error-text", value: message };
+}
+
+function isStandard(schema: unknown): schema is StandardSchema {
+  return (
+    (typeof schema === "object" || typeof schema === "function") && schema !== null && "~standard" in schema
+  );
+}
+
+function toJsonSchema(name: string, schema: StandardSchema | JsonSchema): Record<string, unknown> {
+  if (!isStandard(schema)) return schema;
+  const converter = schema["~standard"].jsonSchema as
+    | { input(options: { target: string }): Record<string, unknown> }
+    | undefined;
+  if (!converter)
+    throw new AgentError(
+      "invalid-schema",
+      `The ${schema["~standard"].vendor} schema of tool "${name}" cannot give a JSON Schema. Use a version that implements Standard JSON Schema (zod 4.2 or later), or pass a plain JSON Schema.`,
+    );
+  return converter.input({ target: "draft-07" });
+}

@@ -1,0 +1,42 @@
+// The client
+export { MastraClient, type ClientTool } from "./mastra-client.ts";
+export type { ClientOptions, Headers } from "./client-options.ts";
+export type { CallArguments, CallInput, CallResult } from "./call.ts";
+export type { Connection } from "./connection.ts";
+
+// Agents and their streams
+export type {
+  AnswerOptions,
+  ClientAgent,
+  DeclineOptions,
+  GenerateOptions,
+  Messages,
+  SendMessageOptions,
+  SendSignalOptions,
+  SendStateOptions,
+  SubscribeOptions,
+  ToolApprovalOptions,
+} from "./client-agent.ts";
+export type { ProcessOptions, ReconnectOptions, WireChunk } from "./chunk-stream.ts";
+export type { RunStream, RunStreamOptions } from "./run-stream.ts";
+export type { SubscriptionOptions, ThreadSubscription } from "./thread-subscription.ts";
+
+// Tools that run here
+export {
+  type ClientToolCall,
+  createTool,
+  type LocalTool,
+  type LocalTools,
+  type StandardSchema,
+} from "./client-tools.ts";
+
+// Memory and vectors
+export type { ClientVector } from "./client-vector.ts";
+export type { MemoryThread } from "./memory-thread.ts";
+
+// Ids, for messages that are shown before they are accepted
+export { newId } from "./new-id.ts";
+
+// Errors
+export { AgentError, type ErrorCode } from "@selvedge/protocol";
+export { errorFromWire } from "./wire-error.ts";

@@ -1,0 +1,94 @@
+import type {
+  ExecuteToolBody,
+  RouteCalls,
+  RouteName,
+  ThreadQuery,
+  ToolInfo,
+} from "@selvedge/protocol/routes";
+import { call, type CallArguments, type CallResult } from "./call.ts";
+import { ClientAgent } from "./client-agent.ts";
+import type { ClientOptions } from "./client-options.ts";
+import { ClientVector } from "./client-vector.ts";
+import { MemoryThread } from "./memory-thread.ts";
+import { type RequestInput, Transport } from "./transport.ts";
+
+/** A tool of a server. */
+export interface ClientTool {
+  details(): Promise<ToolInfo>;
+  execute(body?: ExecuteToolBody): Promise<unknown>;
+}
+
+/** A server with agents. Every route of the table is behind `call`; the other methods are words for the most used. */
+export class MastraClient {
+  readonly options: ClientOptions;
+  readonly #transport: Transport;
+
+  constructor(options: ClientOptions) {
+    this.options = options;
+    this.#transport = new Transport(options);
+  }
+
+  /** Calls a route by its name: JSON for most, a `Connection` of events for streams. */
+  call<Name extends RouteName>(name: Name, ...[input]: CallArguments<Name>): Promise<CallResult<Name>> {
+    return call(this.#transport, name, (input ?? {}) as RequestInput);
+  }
+
+  listAgents(): Promise<CallResult<"listAgents">> {
+    return this.call("listAgents");
+  }
+
+  getAgent(agentId: string): ClientAgent {
+    return new ClientAgent(this.#transport, agentId);
+  }
+
+  listMemoryThreads(query: RouteCalls["listThreads"]["query"] = {}): Promise<CallResult<"listThreads">> {
+    return this.call("listThreads", { query });
+  }
+
+  createMemoryThread({
+    agentId,
+    ...body
+  }: RouteCalls["createThread"]["body"] & { agentId?: string } = {}): Promise<CallResult<"createThread">> {
+    return this.call("createThread", { body, query: agentId === undefined ? {} : { agentId } });
+  }
+
+  getMemoryThread(options: ThreadQuery & { threadId: string }): MemoryThread {
+    return new MemoryThread(this.#transport, options);
+  }
+
+  getMemoryStatus(agentId?: string): Promise<CallResult<"memoryStatus">> {
+    return this.call("memoryStatus", { query: agentId === undefined ? {} : { agentId } });
+  }
+
+  /** Adds or replaces messages of threads that exist. */
+  saveMessageToMemory({
+    agentId,
+    ...body
+  }: RouteCalls["saveMessages"]["body"] & { agentId?: string }): Promise<CallResult<"saveMessages">> {
+    return this.call("saveMessages", { body, query: agentId === undefined ? {} : { agentId } });
+  }
+
+  /** Messages by words, and by meaning where semantic recall is on. */
+  searchMemory(query: RouteCalls["searchMemory"]["query"]): Promise<CallResult<"searchMemory">> {
+    return this.call("searchMemory", { query });
+  }
+
+  listTools(): Promise<CallResult<"listTools">> {
+    return this.call("listTools");
+  }
+
+  getTool(toolId: string): ClientTool {
+    return {
+      details: () => this.call("getTool", { params: { toolId } }),
+      execute: (body = {}) => this.call("executeTool", { params: { toolId }, body }),
+    };
+  }
+
+  getVector(vectorName: string): ClientVector {
+    return new ClientVector(this.#transport, vectorName);
+  }
+
+  listMcpServers(query: RouteCalls["listMcpServers"]["query"] = {}): Promise<CallResult<"listMcpServers">> {
+    return this.call("listMcpServers", { query });
+  }
+}

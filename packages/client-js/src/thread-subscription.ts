@@ -1,0 +1,70 @@
+import type { NumberedChunk } from "@selvedge/protocol/routes";
+import type { ChunkStream, ProcessOptions } from "./chunk-stream.ts";
+
+export type SubscriptionOptions = ProcessOptions<NumberedChunk>;
+
+/** Answers the calls of client tools that a chunk leaves open. */
+export type AnswerCalls = (chunk: NumberedChunk, signal: AbortSignal) => Promise<void> | undefined;
+
+/** A reader of a thread. The line stands when you hold it, so nothing sent afterwards is missed. Read once. */
+export class ThreadSubscription implements AsyncIterable<NumberedChunk> {
+  readonly #stream: ChunkStream;
+  readonly #abort: () => Promise<boolean>;
+  readonly #answer: AnswerCalls | undefined;
+  readonly #leaving = new AbortController();
+  #failure: { error: unknown } | undefined;
+
+  constructor(stream: ChunkStream, abort: () => Promise<boolean>, answer?: AnswerCalls) {
+    this.#stream = stream;
+    this.#abort = abort;
+    this.#answer = answer;
+  }
+
+  /** The number of the last chunk: what to subscribe `after` another time. */
+  get after(): number | undefined {
+    return this.#stream.after;
+  }
+
+  /**
+   * Calls `onChunk` for each chunk of every run. Resolves after `unsubscribe()`, and without `reconnect` also when the
+   * line ends.
+   */
+  async processDataStream({ onChunk, ...options }: SubscriptionOptions): Promise<void> {
+    for await (const chunk of this.#read(options)) await onChunk(chunk);
+  }
+
+  /** The chunks, over broken lines too. */
+  [Symbol.asyncIterator](): AsyncGenerator<NumberedChunk, void> {
+    return this.#read({ reconnect: true });
+  }
+
+  /** Aborts the active run of the thread. Answers whether there was one. */
+  abort(): Promise<boolean> {
+    return this.#abort();
+  }
+
+  /** Ends the reading, not the run. */
+  unsubscribe(): void {
+    this.#leaving.abort();
+    this.#stream.leave();
+  }
+
+  async *#read(options: Omit<SubscriptionOptions, "onChunk">): AsyncGenerator<NumberedChunk, void> {
+    try {
+      for await (const chunk of this.#stream.read(options) as AsyncGenerator<NumberedChunk, void>) {
+        yield chunk;
+        // Not awaited: a tool may take its time, and the thread goes on meanwhile.
+        this.#answer?.(chunk, this.#leaving.signal)?.catch((error: unknown) => this.#fail(error));
+      }
+      if (this.#failure) throw this.#failure.error;
+    } finally {
+      this.unsubscribe();
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#leaving.signal.aborted) return;
+    this.#failure = { error };
+    this.unsubscribe();
+  }
+}

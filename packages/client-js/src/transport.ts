@@ -1,0 +1,112 @@
+import { AgentError } from "@selvedge/protocol";
+import { type AnyRoute, routePath } from "@selvedge/protocol/routes";
+import { backoff, pause } from "./backoff.ts";
+import type { ClientOptions, Headers } from "./client-options.ts";
+import { connectionError, errorFromResponse } from "./wire-error.ts";
+
+/** What any call of a route may take. */
+export interface RequestInput {
+  params?: object;
+  query?: object;
+  body?: object;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+const RETRIES = 3;
+const BACKOFF_MS = 300;
+const MAX_BACKOFF_MS = 5000;
+
+/** Sends requests, repeats those that may be repeated, and turns failures into `AgentError`s. */
+export class Transport {
+  readonly #options: ClientOptions;
+  readonly #base: string;
+
+  constructor(options: ClientOptions) {
+    if (typeof options?.baseUrl !== "string")
+      throw new AgentError(
+        "invalid-argument",
+        `baseUrl must be the URL of a server, got ${String(options?.baseUrl)}.`,
+      );
+    this.#options = options;
+    this.#base = options.baseUrl.replace(/\/+$/, "");
+  }
+
+  /**
+   * What `read` makes of the answer of a route. A request is repeated only if `repeatable`: a lost answer does not tell
+   * whether the server did what it was asked.
+   */
+  async request<Answer>(
+    route: AnyRoute,
+    input: RequestInput,
+    repeatable: boolean,
+    read: (response: Response) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    const { retries = RETRIES, backoffMs = BACKOFF_MS, maxBackoffMs = MAX_BACKOFF_MS } = this.#options;
+    const signal = joinSignals(this.#options.abortSignal, input.signal);
+    checkParams(route, input.params);
+    for (let attempt = 0; ; attempt++) {
+      const outcome = await this.#once(route, input, signal, read);
+      if ("answer" in outcome) return outcome.answer;
+      if (!repeatable || !outcome.error.retryable || attempt >= retries) throw outcome.error;
+      await pause(Math.max(outcome.waitMs, backoff(attempt, backoffMs, maxBackoffMs)), signal);
+      signal?.throwIfAborted();
+    }
+  }
+
+  async #once<Answer>(
+    route: AnyRoute,
+    { params, query, body, headers }: RequestInput,
+    signal: AbortSignal | undefined,
+    read: (response: Response) => Answer | Promise<Answer>,
+  ): Promise<{ answer: Answer } | { error: AgentError; waitMs: number }> {
+    const { fetch = globalThis.fetch, credentials } = this.#options;
+    const path = routePath(route.path, params as Record<string, string>, query as Record<string, unknown>);
+    const url = this.#base + path;
+    const init: RequestInit = {
+      method: route.method,
+      headers: {
+        accept: route.kind === "sse" ? "text/event-stream" : "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(await resolveHeaders(this.#options.headers)),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(credentials !== undefined && { credentials }),
+      ...(signal && { signal }),
+    };
+    try {
+      const response = await fetch(url, init);
+      if (response.ok) return { answer: await read(response) };
+      return { error: await errorFromResponse(response), waitMs: retryAfter(response) };
+    } catch (cause) {
+      signal?.throwIfAborted();
+      return { error: connectionError(`${route.method} ${url} got no whole answer`, cause), waitMs: 0 };
+    }
+  }
+}
+
+/** An empty name, and the two that a URL takes for a way up, would lead to another route. */
+function checkParams({ path }: AnyRoute, params: object = {}): void {
+  for (const [name, value] of Object.entries(params)) {
+    if (typeof value === "string" && value !== "" && value !== "." && value !== "..") continue;
+    throw new AgentError(
+      "invalid-argument",
+      `${name} must be a name for ${path}, got ${JSON.stringify(value) ?? "nothing"}.`,
+    );
+  }
+}
+
+async function resolveHeaders(headers: Headers | undefined): Promise<Record<string, string>> {
+  return typeof headers === "function" ? await headers() : (headers ?? {});
+}
+
+function retryAfter(response: Response): number {
+  const seconds = Number(response.headers.get("retry-after") ?? 0);
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 60) * 1000 : 0;
+}
+
+function joinSignals(...signals: (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
+}

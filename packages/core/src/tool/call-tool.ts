@@ -1,0 +1,74 @@
+import { AgentError, errorMessage } from "../errors.ts";
+import { RequestContext } from "../request-context/request-context.ts";
+import type { RunLimits } from "../run/run-options.ts";
+import { realSystem, type System } from "../system.ts";
+import { checkCall, executeTool, type ToolOutcome } from "./execute-tool.ts";
+import type { ToolInputError } from "./check-payload.ts";
+import type { ToolLike } from "./tool.ts";
+import { ToolCompiler } from "./tool-set.ts";
+
+export interface CallToolOptions {
+  /** The name the tool goes by. */
+  name: string;
+  input: unknown;
+  limits: RunLimits;
+  /** A person said that it may run. Without it a tool that asks for approval does not. */
+  approved?: boolean | undefined;
+  requestContext?: RequestContext | undefined;
+  mastra?: unknown;
+  resourceId?: string | undefined;
+  abortSignal?: AbortSignal | undefined;
+  system?: System | undefined;
+}
+
+/** Runs a tool that no run asked for, under the rules of a run: input, approval, time, output and size are checked. */
+export async function callTool(tool: ToolLike, options: CallToolOptions): Promise<unknown> {
+  const { name, system = realSystem } = options;
+  const call = { toolCallId: system.newId(), toolName: name, args: options.input ?? {} };
+  const silent = { write: async () => {}, custom: async () => {} };
+  const context: Parameters<typeof checkCall>[1] = {
+    tools: new ToolCompiler().prepare([{ [name]: tool }]),
+    activeTools: undefined,
+    requireApproval: undefined,
+    requestContext: options.requestContext ?? new RequestContext(),
+    mastra: options.mastra,
+    threadId: undefined,
+    resourceId: options.resourceId,
+    runId: call.toolCallId,
+    messages: () => [],
+    abortSignal: options.abortSignal ?? new AbortController().signal,
+    limits: options.limits,
+    system,
+    writer: () => silent,
+    answered: new Map(options.approved === true ? [[call.toolCallId, {}]] : []),
+  };
+  const checked = await checkCall(call, context);
+  return settle(name, checked.settled ?? (await executeTool(checked, context)));
+}
+
+function settle(name: string, outcome: ToolOutcome): unknown {
+  switch (outcome.kind) {
+    case "result":
+      if (!outcome.isError) return outcome.result;
+      throw new AgentError("tool-input-invalid", (outcome.result as ToolInputError).message);
+    case "error":
+      if (AgentError.is(outcome.error)) throw outcome.error;
+      throw new AgentError("tool-failed", `Tool "${name}" failed: ${errorMessage(outcome.error)}`, {
+        cause: outcome.error,
+      });
+    case "approval":
+      throw new AgentError(
+        "forbidden",
+        `Tool "${name}" asks a person before it runs. Nobody has approved this call.`,
+      );
+    case "denied":
+      throw new AgentError("forbidden", outcome.reason);
+    case "client":
+      throw new AgentError("not-supported", `Tool "${name}" is executed by the client.`);
+    case "suspended":
+      throw new AgentError(
+        "not-supported",
+        `Tool "${name}" wants to suspend, which needs a run of an agent.`,
+      );
+  }
+}

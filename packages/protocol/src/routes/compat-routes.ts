@@ -1,0 +1,120 @@
+import { type Route, route } from "./route.ts";
+import { anyObject, anything, either, flag, id, list, object, openObject, optional, text } from "./shape.ts";
+import * as shapes from "./shapes.ts";
+import type * as Wire from "./wire.ts";
+
+type AgentParams = { agentId: string };
+
+/** What `DefaultChatTransport` of the AI SDK posts. */
+export interface ChatBody {
+  /** The chat is a thread. */
+  id: string;
+  messages: Record<string, unknown>[];
+  trigger?: string;
+  messageId?: string;
+  resourceId?: string;
+}
+
+export interface ChatCompletionsBody {
+  /** An agent's id. */
+  model: string;
+  messages: Record<string, unknown>[];
+  stream?: boolean | null;
+}
+
+export interface ResponsesBody {
+  /** An agent's id. */
+  model: string;
+  input: string | Record<string, unknown>[];
+  /** A thread. */
+  conversation?: string | { id: string } | null;
+  stream?: boolean | null;
+}
+
+export interface CompatCalls {
+  chat: { params: AgentParams; body: ChatBody; event: unknown };
+  resumeChat: { params: AgentParams & { threadId: string }; query: Wire.ThreadQuery; event: unknown };
+  listModels: { response: { object: string; data: Record<string, unknown>[] } };
+  chatCompletions: { body: ChatCompletionsBody; response: Record<string, unknown> };
+  responses: { body: ResponsesBody; response: Record<string, unknown> };
+}
+
+const params = object<AgentParams>({ agentId: id() });
+
+/** Routes in the forms of other people's clients. */
+export const COMPAT_ROUTES: { readonly [Name in keyof CompatCalls]: Route<CompatCalls[Name]> } = {
+  chat: route({
+    method: "POST",
+    path: "/api/agents/:agentId/chat",
+    tag: "ai-sdk",
+    summary: "The UI message stream of the AI SDK: the endpoint of useChat",
+    owner: "new-thread",
+    threadAt: ["body.id"],
+    params,
+    body: openObject<ChatBody>({
+      id: id("The thread"),
+      messages: list(anyObject()),
+      trigger: optional(text({ maxLength: 256 })),
+      messageId: optional(text({ maxLength: 256 })),
+      resourceId: optional(shapes.resourceId),
+    }),
+    event: anything(),
+    events: "ui-message",
+  }),
+  resumeChat: route({
+    method: "GET",
+    path: "/api/agents/:agentId/chat/:threadId/stream",
+    tag: "ai-sdk",
+    summary: "The answer under way on a chat, from its start, or 204 when there is none",
+    owner: "new-thread",
+    params: object<AgentParams & { threadId: string }>({ agentId: id(), threadId: id() }),
+    query: object<Wire.ThreadQuery>({ ...shapes.threadQuery }),
+    event: anything(),
+    events: "ui-message",
+  }),
+  listModels: route({
+    method: "GET",
+    path: "/v1/models",
+    tag: "openai",
+    summary: "Agents as models",
+    owner: "app",
+    response: openObject<CompatCalls["listModels"]["response"]>({
+      object: text(),
+      data: list(anyObject()),
+    }),
+  }),
+  chatCompletions: route({
+    method: "POST",
+    path: "/v1/chat/completions",
+    tag: "openai",
+    summary: "OpenAI's chat completions, with an agent's id as model. With stream: true, server-sent events",
+    owner: "resource",
+    body: openObject<ChatCompletionsBody>({
+      model: id(),
+      messages: list(anyObject()),
+      stream: optional(either<[boolean, null]>(flag(), { type: "null" })),
+    }),
+    response: anyObject(),
+    events: "openai",
+  }),
+  responses: route({
+    method: "POST",
+    path: "/v1/responses",
+    tag: "openai",
+    summary: "OpenAI's responses, with an agent's id as model. conversation is a thread",
+    owner: "new-thread",
+    threadAt: ["body.conversation.id", "body.conversation"],
+    body: openObject<ResponsesBody>({
+      model: id(),
+      input: either<[string, Record<string, unknown>[]]>(text(), list(anyObject())),
+      conversation: optional(
+        either<[string, { id: string }, null]>(id(), openObject<{ id: string }>({ id: id() }), {
+          type: "null",
+        }),
+      ),
+      stream: optional(either<[boolean, null]>(flag(), { type: "null" })),
+    }),
+    response: anyObject(),
+    events: "openai",
+  }),
+};

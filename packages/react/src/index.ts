@@ -1,0 +1,15 @@
+// Hooks
+export { useChat } from "./use-chat.ts";
+export type { ChatMessageInput, ToolCallStatus, UseChatOptions, UseChatResult } from "./use-chat.ts";
+export { useThread } from "./use-thread.ts";
+export type { UseThreadOptions, UseThreadResult } from "./use-thread.ts";
+export {
+  MastraReactProvider,
+  type MastraReactProviderProps,
+  useMastraClient,
+} from "./mastra-react-provider.ts";
+
+// A live thread for any kind of page
+export { ThreadStore } from "./thread-store.ts";
+export type { Approval, SendOptions, ThreadSnapshot, ThreadStoreOptions } from "./thread-store.ts";
+export { fromStored, type MessageState, type ThreadMessage } from "./thread-message.ts";

@@ -1,0 +1,103 @@
+import { MastraClient } from "@selvedge/client-js";
+import { TABLES } from "@selvedge/core/storage";
+import { createTool } from "@selvedge/core/tools";
+import { cuttingProxy } from "@selvedge/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import { HERE, served } from "./__fixtures__/served-agent.ts";
+import { fromStored, type ThreadMessage, ThreadStore } from "./index.ts";
+
+const open = new Set<() => unknown>();
+afterEach(async () => {
+  for (const close of [...open].reverse()) await close();
+  open.clear();
+});
+
+function follow(client: MastraClient): ThreadStore {
+  const store = new ThreadStore(client, { agentId: "weaver", ...HERE, reconnect: { delayMs: 1 } });
+  open.add(store.subscribe(() => {}));
+  return store;
+}
+
+const textOf = ({ parts }: ThreadMessage) =>
+  parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+
+describe("ThreadStore", () => {
+  it.each([1, 2])("shows what is stored, however often the line is cut (%i)", async (seed) => {
+    const words = Array.from({ length: 150 }, (_, index) => `word${index} `);
+    const page = await served(() => ({ text: words }));
+    open.add(() => page.close());
+    const proxy = await cuttingProxy(page.server.port);
+    open.add(() => proxy.close());
+    let size = 1000 * seed;
+    proxy.limit = () => 1500 + ((size = (size * 7919) % 10_007) % 4000);
+    const store = follow(
+      new MastraClient({ baseUrl: proxy.url, backoffMs: 1, maxBackoffMs: 5, retries: 50 }),
+    );
+    const seen: string[] = [];
+    open.add(
+      store.subscribe(() => {
+        for (const message of store.getSnapshot().messages)
+          if (message.role === "assistant") seen.push(textOf(message));
+      }),
+    );
+    await store.sendMessage("one");
+    await store.queueMessage("two");
+    const isDone = () => {
+      const { messages } = store.getSnapshot();
+      return messages.length === 4 && messages.every(({ state }) => state === "done");
+    };
+    await expect.poll(isDone, { timeout: 15_000 }).toBe(true);
+    expect(proxy.cuts).toBeGreaterThan(3);
+    // What was shown on the way was always a beginning of the answer: nothing missing, nothing twice.
+    expect(seen.every((text) => words.join("").startsWith(text))).toBe(true);
+    const { messages } = await page.client.getMemoryThread(HERE).listMessages();
+    expect(
+      store.getSnapshot().messages.map(({ id, parts }) => ({ id, text: textOf({ parts } as ThreadMessage) })),
+    ).toEqual(messages.map(fromStored).map((message) => ({ id: message.id, text: textOf(message) })));
+  });
+
+  it("opens a run that waits although its chunks are no longer kept, and goes on with it", async () => {
+    const danger = createTool({
+      id: "danger",
+      description: "",
+      requireApproval: true,
+      execute: async () => "broken",
+    });
+    const script = [
+      { text: "First, ", toolCalls: [{ toolName: "danger", toolCallId: "d1", input: {} }] },
+      "done",
+    ];
+    const page = await served(script, { tools: { danger } });
+    open.add(() => page.close());
+    await page.agent.sendMessage("go", HERE).admitted;
+    const { client } = page;
+    const isSuspended = async () => (await client.getMemoryThread(HERE).state()).runState === "suspended";
+    await expect.poll(isSuspended).toBe(true);
+    const events = TABLES.find(({ name }) => name === "selvedge_events")!;
+    await page.storage.commit([{ op: "delete", table: events, where: { thread_id: HERE.threadId } }]);
+    const store = follow(page.client);
+    await expect
+      .poll(() => store.getSnapshot().approvals.map(({ toolCallId }) => toolCallId))
+      .toEqual(["d1"]);
+    expect(store.getSnapshot().messages.map(textOf)).toEqual(["go", "First, "]);
+    await store.approve("d1");
+    await expect.poll(() => store.getSnapshot().messages.at(-1)?.state).toBe("done");
+    await expect
+      .poll(() => store.getSnapshot().messages.map(textOf).join("|"))
+      .toMatch(/^go\|First, \|?done$/);
+    const calls = store
+      .getSnapshot()
+      .messages.flatMap(({ parts }) => parts)
+      .filter(({ type }) => type === "tool-invocation");
+    expect(calls).toMatchObject([{ toolInvocation: { state: "result" } }]);
+  });
+
+  it("says why a thread of somebody else cannot be followed", async () => {
+    const page = await served(["Hello."]);
+    open.add(() => page.close());
+    await page.agent.sendMessage("Hi", { ...HERE, resourceId: "somebody-else" }).admitted;
+    const store = follow(page.client);
+    await expect.poll(() => store.getSnapshot().status).toBe("error");
+    expect(store.getSnapshot().error).toMatchObject({ code: "not-found" });
+  });
+});

@@ -1,0 +1,27 @@
+import type { LocalTools } from "@selvedge/client-js";
+import { type RefObject, useInsertionEffect, useMemo, useRef } from "react";
+
+/** What the last render gave, for things that outlive a render. */
+export function useLatest<Value>(value: Value): RefObject<Value> {
+  const latest = useRef(value);
+  useInsertionEffect(() => {
+    latest.current = value;
+  });
+  return latest;
+}
+
+/** Tools that stay the same as long as their names do, and run what the last render gave. */
+export function useStableTools(tools: LocalTools | undefined): LocalTools | undefined {
+  const latest = useLatest(tools);
+  const names = tools && JSON.stringify(Object.keys(tools));
+  return useMemo(() => {
+    if (names === undefined) return undefined;
+    const entries = Object.entries(latest.current ?? {}).map(([name, tool]) => {
+      const { execute } = tool;
+      if (!execute) return [name, tool];
+      const run: typeof execute = (call, options) => latest.current?.[name]?.execute?.(call, options);
+      return [name, { ...tool, execute: run }];
+    });
+    return Object.fromEntries(entries) as LocalTools;
+  }, [names, latest]);
+}

@@ -1,0 +1,124 @@
+import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
+import type { MastraMemory } from "@selvedge/core/memory";
+import type { Storage } from "@selvedge/core/storage";
+import { EventBody, type EventSourceText } from "./sse/event-body.ts";
+import { FrameCache } from "./sse/frames.ts";
+import { Pace } from "./sse/pace.ts";
+import type { ServerLimits } from "./server-options.ts";
+
+type AnyAgent = Agent<string, Record<string, never>>;
+
+const MAX_RUNS = 10_000;
+
+const STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-content-type-options": "nosniff",
+  // A proxy that collects an answer before it passes it on would keep a live one for ever.
+  "x-accel-buffering": "no",
+};
+
+/** What the handlers share: the host and its parts by name, and the live streams. */
+export class App {
+  readonly mastra: Mastra;
+  readonly limits: ServerLimits;
+  readonly frames: FrameCache = new FrameCache();
+  readonly pace: Pace;
+  readonly #streams = new Set<EventBody>();
+  /** Whose runs without a thread are; those of threads are in the store. */
+  readonly #runs = new Map<string, string>();
+  #closed = false;
+
+  constructor(mastra: Mastra, limits: ServerLimits) {
+    this.mastra = mastra;
+    this.limits = limits;
+    this.pace = new Pace(mastra.system, () => this.#streams.size);
+  }
+
+  get system(): System {
+    return this.mastra.system;
+  }
+
+  /** By the name it is registered under, or by its id. */
+  agent(name: string): AnyAgent {
+    const agents = this.mastra.listAgents() as Record<string, AnyAgent>;
+    if (Object.hasOwn(agents, name)) return agents[name] as AnyAgent;
+    const found = Object.values(agents).find(({ id }) => id === name);
+    if (found) return found;
+    throw new AgentError("not-found", `There is no agent "${name}".`);
+  }
+
+  /** The memory of an agent, or the one of the host. */
+  async memory(agentName: string | undefined): Promise<MastraMemory & { storage: Storage }> {
+    const memory =
+      agentName === undefined ? await this.#anyMemory() : await this.agent(agentName).getMemory();
+    if (memory && !memory.storage) {
+      const shared = this.mastra.getStorage();
+      if (shared) memory.useStorage(shared);
+    }
+    if (memory?.storage) return memory as MastraMemory & { storage: Storage };
+    throw new AgentError(
+      "memory-required",
+      agentName === undefined ? "This app has no memory." : `Agent "${agentName}" has no memory.`,
+    );
+  }
+
+  /** The store behind memory routes; `undefined` in an app without memory. */
+  async storage(agentName: string | undefined): Promise<Storage | undefined> {
+    try {
+      return (await this.memory(agentName)).storage;
+    } catch (error) {
+      if (AgentError.is(error, "memory-required")) return this.mastra.getStorage();
+      throw error;
+    }
+  }
+
+  /** Remembers who started a run that no store knows of. */
+  keepRun(runId: string, resourceId: string): void {
+    this.#runs.set(runId, resourceId);
+    if (this.#runs.size > MAX_RUNS) this.#runs.delete(this.#runs.keys().next().value as string);
+  }
+
+  ownerOfKeptRun(runId: string): string | undefined {
+    return this.#runs.get(runId);
+  }
+
+  /** A live answer. */
+  stream(source: EventSourceText, opening: string, headers: Record<string, string> = {}): Response {
+    if (this.#closed || this.#streams.size >= this.limits.streams) {
+      source.leave();
+      throw this.#closed
+        ? closing()
+        : new AgentError("limit-exceeded", `There are ${this.limits.streams} live streams already.`);
+    }
+    const body = new EventBody(source, opening, {
+      system: this.system,
+      limits: this.limits,
+      onOver: (over) => this.#streams.delete(over),
+    });
+    this.#streams.add(body);
+    return new Response(body.stream, { headers: { ...STREAM_HEADERS, ...headers } });
+  }
+
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /** Ends the live streams; their readers are told where to go on. */
+  close(): void {
+    this.#closed = true;
+    for (const stream of this.#streams) stream.end(closing());
+  }
+
+  async #anyMemory(): Promise<MastraMemory | undefined> {
+    const [shared] = Object.values(this.mastra.listMemory());
+    if (shared) return shared;
+    for (const agent of Object.values(this.mastra.listAgents()) as AnyAgent[])
+      if (agent.hasMemory) return agent.getMemory();
+    return undefined;
+  }
+}
+
+function closing(): AgentError {
+  return new AgentError("storage-closed", "The server is closing. Go on with another, or later.");
+}

@@ -1,0 +1,75 @@
+import { AgentError } from "@selvedge/core";
+
+export interface RequestRules {
+  allowedHosts: readonly string[] | undefined;
+  allowedOrigins: readonly string[];
+}
+
+const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]", "::1"];
+
+/** Which hosts a server answers to: without an authoriser only those that no other machine can mean. */
+export function toRules(options: {
+  authorize?: unknown;
+  allowedHosts?: readonly string[] | undefined;
+  allowedOrigins?: readonly string[] | undefined;
+}): RequestRules {
+  const { authorize, allowedHosts, allowedOrigins = [] } = options;
+  return {
+    allowedHosts: authorize ? allowedHosts : [...LOOPBACK, ...(allowedHosts ?? [])],
+    allowedOrigins,
+  };
+}
+
+/**
+ * Refuses what a page on another site made a browser send: a name that was pointed at this machine (`Host`), or a call
+ * from elsewhere (`Origin`). Answers the origin to allow where it is another one.
+ */
+export function checkRequest(request: Request, rules: RequestRules): string | undefined {
+  const host = request.headers.get("host") ?? new URL(request.url).host;
+  const name = hostName(host);
+  if (rules.allowedHosts && !rules.allowedHosts.includes(name))
+    throw new AgentError("forbidden", `This server does not answer to the name "${name}".`);
+  const origin = request.headers.get("origin");
+  if (origin === null) return undefined;
+  if (rules.allowedOrigins.includes(origin)) return origin;
+  if (originHost(origin) === host.toLowerCase()) return undefined;
+  throw new AgentError("forbidden", `Pages of "${origin.slice(0, 200)}" may not call this server.`);
+}
+
+/** The headers by which a browser lets a page of another origin read the answer. */
+export function corsHeaders(origin: string): Record<string, string> {
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-allow-credentials": "true",
+    "access-control-expose-headers": "content-type, x-after, x-run-id, x-vercel-ai-ui-message-stream",
+    vary: "origin",
+  };
+}
+
+export function preflight(origin: string): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...corsHeaders(origin),
+      "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
+      "access-control-allow-headers": "authorization, content-type, idempotency-key, last-event-id",
+      "access-control-max-age": "600",
+    },
+  });
+}
+
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.includes(hostname.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:\d*$/, "");
+}
+
+function originHost(origin: string): string | undefined {
+  try {
+    return new URL(origin).host.toLowerCase();
+  } catch {
+    return undefined;
+  }
+}

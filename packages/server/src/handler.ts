@@ -1,0 +1,31 @@
+import type { RouteCalls, RouteName } from "@selvedge/protocol/routes";
+import type { App } from "./app.ts";
+import type { Principal } from "./caller.ts";
+
+type Part<Call, Key extends string> = Call extends { [K in Key]: infer Type } ? Type : undefined;
+
+/** A request whose parts were checked, of a caller whom its subject belongs to. */
+export interface Call<Name extends RouteName = RouteName> {
+  readonly app: App;
+  readonly request: Request;
+  readonly caller: Principal;
+  readonly params: Part<RouteCalls[Name], "params">;
+  readonly query: Part<RouteCalls[Name], "query">;
+  readonly body: Part<RouteCalls[Name], "body">;
+  /** The owner of what the request is about. `undefined` for lists of everybody's. */
+  readonly resourceId: string | undefined;
+  readonly threadId: string | undefined;
+}
+
+/** Answers the value that is sent as JSON, or a response of its own. */
+type Handler<Name extends RouteName> = (
+  call: Call<Name>,
+) => Promise<Part<RouteCalls[Name], "response"> | Response>;
+
+/** Every route has a handler: the compiler checks it. */
+export type Handlers<Names extends RouteName = RouteName> = { readonly [Name in Names]: Handler<Name> };
+
+/** The owner, on routes that have one. */
+export function ownerOf(call: { readonly resourceId: string | undefined }): string {
+  return call.resourceId as string;
+}

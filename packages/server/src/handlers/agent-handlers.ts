@@ -1,0 +1,383 @@
+import { type Agent, AgentError } from "@selvedge/core";
+import {
+  type AgentExecutionOptions,
+  DEFAULT_RUN_LIMITS,
+  type MessageInput,
+  type MessagesInput,
+  type RunOutput,
+  type SendOptions,
+  type SendResult,
+  type SignalInput,
+} from "@selvedge/core/agent";
+import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
+import { callTool, type ToolLike } from "@selvedge/core/tools";
+import type * as Wire from "@selvedge/protocol/routes";
+import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
+import type { Call, Handlers } from "../handler.ts";
+import { ownerOf } from "../handler.ts";
+import { toRequestContext, toRunOptions } from "../run-options.ts";
+import { opening, startHeader, startAfter } from "../sse/frames.ts";
+import { RunEvents } from "../sse/run-events.ts";
+import { ThreadEvents } from "../sse/thread-events.ts";
+import { neutraliseContents, neutraliseDeep } from "../untrusted-text.ts";
+import { agentInfo, toolInfo } from "./agent-info.ts";
+import { generateResult } from "./generate-result.ts";
+import {
+  chunkResponse,
+  endIfRunning,
+  readDirectly,
+  type RunReader,
+  startDirectly,
+  startOnThread,
+} from "./run-answers.ts";
+
+type AnyAgent = Agent<string, Record<string, never>>;
+type Names =
+  | "listAgents"
+  | "getAgent"
+  | "generate"
+  | "stream"
+  | "observe"
+  | "sendMessage"
+  | "queueMessage"
+  | "sendSignal"
+  | "sendStateSignal"
+  | "sendNotification"
+  | "subscribe"
+  | "watchThread"
+  | "abortThread"
+  | "sendToolApproval"
+  | "approveToolCall"
+  | "declineToolCall"
+  | "approveToolCallGenerate"
+  | "declineToolCallGenerate"
+  | "resumeStream"
+  | "listSuspendedRuns"
+  | "getAgentTool"
+  | "executeAgentTool";
+
+export const AGENT_HANDLERS: Handlers<Names> = {
+  listAgents: async ({ app, caller }) => {
+    const agents = Object.entries(app.mastra.listAgents()) as [string, AnyAgent][];
+    const infos = agents.map(async ([name, agent]): Promise<[string, AgentInfo]> => [
+      name,
+      await agentInfo(agent, caller),
+    ]);
+    return Object.fromEntries(await Promise.all(infos));
+  },
+  getAgent: async ({ app, caller, params }) => agentInfo(app.agent(params.agentId), caller),
+
+  generate: async (call) => {
+    const reader = await startRun(call);
+    try {
+      // A run without a thread has nobody else to end it.
+      if (call.threadId === undefined) call.request.signal.addEventListener("abort", () => reader.leave());
+      return generateResult(await reader.output.getFullOutput());
+    } finally {
+      reader.leave();
+    }
+  },
+  stream: async (call) => chunkResponse(call.app, await startRun(call)),
+  observe,
+
+  sendMessage: async (call) => {
+    const { app, body, params } = call;
+    const options = await sendOptions(call, body);
+    return sent(app.agent(params.agentId).sendMessage(toMessage(call, body.message), options));
+  },
+  queueMessage: async (call) => {
+    const { app, body, params } = call;
+    const options = await sendOptions(call, body);
+    return sent(app.agent(params.agentId).queueMessage(toMessage(call, body.message), options));
+  },
+  sendSignal: async (call) => {
+    const { app, body, params } = call;
+    const options = await sendOptions(call, body);
+    return sent(app.agent(params.agentId).sendSignal(toSignal(call, body.signal), options));
+  },
+  sendStateSignal: async (call) => {
+    const { app, body, params } = call;
+    const result = await app.agent(params.agentId).sendStateSignal(body.state, await sendOptions(call, body));
+    return result.skipped ? result : sent(result);
+  },
+  sendNotification: async (call) => {
+    const { app, body, params } = call;
+    const agent = app.agent(params.agentId);
+    const address = { threadId: body.threadId, resourceId: ownerOf(call) };
+    const list = Array.isArray(body.notification) ? body.notification : [body.notification];
+    const results = await agent.sendNotificationSignal(list, address);
+    const wire = results.map(({ record, decision, runId, signal }) =>
+      toWire({ accepted: true, record, decision: withoutOptions(decision), runId, signal }),
+    ) as Wire.SendNotificationResult[];
+    return Array.isArray(body.notification) ? wire : wire[0]!;
+  },
+
+  subscribe: async (call) => follow(call, call.params.agentId, call.body.threadId, call.body.after),
+  watchThread: async (call) => follow(call, call.params.agentId, call.params.threadId, call.query.after),
+  abortThread: async (call) => {
+    const subscription = await call.app
+      .agent(call.params.agentId)
+      .subscribeToThread({ threadId: call.body.threadId, resourceId: ownerOf(call) });
+    const runId = subscription.activeRunId();
+    const aborted = subscription.abort();
+    subscription.unsubscribe();
+    return { aborted, ...(runId !== null && { runId }) };
+  },
+
+  sendToolApproval: async (call) => {
+    const { app, body, params, caller } = call;
+    const agent = app.agent(params.agentId);
+    const { messages, streamOptions, requestContext, resourceId: _, ...decision } = body;
+    const options = messages && {
+      messages: (caller.has("run-options") ? messages : checkMessages(messages)) as MessagesInput,
+      streamOptions: await toRunOptions(
+        { ...streamOptions, ...(requestContext && { requestContext }) },
+        caller,
+        agent,
+      ),
+    };
+    const { accepted, runId, toolCallId } = await agent.sendToolApproval({
+      ...decision,
+      ...options,
+      resourceId: ownerOf(call),
+    });
+    return toWire({ accepted, runId, toolCallId }) as RouteCalls["sendToolApproval"]["response"];
+  },
+  approveToolCall: async (call) => chunkResponse(call.app, await answer(call, true)),
+  declineToolCall: async (call) => chunkResponse(call.app, await answer(call, false)),
+  resumeStream: async (call) => chunkResponse(call.app, await answer(call, true)),
+  approveToolCallGenerate: async (call) =>
+    generateResult(await (await answer(call, true)).output.getFullOutput()),
+  declineToolCallGenerate: async (call) =>
+    generateResult(await (await answer(call, false)).output.getFullOutput()),
+  listSuspendedRuns: async ({ app, params, query, resourceId }) => {
+    const { fromDate, toDate, resourceId: _, ...rest } = query;
+    const { runs, total } = await app.agent(params.agentId).listSuspendedRuns({
+      ...rest,
+      ...(resourceId !== undefined && { resourceId }),
+      ...(fromDate !== undefined && { fromDate: new Date(fromDate) }),
+      ...(toDate !== undefined && { toDate: new Date(toDate) }),
+    });
+    return { runs: toWire(runs) as Wire.SuspendedRun[], total };
+  },
+
+  getAgentTool: async (call) => {
+    const { name, tool } = await findTool(call);
+    return toolInfo(name, tool);
+  },
+  executeAgentTool: async (call) => {
+    const { name, tool } = await findTool(call);
+    return runTool(call, name, tool);
+  },
+};
+
+/** Runs a tool for a caller. What asks for approval needs one who may give it. */
+export async function runTool(
+  call: Pick<Call<"executeTool">, "app" | "body" | "caller" | "request" | "resourceId">,
+  name: string,
+  tool: ToolLike,
+): Promise<unknown> {
+  const { app, body, caller } = call;
+  if (body.approved === true) caller.require("approve-tools", "approved: true");
+  if (body.requestContext !== undefined) caller.require("run-options", "requestContext");
+  return callTool(tool, {
+    name,
+    input: body.data,
+    limits: DEFAULT_RUN_LIMITS,
+    approved: body.approved,
+    requestContext: toRequestContext(body.requestContext, caller),
+    mastra: app.mastra,
+    resourceId: call.resourceId,
+    abortSignal: call.request.signal,
+    system: app.system,
+  });
+}
+
+async function findTool({
+  app,
+  params,
+  caller,
+}: Pick<Call<"getAgentTool">, "app" | "params" | "caller">): Promise<{ name: string; tool: ToolLike }> {
+  const agent = app.agent(params.agentId);
+  const tools: Record<string, ToolLike> = await agent.listTools({
+    requestContext: toRequestContext(undefined, caller),
+  });
+  return pickTool(tools, params.toolId);
+}
+
+/** By the name it is registered under, or by its id. */
+export function pickTool(tools: Record<string, ToolLike>, toolId: string): { name: string; tool: ToolLike } {
+  if (Object.hasOwn(tools, toolId)) return { name: toolId, tool: tools[toolId] as ToolLike };
+  const found = Object.entries(tools).find(([, tool]) => tool.id === toolId);
+  if (found) return { name: found[0], tool: found[1] };
+  throw new AgentError("tool-not-found", `There is no tool "${toolId}".`);
+}
+
+/** A run that a request asked for, on its thread or without one. */
+export async function startRun(
+  call: Pick<Call<"generate">, "app" | "body" | "params" | "caller" | "threadId" | "resourceId">,
+): Promise<RunReader & { output: RunOutput }> {
+  const { app, body, params, caller } = call;
+  const agent = app.agent(params.agentId);
+  const { messages: given, memory, threadId: _, resourceId: __, runId, ...asked } = body;
+  const granted = caller.has("run-options");
+  const messages = (granted ? given : checkMessages(given)) as MessagesInput;
+  if (memory?.options !== undefined) caller.require("run-options", "memory.options");
+  const options = await toRunOptions(asked, caller, agent);
+  // An id that somebody else's run has, or will have, is not for a caller to choose.
+  if (runId !== undefined) {
+    caller.require("run-options", "runId");
+    options.runId = runId;
+  }
+  if (call.threadId === undefined) {
+    const reader = await startDirectly(agent, messages, options);
+    app.keepRun(reader.output.runId, ownerOf(call));
+    return reader;
+  }
+  const address = { threadId: call.threadId, resourceId: ownerOf(call) };
+  const thread = typeof memory?.thread === "object" ? memory.thread : call.threadId;
+  const onThread: AgentExecutionOptions = {
+    ...options,
+    memory: { ...memory, thread, resource: address.resourceId },
+  };
+  if (memory?.readOnly) return startDirectly(agent, messages, onThread);
+  return startOnThread(agent, address, () => agent.stream(messages, onThread));
+}
+
+/** Messages of one who may speak as a person, not as the system. */
+export function checkMessages<Messages>(messages: Messages): Messages {
+  for (const message of Array.isArray(messages) ? (messages as unknown[]) : []) {
+    const role = (message as { role?: unknown } | null)?.role;
+    if (role === "system" || role === "signal" || role === "developer")
+      throw new AgentError("forbidden", `Messages with the role "${role}" need the grant "run-options".`);
+  }
+  return neutraliseDeep(messages);
+}
+
+/** The chunks of one run, as long as they are kept. */
+async function observe(call: Call<"observe">): Promise<Response> {
+  const { app, params, body, request } = call;
+  const agent = app.agent(params.agentId);
+  const storage = await agent.getThreadStorage();
+  const run = await readRunRecord(storage, body);
+  if (!run)
+    throw new AgentError("not-found", `There is no run "${body.runId}" on thread "${body.threadId}".`);
+  const overview = await readThreadOverview(storage, body.threadId);
+  const after = startAfter(request, body.after) ?? 0;
+  const subscription = await agent.subscribeToThread({
+    threadId: body.threadId,
+    resourceId: ownerOf(call),
+    after: Math.max(after, run.firstSeq - 1),
+  });
+  const isOver = run.endedAt !== undefined;
+  const over = isOver ? Promise.resolve({ lastSeq: overview?.lastSeq ?? 0 }) : new Promise<never>(() => {});
+  return chunkResponse(app, new RunEvents(subscription, body.runId, over));
+}
+
+async function follow(
+  call: Pick<Call, "app" | "request" | "resourceId">,
+  agentId: string,
+  threadId: string,
+  said: number | undefined,
+): Promise<Response> {
+  const after = startAfter(call.request, said);
+  const subscription = await call.app.agent(agentId).subscribeToThread({
+    threadId,
+    resourceId: ownerOf(call),
+    ...(after !== undefined && { after }),
+  });
+  return call.app.stream(
+    new ThreadEvents(subscription, call.app.frames, call.app.pace),
+    opening(subscription.after),
+    startHeader(subscription.after),
+  );
+}
+
+async function answer(
+  call: Pick<Call<"approveToolCall">, "app" | "params" | "caller" | "threadId" | "resourceId"> & {
+    body: Wire.AnswerCallBody | Wire.DeclineCallBody;
+  },
+  approved: boolean,
+): Promise<RunReader & { output: RunOutput }> {
+  const { app, params, caller } = call;
+  const agent = app.agent(params.agentId);
+  const { runId, toolCallId, resumeData, reason, ...asked } = call.body as Wire.AnswerCallBody &
+    Wire.DeclineCallBody;
+  const controller = new AbortController();
+  const options = {
+    ...(await toRunOptions(asked, caller, agent)),
+    ...(call.threadId === undefined && { abortSignal: controller.signal }),
+    runId,
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(resumeData !== undefined && { resumeData }),
+  };
+  const start = () =>
+    approved
+      ? agent.approveToolCall(options)
+      : agent.declineToolCall({ ...options, ...(reason !== undefined && { reason }) });
+  if (call.threadId !== undefined)
+    return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
+  const output = await start();
+  return Object.assign(
+    readDirectly(output, () => endIfRunning(output, controller)),
+    { output },
+  );
+}
+
+async function sendOptions(
+  call: Pick<Call<"sendMessage">, "app" | "params" | "caller" | "request" | "threadId" | "resourceId">,
+  body: Wire.SendTarget,
+): Promise<SendOptions> {
+  const { app, params, caller, request } = call;
+  const key = request.headers.get("idempotency-key") ?? body.idempotencyKey;
+  const { ifActive, ifIdle } = body;
+  if (call.threadId === undefined)
+    throw new AgentError("invalid-argument", "Say where it goes: threadId, or the runId of an active run.");
+  const streamOptions =
+    ifIdle?.streamOptions || Object.keys(caller.requestContext).length > 0
+      ? await toRunOptions(ifIdle?.streamOptions ?? {}, caller, app.agent(params.agentId))
+      : undefined;
+  return {
+    threadId: call.threadId,
+    resourceId: ownerOf(call),
+    ...(ifActive && { ifActive }),
+    ...((ifIdle || streamOptions) && {
+      ifIdle: { ...ifIdle, streamOptions } as NonNullable<SendOptions["ifIdle"]>,
+    }),
+    ...(key !== undefined && key !== null && { idempotencyKey: key }),
+  };
+}
+
+function toMessage({ caller }: Pick<Call, "caller">, message: Wire.MessageInput): MessageInput {
+  if (caller.has("signals")) return message;
+  if (typeof message === "string" || Array.isArray(message)) return neutraliseContents(message);
+  return { ...message, contents: neutraliseContents(message.contents) };
+}
+
+/** Only words of people, unless the caller may say more. */
+function toSignal({ caller }: Pick<Call, "caller">, signal: Wire.SignalBody): SignalInput {
+  if (caller.has("signals")) return signal;
+  const { type, tagName = "user" } = signal;
+  if ((type !== "user" && type !== "user-message") || tagName !== "user")
+    caller.require("signals", `A signal of type "${type}" with the tag "${tagName}"`);
+  return { ...signal, contents: neutraliseContents(signal.contents) };
+}
+
+async function sent({ admitted, signal, runId }: SendResult): Promise<Wire.SendResult> {
+  const result = await admitted;
+  return toWire({
+    accepted: true,
+    runId: result.runId ?? runId,
+    signal,
+    action: result.action,
+    duplicate: result.duplicate,
+  }) as Wire.SendResult;
+}
+
+function withoutOptions(decision: object): object {
+  return Object.fromEntries(Object.entries(decision).filter(([key]) => key !== "streamOptions"));
+}
+
+export function toWire(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown;
+}

@@ -1,0 +1,135 @@
+import { AgentError, type Agent } from "@selvedge/core";
+import type { ToolLike } from "@selvedge/core/tools";
+import type { Vector } from "@selvedge/core/vector";
+import type { McpServerInfo, RouteCalls } from "@selvedge/protocol/routes";
+import type { App } from "../app.ts";
+import type { Principal } from "../caller.ts";
+import type { Handlers } from "../handler.ts";
+import { openApi } from "../open-api.ts";
+import { explorerPage } from "../pages/explorer.ts";
+import { toRequestContext } from "../run-options.ts";
+import { pickTool, runTool } from "./agent-handlers.ts";
+import { toolInfo } from "./agent-info.ts";
+
+type Names =
+  | "health"
+  | "openApi"
+  | "explorer"
+  | "listTools"
+  | "getTool"
+  | "executeTool"
+  | "listMcpServers"
+  | "getMcpServer"
+  | "listMcpTools"
+  | "getMcpTool"
+  | "executeMcpTool"
+  | "mcpHttp"
+  | "listVectors"
+  | "listVectorIndexes"
+  | "getVectorIndex"
+  | "deleteVectorIndex"
+  | "createVectorIndex"
+  | "upsertVectors"
+  | "queryVectors";
+
+/** What the server asks of an MCP server. `MCPServer` of `@selvedge/mcp` has all of it. */
+interface McpServer {
+  id: string;
+  name: string;
+  getServerInfo(): McpServerInfo;
+  getServerDetail(): McpServerInfo;
+  getToolListInfo(): { tools: Record<string, unknown>[] };
+  getToolInfo(name: string): Record<string, unknown>;
+  executeTool(name: string, args: unknown): Promise<unknown>;
+  fetch?(request: Request): Promise<Response>;
+}
+
+export const APP_HANDLERS: Handlers<Names> = {
+  health: async () => ({ status: "ok" }),
+  openApi: async ({ request }) => openApi(new URL(request.url).origin),
+  explorer: async () => explorerPage(),
+
+  listTools: async ({ app, caller }) =>
+    Object.fromEntries(
+      Object.entries(await allTools(app, caller)).map(([name, tool]) => [name, toolInfo(name, tool)]),
+    ),
+  getTool: async ({ app, caller, params }) => {
+    const { name, tool } = pickTool(await allTools(app, caller), params.toolId);
+    return toolInfo(name, tool);
+  },
+  executeTool: async (call) => {
+    const { name, tool } = pickTool(await allTools(call.app, call.caller), call.params.toolId);
+    return runTool(call, name, tool);
+  },
+
+  listMcpServers: async ({ app, query }) => {
+    const all = (Object.values(app.mastra.listMCPServers()) as McpServer[]).map((server) =>
+      server.getServerInfo(),
+    );
+    const { limit = all.length, offset = 0 } = query;
+    const more = offset + limit < all.length;
+    return {
+      servers: all.slice(offset, offset + limit),
+      total_count: all.length,
+      next: more ? `/api/mcp/v0/servers?limit=${limit}&offset=${offset + limit}` : null,
+    };
+  },
+  getMcpServer: async ({ app, params }) => mcpServer(app, params.serverId).getServerDetail(),
+  listMcpTools: async ({ app, params }) => mcpServer(app, params.serverId).getToolListInfo(),
+  getMcpTool: async ({ app, params }) => mcpServer(app, params.serverId).getToolInfo(params.toolId),
+  executeMcpTool: async ({ app, params, body }) => ({
+    result: (await mcpServer(app, params.serverId).executeTool(params.toolId, body.data ?? {})) ?? null,
+  }),
+  mcpHttp: async ({ app, params, request }) => {
+    const server = mcpServer(app, params.serverId);
+    if (server.fetch) return server.fetch(request);
+    throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
+  },
+
+  listVectors: async ({ app }) => ({
+    vectors: (Object.entries(app.mastra.listVectors()) as [string, Vector][]).map(([name, { id }]) => ({
+      name,
+      id,
+    })),
+  }),
+  listVectorIndexes: async ({ app, params }) => ({ indexes: await vector(app, params).listIndexes() }),
+  getVectorIndex: async ({ app, params }) => vector(app, params).describeIndex(params),
+  deleteVectorIndex: async ({ app, params }) => {
+    await vector(app, params).deleteIndex(params);
+    return { success: true };
+  },
+  createVectorIndex: async ({ app, params, body }) => {
+    await vector(app, params).createIndex(body);
+    return { success: true };
+  },
+  upsertVectors: async ({ app, params, body }) => ({ ids: await vector(app, params).upsert(body) }),
+  queryVectors: async ({ app, params, body }) => ({
+    results: (await vector(app, params).query(
+      body,
+    )) as unknown as RouteCalls["queryVectors"]["response"]["results"],
+  }),
+};
+
+/** Tools of the host, and of its agents under their names where the host has none of that name. */
+async function allTools(app: App, caller: Principal): Promise<Record<string, ToolLike>> {
+  const requestContext = toRequestContext(undefined, caller);
+  const all = new Map<string, ToolLike>();
+  for (const agent of Object.values(app.mastra.listAgents()) as Agent[]) {
+    const tools: Record<string, ToolLike> = await agent.listTools({ requestContext }).catch(() => ({}));
+    for (const [name, tool] of Object.entries(tools)) if (!all.has(name)) all.set(name, tool);
+  }
+  for (const [name, tool] of Object.entries(app.mastra.listTools())) all.set(name, tool);
+  return Object.fromEntries(all);
+}
+
+function mcpServer(app: App, name: string): McpServer {
+  const servers = app.mastra.listMCPServers() as Record<string, McpServer>;
+  if (Object.hasOwn(servers, name)) return servers[name] as McpServer;
+  const found = Object.values(servers).find(({ id }) => id === name);
+  if (found) return found;
+  throw new AgentError("not-found", `There is no MCP server "${name}".`);
+}
+
+function vector(app: App, { vectorName }: { vectorName: string }): Vector {
+  return app.mastra.getVector(vectorName);
+}

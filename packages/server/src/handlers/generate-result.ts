@@ -1,0 +1,38 @@
+import type { FullOutput, StepResult } from "@selvedge/core/agent";
+import type { GenerateResult } from "@selvedge/protocol/routes";
+
+/** A run's outcome without what was sent to the model. */
+export function generateResult(output: FullOutput): GenerateResult {
+  const { messages: _, ...response } = output.response as Record<string, unknown> & { messages: unknown };
+  const remembered = new Set(output.rememberedMessages.map(({ id }) => id));
+  const list = output.messages.filter(({ id }) => !remembered.has(id));
+  return toJson({
+    text: output.text,
+    object: output.object as unknown,
+    finishReason: output.finishReason,
+    usage: output.usage,
+    totalUsage: output.totalUsage,
+    toolCalls: output.toolCalls,
+    toolResults: output.toolResults,
+    steps: output.steps.map(withoutRequest),
+    reasoningText: output.reasoningText,
+    sources: output.sources,
+    files: output.files,
+    warnings: output.warnings,
+    response,
+    messages: list,
+    runId: output.runId,
+    traceId: output.traceId,
+    tripwire: output.tripwire,
+    suspendPayload: output.suspendPayload as unknown,
+    resumeSchema: output.resumeSchema,
+  }) as GenerateResult;
+}
+
+function withoutRequest({ request: _, ...step }: StepResult): Omit<StepResult, "request"> {
+  return step;
+}
+
+function toJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown;
+}

@@ -1,0 +1,210 @@
+import { AgentError } from "@selvedge/core";
+import type { MastraMemory } from "@selvedge/core/memory";
+import type { MemoryDomain, Storage } from "@selvedge/core/storage";
+import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
+import type { RouteCalls, WireMessage, WireThread } from "@selvedge/protocol/routes";
+import type { App } from "../app.ts";
+import { type Handlers, ownerOf } from "../handler.ts";
+import { toWire } from "./agent-handlers.ts";
+import { searchMessages } from "./search-messages.ts";
+
+type Names =
+  | "memoryStatus"
+  | "listThreads"
+  | "createThread"
+  | "getThread"
+  | "updateThread"
+  | "deleteThread"
+  | "listMessages"
+  | "saveMessages"
+  | "deleteMessages"
+  | "cloneThread"
+  | "getWorkingMemory"
+  | "updateWorkingMemory"
+  | "searchMemory";
+
+/** What a memory can do beyond the least an agent asks of it. `Memory` of `@selvedge/memory` has all of it. */
+interface FullMemory extends MastraMemory {
+  createThread(options: object): Promise<StoredThread>;
+  deleteThread(target: { threadId: string; resourceId?: string | undefined }): Promise<void>;
+  saveMessages(options: object): Promise<{ messages: StoredMessage[] }>;
+  deleteMessages(ids: readonly string[], options: { resourceId?: string | undefined }): Promise<void>;
+  cloneThread(options: object): Promise<{ thread: StoredThread; clonedMessages: StoredMessage[] }>;
+  getWorkingMemory(address: object): Promise<string | null>;
+  updateWorkingMemory(update: object): Promise<void>;
+}
+
+const PER_PAGE = 40;
+const THREADS_PER_PAGE = 100;
+const SEARCH_PAGE = 200;
+/** How many threads are looked through for a title. */
+const SEARCHED_THREADS = 5000;
+
+export const MEMORY_HANDLERS: Handlers<Names> = {
+  memoryStatus: async ({ app, query }) => {
+    const memory = await app.memory(query.agentId).catch((error: unknown) => {
+      if (AgentError.is(error, "memory-required")) return undefined;
+      throw error;
+    });
+    return { result: memory !== undefined };
+  },
+  listThreads: async ({ app, query, resourceId }) => {
+    const domain = await domainOf(app, query.agentId);
+    const { search, page = 0, perPage = THREADS_PER_PAGE, orderBy = "updatedAt", direction = "DESC" } = query;
+    const options = { filter: { resourceId }, orderBy: { field: orderBy, direction } } as const;
+    if (search === undefined || search === "") {
+      const { threads, ...rest } = await domain.listThreads({ ...options, page, perPage });
+      return { ...rest, threads: toWire(threads) as WireThread[] };
+    }
+    const found = await searchThreads(domain, options, search.toLowerCase());
+    const threads = found.slice(page * perPage, (page + 1) * perPage);
+    return {
+      threads: toWire(threads) as WireThread[],
+      total: found.length,
+      page,
+      perPage,
+      hasMore: (page + 1) * perPage < found.length,
+    };
+  },
+  createThread: async (call) => {
+    const { threadId, title, metadata } = call.body;
+    const memory = await fullMemory(call.app, call.query.agentId, "createThread");
+    return toWire(
+      await memory.createThread({ resourceId: ownerOf(call), threadId, title, metadata }),
+    ) as WireThread;
+  },
+  getThread: async (call) => {
+    const domain = await domainOf(call.app, call.query.agentId);
+    return toWire(await requireThread(domain, call.params.threadId)) as WireThread;
+  },
+  updateThread: async ({ app, params, query, body }) => {
+    const domain = await domainOf(app, query.agentId);
+    await requireThread(domain, params.threadId);
+    const { title, metadata } = body;
+    return toWire(await domain.updateThread({ id: params.threadId, title, metadata })) as WireThread;
+  },
+  deleteThread: async (call) => {
+    const { threadId } = call.params;
+    const memory = await fullMemory(call.app, call.query.agentId, "deleteThread");
+    await memory.deleteThread({ threadId });
+    return { result: `Thread "${threadId}" is deleted.` };
+  },
+  listMessages: async (call) => {
+    const { params, query } = call;
+    const domain = await domainOf(call.app, query.agentId);
+    const { page, perPage = PER_PAGE, direction, roles } = query;
+    const { messages, ...rest } = await domain.listMessages({
+      threadId: params.threadId,
+      page,
+      perPage,
+      orderBy: { direction: direction ?? "DESC" },
+      ...(roles !== undefined && { filter: { roles: toRoles(roles) } }),
+    });
+    const inOrder = direction === undefined ? messages.toReversed() : messages;
+    return { ...rest, messages: toWire(inOrder) as WireMessage[] };
+  },
+  saveMessages: async ({ app, query, body, resourceId }) => {
+    const memory = await fullMemory(app, query.agentId, "saveMessages");
+    const { messages } = await memory.saveMessages({ messages: body.messages, resourceId });
+    return { messages: toWire(messages) as WireMessage[] };
+  },
+  deleteMessages: async ({ app, query, body, resourceId }) => {
+    const memory = await fullMemory(app, query.agentId, "deleteMessages");
+    await memory.deleteMessages(body.messageIds, { resourceId });
+    return { success: true, message: "The messages are deleted." };
+  },
+  cloneThread: async (call) => {
+    const { newThreadId, title, metadata, options } = call.body;
+    const memory = await fullMemory(call.app, call.query.agentId, "cloneThread");
+    const { startDate, endDate, messageIds } = options?.messageFilter ?? {};
+    const messageFilter = {
+      ...(startDate !== undefined && { startDate: new Date(startDate) }),
+      ...(endDate !== undefined && { endDate: new Date(endDate) }),
+      ...(messageIds && { messageIds }),
+    };
+    const result = await memory.cloneThread({
+      sourceThreadId: call.params.threadId,
+      sourceResourceId: ownerOf(call),
+      // A trusted caller may give the copy to another.
+      resourceId: call.caller.resourceId ?? call.body.resourceId ?? ownerOf(call),
+      newThreadId,
+      title,
+      metadata,
+      ...(options && { options: { messageLimit: options.messageLimit, messageFilter } }),
+    });
+    return toWire(result) as RouteCalls["cloneThread"]["response"];
+  },
+  getWorkingMemory: async (call) => {
+    const memory = await fullMemory(call.app, call.query.agentId, "getWorkingMemory");
+    const address = { threadId: call.params.threadId, resourceId: ownerOf(call) };
+    return { workingMemory: await memory.getWorkingMemory(address) };
+  },
+  updateWorkingMemory: async (call) => {
+    const memory = await fullMemory(call.app, call.query.agentId, "updateWorkingMemory");
+    const { workingMemory } = call.body;
+    await memory.updateWorkingMemory({
+      threadId: call.params.threadId,
+      resourceId: ownerOf(call),
+      workingMemory,
+    });
+    return { success: true };
+  },
+  searchMemory: async ({ app, query, resourceId }) => {
+    const memory = await app.memory(query.agentId);
+    const domain = await domainOf(app, query.agentId);
+    const { searchQuery, threadId, limit = 20 } = query;
+    const results = await searchMessages(domain, memory, { text: searchQuery, threadId, resourceId, limit });
+    return {
+      results: toWire(results) as RouteCalls["searchMemory"]["response"]["results"],
+      count: results.length,
+    };
+  },
+};
+
+async function domainOf(app: App, agentName: string | undefined): Promise<MemoryDomain> {
+  const storage = await app.storage(agentName);
+  return memoryDomain(storage);
+}
+
+export async function memoryDomain(storage: Storage | undefined): Promise<MemoryDomain> {
+  const domain = await storage?.getStore("memory");
+  if (domain) return domain;
+  throw new AgentError("storage-required", "This app has no storage for threads.");
+}
+
+async function requireThread(domain: MemoryDomain, threadId: string): Promise<StoredThread> {
+  const thread = await domain.getThreadById({ threadId });
+  if (thread) return thread;
+  throw new AgentError("not-found", `There is no thread "${threadId}".`);
+}
+
+async function fullMemory(
+  app: App,
+  agentName: string | undefined,
+  method: Exclude<keyof FullMemory, keyof MastraMemory>,
+): Promise<FullMemory> {
+  const memory = (await app.memory(agentName)) as Partial<FullMemory>;
+  if (typeof memory[method] === "function") return memory as FullMemory;
+  throw new AgentError("not-supported", `The memory of this app has no ${method}().`);
+}
+
+async function searchThreads(domain: MemoryDomain, options: object, wanted: string): Promise<StoredThread[]> {
+  const found: StoredThread[] = [];
+  for (let page = 0; page * SEARCH_PAGE < SEARCHED_THREADS; page++) {
+    const { threads, hasMore } = await domain.listThreads({ ...options, page, perPage: SEARCH_PAGE });
+    for (const thread of threads)
+      if (`${thread.title ?? ""}\n${thread.id}`.toLowerCase().includes(wanted)) found.push(thread);
+    if (!hasMore) break;
+  }
+  return found;
+}
+
+const ROLES: ReadonlySet<string> = new Set(["user", "assistant", "system", "signal"]);
+
+function toRoles(text: string): MessageRole[] {
+  const roles = text.split(",").map((role) => role.trim());
+  const unknown = roles.find((role) => !ROLES.has(role));
+  if (unknown !== undefined)
+    throw new AgentError("invalid-argument", `query.roles: "${unknown}" is not a role.`);
+  return roles as MessageRole[];
+}

@@ -1,0 +1,115 @@
+import { type Agent, AgentError } from "@selvedge/core";
+import type { AgentExecutionOptions, MessagesInput, RunOutput } from "@selvedge/core/agent";
+import { readThreadOverview, toBroadcast } from "@selvedge/core/threads";
+import type { AgentChunk } from "@selvedge/protocol";
+import type { App } from "../app.ts";
+import type { EventSourceText } from "../sse/event-body.ts";
+import { dataFrame, endFrame, opening, startHeader } from "../sse/frames.ts";
+import { RunEvents, type RunOver } from "../sse/run-events.ts";
+
+type AnyAgent = Agent<string, Record<string, never>>;
+
+/** The chunks of a run as somebody outside may read them. */
+export interface RunReader {
+  next(): Promise<readonly AgentChunk[]>;
+  leave(): void;
+  /** On a thread: the number of the last chunk. */
+  readonly after: number | undefined;
+}
+
+/** Starts a run on a thread and reads it from the thread's log, so that its chunks have numbers. */
+export async function startOnThread(
+  agent: AnyAgent,
+  address: { threadId: string; resourceId: string },
+  start: () => Promise<RunOutput>,
+): Promise<RunReader & { output: RunOutput }> {
+  const storage = await agent.getThreadStorage();
+  const before = await readThreadOverview(storage, address.threadId);
+  const subscription = await agent.subscribeToThread({ ...address, after: before?.lastSeq ?? 0 });
+  try {
+    const output = await start();
+    const over = output.consumeStream().then(() => runOver(agent, address.threadId, output));
+    const events = new RunEvents(subscription, output.runId, over);
+    return Object.assign(events, { output });
+  } catch (error) {
+    subscription.unsubscribe();
+    throw error;
+  }
+}
+
+/** A run without a thread: it has this reader, and ends when that leaves. */
+export function readDirectly(output: RunOutput, onLeave: () => void): RunReader {
+  const chunks = output.fullStream[Symbol.asyncIterator]();
+  let left = false;
+  return {
+    after: undefined,
+    next: async () => {
+      const { done, value } = await chunks.next();
+      return done ? [] : [withoutRequest(value)];
+    },
+    leave: () => {
+      if (left) return;
+      left = true;
+      onLeave();
+    },
+  };
+}
+
+/** A run as frames of chunks. */
+export function chunkResponse(app: App, reader: RunReader & { output?: RunOutput }): Response {
+  const source: EventSourceText = {
+    next: async () => {
+      const chunks = await reader.next();
+      return chunks.length === 0 ? undefined : chunks.map((chunk) => toFrame(app, chunk)).join("");
+    },
+    leave: () => reader.leave(),
+    farewell: (error) => endFrame(error, reader.after),
+  };
+  // A reader whose line breaks before the first chunk knows by this what to ask for.
+  return app.stream(source, opening(reader.after), {
+    ...startHeader(reader.after),
+    ...(reader.output && { "x-run-id": reader.output.runId }),
+  });
+}
+
+/** Starts a run without a thread, whose caller's leaving is its end. */
+export async function startDirectly(
+  agent: AnyAgent,
+  messages: MessagesInput,
+  options: AgentExecutionOptions,
+): Promise<RunReader & { output: RunOutput }> {
+  const controller = new AbortController();
+  const output = await agent.stream(messages, { ...options, abortSignal: controller.signal });
+  return Object.assign(
+    readDirectly(output, () => endIfRunning(output, controller)),
+    { output },
+  );
+}
+
+/** One that waits for an answer goes on waiting. */
+export function endIfRunning(output: RunOutput, controller: AbortController): void {
+  if (output.status === "running") controller.abort();
+}
+
+/** The caller of a run without a thread has its messages from nowhere else, so they stay. */
+function withoutRequest(chunk: AgentChunk): AgentChunk {
+  return chunk.type === "finish" ? chunk : toBroadcast(chunk);
+}
+
+function toFrame(app: App, chunk: AgentChunk): string {
+  return "seq" in chunk ? app.frames.frame(chunk as AgentChunk & { seq: number }) : dataFrame(chunk);
+}
+
+/** What a run left on its thread. One that could not begin left nothing, and its end is told here. */
+async function runOver(agent: AnyAgent, threadId: string, output: RunOutput): Promise<RunOver> {
+  const { error, runId, status } = output;
+  // It goes on in another process, and its chunks on this thread.
+  if (AgentError.is(error, "superseded")) return new Promise<never>(() => {});
+  const overview = await readThreadOverview(await agent.getThreadStorage(), threadId);
+  const base = { runId, from: "AGENT" } as const;
+  const lastChunk: AgentChunk =
+    status === "failed"
+      ? toBroadcast({ ...base, type: "error", payload: { error } })
+      : { ...base, type: "abort", payload: {} };
+  return { lastSeq: overview?.lastSeq ?? 0, lastChunk };
+}

@@ -1,0 +1,169 @@
+import { AgentError } from "@selvedge/core";
+import type { Storage } from "@selvedge/core/storage";
+import {
+  editQueued,
+  listLanes,
+  listQueued,
+  listRuns,
+  type Lane as StoredLane,
+  readRunTimeline,
+  readThreadOverview,
+  removeQueued,
+} from "@selvedge/core/threads";
+import type { NotificationStatus, StoredMessage } from "@selvedge/protocol";
+import type {
+  Lane,
+  QueuedMessage,
+  RouteCalls,
+  RunInfo,
+  ThreadState,
+  WireNotification,
+} from "@selvedge/protocol/routes";
+import type { App } from "../app.ts";
+import type { Handlers } from "../handler.ts";
+import { neutraliseContents } from "../untrusted-text.ts";
+import { toWire } from "./agent-handlers.ts";
+import { memoryDomain } from "./memory-handlers.ts";
+
+type Names =
+  | "getThreadState"
+  | "listQueue"
+  | "editQueued"
+  | "removeQueued"
+  | "listLanes"
+  | "listRuns"
+  | "getRun"
+  | "listNotifications"
+  | "updateNotification";
+
+const INBOX_LIMIT = 200;
+const STATUS_OF = { markSeen: "seen", dismiss: "dismissed", archive: "archived" } as const;
+const STATUSES: ReadonlySet<string> = new Set<NotificationStatus>([
+  "pending",
+  "delivered",
+  "seen",
+  "dismissed",
+  "archived",
+  "discarded",
+  "failed",
+]);
+
+export const THREAD_HANDLERS: Handlers<Names> = {
+  getThreadState: async ({ app, params, query }) => {
+    const storage = await storageOf(app, query.agentId);
+    const { threadId } = params;
+    const overview = await readThreadOverview(storage, threadId);
+    if (!overview) throw new AgentError("not-found", `There is no thread "${threadId}".`);
+    const [queue, lanes] = await Promise.all([listQueued(storage, threadId), lanesOf(storage, threadId)]);
+    return toWire({
+      threadId,
+      activeRunId: overview.activeRunId ?? null,
+      runState: overview.runState,
+      agentId: overview.agentId,
+      lastSeq: overview.lastSeq,
+      activeRunAfter: overview.activeRunAfter,
+      queue,
+      lanes,
+      approvals: overview.waiting,
+    }) as ThreadState;
+  },
+  listQueue: async ({ app, params, query }) => ({
+    messages: toWire(
+      await listQueued(await storageOf(app, query.agentId), params.threadId),
+    ) as QueuedMessage[],
+  }),
+  editQueued: async ({ app, params, query, body, caller }) => {
+    const contents = caller.has("signals") ? body.contents : neutraliseContents(body.contents);
+    const storage = await storageOf(app, query.agentId);
+    return toWire(await editQueued(storage, params, contents)) as QueuedMessage;
+  },
+  removeQueued: async ({ app, params, query }) => {
+    await removeQueued(await storageOf(app, query.agentId), params);
+    return { removed: true };
+  },
+  listLanes: async ({ app, params, query }) => ({
+    lanes: toWire(await lanesOf(await storageOf(app, query.agentId), params.threadId)) as Lane[],
+  }),
+  listRuns: async ({ app, params, query }) => {
+    const { agentId, page, perPage } = query;
+    const { runs, ...rest } = await listRuns(await storageOf(app, agentId), { ...params, page, perPage });
+    return { ...rest, runs: toWire(runs) as RunInfo[] };
+  },
+  getRun: async ({ app, params, query }) => {
+    const run = await readRunTimeline(await storageOf(app, query.agentId), params);
+    if (!run)
+      throw new AgentError("not-found", `There is no run "${params.runId}" on thread "${params.threadId}".`);
+    return toWire(run) as RouteCalls["getRun"]["response"];
+  },
+  listNotifications: async ({ app, params, query }) => {
+    const domain = await inbox(await storageOf(app, query.agentId));
+    const { status, priority, source, search, limit = INBOX_LIMIT } = query;
+    const notifications = await domain.listNotifications({
+      threadId: params.threadId,
+      ...(status !== undefined && { status: toStatuses(status) }),
+      priority,
+      source,
+      search,
+      limit,
+    });
+    return { notifications: toWire(notifications) as WireNotification[] };
+  },
+  updateNotification: async ({ app, params, query, body }) => {
+    const domain = await inbox(await storageOf(app, query.agentId));
+    const notification = await domain.updateNotification({
+      threadId: params.threadId,
+      id: params.notificationId,
+      status: STATUS_OF[body.action],
+    });
+    return { notification: toWire(notification) as WireNotification };
+  },
+};
+
+async function storageOf(app: App, agentName: string | undefined): Promise<Storage> {
+  const storage = await app.storage(agentName);
+  if (storage) return storage;
+  throw new AgentError("storage-required", "This app has no storage for threads.");
+}
+
+async function inbox(
+  storage: Storage,
+): Promise<NonNullable<Awaited<ReturnType<typeof storage.getStore<"notifications">>>>> {
+  const domain = await storage.getStore("notifications");
+  if (domain) return domain;
+  throw new AgentError("not-supported", "The store of this app has no notifications.");
+}
+
+/** Lanes with what they say, as far as the history still has it. */
+async function lanesOf(storage: Storage, threadId: string): Promise<object[]> {
+  const lanes = await listLanes(storage, threadId);
+  if (lanes.length === 0) return [];
+  const domain = await memoryDomain(storage);
+  const { messages } = await domain.listMessagesById({ messageIds: lanes.map((lane) => lane.lastSignalId) });
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return lanes.map((lane) => toLane(lane, byId.get(lane.lastSignalId)));
+}
+
+function toLane(
+  { id, version, cacheKey, mode, updatedAt }: StoredLane,
+  message: StoredMessage | undefined,
+): object {
+  const signal = message?.content.metadata?.["signal"] as { metadata?: { value?: unknown } } | undefined;
+  const text = message?.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  return {
+    id,
+    version,
+    cacheKey,
+    mode,
+    updatedAt,
+    ...(text !== undefined && { contents: text }),
+    ...(signal?.metadata?.value !== undefined && { value: signal.metadata.value }),
+  };
+}
+
+function toStatuses(text: string): NotificationStatus[] {
+  const statuses = text.split(",").map((status) => status.trim());
+  const unknown = statuses.find((status) => !STATUSES.has(status));
+  if (unknown !== undefined)
+    throw new AgentError("invalid-argument", `query.status: "${unknown}" is not a status.`);
+  return statuses as NotificationStatus[];
+}

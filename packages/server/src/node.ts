@@ -1,0 +1,76 @@
+import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { AgentError } from "@selvedge/core";
+import { isLoopback } from "./check-request.ts";
+import { createServer, type Server } from "./server.ts";
+import type { ServerOptions } from "./server-options.ts";
+
+export interface ServeOptions extends ServerOptions {
+  /** 4111, when absent; 0 for any that is free. */
+  port?: number | undefined;
+  /** The address to listen on. `127.0.0.1`, when absent; others need an authoriser. */
+  hostname?: string | undefined;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  readonly server: Server;
+  readonly http: HttpServer;
+  /** Stops listening, ends the live streams and waits for answers under way. The host stays open. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_PORT = 4111;
+/** How long answers under way may take when the server closes. */
+const CLOSE_MS = 5_000;
+/** How often it is looked whether the last answer has gone out. */
+const SWEEP_MS = 20;
+
+/** Listens for requests. Refuses an address that others can reach unless somebody checks who they are. */
+export async function serve(options: ServeOptions): Promise<RunningServer> {
+  const { port = DEFAULT_PORT, hostname = "127.0.0.1", ...rest } = options;
+  if (!options.authorize && !isLoopback(hostname)) {
+    throw new AgentError(
+      "invalid-argument",
+      `Listening on "${hostname}" without an authoriser would let anybody act as anybody. Pass authorize, or listen on 127.0.0.1.`,
+    );
+  }
+  const server = createServer(rest);
+  const http = createHttpServer(
+    // Slow or endless headers are cut off by node's own timeouts.
+    { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 10_000 },
+    getRequestListener((request) => server.fetch(request), { overrideGlobalObjects: false }),
+  );
+  let underWay = 0;
+  http.on("request", (_, response) => {
+    underWay++;
+    response.once("close", () => underWay--);
+  });
+  await new Promise<void>((resolve, reject) => {
+    http.once("error", reject);
+    http.listen(port, hostname, resolve);
+  });
+  const address = http.address() as AddressInfo;
+  const name = hostname.includes(":") ? `[${hostname}]` : hostname;
+  let closed: Promise<void> | undefined;
+  return {
+    url: `http://${name}:${address.port}`,
+    port: address.port,
+    server,
+    http,
+    close: () => (closed ??= close(http, server, () => underWay === 0)),
+  };
+}
+
+async function close(http: HttpServer, server: Server, isQuiet: () => boolean): Promise<void> {
+  const ended = new Promise<void>((resolve) => http.close(() => resolve()));
+  server.close();
+  // Lines on which nothing was ever asked do not count as idle.
+  const sweep = setInterval(() => isQuiet() && http.closeAllConnections(), SWEEP_MS);
+  const cut = setTimeout(() => http.closeAllConnections(), CLOSE_MS);
+  await ended;
+  clearTimeout(cut);
+  clearInterval(sweep);
+}

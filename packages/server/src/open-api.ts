@@ -1,0 +1,113 @@
+import { type AnyRoute, ERROR_BODY_SHAPE, ROUTE_LIST, type Shape } from "@selvedge/protocol/routes";
+
+type Json = Record<string, unknown>;
+
+const METHODS = {
+  GET: "get",
+  POST: "post",
+  PUT: "put",
+  PATCH: "patch",
+  DELETE: "delete",
+  ALL: "post",
+} as const;
+
+/** The route table as an OpenAPI 3.1 document. */
+export function openApi(serverUrl: string): Json {
+  const schemas = new Components();
+  const error = schemas.refer(ERROR_BODY_SHAPE);
+  const paths: Record<string, Json> = {};
+  for (const route of ROUTE_LIST) {
+    const path = route.path.replace(/:([a-zA-Z]+)/g, "{$1}");
+    paths[path] = { ...paths[path], [METHODS[route.method]]: operation(route, schemas, error) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Selvedge", version: "0.1.0", license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
+    servers: [{ url: serverUrl }],
+    tags: [...new Set(ROUTE_LIST.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: { schemas: schemas.all },
+  };
+}
+
+function operation(route: AnyRoute & { name: string }, schemas: Components, error: Json): Json {
+  const { name, tag, summary, params, query, body, grant } = route;
+  const parameters = [
+    ...parametersIn("path", params, schemas),
+    ...parametersIn("query", query, schemas),
+    ...(route.events === "chunks" ? [LAST_EVENT_ID] : []),
+  ];
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    ...(grant && { description: `Needs the grant \`${grant}\`.` }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: { required: true, content: { "application/json": { schema: schemas.refer(body) } } },
+    }),
+    responses: {
+      [route.status]: answer(route, schemas),
+      default: { description: "A failure", content: { "application/json": { schema: error } } },
+    },
+  };
+}
+
+const LAST_EVENT_ID = {
+  name: "Last-Event-ID",
+  in: "header",
+  description: "Go on after this number",
+  schema: { type: "integer", minimum: 0 },
+};
+
+function answer(route: AnyRoute, schemas: Components): Json {
+  if (route.kind === "raw") return { description: route.summary };
+  const json = route.response && { "application/json": { schema: schemas.refer(route.response) } };
+  const events = (route.event ?? (route.events && {})) as Shape<unknown> | undefined;
+  const stream = events && {
+    "text/event-stream": { schema: { type: "string" }, "x-event-data": schemas.refer(events) },
+  };
+  return { description: route.summary, content: { ...json, ...stream } };
+}
+
+function parametersIn(
+  place: "path" | "query",
+  shape: Shape<unknown> | undefined,
+  schemas: Components,
+): Json[] {
+  const { properties = {}, required = [] } = (shape ?? {}) as {
+    properties?: Record<string, Shape<unknown>>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    schema: schemas.refer(schema),
+  }));
+}
+
+/** Shapes with a title are written once. */
+class Components {
+  readonly all: Record<string, Json> = {};
+
+  refer(shape: Shape<unknown>): Json {
+    return this.#walk(shape) as Json;
+  }
+
+  #walk(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#walk(item));
+    if (typeof value !== "object" || value === null) return value;
+    const { title } = value as { title?: unknown };
+    if (typeof title !== "string") return this.#children(value);
+    if (!Object.hasOwn(this.all, title)) {
+      this.all[title] = {};
+      this.all[title] = this.#children(value);
+    }
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  #children(value: object): Json {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#walk(item)]));
+  }
+}

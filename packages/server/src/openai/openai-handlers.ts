@@ -1,0 +1,112 @@
+import { type Agent, AgentError } from "@selvedge/core";
+import type { AgentChunk } from "@selvedge/protocol";
+import type { App } from "../app.ts";
+import { type Call, type Handlers, ownerOf } from "../handler.ts";
+import { startRun } from "../handlers/agent-handlers.ts";
+import type { RunReader } from "../handlers/run-answers.ts";
+import { dataFrame } from "../sse/frames.ts";
+import { ChatCompletion, errorObject } from "./chat-completion.ts";
+import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
+import { ResponseBuilder } from "./response.ts";
+
+type Json = Record<string, unknown>;
+
+/** OpenAI's endpoints, with an agent's id as `model`. The agent's own tools run here and are not shown. */
+export const OPENAI_HANDLERS: Handlers<"listModels" | "chatCompletions" | "responses"> = {
+  listModels: async ({ app }) => ({
+    object: "list",
+    data: (Object.values(app.mastra.listAgents()) as Agent[]).map(({ id }) => ({
+      id,
+      object: "model",
+      created: 0,
+      owned_by: "selvedge",
+    })),
+  }),
+  chatCompletions: async (call) => {
+    const { app, body } = call;
+    const raw = body as object as Json;
+    const reader = await run(call, body.model, fromChatMessages(body.messages), undefined);
+    const { include_usage: includeUsage } = Object(raw["stream_options"]) as { include_usage?: unknown };
+    const form = new ChatCompletion({
+      id: reader.output.runId,
+      model: body.model,
+      created: seconds(app),
+      includeUsage: includeUsage === true,
+    });
+    return body.stream === true ? streamed(app, reader, form) : whole(call, reader, form);
+  },
+  responses: async (call) => {
+    const { app, body } = call;
+    const { previous_response_id: previous, instructions } = body as object as Json;
+    if (typeof previous === "string")
+      throw new AgentError(
+        "not-supported",
+        "previous_response_id is not supported. Pass conversation: a thread.",
+      );
+    const system = typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
+    const messages = [...system, ...fromResponseInput(body.input)];
+    const reader = await run(call, body.model, messages, call.threadId);
+    const form = new ResponseBuilder({
+      id: reader.output.runId,
+      model: body.model,
+      created: seconds(app),
+      conversation: call.threadId,
+    });
+    return body.stream === true ? streamed(app, reader, form) : whole(call, reader, form);
+  },
+};
+
+type Form = ChatCompletion | ResponseBuilder;
+
+function run(
+  call: Pick<Call, "app" | "caller" | "resourceId"> & { body: object },
+  agentId: string,
+  messages: readonly (string | Json)[],
+  threadId: string | undefined,
+): ReturnType<typeof startRun> {
+  const { app, caller } = call;
+  const options = toOptions(call.body as Json, caller);
+  const body = { messages: [...messages], ...options };
+  return startRun({ app, caller, params: { agentId }, body, threadId, resourceId: ownerOf(call) ?? "local" });
+}
+
+async function whole(call: Pick<Call, "request">, reader: RunReader, form: Form): Promise<Json> {
+  call.request.signal.addEventListener("abort", () => reader.leave());
+  for (;;) {
+    const chunks = await reader.next();
+    if (chunks.length === 0) break;
+    for (const chunk of chunks) form.add(chunk);
+  }
+  const { failure } = form;
+  if (failure === undefined) return form.whole();
+  const { message, code } = Object(failure) as { message?: string; code?: never };
+  throw AgentError.is(failure) ? failure : new AgentError(code ?? "internal", message ?? "The run failed.");
+}
+
+function streamed(app: App, reader: RunReader, form: Form): Response {
+  const isChat = form instanceof ChatCompletion;
+  let done = false;
+  const frames = (chunks: readonly AgentChunk[]) => chunks.map((chunk) => form.frames(chunk)).join("");
+  return app.stream(
+    {
+      next: async () => {
+        for (;;) {
+          const chunks = await reader.next();
+          const text = frames(chunks);
+          if (text !== "") return text;
+          if (chunks.length > 0) continue;
+          if (done || !isChat) return undefined;
+          done = true;
+          return "data: [DONE]\n\n";
+        }
+      },
+      leave: () => reader.leave(),
+      farewell: (error) => dataFrame({ error: errorObject(error) }),
+    },
+    "",
+  );
+}
+
+function seconds(app: App): number {
+  return Math.trunc(app.system.now() / 1000);
+}

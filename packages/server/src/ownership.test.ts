@@ -1,0 +1,238 @@
+import { ROUTE_LIST, type RouteName } from "@selvedge/protocol/routes";
+import { describe, expect, test } from "vitest";
+import { byHeader, frames, type Input, readUntil, served, type Served } from "./__fixtures__/served.ts";
+
+/*
+ * Every route, attacked by somebody whose subject it is not. A route that is added without an example here does not
+ * compile.
+ */
+
+type Examples = { [Name in RouteName]: (ids: Ids) => Input<Name> };
+
+/** What the victim has. */
+interface Ids {
+  threadId: string;
+  runId: string;
+  toolCallId: string;
+  messageId: string;
+  notificationId: string;
+}
+
+const agentId = "helper";
+const ALL = "signals,run-options,tools,approve-tools,mcp,vectors,inspect";
+const MARK = "the victim's secret";
+
+const answerCall = ({ runId, toolCallId }: Ids) => ({ params: { agentId }, body: { runId, toolCallId } });
+const thread = ({ threadId }: Ids) => ({ params: { threadId } });
+
+const EXAMPLES: Examples = {
+  listAgents: () => ({}),
+  getAgent: () => ({ params: { agentId } }),
+  generate: ({ threadId }) => ({
+    params: { agentId },
+    body: { messages: "x", memory: { thread: { id: threadId } } },
+  }),
+  stream: ({ threadId }) => ({ params: { agentId }, body: { messages: "x", memory: { thread: threadId } } }),
+  observe: ({ threadId, runId }) => ({ params: { agentId }, body: { threadId, runId } }),
+  sendMessage: ({ threadId }) => ({ params: { agentId }, body: { message: "x", threadId } }),
+  queueMessage: ({ threadId }) => ({ params: { agentId }, body: { message: "x", threadId } }),
+  sendSignal: ({ threadId }) => ({
+    params: { agentId },
+    body: { signal: { type: "reactive", contents: "x" }, threadId },
+  }),
+  sendStateSignal: ({ threadId }) => ({
+    params: { agentId },
+    body: { state: { id: "l", cacheKey: "k", contents: "x" }, threadId },
+  }),
+  sendNotification: ({ threadId }) => ({
+    params: { agentId },
+    body: { notification: { source: "s", kind: "k", summary: "x" }, threadId },
+  }),
+  subscribe: ({ threadId }) => ({ params: { agentId }, body: { threadId, after: 0 } }),
+  watchThread: ({ threadId }) => ({ params: { agentId, threadId }, query: { after: 0 } }),
+  abortThread: ({ threadId }) => ({ params: { agentId }, body: { threadId } }),
+  sendToolApproval: ({ threadId, toolCallId }) => ({
+    params: { agentId },
+    body: { threadId, toolCallId, approved: true },
+  }),
+  approveToolCall: answerCall,
+  declineToolCall: answerCall,
+  approveToolCallGenerate: answerCall,
+  declineToolCallGenerate: answerCall,
+  resumeStream: answerCall,
+  listSuspendedRuns: ({ threadId }) => ({ params: { agentId }, query: { threadId } }),
+  getAgentTool: () => ({ params: { agentId, toolId: "add" } }),
+  executeAgentTool: () => ({ params: { agentId, toolId: "add" }, body: { data: { a: 1, b: 1 } } }),
+  memoryStatus: () => ({}),
+  listThreads: () => ({ query: { resourceId: "ann" } }),
+  createThread: ({ threadId }) => ({ body: { threadId, title: "x" } }),
+  getThread: thread,
+  updateThread: (ids) => ({ ...thread(ids), body: { title: "x" } }),
+  deleteThread: thread,
+  listMessages: thread,
+  saveMessages: ({ threadId }) => ({
+    body: { messages: [{ id: "m", role: "user", content: "x", threadId }], resourceId: "ann" },
+  }),
+  deleteMessages: ({ messageId }) => ({ body: { messageIds: [messageId], resourceId: "ann" } }),
+  cloneThread: (ids) => ({ ...thread(ids), body: {} }),
+  getWorkingMemory: thread,
+  updateWorkingMemory: (ids) => ({ ...thread(ids), body: { workingMemory: "x" } }),
+  searchMemory: ({ threadId }) => ({ query: { searchQuery: "secret", threadId } }),
+  getThreadState: thread,
+  listQueue: thread,
+  editQueued: ({ threadId, messageId }) => ({ params: { threadId, messageId }, body: { contents: "x" } }),
+  removeQueued: ({ threadId, messageId }) => ({ params: { threadId, messageId } }),
+  listLanes: thread,
+  listRuns: thread,
+  getRun: ({ threadId, runId }) => ({ params: { threadId, runId } }),
+  listNotifications: thread,
+  updateNotification: ({ threadId, notificationId }) => ({
+    params: { threadId, notificationId },
+    body: { action: "archive" },
+  }),
+  health: () => ({}),
+  openApi: () => ({}),
+  explorer: () => ({}),
+  listTools: () => ({}),
+  getTool: () => ({ params: { toolId: "add" } }),
+  executeTool: () => ({ params: { toolId: "add" }, body: { data: { a: 1, b: 1 } } }),
+  listMcpServers: () => ({}),
+  getMcpServer: () => ({ params: { serverId: "tools" } }),
+  listMcpTools: () => ({ params: { serverId: "tools" } }),
+  getMcpTool: () => ({ params: { serverId: "tools", toolId: "add" } }),
+  executeMcpTool: () => ({ params: { serverId: "tools", toolId: "add" }, body: { data: { a: 1, b: 1 } } }),
+  mcpHttp: () => ({ params: { serverId: "tools" } }),
+  listVectors: () => ({}),
+  listVectorIndexes: () => ({ params: { vectorName: "docs" } }),
+  getVectorIndex: () => ({ params: { vectorName: "docs", indexName: "none" } }),
+  deleteVectorIndex: () => ({ params: { vectorName: "docs", indexName: "none" } }),
+  createVectorIndex: () => ({ params: { vectorName: "docs" }, body: { indexName: "i", dimension: 2 } }),
+  upsertVectors: () => ({ params: { vectorName: "docs" }, body: { indexName: "none", vectors: [[1]] } }),
+  queryVectors: () => ({ params: { vectorName: "docs" }, body: { indexName: "none", queryVector: [1] } }),
+  chat: ({ threadId }) => ({
+    params: { agentId },
+    body: { id: threadId, messages: [{ id: "u", role: "user", parts: [{ type: "text", text: "x" }] }] },
+  }),
+  resumeChat: ({ threadId }) => ({ params: { agentId, threadId } }),
+  listModels: () => ({}),
+  chatCompletions: () => ({ body: { model: agentId, messages: [{ role: "user", content: "x" }] } }),
+  responses: ({ threadId }) => ({ body: { model: agentId, input: "x", conversation: threadId } }),
+};
+
+async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<string> }> {
+  const world = served(
+    ({ index }) => (index === 0 ? { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] } : "Hello."),
+    { authorize: byHeader },
+  );
+  const { json, call } = world;
+  const threadId = "ann-thread";
+  const params = { agentId };
+  await json("createThread", { body: { threadId, title: MARK } }, "ann");
+  const stream = frames(await call("subscribe", { params, body: { threadId } }, "ann"));
+  const { runId } = await json("sendMessage", { params, body: { message: MARK, threadId } }, "ann");
+  await readUntil(stream, "finish");
+  await stream.return(undefined);
+  const queued = await json("queueMessage", { params, body: { message: MARK, threadId } }, "ann");
+  const notification = { source: "s", kind: "k", summary: MARK, priority: "low" as const };
+  const state = { id: "lane", cacheKey: "k", contents: MARK };
+  const quiet = { ifIdle: { behavior: "persist" as const }, ifActive: { behavior: "persist" as const } };
+  await json("sendStateSignal", { params, body: { state, threadId, ...quiet } }, "ann+signals");
+  await json("sendNotification", { params, body: { notification, threadId } }, "ann+signals");
+  await json("updateWorkingMemory", { params: { threadId }, body: { workingMemory: MARK } }, "ann");
+  const { notifications } = await json("listNotifications", { params: { threadId } }, "ann");
+  const { approvals } = await json("getThreadState", { params: { threadId } }, "ann");
+  const ids = {
+    threadId,
+    runId,
+    toolCallId: approvals[0]!.toolCallId,
+    messageId: queued.signal.id,
+    notificationId: notifications[0]!.id,
+  };
+  /** Everything the victim can see of what is theirs. */
+  const look = async () =>
+    JSON.stringify([
+      await json("getThreadState", { params: { threadId } }, "ann"),
+      await json("getThread", { params: { threadId } }, "ann"),
+      await json("listMessages", { params: { threadId } }, "ann"),
+      await json("listNotifications", { params: { threadId } }, "ann"),
+      await json("listRuns", { params: { threadId } }, "ann"),
+    ]);
+  return { world, ids, state: look };
+}
+
+const ABSENT: Ids = {
+  threadId: "no-thread",
+  runId: "no-run",
+  toolCallId: "no-call",
+  messageId: "no-message",
+  notificationId: "no-notification",
+};
+
+/** A body without the names of what was asked for. */
+function withoutIds(text: string, ids: Ids): string {
+  return Object.values(ids).reduce((rest, id) => rest.replaceAll(id, "*"), text);
+}
+
+function smuggle(input: { body?: object; query?: object }, owner: string): object {
+  const body = input.body && { ...input.body, ...(owner !== "run" && { resourceId: "ann" }) };
+  return { ...input, ...(body && { body }) };
+}
+
+describe.each(ROUTE_LIST)("$method $path", (route) => {
+  const example = EXAMPLES[route.name] as (ids: Ids) => Input<typeof route.name>;
+  const isOwned = ["thread", "new-thread", "run"].includes(route.owner) && route.name !== "chatCompletions";
+
+  test("lets nobody in whom the authoriser does not know, unless it is public", async () => {
+    const { call } = served([], { authorize: byHeader });
+    const { status } = await call(route.name, example(ABSENT));
+    if (route.owner === "public") expect(status).toBe(200);
+    else expect(status).toBe(401);
+  });
+
+  test.runIf(route.grant)("needs its grant", async () => {
+    const { call } = served([], { authorize: byHeader });
+    const others = ALL.split(",").filter((grant) => grant !== route.grant);
+    const response = await call(route.name, example(ABSENT), `bob+${others.join(",")}`);
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ code: "forbidden" });
+  });
+
+  test.runIf(isOwned)("answers a stranger as if it were not there, and changes nothing", async () => {
+    const { world, ids, state } = await victim();
+    const before = await state();
+    const foreign = await world.call(route.name, example(ids), `bob+${ALL}`);
+    expect(foreign.status).toBe(404);
+    const text = await foreign.text();
+    expect(text).not.toContain(MARK);
+    if (route.owner !== "new-thread") {
+      const absent = await world.call(route.name, example(ABSENT), `bob+${ALL}`);
+      expect(absent.status).toBe(404);
+      expect(withoutIds(text, ids)).toBe(withoutIds(await absent.text(), ABSENT));
+    }
+    expect(await state()).toBe(before);
+  });
+
+  test.runIf(isOwned)("does not believe who a request says it is from", async () => {
+    const { world, ids, state } = await victim();
+    const before = await state();
+    const response = await world.call(route.name, smuggle(example(ids), route.owner) as never, `bob+${ALL}`);
+    expect([400, 404]).toContain(response.status);
+    expect(await state()).toBe(before);
+  });
+
+  test.runIf(!isOwned)("shows and changes nothing of others", async () => {
+    const { world, ids, state } = await victim();
+    const before = await state();
+    const response = await world.call(route.name, example(ids), `bob+${ALL}`);
+    expect(await response.text()).not.toContain(MARK);
+    expect(await state()).toBe(before);
+  });
+
+  test.runIf(isOwned)("works for the owner", async () => {
+    const { world, ids } = await victim();
+    const response = await world.call(route.name, example(ids), `ann+${ALL}`);
+    // The thread waits for an approval, so some answer that it is busy; none that it is not there.
+    expect([200, 204, 400, 409]).toContain(response.status);
+    await response.body?.cancel();
+  });
+});

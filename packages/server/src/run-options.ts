@@ -1,0 +1,81 @@
+import { type Agent, AgentError, RequestContext } from "@selvedge/core";
+import type { AgentExecutionOptions } from "@selvedge/core/agent";
+import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "@selvedge/core/request-context";
+import type { RunOptions } from "@selvedge/protocol/routes";
+import type { Principal } from "./caller.ts";
+import { checkForeignSchema } from "./check-foreign-schema.ts";
+
+/** Options that change what the agent is told, or how it is asked. */
+const GRANTED = [
+  "instructions",
+  "system",
+  "context",
+  "model",
+  "temperature",
+  "maxRetries",
+  "modelSettings",
+  "providerOptions",
+  "requestContext",
+  "activeTools",
+] as const satisfies readonly (keyof RunOptions)[];
+
+/** One step is one call of a model, which somebody pays for. */
+const MODEST_STEPS = 25;
+
+/** Names of a request context that say whose a run is. */
+const RESERVED: ReadonlySet<string> = new Set([RESOURCE_ID_KEY, THREAD_ID_KEY]);
+
+type AnyAgent = Pick<Agent<string, Record<string, never>>, "listTools">;
+
+/** What a request may ask of a run, as options of one. */
+export async function toRunOptions(
+  options: RunOptions,
+  caller: Principal,
+  agent: AnyAgent,
+): Promise<AgentExecutionOptions> {
+  if (!caller.has("run-options")) await checkModest(options, caller, agent);
+  const { requestContext: _, ...rest } = pick(options);
+  return {
+    ...rest,
+    requestContext: toRequestContext(options.requestContext, caller),
+  } as AgentExecutionOptions;
+}
+
+export function toRequestContext(
+  said: Record<string, unknown> | undefined,
+  caller: Principal,
+): RequestContext {
+  const entries = Object.entries({ ...said, ...caller.requestContext });
+  return new RequestContext(entries.filter(([key]) => !RESERVED.has(key)));
+}
+
+async function checkModest(options: RunOptions, caller: Principal, agent: AnyAgent): Promise<void> {
+  for (const name of GRANTED)
+    if (options[name] !== undefined) caller.require("run-options", `The option "${name}"`);
+  if (options.requireToolApproval === false) caller.require("run-options", "requireToolApproval: false");
+  if ((options.maxSteps ?? 0) > MODEST_STEPS) caller.require("run-options", `maxSteps above ${MODEST_STEPS}`);
+  for (const schema of [options.output, options.structuredOutput?.schema, options.clientTools])
+    checkForeignSchema(schema);
+  const names = Object.keys(options.clientTools ?? {});
+  if (names.length === 0) return;
+  const own = await agent.listTools({ requestContext: toRequestContext(undefined, caller) });
+  const taken = names.find((name) => Object.hasOwn(own, name));
+  if (taken !== undefined)
+    throw new AgentError("forbidden", `The agent has a tool "${taken}" of its own. Give yours another name.`);
+}
+
+const NAMES: readonly (keyof RunOptions)[] = [
+  ...GRANTED,
+  "maxSteps",
+  "toolChoice",
+  "clientTools",
+  "output",
+  "structuredOutput",
+  "requireToolApproval",
+];
+
+function pick(options: RunOptions): RunOptions {
+  return Object.fromEntries(
+    NAMES.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  );
+}

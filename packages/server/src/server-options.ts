@@ -1,0 +1,42 @@
+import type { Mastra } from "@selvedge/core";
+import type { Authorize } from "./caller.ts";
+
+export interface ServerLimits {
+  /** Bytes of a request's body. */
+  bodyBytes: number;
+  /** How deep JSON may be nested. */
+  jsonDepth: number;
+  /** The longest silence on a live stream. */
+  heartbeatMs: number;
+  /** How long a reader may leave its stream full before it is let go. */
+  stallMs: number;
+  /** How much of a stream waits for a reader. */
+  streamBytes: number;
+  /** Live streams at once. */
+  streams: number;
+}
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  bodyBytes: 8 << 20,
+  jsonDepth: 64,
+  heartbeatMs: 20_000,
+  stallMs: 30_000,
+  streamBytes: 64 << 10,
+  streams: 10_000,
+};
+
+export interface ServerOptions {
+  mastra: Mastra;
+  /**
+   * Says who sent a request. Without it the server trusts every caller, and therefore answers only requests to
+   * loopback names: `localhost`, `127.0.0.1` and `::1`, and those in `allowedHosts`.
+   */
+  authorize?: Authorize | undefined;
+  /** Names, without ports, that the `Host` header may have. With an authoriser any, when absent. */
+  allowedHosts?: readonly string[] | undefined;
+  /** Origins of pages on other sites that may call, such as `https://app.example.com`. */
+  allowedOrigins?: readonly string[] | undefined;
+  limits?: Partial<ServerLimits> | undefined;
+  /** A folder of built files that are served at `/`. */
+  studio?: string | undefined;
+}

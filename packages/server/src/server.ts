@@ -1,0 +1,165 @@
+import { Hono } from "hono";
+import { AgentError } from "@selvedge/core";
+import { checkId } from "@selvedge/core/storage";
+import { type AnyRoute, ROUTE_LIST, type RouteName } from "@selvedge/protocol/routes";
+import { App } from "./app.ts";
+import { type Authorize, identify, Principal } from "./caller.ts";
+import { type Check, decodeQuery, toCheck } from "./check-shape.ts";
+import { checkRequest, corsHeaders, preflight, type RequestRules, toRules } from "./check-request.ts";
+import type { Call, Handlers } from "./handler.ts";
+import { AGENT_HANDLERS } from "./handlers/agent-handlers.ts";
+import { APP_HANDLERS } from "./handlers/app-handlers.ts";
+import { MEMORY_HANDLERS } from "./handlers/memory-handlers.ts";
+import { THREAD_HANDLERS } from "./handlers/thread-handlers.ts";
+import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
+import { readBody } from "./read-body.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits, type ServerOptions } from "./server-options.ts";
+import { findSubject, type Input } from "./subject.ts";
+import { errorResponse, jsonResponse, openAiErrorResponse, toWireError } from "./to-response.ts";
+import { CHAT_HANDLERS } from "./ui/chat-handlers.ts";
+
+const HANDLERS: Handlers = {
+  ...AGENT_HANDLERS,
+  ...MEMORY_HANDLERS,
+  ...THREAD_HANDLERS,
+  ...APP_HANDLERS,
+  ...CHAT_HANDLERS,
+  ...OPENAI_HANDLERS,
+};
+
+type AnyHandler = (call: Call) => Promise<unknown>;
+type Entry = AnyRoute & { readonly name: RouteName };
+
+/**
+ * A host over HTTP. Every request goes the same way, and no handler sees one that has not gone it:
+ *
+ *     Host, Origin → who → shape → whose → handler
+ */
+export class Server {
+  readonly #app: App;
+  readonly #hono = new Hono();
+  readonly #authorize: Authorize | undefined;
+  readonly #rules: RequestRules;
+  readonly #limits: ServerLimits;
+
+  constructor(options: ServerOptions) {
+    if (!options?.mastra)
+      throw new AgentError("invalid-argument", "A server needs a host: createServer({ mastra }).");
+    this.#authorize = options.authorize;
+    this.#rules = toRules(options);
+    this.#limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
+    this.#app = new App(options.mastra, this.#limits);
+    for (const route of ROUTE_LIST) this.#mount(route);
+    if (options.studio !== undefined) this.#mountStudio(options.studio);
+    this.#hono.notFound(({ req }) =>
+      errorResponse(new AgentError("not-found", `There is no route ${req.method} ${req.path}.`)),
+    );
+  }
+
+  /** Answers a request. Never rejects. Bound, so that it can be handed to any framework. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    let origin: string | undefined;
+    try {
+      origin = checkRequest(request, this.#rules);
+    } catch (error) {
+      return this.#refuse(error, false);
+    }
+    if (request.method === "OPTIONS" && origin !== undefined) return preflight(origin);
+    const response = await this.#hono.fetch(request);
+    if (origin !== undefined)
+      for (const [name, value] of Object.entries(corsHeaders(origin))) response.headers.set(name, value);
+    return response;
+  };
+
+  /** How many live streams there are. */
+  get streamCount(): number {
+    return this.#app.streamCount;
+  }
+
+  /** Ends the live streams, telling their readers where to go on. The host stays open: it belongs to the app. */
+  close(): void {
+    this.#app.close();
+  }
+
+  #mount(route: Entry): void {
+    const checks = toChecks(route);
+    const handle = HANDLERS[route.name] as unknown as AnyHandler;
+    const methods = route.method === "ALL" ? ["GET", "POST", "DELETE"] : [route.method];
+    this.#hono.on(methods, [route.path], ({ req }) =>
+      this.#answer(route, checks, handle, req.raw, req.param() as Record<string, string>),
+    );
+  }
+
+  #mountStudio(folder: string): void {
+    this.#hono.get("*", async ({ req }, next) => {
+      if (/^\/(?:api|v1|health)(?:\/|$)/.test(req.path)) return next();
+      const { staticFile } = await import("./pages/static-files.ts");
+      return (await staticFile(folder, req.raw)) ?? next();
+    });
+  }
+
+  async #answer(
+    route: Entry,
+    checks: Checks,
+    handle: AnyHandler,
+    request: Request,
+    params: Record<string, string>,
+  ): Promise<Response> {
+    let trusted = false;
+    try {
+      const caller =
+        route.owner === "public"
+          ? new Principal({ resourceId: "nobody" })
+          : await identify(this.#authorize, request);
+      trusted = caller.isTrusted;
+      const input = await this.#read(route, checks, request, params);
+      const subject = await findSubject(route, input, caller, this.#app);
+      const call = { app: this.#app, request, caller, ...input, ...subject };
+      const answer = await handle(call as unknown as Call);
+      return answer instanceof Response ? answer : jsonResponse(answer, route.status);
+    } catch (error) {
+      return this.#refuse(error, trusted, route);
+    }
+  }
+
+  async #read(
+    route: Entry,
+    checks: Checks,
+    request: Request,
+    params: Record<string, string>,
+  ): Promise<Input> {
+    for (const [name, value] of Object.entries(params)) checkId(name, value);
+    checks.params?.(params);
+    const query = decodeQuery(new URL(request.url).searchParams, route.query);
+    if (route.kind !== "raw") (checks.query ?? NO_QUERY)(query);
+    if (!route.body) return { params, query, body: {} };
+    const body = (await readBody(request, this.#limits)) as Record<string, unknown>;
+    checks.body?.(body);
+    return { params, query, body };
+  }
+
+  #refuse(thrown: unknown, trusted: boolean, route?: Entry): Response {
+    const error = toWireError(thrown, { trusted, logger: this.#app.mastra.logger });
+    return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
+  }
+}
+
+interface Checks {
+  params: Check | undefined;
+  query: Check | undefined;
+  body: Check | undefined;
+}
+
+const NO_QUERY: Check = toCheck("query", { type: "object", additionalProperties: false });
+
+function toChecks({ params, query, body }: Entry): Checks {
+  return {
+    params: params && toCheck("params", params),
+    query: query && toCheck("query", query),
+    body: body && toCheck("body", body),
+  };
+}
+
+export function createServer(options: ServerOptions): Server {
+  return new Server(options);
+}

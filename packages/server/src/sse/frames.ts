@@ -1,0 +1,80 @@
+import { AgentError } from "@selvedge/core";
+import type { AgentChunk } from "@selvedge/protocol";
+import { END_EVENT, type StreamEnd } from "@selvedge/protocol/routes";
+
+type NumberedChunk = AgentChunk & { seq: number };
+
+const ENCODER = new TextEncoder();
+
+/** When a browser comes back after a broken line. */
+const RETRY_MS = 1000;
+
+/** Chunks as frames. Readers of one thread share the chunk objects, so each is written down once for all of them. */
+export class FrameCache {
+  readonly #frames = new WeakMap<object, string>();
+  readonly #pieces = new WeakMap<object, { available: number; count: number; bytes: Uint8Array }>();
+
+  /** Chunks from `first` on as one piece of about `size` characters. Those who read the same get the same. */
+  piece(chunks: readonly NumberedChunk[], first: number, size: number): { count: number; bytes: Uint8Array } {
+    const key = chunks[first] as NumberedChunk;
+    const available = chunks.length - first;
+    const known = this.#pieces.get(key);
+    if (known && (known.available === available || known.count < Math.min(known.available, available)))
+      return known;
+    let text = "";
+    let count = 0;
+    while (count < available && text.length < size) text += this.frame(chunks[first + count++]!);
+    const piece = { available, count, bytes: ENCODER.encode(text) };
+    this.#pieces.set(key, piece);
+    return piece;
+  }
+
+  frame(chunk: NumberedChunk): string {
+    let frame = this.#frames.get(chunk);
+    if (frame === undefined) {
+      frame = `id: ${chunk.seq}\ndata: ${JSON.stringify(chunk)}\n\n`;
+      this.#frames.set(chunk, frame);
+    }
+    return frame;
+  }
+}
+
+/** A frame without a number. */
+export function dataFrame(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** The number a stream begins after, for a reader whose line breaks before the opening has come. */
+export function startHeader(after: number | undefined): Record<string, string> {
+  return after === undefined ? {} : { "x-after": String(after) };
+}
+
+/** What a numbered stream opens with: the number it begins after, so that a reader can come back before the first chunk. */
+export function opening(after: number | undefined): string {
+  return after === undefined ? ": connected\n\n" : `: connected\n\nretry: ${RETRY_MS}\nid: ${after}\n\n`;
+}
+
+/** The last frame of a stream that the server ends. */
+export function endFrame(error: unknown, after: number | undefined): string {
+  const why = AgentError.is(error)
+    ? error
+    : error === undefined
+      ? new AgentError("reader-too-slow", "The stream was not read for too long. Go on after details.after.")
+      : new AgentError("internal", "The stream broke. Go on after details.after.");
+  const end: StreamEnd = {
+    ...why.toJSON(),
+    ...(after !== undefined && { details: { ...why.details, after } }),
+  };
+  return `event: ${END_EVENT}\ndata: ${JSON.stringify(end)}\n\n`;
+}
+
+/** The number a reader wants to go on after: the header of a reader that comes back, else what it says. */
+export function startAfter(request: Request, said: number | undefined): number | undefined {
+  const header = request.headers.get("last-event-id");
+  if (header === null || header === "") return said;
+  if (/^\d{1,15}$/.test(header)) return Number(header);
+  throw new AgentError(
+    "invalid-argument",
+    `Last-Event-ID must be the number of a chunk, got "${header.slice(0, 50)}".`,
+  );
+}

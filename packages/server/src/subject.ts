@@ -1,0 +1,116 @@
+import { AgentError } from "@selvedge/core";
+import { checkId, type Storage } from "@selvedge/core/storage";
+import { ownerOfRun, ownerOfThread } from "@selvedge/core/threads";
+import type { AnyRoute } from "@selvedge/protocol/routes";
+import type { App } from "./app.ts";
+import type { Principal } from "./caller.ts";
+
+/** The parts of a request after their shapes were checked. */
+export interface Input {
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  body: Record<string, unknown>;
+}
+
+/** What a request is about, and whose it is. */
+export interface Subject {
+  /** The owner of what the request is about or makes. `undefined` only for lists of a trusted caller: everybody's. */
+  resourceId: string | undefined;
+  threadId: string | undefined;
+}
+
+/** The resource of those who do not say which, where nobody else says it for them. */
+const LOCAL_RESOURCE = "local";
+
+/**
+ * Finds the subject of a request and refuses it to those whose it is not, with the answer that one which does not
+ * exist gets. No handler runs before.
+ */
+export async function findSubject(
+  route: AnyRoute,
+  input: Input,
+  caller: Principal,
+  app: App,
+): Promise<Subject> {
+  if (route.grant) caller.require(route.grant, `${route.method} ${route.path}`);
+  const said = caller.resourceId ?? saidResource(input);
+  switch (route.owner) {
+    case "public":
+    case "app":
+    case "grant":
+    case "resource":
+      return { resourceId: said, threadId: undefined };
+    case "run":
+      return runSubject(input, caller, app);
+    case "thread":
+    case "new-thread":
+      return threadSubject(route, input, said, caller, app);
+  }
+}
+
+async function threadSubject(
+  route: AnyRoute,
+  input: Input,
+  said: string | undefined,
+  caller: Principal,
+  app: App,
+): Promise<Subject> {
+  const threadId = firstText(input, route.threadAt);
+  if (threadId === undefined) {
+    if (input.body["runId"] !== undefined && "message" in input.body) return runSubject(input, caller, app);
+    if (input.body["runId"] !== undefined && "signal" in input.body) return runSubject(input, caller, app);
+    if (route.owner === "thread") throw new AgentError("invalid-argument", "This needs a threadId.");
+    return { resourceId: said ?? LOCAL_RESOURCE, threadId: undefined };
+  }
+  const storage = await storageOf(input, app);
+  const owner = storage && (await ownerOfThread(storage, checkId("threadId", threadId)));
+  if (owner === undefined) {
+    if (route.owner === "thread") throw noThread(threadId);
+    return { resourceId: said ?? LOCAL_RESOURCE, threadId };
+  }
+  if (said !== undefined && said !== owner) throw noThread(threadId);
+  return { resourceId: owner, threadId };
+}
+
+async function runSubject(input: Input, caller: Principal, app: App): Promise<Subject> {
+  const runId = checkId("runId", input.body["runId"] ?? input.params["runId"]);
+  const storage = await storageOf(input, app);
+  const run = storage && (await ownerOfRun(storage, runId));
+  if (run && (caller.isTrusted || caller.resourceId === run.resourceId))
+    return { resourceId: run.resourceId, threadId: run.threadId };
+  const kept = run ? undefined : app.ownerOfKeptRun(runId);
+  if (kept !== undefined && (caller.isTrusted || caller.resourceId === kept))
+    return { resourceId: kept, threadId: undefined };
+  throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+}
+
+/** Where the threads of a request are: of the agent in its path or model, else of the memory it names. */
+async function storageOf({ params, query, body }: Input, app: App): Promise<Storage | undefined> {
+  const agentName = params["agentId"] ?? body["model"];
+  if (typeof agentName === "string") return app.agent(agentName).getThreadStorage();
+  return app.storage(query["agentId"] as string | undefined);
+}
+
+function saidResource({ query, body }: Input): string | undefined {
+  const memory = body["memory"] as { resource?: string } | undefined;
+  const said = memory?.resource ?? body["resourceId"] ?? query["resourceId"];
+  return said === undefined ? undefined : checkId("resourceId", said);
+}
+
+function firstText(input: Input, paths: readonly string[]): string | undefined {
+  for (const path of paths) {
+    const [part, ...keys] = path.split(".");
+    let value: unknown = input[part as keyof Input];
+    for (const key of keys)
+      value =
+        typeof value === "object" && value !== null && Object.hasOwn(value, key)
+          ? (value as never)[key]
+          : undefined;
+    if (typeof value === "string") return value;
+  }
+  return undefined;
+}
+
+function noThread(threadId: string): AgentError {
+  return new AgentError("not-found", `There is no thread "${threadId}".`);
+}

@@ -1,0 +1,206 @@
+import { type Agent, AgentError } from "@selvedge/core";
+import type { MessagesInput } from "@selvedge/core/agent";
+import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
+import type { FilePart, SignalContents, TextPart } from "@selvedge/protocol/routes";
+import type { App } from "../app.ts";
+import { type Call, type Handlers, ownerOf } from "../handler.ts";
+import { checkMessages } from "../handlers/agent-handlers.ts";
+import { type RunReader, startDirectly } from "../handlers/run-answers.ts";
+import { toRunOptions } from "../run-options.ts";
+import { dataFrame } from "../sse/frames.ts";
+import { RunEvents } from "../sse/run-events.ts";
+import { neutraliseContents } from "../untrusted-text.ts";
+import { UiChunks } from "./ui-chunks.ts";
+import { dropAnswerTo } from "./drop-answer.ts";
+
+type AnyAgent = Agent<string, Record<string, never>>;
+type ChatCall = Call<"chat">;
+
+interface UiMessage {
+  id?: string;
+  role?: string;
+  parts?: UiPart[];
+}
+
+interface UiPart {
+  type?: string;
+  text?: string;
+  url?: string;
+  mediaType?: string;
+  filename?: string;
+  state?: string;
+  toolCallId?: string;
+  toolName?: string;
+  output?: unknown;
+  errorText?: string;
+  approval?: { approved?: boolean; reason?: string };
+}
+
+const HEADERS = { "x-vercel-ai-ui-message-stream": "v1" };
+const DONE = "data: [DONE]\n\n";
+
+/** The endpoint of the AI SDK's `useChat`. A chat is a thread, and what the browser says of its history does not count. */
+export const CHAT_HANDLERS: Handlers<"chat" | "resumeChat"> = {
+  chat: async (call) => {
+    const agent = call.app.agent(call.params.agentId);
+    const last = call.body.messages.at(-1) as UiMessage | undefined;
+    if (!last) throw new AgentError("invalid-argument", "body.messages: A chat needs a message.");
+    if (!agent.hasMemory) return chatWithoutMemory(call, agent);
+    if (last.role === "assistant") return goOn(call, agent, last);
+    if (last.role === "user") return send(call, agent, last);
+    throw new AgentError(
+      "invalid-argument",
+      `body.messages: The last one must be of a user or an assistant.`,
+    );
+  },
+  resumeChat: async (call) => {
+    const { app, params } = call;
+    const agent = app.agent(params.agentId);
+    const overview = await readThreadOverview(await agent.getThreadStorage(), params.threadId);
+    if (overview?.activeRunId === undefined || overview.runState !== "running")
+      return new Response(null, { status: 204 });
+    const reader = await follow(agent, call, params.threadId, overview.activeRunId, overview.activeRunAfter);
+    return uiResponse(app, reader, new UiChunks());
+  },
+};
+
+async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
+  const { app, body, caller } = call;
+  const address = { threadId: body.id, resourceId: ownerOf(call) };
+  const contents = toContents(last.parts ?? []);
+  const again = body.trigger === "regenerate-message" && last.id !== undefined;
+  if (again) await dropAnswerTo(app, agent, { ...address, messageId: last.id as string });
+  const { signal, admitted } = agent.sendMessage(
+    {
+      contents: caller.has("signals") ? contents : neutraliseContents(contents),
+      ...(last.id !== undefined && last.id !== "" && { id: last.id }),
+    },
+    {
+      ...address,
+      ifIdle: { streamOptions: await toRunOptions({}, caller, agent) },
+      // A browser that asks again after a broken line asks for the same.
+      ...(last.id && !again && { idempotencyKey: last.id }),
+    },
+  );
+  const { runId, action } = await admitted;
+  const reader = await follow(agent, call, body.id, runId as string, undefined);
+  return uiResponse(app, reader, new UiChunks(action === "deliver" ? { from: signal.id } : {}));
+}
+
+/** The browser answered tool calls: approvals, or results of tools that it ran itself. */
+async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
+  const { app, body, caller } = call;
+  const address = { threadId: body.id, resourceId: ownerOf(call) };
+  const overview = await readThreadOverview(await agent.getThreadStorage(), body.id);
+  const after = overview?.lastSeq ?? 0;
+  let runId: string | undefined;
+  for (const { toolCallId, approval } of (last.parts ?? []).filter(
+    ({ state }) => state === "approval-responded",
+  )) {
+    const waits = overview?.waiting.some((waiting) => waiting.toolCallId === toolCallId);
+    if (!waits || typeof approval?.approved !== "boolean" || toolCallId === undefined) continue;
+    const { approved, reason } = approval;
+    const declineContext = !approved && reason !== undefined ? { declineContext: { reason } } : {};
+    ({ runId } = await agent.sendToolApproval({ ...address, toolCallId, approved, ...declineContext }));
+  }
+  if (runId === undefined) {
+    const results = (last.parts ?? []).flatMap(toResult);
+    if (results.length === 0)
+      throw new AgentError(
+        "invalid-argument",
+        "body.messages: No tool call of this chat waits for an answer.",
+      );
+    const messages = [{ role: "tool", content: results }] as MessagesInput;
+    const streamOptions = await toRunOptions({}, caller, agent);
+    ({ runId } = await agent.sendToolApproval({ ...address, approved: true, messages, streamOptions }));
+  }
+  const reader = await follow(agent, call, body.id, runId, after);
+  return uiResponse(app, reader, new UiChunks({ messageId: last.id }));
+}
+
+async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Response> {
+  const { app, body, caller } = call;
+  const messages = caller.has("run-options") ? body.messages : checkMessages(body.messages);
+  const reader = await startDirectly(
+    agent,
+    messages as unknown as MessagesInput,
+    await toRunOptions({}, caller, agent),
+  );
+  app.keepRun(reader.output.runId, ownerOf(call));
+  return uiResponse(app, reader, new UiChunks());
+}
+
+/** Reads one run of a thread, from a number or from its start, wherever it is carried out. */
+async function follow(
+  agent: AnyAgent,
+  call: { resourceId: string | undefined },
+  threadId: string,
+  runId: string,
+  after: number | undefined,
+): Promise<RunReader> {
+  const storage = await agent.getThreadStorage();
+  const run = await readRunRecord(storage, { threadId, runId });
+  const overview = await readThreadOverview(storage, threadId);
+  const subscription = await agent.subscribeToThread({
+    threadId,
+    resourceId: ownerOf(call),
+    after: after ?? (run ? run.firstSeq - 1 : (overview?.activeRunAfter ?? 0)),
+  });
+  const isOver = run?.endedAt !== undefined;
+  const over = isOver ? Promise.resolve({ lastSeq: overview?.lastSeq ?? 0 }) : new Promise<never>(() => {});
+  return new RunEvents(subscription, runId, over);
+}
+
+function uiResponse(app: App, reader: RunReader, ui: UiChunks): Response {
+  let done = false;
+  return app.stream(
+    {
+      next: async () => {
+        for (;;) {
+          const chunks = await reader.next();
+          const text = chunks
+            .flatMap((chunk) => ui.from(chunk))
+            .map(dataFrame)
+            .join("");
+          if (text !== "") return text;
+          if (chunks.length > 0) continue;
+          if (done) return undefined;
+          done = true;
+          return DONE;
+        }
+      },
+      leave: () => reader.leave(),
+      farewell: (error) => {
+        const errorText = AgentError.is(error) ? error.message : "The stream was not read for too long.";
+        return dataFrame({ type: "error", errorText }) + DONE;
+      },
+    },
+    "",
+    HEADERS,
+  );
+}
+
+function toContents(parts: readonly UiPart[]): SignalContents {
+  const contents = parts.flatMap((part): (TextPart | FilePart)[] => {
+    if (part.type === "text" && typeof part.text === "string") return [{ type: "text", text: part.text }];
+    if (part.type !== "file" || typeof part.url !== "string") return [];
+    const { url: data, mediaType = "application/octet-stream", filename } = part;
+    return [{ type: "file", data, mediaType, ...(filename !== undefined && { filename }) }];
+  });
+  if (contents.length === 0)
+    throw new AgentError("invalid-argument", "body.messages: The last message is empty.");
+  const [only] = contents;
+  return contents.length === 1 && only?.type === "text" ? only.text : contents;
+}
+
+/** A tool part of a UI message that has an outcome, as a result for the model. */
+function toResult(part: UiPart): object[] {
+  const { toolCallId, state } = part;
+  if (toolCallId === undefined || (state !== "output-available" && state !== "output-error")) return [];
+  const toolName = part.toolName ?? (part.type ?? "").replace(/^tool-/, "");
+  const output =
+    state === "output-available"
+      ? { type: "json", value: part.output ?? null }
+      : { type: "error-text", value: part.errorText ?? "" };
+  return [{ type: "tool-result", toolCallId, toolName, output }];
+}

@@ -1,0 +1,52 @@
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const NUMBER = new Intl.NumberFormat();
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+/** The time of day, with the date when it is not today. */
+export function formatTime(time: string): string {
+  const date = new Date(time);
+  const today = date.toDateString() === new Date().toDateString();
+  return today ? CLOCK.format(date) : `${DAY.format(date)}, ${CLOCK.format(date)}`;
+}
+
+export function formatWhole(time: string): string {
+  return WHOLE.format(new Date(time));
+}
+
+/** How long ago, in the largest unit that fits. */
+export function formatAgo(time: string, now: number = Date.now()): string {
+  const seconds = (new Date(time).getTime() - now) / 1000;
+  const units: [Intl.RelativeTimeFormatUnit, number][] = [
+    ["day", 86_400],
+    ["hour", 3600],
+    ["minute", 60],
+  ];
+  for (const [unit, size] of units) {
+    if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit);
+  }
+  return Math.abs(seconds) < 10 ? "just now" : RELATIVE.format(Math.round(seconds), "second");
+}
+
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+export function formatNumber(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** JSON for people; a text stays as it is. */
+export function formatValue(value: unknown): string {
+  if (typeof value === "string") return value;
+  return JSON.stringify(value, undefined, 2) ?? "undefined";
+}
+
+/** JSON on one line, cut where a line would end. */
+export function formatShort(value: unknown, length = 96): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}

@@ -1,0 +1,119 @@
+import type { RunTimeline, TimelineStep, TimelineTool } from "@selvedge/protocol/routes";
+import type { ReactNode } from "react";
+import { formatDuration, formatNumber, formatValue } from "../format.ts";
+import { Badge, type Tone } from "../ui/badge.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { RunBadge } from "../ui/run-badge.tsx";
+import { Time } from "../ui/time.tsx";
+
+const TOOL_TONE: Record<TimelineTool["state"], Tone | undefined> = {
+  running: "indigo",
+  waiting: "amber",
+  done: "green",
+  failed: "red",
+  denied: undefined,
+};
+
+export function RunTimelineView({ run }: { run: RunTimeline }): ReactNode {
+  const start = new Date(run.startedAt).getTime();
+  const end = endOf(run, start);
+  const span = Math.max(1, end - start);
+  return (
+    <section className="card panel stack" aria-label={`Run ${run.runId}`}>
+      <div className="row">
+        <h2 className="section-title mono grow truncate">{run.runId}</h2>
+        <RunBadge state={run.state} />
+      </div>
+      <dl className="facts">
+        <Fact name="Agent">{run.agentId}</Fact>
+        <Fact name="Started">
+          <Time at={run.startedAt} />
+        </Fact>
+        <Fact name="Took">{formatDuration(end - start)}</Fact>
+        <Fact name="Steps">{run.steps}</Fact>
+        <Fact name="Tokens in">{formatNumber(tokens(run, "inputTokens"))}</Fact>
+        <Fact name="Tokens out">{formatNumber(tokens(run, "outputTokens"))}</Fact>
+      </dl>
+      {run.error && (
+        <p className="note" data-tone="red">
+          {formatValue(run.error["message"] ?? run.error)}
+        </p>
+      )}
+      {run.timeline.length === 0 ? (
+        <p className="note">The events of this run are no longer kept, so its steps cannot be shown.</p>
+      ) : (
+        <ol className="timeline">
+          {run.timeline.map((step) => (
+            <Step key={step.step} step={step} start={start} span={span} />
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function endOf(run: RunTimeline, start: number): number {
+  const times = [run.endedAt, run.suspendedAt].filter((time) => time !== undefined);
+  if (times.length > 0 && run.state !== "running")
+    return Math.max(...times.map((time) => new Date(time).getTime()));
+  const ends = run.timeline.map((step) => new Date(step.startedAt).getTime() + (step.durationMs ?? 0));
+  return Math.max(start, ...ends);
+}
+
+/** Of the steps that are kept, or what the run wrote down when they are gone. */
+function tokens(run: RunTimeline, which: "inputTokens" | "outputTokens"): number {
+  if (run.timeline.length === 0) return run.usage?.[which] ?? 0;
+  return run.timeline.reduce((sum, step) => sum + (step.usage?.[which] ?? 0), 0);
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Step({ step, start, span }: { step: TimelineStep; start: number; span: number }): ReactNode {
+  const offset = new Date(step.startedAt).getTime() - start;
+  const length = step.durationMs ?? span - offset;
+  return (
+    <li className="timeline-step">
+      <div className="row">
+        <strong className="small">Step {step.step + 1}</strong>
+        {step.finishReason && <Badge>{step.finishReason}</Badge>}
+        <span className="grow" />
+        {step.usage && (
+          <span className="hint">
+            {formatNumber(step.usage.inputTokens ?? 0)} in, {formatNumber(step.usage.outputTokens ?? 0)} out
+          </span>
+        )}
+        <span className="mono small">
+          {step.durationMs === undefined ? "…" : formatDuration(step.durationMs)}
+        </span>
+      </div>
+      <div className="bar-track" aria-hidden="true">
+        <div
+          className="bar"
+          style={{ left: percent(offset / span), width: percent(Math.min(1 - offset / span, length / span)) }}
+        />
+      </div>
+      {step.text && <p className="small timeline-text">{step.text}</p>}
+      {step.toolCalls.map((tool) => (
+        <div className="row timeline-tool" key={tool.toolCallId}>
+          <Icon name="tool" />
+          <span className="mono small grow truncate">{tool.toolName}</span>
+          <Badge tone={TOOL_TONE[tool.state]}>{tool.state}</Badge>
+          {tool.durationMs !== undefined && (
+            <span className="mono small">{formatDuration(tool.durationMs)}</span>
+          )}
+        </div>
+      ))}
+    </li>
+  );
+}
+
+function percent(part: number): string {
+  return `${Math.max(0.6, Math.min(100, part * 100)).toFixed(2)}%`;
+}

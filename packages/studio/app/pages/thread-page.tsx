@@ -1,0 +1,141 @@
+import { useThread } from "@selvedge/react";
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import { Link, path } from "../router.tsx";
+import { useStudio } from "../studio-context.tsx";
+import { ActionError, ThreadActionsProvider } from "../thread/actions.tsx";
+import { Composer } from "../thread/composer.tsx";
+import { ConnectionBadge } from "../thread/connection-badge.tsx";
+import { Conversation } from "../thread/conversation.tsx";
+import { Inspector } from "../thread/inspector.tsx";
+import { useInbox } from "../thread/use-inbox.ts";
+import { useThreadAgent } from "../thread/use-thread-agent.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { RunBadge } from "../ui/run-badge.tsx";
+import { Empty, Failure, Loading } from "../ui/state.tsx";
+import { type ListedAgent } from "../use-agents.ts";
+
+/** Everything that goes on on a thread, live, and every way to take part in it. */
+export function ThreadPage({
+  threadId,
+  agentId,
+}: {
+  threadId: string;
+  agentId: string | undefined;
+}): ReactNode {
+  const agent = useThreadAgent(threadId, agentId);
+  if (agent.error) return <Problem error={agent.error} onRetry={agent.reload} />;
+  if (agent.loading && !agent.value) return <Loading what="the thread" />;
+  if (!agent.value) {
+    return (
+      <Empty title="No agent to talk to">
+        <p>This server has no agent with memory.</p>
+      </Empty>
+    );
+  }
+  return <LiveThread key={agent.value.id} threadId={threadId} agent={agent.value} />;
+}
+
+function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent }): ReactNode {
+  const { client, resourceId } = useStudio();
+  const inbox = useInbox(threadId, agent.id);
+  const { noticeChunk } = inbox;
+  const options = useMemo(
+    () => ({ client, agentId: agent.id, threadId, resourceId, onChunk: noticeChunk }),
+    [client, agent.id, threadId, resourceId, noticeChunk],
+  );
+  const thread = useThread(options);
+  const title = useTitle(threadId, agent.id, thread.messages.length > 0, thread.run !== undefined);
+  const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
+  const waiting = thread.approvals.length;
+  useEffect(() => {
+    document.title = `${waiting > 0 ? "(!) " : ""}${title ?? "New thread"} · Selvedge`;
+    return () => void (document.title = "Selvedge studio");
+  }, [title, waiting]);
+  const togglePanel = useCallback(() => setPanel((open) => !open), []);
+
+  if (thread.status === "error")
+    return <Problem error={thread.error!} onRetry={() => void thread.refresh()} />;
+  return (
+    <ThreadActionsProvider thread={thread}>
+      <div className="thread-page" data-panel={panel || undefined}>
+        <div className="thread-head">
+          <div className="grow">
+            <h1 className="truncate">{title ?? (thread.messages.length > 0 ? "Untitled" : "New thread")}</h1>
+            <p className="row thread-sub">
+              <span className="row">
+                <Icon name="agent" />
+                {agent.name}
+              </span>
+              <span className="mono truncate">{threadId}</span>
+            </p>
+          </div>
+          <div className="row" aria-live="polite">
+            <ConnectionBadge connection={thread.connection} />
+            {thread.run && <RunBadge state={thread.run.state} />}
+            {waiting > 0 && (
+              <Badge tone="amber">{waiting === 1 ? "1 approval" : `${waiting} approvals`}</Badge>
+            )}
+          </div>
+          <Link
+            className="button"
+            data-size="small"
+            href={path(["threads", threadId, "runs"], { agent: agent.id })}
+          >
+            <Icon name="clock" />
+            Runs
+          </Link>
+          <Button
+            size="small"
+            icon="panel"
+            label={panel ? "Hide what the thread carries" : "Show what the thread carries"}
+            aria-expanded={panel}
+            aria-controls="inspector"
+            onClick={togglePanel}
+          />
+        </div>
+        <Conversation thread={thread} agentName={agent.name} />
+        <div className="thread-foot">
+          <ActionError />
+          <Composer thread={thread} agentName={agent.name} />
+        </div>
+        <Inspector open={panel} thread={thread} agentId={agent.id} threadId={threadId} inbox={inbox} />
+      </div>
+    </ThreadActionsProvider>
+  );
+}
+
+const TITLE_TRIES = 5;
+const TITLE_MS = 600;
+
+/** The thread's title. A model may write it after the first run, so a thread without one is asked a few times. */
+function useTitle(threadId: string, agentId: string, spoken: boolean, running: boolean): string | undefined {
+  const { client, resourceId } = useStudio();
+  const [title, setTitle] = useState<string>();
+  useEffect(() => {
+    if (!spoken || running || title !== undefined) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const ask = async (triesLeft: number): Promise<void> => {
+      const query = { resourceId, agentId };
+      const thread = await client.call("getThread", { params: { threadId }, query, signal });
+      if (thread.title) return setTitle(thread.title);
+      if (triesLeft === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, TITLE_MS));
+      if (!signal.aborted) await ask(triesLeft - 1);
+    };
+    // A page without its title is still the page.
+    ask(TITLE_TRIES).catch(() => undefined);
+    return () => controller.abort();
+  }, [client, resourceId, agentId, threadId, spoken, running, title]);
+  return title;
+}
+
+function Problem({ error, onRetry }: { error: Error; onRetry(): void }): ReactNode {
+  return (
+    <div className="page">
+      <Failure error={error} onRetry={onRetry} />
+    </div>
+  );
+}

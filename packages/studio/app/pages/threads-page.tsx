@@ -1,0 +1,132 @@
+import type { WireThread } from "@selvedge/protocol/routes";
+import { type ReactNode, useDeferredValue, useState } from "react";
+import { threadPath } from "../new-thread.ts";
+import { Link } from "../router.tsx";
+import { useStudio } from "../studio-context.tsx";
+import { NewThreadButton } from "../ui/new-thread-button.tsx";
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Empty, Failure, Loading } from "../ui/state.tsx";
+import { Time } from "../ui/time.tsx";
+import { useLoad } from "../use-load.ts";
+import { MessageHits } from "./message-hits.tsx";
+
+const PAGE_SIZE = 25;
+
+export function ThreadsPage(): ReactNode {
+  const { client, resourceId } = useStudio();
+  const [search, setSearch] = useState("");
+  const [page, setPage] = useState(0);
+  const wanted = useDeferredValue(search.trim());
+  const threads = useLoad(`${resourceId} ${wanted} ${page}`, (signal) =>
+    client.call("listThreads", {
+      query: { resourceId, page, perPage: PAGE_SIZE, ...(wanted && { search: wanted }) },
+      signal,
+    }),
+  );
+  const { value } = threads;
+  return (
+    <div className="page">
+      <div className="page-head">
+        <div>
+          <h1>Threads</h1>
+          <p>
+            Conversations of <code>{resourceId}</code>, the latest first
+          </p>
+        </div>
+        <NewThreadButton />
+      </div>
+      <div className="search" role="search">
+        <Icon name="search" />
+        <input
+          className="input"
+          type="search"
+          aria-label="Search threads and messages"
+          placeholder="Search titles, ids and messages"
+          value={search}
+          onChange={(event) => {
+            setSearch(event.target.value);
+            setPage(0);
+          }}
+        />
+      </div>
+      {threads.error && <Failure error={threads.error} onRetry={threads.reload} />}
+      {!value && threads.loading && <Loading what="threads" />}
+      {value && value.threads.length > 0 && (
+        <ul className="card thread-list" aria-label="Threads">
+          {value.threads.map((thread) => (
+            <ThreadItem key={thread.id} thread={thread} onDeleted={threads.reload} />
+          ))}
+        </ul>
+      )}
+      {value && value.threads.length === 0 && !wanted && (
+        <Empty title="No threads yet">
+          <p>A thread is a conversation that is kept. Start one and say something.</p>
+          <NewThreadButton />
+        </Empty>
+      )}
+      {value && value.threads.length === 0 && wanted && (
+        <p className="muted small">No title or id contains “{wanted}”.</p>
+      )}
+      {value && (page > 0 || value.hasMore) && (
+        <nav className="row pager" aria-label="Pages of threads">
+          <Button size="small" disabled={page === 0} onClick={() => setPage(page - 1)}>
+            Newer
+          </Button>
+          <span className="muted small">
+            {page * PAGE_SIZE + 1}–{page * PAGE_SIZE + value.threads.length} of {value.total}
+          </span>
+          <Button size="small" disabled={!value.hasMore} onClick={() => setPage(page + 1)}>
+            Older
+          </Button>
+        </nav>
+      )}
+      {wanted.length > 1 && <MessageHits search={wanted} />}
+    </div>
+  );
+}
+
+function ThreadItem({ thread, onDeleted }: { thread: WireThread; onDeleted(): void }): ReactNode {
+  const { client, resourceId } = useStudio();
+  const [asking, setAsking] = useState(false);
+  const [error, setError] = useState<Error>();
+  const remove = async (): Promise<void> => {
+    try {
+      await client.call("deleteThread", { params: { threadId: thread.id }, query: { resourceId } });
+      onDeleted();
+    } catch (failure) {
+      setError(failure as Error);
+      setAsking(false);
+    }
+  };
+  return (
+    <li className="thread-item">
+      <Link className="thread-link" href={threadPath(thread.id, undefined)}>
+        <span className="truncate thread-title">{thread.title || "Untitled"}</span>
+        <span className="truncate mono muted thread-id">{thread.id}</span>
+      </Link>
+      <span className="muted small">
+        <Time at={thread.updatedAt} ago />
+      </span>
+      {asking ? (
+        <span className="row">
+          <Button size="small" kind="danger" autoFocus onClick={() => void remove()}>
+            Delete it
+          </Button>
+          <Button size="small" kind="quiet" onClick={() => setAsking(false)}>
+            Keep
+          </Button>
+        </span>
+      ) : (
+        <Button
+          kind="quiet"
+          size="small"
+          icon="trash"
+          label={`Delete ${thread.title || "thread"}`}
+          onClick={() => setAsking(true)}
+        />
+      )}
+      {error && <Failure error={error} />}
+    </li>
+  );
+}

@@ -1,0 +1,83 @@
+import {
+  createContext,
+  type AnchorHTMLAttributes,
+  type MouseEvent,
+  type ReactNode,
+  use,
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+} from "react";
+
+interface Place {
+  /** Decoded parts of the path. */
+  parts: readonly string[];
+  query: URLSearchParams;
+}
+
+interface Router extends Place {
+  go(to: string, options?: { replace?: boolean }): void;
+}
+
+const RouterContext = createContext<Router | undefined>(undefined);
+
+export function RouterProvider({ children }: { children: ReactNode }): ReactNode {
+  const [href, setHref] = useState(() => location.pathname + location.search);
+  useEffect(() => {
+    const onPop = (): void => setHref(location.pathname + location.search);
+    addEventListener("popstate", onPop);
+    return () => removeEventListener("popstate", onPop);
+  }, []);
+  const go = useCallback((to: string, options: { replace?: boolean } = {}) => {
+    if (options.replace) history.replaceState(null, "", to);
+    else history.pushState(null, "", to);
+    setHref(location.pathname + location.search);
+  }, []);
+  const router = useMemo(() => ({ ...toPlace(href), go }), [href, go]);
+  return <RouterContext value={router}>{children}</RouterContext>;
+}
+
+export function useRouter(): Router {
+  const router = use(RouterContext);
+  if (!router) throw new Error("useRouter is used outside of RouterProvider.");
+  return router;
+}
+
+/** A link within the studio. A click with a modifier opens a tab as everywhere. */
+export function Link({
+  href,
+  onClick,
+  ...rest
+}: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }): ReactNode {
+  const { go } = useRouter();
+  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(href);
+  };
+  return <a href={href} onClick={follow} {...rest} />;
+}
+
+/** A path of the studio; parts are encoded, values that are absent are left out of the query. */
+export function path(parts: readonly string[], query: Record<string, string | undefined> = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value) search.set(name, value);
+  const text = search.toString();
+  return `/${parts.map(encodeURIComponent).join("/")}${text && `?${text}`}`;
+}
+
+function toPlace(href: string): Place {
+  const { pathname, searchParams } = new URL(href, location.origin);
+  return { parts: pathname.split("/").filter(Boolean).map(decode), query: searchParams };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

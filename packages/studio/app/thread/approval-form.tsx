@@ -1,0 +1,100 @@
+import type { ThreadState } from "@selvedge/protocol/routes";
+import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { formatValue } from "../format.ts";
+import { JsonEntry } from "../schema-form/schema-form.tsx";
+import { Button } from "../ui/button.tsx";
+import { useActions } from "./actions.tsx";
+
+export type Approval = ThreadState["approvals"][number];
+
+/** The decision on a tool call that waits: yes, or no with a reason the model reads; or the data that it asked for. */
+export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
+  const { thread, attempt } = useActions();
+  const [declining, setDeclining] = useState(false);
+  const [reason, setReason] = useState("");
+  const [data, setData] = useState<unknown>();
+  const [sent, setSent] = useState(false);
+  const reasonId = useId();
+  const dataId = useId();
+  const { toolCallId } = approval;
+
+  const decide = async (act: () => Promise<unknown>): Promise<void> => {
+    setSent(true);
+    // Once it is decided this form goes away with the approval; it comes back to life only when that failed.
+    if (!(await attempt(act))) setSent(false);
+  };
+  const decline = (event: FormEvent): void => {
+    event.preventDefault();
+    void decide(() => thread.decline(toolCallId, reason.trim() || undefined));
+  };
+
+  if (!approval.requiresApproval) {
+    return (
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void decide(() => thread.approve(toolCallId, data));
+        }}
+      >
+        {approval.suspendPayload !== undefined && (
+          <pre className="code">{formatValue(approval.suspendPayload)}</pre>
+        )}
+        <div className="field">
+          <label className="label" htmlFor={dataId}>
+            The answer to {approval.toolName}
+          </label>
+          <JsonEntry common={{ id: dataId, required: true }} value={data} onChange={setData} />
+        </div>
+        <div>
+          <Button kind="primary" size="small" icon="check" type="submit" disabled={sent}>
+            Answer
+          </Button>
+        </div>
+      </form>
+    );
+  }
+  if (declining) {
+    return (
+      <form className="stack" onSubmit={decline}>
+        <div className="field">
+          <label className="label" htmlFor={reasonId}>
+            Why not? (the model reads it; may be empty)
+          </label>
+          <input
+            className="input"
+            id={reasonId}
+            autoFocus
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </div>
+        <div className="row">
+          <Button kind="danger" size="small" icon="cross" type="submit" disabled={sent}>
+            Decline
+          </Button>
+          <Button kind="quiet" size="small" onClick={() => setDeclining(false)}>
+            Back
+          </Button>
+        </div>
+      </form>
+    );
+  }
+  return (
+    <div className="row decision">
+      <Button
+        kind="primary"
+        size="small"
+        icon="check"
+        disabled={sent}
+        onClick={() => void decide(() => thread.approve(toolCallId))}
+      >
+        Approve
+      </Button>
+      <Button kind="danger" size="small" icon="cross" disabled={sent} onClick={() => setDeclining(true)}>
+        Decline …
+      </Button>
+      <span className="hint">It has not run. It runs once, if you approve.</span>
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+import type { QueuedMessage } from "@selvedge/protocol/routes";
+import type { UseThreadResult as Thread } from "@selvedge/react";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { Badge } from "../ui/badge.tsx";
+import { Button } from "../ui/button.tsx";
+import { useActions } from "./actions.tsx";
+
+/** What was accepted and waits for its turn, oldest first. */
+export function QueueList({ thread }: { thread: Thread }): ReactNode {
+  const waiting = thread.queue.filter(({ due }) => due === "next");
+  if (waiting.length === 0) return null;
+  return (
+    <section className="queue" aria-label="Queued messages">
+      <p className="hint">
+        {waiting.length === 1 ? "1 message waits" : `${waiting.length} messages wait`} for the run to end
+      </p>
+      <ol>
+        {waiting.map((message, index) => (
+          <QueueItem key={message.id} message={message} position={index + 1} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function QueueItem({ message, position }: { message: QueuedMessage; position: number }): ReactNode {
+  const { thread, attempt } = useActions();
+  const text = toText(message);
+  const [draft, setDraft] = useState<string>();
+  const save = (event: FormEvent): void => {
+    event.preventDefault();
+    const contents = draft?.trim();
+    if (!contents) return;
+    void attempt(() => thread.editQueued(message.id, contents)).then(() => setDraft(undefined));
+  };
+  return (
+    <li className="queue-item" data-testid="queued">
+      <Badge>{position}</Badge>
+      {draft === undefined ? (
+        <>
+          <span className="truncate grow">{text}</span>
+          <Button
+            kind="quiet"
+            size="small"
+            icon="edit"
+            label="Edit this message"
+            onClick={() => setDraft(text)}
+          />
+          <Button
+            kind="quiet"
+            size="small"
+            icon="trash"
+            label="Take this message back"
+            onClick={() => void attempt(() => thread.removeQueued(message.id))}
+          />
+        </>
+      ) : (
+        <form className="row grow" onSubmit={save}>
+          <input
+            className="input grow"
+            aria-label="Queued message"
+            autoFocus
+            value={draft}
+            onChange={(event) => setDraft(event.target.value)}
+            onKeyDown={(event) => event.key === "Escape" && setDraft(undefined)}
+          />
+          <Button kind="primary" size="small" type="submit">
+            Save
+          </Button>
+          <Button kind="quiet" size="small" onClick={() => setDraft(undefined)}>
+            Back
+          </Button>
+        </form>
+      )}
+    </li>
+  );
+}
+
+export function toText({ signal }: QueuedMessage): string {
+  const { contents } = signal;
+  if (typeof contents === "string") return contents;
+  return contents
+    .map((part) => (part.type === "text" ? part.text : `[${part.filename ?? part.mediaType}]`))
+    .join(" ");
+}

@@ -1,0 +1,80 @@
+import type { ToolInvocation } from "@selvedge/protocol";
+import { type ReactNode, useMemo, useState } from "react";
+import { formatShort, formatValue } from "../format.ts";
+import { Badge, type Tone } from "../ui/badge.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { useActions } from "./actions.tsx";
+import { ApprovalForm } from "./approval-form.tsx";
+
+interface Look {
+  tone?: Tone;
+  text: string;
+}
+
+/** A tool call in its place in the text; one that waits for a person asks right there. */
+export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
+  const { thread } = useActions();
+  const approval = thread.approvals.find(({ toolCallId }) => toolCallId === call.toolCallId);
+  const [open, setOpen] = useState(false);
+  const look = toLook(call, approval !== undefined);
+  const args = call.transcript?.args ?? call.args;
+  const result = call.transcript?.result ?? call.result;
+  // Drawn again with every chunk of the thread; the values change far less often, and may be large.
+  const shortArgs = useMemo(() => formatShort(args), [args]);
+  const shortResult = useMemo(() => formatShort(result, 160), [result]);
+  return (
+    <div className="tool-call" data-waiting={approval ? "" : undefined} data-testid="tool-call">
+      <button type="button" className="tool-call-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name="tool" />
+        <span className="mono tool-call-name">{call.toolName}</span>
+        <span className="mono muted truncate grow">{shortArgs}</span>
+        <Badge tone={look.tone} pulse={look.text === "running"}>
+          {look.text}
+        </Badge>
+      </button>
+      {open && (
+        <div className="tool-call-body stack">
+          <Payload name="Input" value={args} />
+          {result !== undefined && <Payload name={call.isError ? "Error" : "Result"} value={result} />}
+          {call.approval?.reason && <Payload name="Reason" value={call.approval.reason} />}
+        </div>
+      )}
+      {!open && result !== undefined && (
+        <p className="tool-call-result mono muted truncate">← {shortResult}</p>
+      )}
+      {approval && (
+        <div className="tool-call-body">
+          <ApprovalForm approval={approval} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Payload({ name, value }: { name: string; value: unknown }): ReactNode {
+  return (
+    <div>
+      <p className="hint">{name}</p>
+      <pre className="code" tabIndex={0}>
+        {formatValue(value)}
+      </pre>
+    </div>
+  );
+}
+
+function toLook(call: ToolInvocation, waiting: boolean): Look {
+  if (waiting) return { tone: "amber", text: "waits for you" };
+  if (call.isError) return { tone: "red", text: "failed" };
+  switch (call.state) {
+    case "result":
+      return { tone: "green", text: "done" };
+    case "output-error":
+      return { tone: "red", text: "failed" };
+    case "output-denied":
+      return { text: "declined" };
+    case "approval-requested":
+      return { tone: "amber", text: "waits for approval" };
+    default:
+      return { tone: "indigo", text: "running" };
+  }
+}

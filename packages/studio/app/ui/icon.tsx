@@ -1,0 +1,47 @@
+import type { ReactNode } from "react";
+
+/** Strokes on a grid of 16 by 16. */
+const PATHS = {
+  thread: "M3 2v12M3 4h6.5M3 8h10M3 12h7.5",
+  agent: "M4 6.5h8v6H4zM8 6.5V3.5M6.5 9.5h.01M9.5 9.5h.01M2 9v2M14 9v2",
+  tool: "M9.6 6.4 3 13l-.5-.5M9.2 3.4a3 3 0 0 1 3.9-.9L11.4 4.3l.4.9.9.4 1.8-1.7a3 3 0 0 1-4.1 3.5",
+  search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3 14 14",
+  plus: "M8 3v10M3 8h10",
+  send: "M2.5 8 14 2.5 10.5 14 8 9zM8 9l6-6.5",
+  queue: "M3 4h10M3 8h10M3 12h5M12 10.5v4M10 12.5h4",
+  stop: "M4 4h8v8H4z",
+  check: "m3 8.5 3.5 3.5L13 4.5",
+  cross: "m4 4 8 8M12 4l-8 8",
+  edit: "M3 13h2.5L13 5.5 10.5 3 3 10.5zM9 4.5 11.5 7",
+  trash: "M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.5 8.5h6l.5-8.5",
+  bell: "M4 11V7a4 4 0 0 1 8 0v4l1 1H3zM7 14h2",
+  lane: "M2 5h12M2 11h12M5 3v4M11 9v4",
+  clock: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 5v3.2L10.3 10",
+  sun: "M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7",
+  moon: "M13.5 9.5A5.8 5.8 0 0 1 6.5 2.5a5.8 5.8 0 1 0 7 7z",
+  system: "M2 3h12v8H2zM6 14h4M8 11v3",
+  down: "m4 6 4 4 4-4",
+  panel: "M2 3h12v10H2zM10 3v10",
+  run: "M5 3v10l8-5z",
+  signal: "M8 9.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM4.5 11.5a5 5 0 0 1 0-7M11.5 4.5a5 5 0 0 1 0 7",
+  person: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8zM3 13.5c.5-2.5 2.4-3.8 5-3.8s4.500 1.300 5 3.800",
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name }: { name: IconName }): ReactNode {
+  return (
+    <svg
+      className="icon"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

@@ -1,0 +1,62 @@
+import { connect, createServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+
+export interface CuttingProxy {
+  readonly url: string;
+  /** Connections that were cut. */
+  readonly cuts: number;
+  /** How many bytes of answers each connection may carry before it is cut; without end when `undefined`. */
+  limit: (() => number) | undefined;
+  /** Cuts every connection now. */
+  cutAll(): void;
+  close(): Promise<void>;
+}
+
+/** A line to a server that breaks: it cuts connections, in the middle of whatever they carry. */
+export async function cuttingProxy(port: number): Promise<CuttingProxy> {
+  const sockets = new Set<Socket>();
+  let cuts = 0;
+  const proxy = createServer((client) => {
+    const upstream = connect(port, "127.0.0.1");
+    const pair = [client, upstream];
+    const cut = () => {
+      for (const socket of pair) {
+        socket.destroy();
+        sockets.delete(socket);
+      }
+    };
+    let left = self.limit?.() ?? Number.POSITIVE_INFINITY;
+    for (const socket of pair) {
+      sockets.add(socket);
+      socket.on("error", cut).on("close", cut);
+    }
+    client.on("data", (data) => upstream.write(data));
+    upstream.on("data", (data) => {
+      const part = data.subarray(0, left);
+      left -= part.length;
+      if (left > 0) client.write(part);
+      else {
+        cuts++;
+        // The last bytes reach the reader; then the line is dead.
+        client.write(part, cut);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const self: CuttingProxy = {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    get cuts() {
+      return cuts;
+    },
+    limit: undefined,
+    cutAll: () => {
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    close: async () => {
+      self.cutAll();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+  return self;
+}

@@ -73,7 +73,7 @@ export async function stalled(options: { readers: number; chunks: number }): Pro
         all.push(reader);
       }
     },
-    async (server, threadId) => {
+    async (server) => {
       await until(async () => (await server.memory()).streams === 0);
       for (const reader of all) {
         await reader.drain();
@@ -89,7 +89,6 @@ export async function stalled(options: { readers: number; chunks: number }): Pro
         texts.add(reader.text);
       }
       same &&= texts.size === 1;
-      void threadId;
     },
   );
   const added = (together.growth - alone.growth) / 1e6;
@@ -130,6 +129,7 @@ export async function disconnects(options: {
   const chunks = 1500;
   const server = await LoadProcess.start({ chunks, chunkBytes: 50, chunkDelayMs: 1, stallMs: NEVER_MS });
   try {
+    await server.run("warm");
     const random = mulberry(seed);
     const run = server.run("cut");
     const results = await Promise.all(

@@ -13,7 +13,7 @@ const PAGES = globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: ROO
 const run = promisify(execFile);
 const read = (path: string): string => readFileSync(`${ROOT}${path}`, "utf8");
 
-describe.concurrent("an example", () => {
+describe.concurrent("an example", { timeout: 60_000 }, () => {
   it.each(EXAMPLES)("%s checks itself and succeeds", async (path) => {
     await run(process.execPath, ["--conditions=selvedge-source", path], { cwd: ROOT });
   });

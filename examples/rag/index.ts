@@ -27,7 +27,7 @@ await vectorStore.createIndex({ indexName, dimension: vectors[0]!.length });
 await vectorStore.upsert({
   indexName,
   vectors,
-  ids: chunks.map((chunk) => `${chunk.metadata.page}:${chunk.startIndex}`),
+  ids: chunks.map((chunk) => `${String(chunk.metadata.page)}:${chunk.startIndex}`),
   documents: chunks.map((chunk) => chunk.text),
   metadata: chunks.map((chunk) => chunk.metadata),
 });

@@ -120,7 +120,7 @@ function leavesRoom(run: Run): StepPolicy["mayContinue"] {
     steps.length = known;
     steps.push(...run.steps.slice(known), step);
     known = run.steps.length;
-    run.mayContinue = !(await shouldStop(conditions, steps));
+    run.mayContinue = !(await run.patience.for("stopWhen", shouldStop(conditions, steps)));
     return run.mayContinue;
   };
 }

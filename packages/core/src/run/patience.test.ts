@@ -22,7 +22,7 @@ describe("code of the app that never answers", () => {
     "processOutputResult",
   ];
 
-  it.each([...hooks, "prepareStep", "onChunk", "onStepFinish"])(
+  it.each([...hooks, "prepareStep", "stopWhen", "onChunk", "onStepFinish"])(
     "does not keep an aborted run from ending: %s",
     async (name) => {
       const begun = gate();

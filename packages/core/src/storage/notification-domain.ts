@@ -275,7 +275,8 @@ export class NotificationDomain {
       const update: Write = {
         op: "update",
         table: NOTIFICATIONS,
-        where: { [column]: value },
+        // Another record may have the key by now.
+        where: { [column]: value, id: row["id"] as string },
         ...mergeInto(row, input, { updated_at: now, ...undecided }),
         increment: { coalesced_count: 1, version: 1 },
         require: true,

@@ -36,7 +36,7 @@ const SMALL_TEXT = 16_384;
  */
 export function send(runtime: ThreadRuntime, thread: Thread, request: SendRequest): Promise<Admitted> {
   const { promise, resolve, reject } = Promise.withResolvers<Admitted>();
-  thread.together({ request, resolve, reject }, (turns) => admitAll(runtime, thread, turns));
+  thread.line.together({ request, resolve, reject }, (turns) => admitAll(runtime, thread, turns));
   return promise;
 }
 

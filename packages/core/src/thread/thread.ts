@@ -2,13 +2,15 @@ import { AgentError, storageError } from "../errors.ts";
 import { reviveSignal } from "../signal/signal.ts";
 import type { CommitResult, Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, EVENTS, MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
 import { type Letter, noLetterNow, NOW, readLetters, runOpenedBy } from "./mailbox.ts";
 import type { SendTurn } from "./send.ts";
 import type { StoredOptions } from "./stored-options.ts";
+import { Pruner } from "./pruner.ts";
+import { SendLine } from "./send-line.ts";
 import { Tail } from "./tail.ts";
 import { type Holding, type RunTicket, takeWrites } from "./take.ts";
 import type { ThreadHost } from "./thread-runtime.ts";
@@ -16,9 +18,6 @@ import type { Lease } from "./fenced-log.ts";
 import { ThreadRun } from "./thread-run.ts";
 
 const MAX_LOOKS = 100;
-/** How long the same idempotency key is the same message. */
-const KEEP_KEYS_MS = 86_400_000;
-const PRUNE_EVERY_MS = 60_000;
 const NOTHING = (): void => {};
 
 interface Waiter {
@@ -50,17 +49,17 @@ export class Thread {
   /** The highest mailbox number this process knows of. */
   lastLetter = 0;
   readonly #host: ThreadHost;
+  /** Who sends to the thread or wants to run on it. */
+  readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
+  readonly pruner: Pruner;
   readonly #waiters: Waiter[] = [];
   #pump: Promise<void> | undefined;
   #pumpAgain = false;
-  #admissions: Promise<unknown> = Promise.resolve();
-  #admitting = 0;
-  /** Sends whose turn has not come; closed by whatever else gets in line behind them. */
-  #together: SendTurn[] | undefined;
 
   constructor(host: ThreadHost, threadId: string, resourceId: string) {
     this.#host = host;
     this.threadId = threadId;
+    this.pruner = new Pruner(threadId);
     this.resourceId = resourceId;
   }
 
@@ -77,47 +76,23 @@ export class Thread {
     return this.#host.limits;
   }
 
-  /** Sends to one thread are admitted one after another, in the order they were made. */
-  inOrder<Value>(admit: () => Promise<Value>): Promise<Value> {
-    this.#together = undefined;
-    this.#admitting++;
-    const turn = this.#admissions.then(admit).finally(() => {
-      this.#admitting--;
-      this.#host.forget(this);
-    });
-    this.#admissions = turn.catch(() => {});
-    return turn;
-  }
-
-  /** As `inOrder`, for sends: those that come while others still wait for their turn share it with them. */
-  together(turn: SendTurn, admit: (turns: SendTurn[]) => Promise<void>): void {
-    if (this.#together) {
-      this.#together.push(turn);
-      return;
-    }
-    const turns = [turn];
-    void this.inOrder(() => {
-      if (this.#together === turns) this.#together = undefined;
-      return admit(turns);
-    });
-    this.#together = turns;
-  }
-
   /** Waits for the thread, behind everything that was accepted before. */
   enter(ticket: RunTicket, run: ThreadRun, abortSignal: AbortSignal): Promise<Lease> {
-    return this.inOrder(async () => {
-      abortSignal.throwIfAborted();
-      const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-      const waiter: Waiter = { ticket, run, after: this.lastLetter, admit: resolve, refuse: reject };
-      const onAbort = () => {
-        if (this.#dismiss(waiter)) reject(abortSignal.reason);
-      };
-      abortSignal.addEventListener("abort", onAbort, { once: true });
-      this.#waiters.push(waiter);
-      this.pump();
-      const lease = promise.finally(() => abortSignal.removeEventListener("abort", onAbort));
-      return { lease };
-    }).then(({ lease }) => lease);
+    return this.line
+      .inOrder(async () => {
+        abortSignal.throwIfAborted();
+        const { promise, resolve, reject } = Promise.withResolvers<Lease>();
+        const waiter: Waiter = { ticket, run, after: this.lastLetter, admit: resolve, refuse: reject };
+        const onAbort = () => {
+          if (this.#dismiss(waiter)) reject(abortSignal.reason);
+        };
+        abortSignal.addEventListener("abort", onAbort, { once: true });
+        this.#waiters.push(waiter);
+        this.pump();
+        const lease = promise.finally(() => abortSignal.removeEventListener("abort", onAbort));
+        return { lease };
+      })
+      .then(({ lease }) => lease);
   }
 
   /** Looks what the thread should do next, and does it. Safe to call at any time. */
@@ -165,7 +140,7 @@ export class Thread {
         ];
     const lease = await this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
     // A thread that is new has nothing old.
-    if (lease && !actor) this.#prunedAt = this.system.now();
+    if (lease && !actor) this.pruner.nothingOld(this.system.now());
     return lease;
   }
 
@@ -195,7 +170,7 @@ export class Thread {
     const taking = takeWrites(this, { runId, agentId, options }, actor, false);
     this.mayHaveLetters = false;
     const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
-    if (!actor) this.#prunedAt = this.system.now();
+    if (!actor) this.pruner.nothingOld(this.system.now());
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
     // Its own copy: the sender holds the signal too.
     const signal = reviveSignal(letter.signal.toJSON());
@@ -272,23 +247,6 @@ export class Thread {
   readers = 0;
   /** False once a look found none and nothing has come since, from here or from another process. */
   mayHaveLetters = true;
-  #prunedAt = Number.NEGATIVE_INFINITY;
-
-  /** What is over and old goes now and then, not at every end of a run: events, runs that ended, answered keys. */
-  prune(now: number): Write[] {
-    const { retentionMs } = this.limits;
-    if (now - this.#prunedAt < Math.min(PRUNE_EVERY_MS, retentionMs)) return [];
-    this.#prunedAt = now;
-    const here = { thread_id: this.threadId };
-    const past = { lt: now - retentionMs };
-    const over = { state: { in: ["done", "failed", "aborted"] }, ended_at: past };
-    return [
-      { op: "delete", table: EVENTS, where: { ...here, created_at: past } },
-      { op: "delete", table: RUNS, where: { ...here, ...over } },
-      { op: "delete", table: SENDS, where: { ...here, created_at: { lt: now - KEEP_KEYS_MS } } },
-    ];
-  }
-
   /** The handle that has the thread's news. */
   get current(): Thread {
     return this.owned ? this.#host.current(this.owned) : this;
@@ -309,7 +267,7 @@ export class Thread {
       this.#waiters.length > 0 ||
       this.#pump !== undefined ||
       this.readers > 0 ||
-      this.#admitting > 0
+      !this.line.isEmpty
     );
   }
 
@@ -402,7 +360,7 @@ export class Thread {
       return this.#open(actor, letter);
     }
     if (!waiter) {
-      if (!letter && this.#admitting === 0) this.reserved = undefined;
+      if (!letter && this.line.isEmpty) this.reserved = undefined;
       return false;
     }
     let lease: Lease | undefined;

@@ -5,8 +5,8 @@ import type { HybridWeights } from "./hybrid-search.ts";
 const SAMPLE = 50;
 const LEAST_SAMPLE = 10;
 /** Below the first, words say nothing; above the second, they say everything. */
-const NOTHING = 0.5;
-const EVERYTHING = 0.7;
+const NOTHING = 0.4;
+const EVERYTHING = 0.8;
 
 /**
  * How much words and vectors should count for one question. It depends on how much of the question the best hit by words

@@ -8,6 +8,7 @@ import {
   type MemoryThread,
   newId,
   type ReconnectOptions,
+  type SendMessageOptions,
   type ThreadSubscription,
 } from "@selvedge/client-js";
 import type {
@@ -21,6 +22,7 @@ import type {
   ThreadState,
 } from "@selvedge/protocol/routes";
 import { ExternalStore } from "./external-store.ts";
+import { isMissingRoute } from "./is-missing-route.ts";
 import { fromSignal, type ThreadMessage, toParts } from "./thread-message.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -112,6 +114,8 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
   #fromEnd = false;
   #refreshing: Promise<void> | undefined;
   #refreshAgain = false;
+  /** The server is older than the routes for messages. */
+  #sendsSignals = false;
 
   constructor(client: MastraClient, options: ThreadStoreOptions) {
     super({ ...LOADING, messages: options.initialMessages ?? [] });
@@ -426,11 +430,14 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     try {
       const { clientTools } = this.#options;
       const streamOptions = { ...ifIdle?.streamOptions, ...(clientTools && { clientTools }) };
-      const result = await this.#agent()[kind]({
-        message: { contents, id, ...more },
+      const target = {
         ...this.#address(),
         ...(Object.keys(streamOptions).length > 0 && { ifIdle: { streamOptions } }),
-      });
+      };
+      const message = { contents, id, ...more };
+      const result = isQueued
+        ? await this.#agent().queueMessage({ message, ...target })
+        : await this.#sendNow(message, target);
       this.#accepted(id, result, isQueued);
       return result;
     } catch (error) {
@@ -440,6 +447,24 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
       throw error;
     } finally {
       this.publish();
+    }
+  }
+
+  /** Through the route for messages, and on a server without one as the signal that a message is. */
+  async #sendNow(
+    message: { id: string; contents: SignalContents; attributes?: Attributes },
+    target: Omit<SendMessageOptions, "message">,
+  ): Promise<SendResult> {
+    const agent = this.#agent();
+    const signal = { type: "user", tagName: "user", ...message } as const;
+    if (this.#sendsSignals) return agent.sendSignal({ signal, ...target });
+    try {
+      return await agent.sendMessage({ message, ...target });
+    } catch (error) {
+      if (!isMissingRoute(error)) throw error;
+      const result = await agent.sendSignal({ signal, ...target });
+      this.#sendsSignals = true;
+      return result;
     }
   }
 

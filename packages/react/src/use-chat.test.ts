@@ -150,13 +150,29 @@ describe("useChat on a live thread", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("goes on with single calls on a server that has no messages to threads", async () => {
+  const OLDER = [
+    ["404", () => new Response("no such route", { status: 404 })],
+    ["405", () => new Response("no such method", { status: 405 })],
+    ["501", () => new Response("not here", { status: 501 })],
+    ["400", () => Response.json({ error: "No active run for this thread" }, { status: 400 })],
+  ] as const;
+
+  /** A chat with a server that answers some routes as an older one does. */
+  async function chatWithOlder(
+    script: Parameters<typeof served>[0],
+    missing: RegExp,
+    refuse: () => Response,
+  ) {
+    const page = await served(script);
+    const asked: string[] = [];
     const errors: Error[] = [];
-    const page = await served(["Hello."]);
     const client = new MastraClient({
       baseUrl: page.server.url,
-      fetch: async (url, init) =>
-        url.endsWith("/send-message") ? new Response("no such route", { status: 404 }) : fetch(url, init),
+      fetch: async (url, init) => {
+        const route = /\/weaver\/(send-message|signals|stream)$/.exec(url)?.[1];
+        if (route) asked.push(route);
+        return missing.test(url) ? refuse() : fetch(url, init);
+      },
     });
     const onThreadSignalsUnsupported = (error: Error) => errors.push(error);
     const chat = renderHook(() =>
@@ -164,9 +180,37 @@ describe("useChat on a live thread", () => {
     );
     open.add(() => page.close()).add(() => chat.unmount());
     await expect.poll(() => chat.all.length).toBeGreaterThan(0);
+    return { page, chat, asked, errors };
+  }
+
+  it.each(OLDER)(
+    "sends signals to a server that answers %s to messages, and stays live",
+    async (_, refuse) => {
+      const { page, chat, asked, errors } = await chatWithOlder(() => "ok", /\/send-message$/, refuse);
+      await chat.current.sendMessage("one");
+      await expect.poll(() => lines(chat.current)).toEqual(["user done: one", "assistant done: ok"]);
+      await chat.current.sendMessage("two");
+      await expect.poll(() => lines(chat.current)).toHaveLength(4);
+      await page.agent.sendMessage("theirs", HERE).admitted;
+      await expect
+        .poll(() => lines(chat.current).slice(4))
+        .toEqual(["user done: theirs", "assistant done: ok"]);
+      expect([asked, errors]).toEqual([["send-message", "signals", "signals"], []]);
+    },
+  );
+
+  it.each(OLDER)("goes on with single calls where signals are answered with %s too", async (_, refuse) => {
+    const missing = /\/(send-message|signals)$/;
+    const { page, chat, asked, errors } = await chatWithOlder(() => "ok", missing, refuse);
+    await page.agent.sendMessage("before", HERE).admitted;
+    await expect.poll(() => lines(chat.current)).toEqual(["user done: before", "assistant done: ok"]);
     await chat.current.sendMessage("Hi");
-    await expect.poll(() => lines(chat.current)).toEqual(["user done: Hi", "assistant done: Hello."]);
-    expect(errors).toMatchObject([{ code: "not-found" }]);
+    await expect
+      .poll(() => lines(chat.current))
+      .toEqual(["user done: before", "assistant done: ok", "user done: Hi", "assistant done: ok"]);
+    await chat.current.sendMessage("again");
+    await expect.poll(() => lines(chat.current)).toHaveLength(6);
+    expect([asked, errors.length]).toEqual([["send-message", "signals", "stream", "stream"], 1]);
   });
 
   it("shows the messages it was given until the thread's own are there", async () => {

@@ -8,6 +8,7 @@ import type {
 } from "@selvedge/protocol/routes";
 import { useCallback, useMemo, useState, useSyncExternalStore } from "react";
 import { ChatStore } from "./chat-store.ts";
+import { isMissingRoute } from "./is-missing-route.ts";
 import { useMastraClient } from "./mastra-react-provider.ts";
 import type { ThreadMessage } from "./thread-message.ts";
 import type { Approval } from "./approval.ts";
@@ -132,6 +133,8 @@ export function useChat(options: UseChatOptions): UseChatResult {
         } catch (error) {
           if (!isUnsupported(error)) throw error;
           latest.current.onThreadSignalsUnsupported?.(error);
+          // What the thread showed stays; what could not be sent to it is said again.
+          chat.setMessages(live.getSnapshot().messages.filter(({ state }) => state !== "failed"));
           setUnsupported(live);
         }
       }
@@ -186,11 +189,12 @@ function isEcho(chunk: NumberedChunk): chunk is NumberedChunk & { data: unknown 
   return chunk.type === "data-user-message";
 }
 
-/** The server has no such route, or the agent no memory to keep a thread in. */
+/** The server has no such routes, or the agent no memory to keep a thread in. */
 function isUnsupported(error: unknown): error is AgentError {
   return (
-    AgentError.is(error) &&
-    ["not-found", "not-supported", "memory-required", "storage-required"].includes(error.code)
+    isMissingRoute(error) ||
+    AgentError.is(error, "memory-required") ||
+    AgentError.is(error, "storage-required")
   );
 }
 

@@ -19,6 +19,8 @@ export interface ProcessOptions<Chunk> {
   reconnect?: boolean | ReconnectOptions;
   /** Told when the line breaks and when it stands again. */
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
+  /** Told when what waits on the thread may have changed, whoever changed it. Look again also when the line stands again. */
+  onQueueChange?: () => void;
 }
 
 /** Where a stream is: after which number, and in which run. */
@@ -93,7 +95,7 @@ export class ChunkStream {
       for (;;) {
         let broken: Error | undefined;
         try {
-          for await (const chunk of this.#readLine()) {
+          for await (const chunk of this.#readLine(options.onQueueChange)) {
             attempt = 0;
             yield chunk;
             if (this.#endsWithRun && LAST.has(chunk.type)) return;
@@ -124,8 +126,9 @@ export class ChunkStream {
     }
   }
 
-  async *#readLine(): AsyncGenerator<WireChunk, void> {
+  async *#readLine(onQueueChange: (() => void) | undefined): AsyncGenerator<WireChunk, void> {
     const connection = this.#connection;
+    connection.onQueueChange = onQueueChange;
     for await (const chunks of connection.read()) {
       for (const chunk of chunks) {
         if (this.left) return;

@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/protocol";
-import { END_EVENT, HEARTBEAT_MS } from "@selvedge/protocol/routes";
+import { END_EVENT, HEARTBEAT_MS, QUEUE_COMMENT } from "@selvedge/protocol/routes";
 import { SseParser } from "./sse-parser.ts";
 import { connectionError, errorFromWire } from "./wire-error.ts";
 
@@ -14,6 +14,8 @@ export class Connection<Event> {
   heard = false;
   /** The run behind it, where the server named one. */
   readonly runId: string | undefined;
+  /** Called when the server says that the thread's queue may have changed. */
+  onQueueChange: (() => void) | undefined;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   readonly #silenceMs: number;
   #closed = false;
@@ -34,7 +36,9 @@ export class Connection<Event> {
    * breaks, and what the server gave as its reason when it ended the stream itself.
    */
   async *read(): AsyncGenerator<Event[], void> {
-    const parser = new SseParser();
+    const parser = new SseParser((comment) => {
+      if (comment === QUEUE_COMMENT) this.onQueueChange?.();
+    });
     const decoder = new TextDecoder();
     try {
       for (;;) {

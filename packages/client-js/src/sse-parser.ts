@@ -27,6 +27,11 @@ export class SseParser {
   #type = "";
   /** An id counts when its event is whole: what was cut off was not received. */
   #id: string | undefined;
+  readonly #onComment: ((text: string) => void) | undefined;
+
+  constructor(onComment?: (text: string) => void) {
+    this.#onComment = onComment;
+  }
 
   /** The events that this piece completes. */
   push(piece: string): ServerSentEvent[] {
@@ -60,6 +65,7 @@ export class SseParser {
     const colon = line.indexOf(":");
     if (colon === 0) {
       this.comments++;
+      this.#onComment?.(line.slice(line[1] === " " ? 2 : 1));
       return;
     }
     const field = colon === -1 ? line : line.slice(0, colon);

@@ -46,6 +46,12 @@ export const HEARTBEAT_MS: number = 20_000;
 /** The name of the last event of a stream that the server ends on its own account; see `StreamEnd`. */
 export const END_EVENT: string = "end";
 
+/**
+ * The comment on the stream of a thread that says: what waits here may have changed. A comment and not an event, so that
+ * every event stays a chunk with a number, and readers that do not know of it pass over it.
+ */
+export const QUEUE_COMMENT: string = "queue";
+
 export { errorBody as ERROR_BODY_SHAPE } from "./routes/shapes.ts";
 export type { AnyRoute, Grant, Method, Ownership, Route, RouteCall } from "./routes/route.ts";
 export type { Shape } from "./routes/shape.ts";

@@ -1,9 +1,13 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { MastraClient } from "@selvedge/client-js";
 import { TABLES } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
+import { LibSQLStore } from "@selvedge/libsql";
 import { cuttingProxy } from "@selvedge/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { HERE, served } from "./__fixtures__/served-agent.ts";
+import { gated, HERE, served } from "./__fixtures__/served-agent.ts";
 import { fromStored, type ThreadMessage, ThreadStore } from "./index.ts";
 
 const open = new Set<() => unknown>();
@@ -54,6 +58,51 @@ describe("ThreadStore", () => {
     expect(
       store.getSnapshot().messages.map(({ id, parts }) => ({ id, text: textOf({ parts } as ThreadMessage) })),
     ).toEqual(messages.map(fromStored).map((message) => ({ id: message.id, text: textOf(message) })));
+  });
+
+  describe.each([
+    ["of another page", false],
+    ["of a page at another process", true],
+  ])("the queue %s", (_, elsewhere) => {
+    it("shows what is queued, changed and taken back, while a run goes on", async () => {
+      const { reply, hold } = gated();
+      const folder = await mkdtemp(join(tmpdir(), "selvedge-queue-"));
+      open.add(() => rm(folder, { recursive: true, force: true }));
+      const onFile = () => new LibSQLStore({ id: "main", url: `file:${join(folder, "db")}` });
+      const one = await served(reply, {}, ...(elsewhere ? [onFile()] : []));
+      open.add(() => one.close());
+      const other = elsewhere ? await served(reply, {}, onFile()) : one;
+      if (elsewhere) open.add(() => other.close());
+      const { reached, go } = hold();
+      const ours = follow(one.client);
+      await ours.sendMessage("first");
+      await reached;
+      const theirs = follow(other.client);
+      await expect.poll(() => theirs.getSnapshot().run?.state).toBe("running");
+      const seen = () => theirs.getSnapshot().queue.map(({ signal }) => signal.contents);
+      const numbers: number[] = [];
+      const subscription = await other.client.getAgent("weaver").subscribeToThread({ ...HERE, after: 0 });
+      open.add(() => subscription.unsubscribe());
+      const reading = subscription.processDataStream({ onChunk: ({ seq }) => void numbers.push(seq) });
+      const { signal } = await ours.queueMessage("second");
+      await expect.poll(seen).toEqual(["second"]);
+      await ours.queueMessage("third");
+      await expect.poll(seen).toEqual(["second", "third"]);
+      await ours.editQueued(signal.id, "SECOND");
+      await expect.poll(seen).toEqual(["SECOND", "third"]);
+      await ours.removeQueued(signal.id);
+      await expect.poll(seen).toEqual(["third"]);
+      go();
+      await expect.poll(() => theirs.getSnapshot().messages.map(({ state }) => state)).toHaveLength(4);
+      await expect.poll(() => theirs.getSnapshot().run).toBeUndefined();
+      expect(seen()).toEqual([]);
+      // News of the queue take no numbers.
+      const { lastSeq } = await other.client.getMemoryThread(HERE).state();
+      await expect.poll(() => numbers.at(-1)).toBe(lastSeq);
+      expect(numbers).toEqual(Array.from({ length: lastSeq }, (__, index) => index + 1));
+      subscription.unsubscribe();
+      await reading;
+    });
   });
 
   it("opens a run that waits although its chunks are no longer kept, and goes on with it", async () => {

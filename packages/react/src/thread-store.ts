@@ -114,6 +114,8 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
   #fromEnd = false;
   #refreshing: Promise<void> | undefined;
   #refreshAgain = false;
+  #lookingAtQueue = false;
+  #lookAgain = false;
   /** The server is older than the routes for messages. */
   #sendsSignals = false;
 
@@ -281,6 +283,8 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     this.publish();
     // Until the first chunk has come, an error may mean that the chunks asked for are gone.
     this.#fromEnd = rebuilds;
+    // Between the state that was read and the subscription somebody may have queued.
+    this.#refreshQueue();
     await subscription.processDataStream({
       onChunk: (chunk) => {
         if (life === this.#life) this.#take(chunk);
@@ -290,6 +294,10 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
         if (life !== this.#life) return;
         this.#connection = connection;
         this.publish();
+        if (connection === "live") this.#refreshQueue();
+      },
+      onQueueChange: () => {
+        if (life === this.#life) this.#refreshQueue();
       },
     });
   }
@@ -396,6 +404,31 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     }
     this.#takeQueue(state);
     this.publish();
+  }
+
+  /** Reads the queue again, in the background. What comes meanwhile is one more look. */
+  #refreshQueue(): void {
+    if (this.#lookingAtQueue) {
+      this.#lookAgain = true;
+      return;
+    }
+    const life = this.#life;
+    this.#lookingAtQueue = true;
+    this.#thread()
+      .state()
+      .catch(orNothing)
+      .then((state) => {
+        if (life !== this.#life) return;
+        this.#takeQueue(state);
+        this.publish();
+      })
+      .catch(() => {})
+      .finally(() => {
+        this.#lookingAtQueue = false;
+        if (!this.#lookAgain) return;
+        this.#lookAgain = false;
+        this.#refreshQueue();
+      });
   }
 
   /** A refresh that fails leaves what is shown as it is: the stream is still followed. */

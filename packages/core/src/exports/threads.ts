@@ -1,5 +1,6 @@
 // Looking at threads from outside: what goes on there, what waits, what ran. For servers and tools of operators.
 export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/queue.ts";
+export { watchQueue } from "../thread/queue-watch.ts";
 export {
   listLanes,
   listRuns,

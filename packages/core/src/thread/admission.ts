@@ -19,6 +19,7 @@ import {
   readLetters,
   runOpenedBy,
 } from "./mailbox.ts";
+import { QueueWatch } from "./queue-watch.ts";
 import { storeOptions } from "./stored-options.ts";
 import type { Thread } from "./thread.ts";
 import type { ThreadRuntime } from "./thread-runtime.ts";
@@ -185,6 +186,7 @@ export async function commitAdmissions(
     throw error;
   }
   for (const { delivery } of admissions) {
+    if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
     if (delivery.action === "wake" || delivery.action === "queue") thread.pump();
     else if (delivery.action === "deliver") {
       thread.mayHaveLetters = true;

@@ -5,6 +5,7 @@ import { checkId } from "../storage/check-id.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
 import { CONTINUE, type Letter, NEXT, readLetters, runOpenedBy } from "./mailbox.ts";
+import { QueueWatch } from "./queue-watch.ts";
 
 /** A message that was accepted and that no run has taken yet. */
 export interface QueuedMessage {
@@ -119,6 +120,7 @@ async function commit(
     if (AgentError.is(error, "conflict")) throw gone(threadId, signal.id);
     throw error;
   }
+  QueueWatch.of(storage).changed(threadId);
 }
 
 function toQueued({ signal, agentId, due, runId }: Letter): QueuedMessage {

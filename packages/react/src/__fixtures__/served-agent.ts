@@ -19,8 +19,11 @@ export interface Page {
 }
 
 /** An agent that answers from a script, behind a real server, and a client. */
-export async function served(script: Script, config: Partial<AgentConfig> = {}): Promise<Page> {
-  const storage = new InMemoryStorage();
+export async function served(
+  script: Script,
+  config: Partial<AgentConfig> = {},
+  storage: Storage = new InMemoryStorage(),
+): Promise<Page> {
   const memory = new Memory({ storage, options: { lastMessages: 50 } });
   const model = scriptedModel(script);
   const agent = new Agent({ id: "weaver", name: "weaver", instructions: "Weave.", model, memory, ...config });

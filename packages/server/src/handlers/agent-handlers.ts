@@ -9,7 +9,7 @@ import {
   type SendResult,
   type SignalInput,
 } from "@selvedge/core/agent";
-import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
+import { readRunRecord, readThreadOverview, watchQueue } from "@selvedge/core/threads";
 import { callTool, type ToolLike } from "@selvedge/core/tools";
 import type * as Wire from "@selvedge/protocol/routes";
 import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
@@ -281,13 +281,17 @@ async function follow(
   said: number | undefined,
 ): Promise<Response> {
   const after = startAfter(call.request, said);
-  const subscription = await call.app.agent(agentId).subscribeToThread({
+  const agent = call.app.agent(agentId);
+  const storage = await agent.getThreadStorage();
+  const subscription = await agent.subscribeToThread({
     threadId,
     resourceId: ownerOf(call),
     ...(after !== undefined && { after }),
   });
   return call.app.stream(
-    new ThreadEvents(subscription, call.app.frames, call.app.pace),
+    new ThreadEvents(subscription, call.app.frames, call.app.pace, (onChange) =>
+      watchQueue(storage, threadId, onChange),
+    ),
     opening(subscription.after),
     startHeader(subscription.after),
   );

@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core";
 import type { AgentChunk } from "@selvedge/protocol";
-import { END_EVENT, type StreamEnd } from "@selvedge/protocol/routes";
+import { END_EVENT, QUEUE_COMMENT, type StreamEnd } from "@selvedge/protocol/routes";
 
 type NumberedChunk = AgentChunk & { seq: number };
 
@@ -43,6 +43,9 @@ export class FrameCache {
 export function dataFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
+
+/** Says that what waits on a thread may have changed. It has no number: whoever comes back looks anyway. */
+export const QUEUE_FRAME: string = `: ${QUEUE_COMMENT}\n\n`;
 
 /** The number a stream begins after, for a reader whose line breaks before the opening has come. */
 export function startHeader(after: number | undefined): Record<string, string> {

@@ -1,50 +1,95 @@
 import type { AgentThreadSubscription } from "@selvedge/core/agent";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { EventSourceText } from "./event-body.ts";
-import { endFrame, type FrameCache } from "./frames.ts";
+import { endFrame, type FrameCache, QUEUE_FRAME } from "./frames.ts";
 import type { Pace } from "./pace.ts";
 
 /** How much is put into one piece of the body. */
 const CHUNKS_AT_ONCE = 256;
 const TEXT_AT_ONCE = 32 << 10;
 
-/** Everything that happens on a thread, run after run. */
+/** Calls back when what waits on the thread may have changed, until it is stopped. */
+export type WatchQueue = (onChange: () => void) => () => void;
+
+/** Everything that happens on a thread, run after run, and between it that its queue has changed. */
 export class ThreadEvents implements EventSourceText {
   readonly #subscription: AgentThreadSubscription;
   readonly #frames: FrameCache;
   readonly #pace: Pace;
+  readonly #stopWatching: () => void;
   #read: readonly (AgentChunk & { seq: number })[] = [];
   #index = 0;
   #after: number;
   #gaveAt = Number.NEGATIVE_INFINITY;
+  #reading = false;
+  #isOver = false;
+  #failure: { error: unknown } | undefined;
+  #queueChanged = false;
+  #wake: () => void = () => {};
 
-  constructor(subscription: AgentThreadSubscription, frames: FrameCache, pace: Pace) {
+  constructor(
+    subscription: AgentThreadSubscription,
+    frames: FrameCache,
+    pace: Pace,
+    watchQueue: WatchQueue = () => () => {},
+  ) {
     this.#subscription = subscription;
     this.#frames = frames;
     this.#pace = pace;
     this.#after = subscription.after;
+    this.#stopWatching = watchQueue(() => {
+      this.#queueChanged = true;
+      this.#wake();
+    });
   }
 
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#index === this.#read.length) {
-      await this.#pace.wait(this.#gaveAt);
-      this.#read = await this.#subscription.read(CHUNKS_AT_ONCE);
-      this.#index = 0;
+  async next(): Promise<string | Uint8Array | undefined> {
+    for (;;) {
+      if (this.#index < this.#read.length) return this.#piece();
+      if (this.#failure) throw this.#failure.error;
+      if (this.#isOver) return undefined;
+      if (this.#queueChanged) {
+        // Many changes in a row are one piece of news.
+        await this.#pace.wait(this.#gaveAt);
+        this.#queueChanged = false;
+        this.#gaveAt = this.#pace.now;
+        return QUEUE_FRAME;
+      }
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      if (!this.#reading) void this.#readMore();
+      await woken;
     }
-    if (this.#read.length === 0) return undefined;
-    const first = this.#index;
-    const { bytes, count } = this.#frames.piece(this.#read, first, TEXT_AT_ONCE);
+  }
+
+  leave(): void {
+    this.#stopWatching();
+    this.#subscription.unsubscribe();
+  }
+
+  farewell(error: unknown): string {
+    return endFrame(error, this.#after);
+  }
+
+  #piece(): Uint8Array {
+    const { bytes, count } = this.#frames.piece(this.#read, this.#index, TEXT_AT_ONCE);
     this.#index += count;
     this.#after = this.#read[this.#index - 1]!.seq;
     this.#gaveAt = this.#pace.now;
     return bytes;
   }
 
-  leave(): void {
-    this.#subscription.unsubscribe();
-  }
-
-  farewell(error: unknown): string {
-    return endFrame(error, this.#after);
+  /** Goes on while the queue is spoken of: one read waits at a time. Never rejects. */
+  async #readMore(): Promise<void> {
+    this.#reading = true;
+    try {
+      await this.#pace.wait(this.#gaveAt);
+      this.#read = await this.#subscription.read(CHUNKS_AT_ONCE);
+      this.#index = 0;
+      this.#isOver = this.#read.length === 0;
+    } catch (error) {
+      this.#failure = { error };
+    }
+    this.#reading = false;
+    this.#wake();
   }
 }

@@ -90,7 +90,7 @@ export class QueueWatch {
     const { seen } = watched;
     const count = row["mailbox_count"] as number;
     // An edit that keeps the length raises the fence, like everything that takes a message or takes it back.
-    const mark = [count, row["mailbox_bytes"], row["fence"]].join();
+    const mark = `${count} ${row["mailbox_bytes"] as number} ${row["fence"] as number}`;
     watched.seen = { mark, count };
     if (seen === undefined || (seen.mark !== mark && seen.count + count > 0)) tell(watched);
   }

@@ -89,6 +89,29 @@ describe("limits", () => {
     expect((await call("listThreads", { query: { surprise: "x" } as never })).status).toBe(400);
   });
 
+  test("on what goes to an MCP server", async () => {
+    const { server } = served([], { limits: { bodyBytes: 1000, jsonDepth: 10 } });
+    const post = (body: string | ReadableStream) =>
+      server.fetch(
+        new Request("http://localhost/api/mcp/tools/mcp", {
+          method: "POST",
+          body,
+          duplex: "half",
+          headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+        } as RequestInit),
+      );
+    const call = (args: string) =>
+      `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"},"x":${args}}}`;
+    expect((await post(call("1"))).status).toBe(200);
+    const endless = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(300).fill(32)),
+    });
+    expect((await post(endless)).status).toBe(413);
+    expect((await post(call(JSON.stringify("x".repeat(1000))))).status).toBe(413);
+    expect((await post(call("[".repeat(12) + "]".repeat(12)))).status).toBe(413);
+    expect((await post("{")).status).toBe(400);
+  });
+
   test("an unfit body says where", async () => {
     const { call } = served([]);
     const response = await call("sendMessage", { params, body: { message: 5, threadId: "t" } as never });

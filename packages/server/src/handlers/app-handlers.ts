@@ -7,6 +7,7 @@ import type { Principal } from "../caller.ts";
 import type { Handlers } from "../handler.ts";
 import { openApi } from "../open-api.ts";
 import { explorerPage } from "../pages/explorer.ts";
+import { boundedRequest } from "../read-body.ts";
 import { toRequestContext } from "../run-options.ts";
 import { pickTool, runTool } from "./agent-handlers.ts";
 import { toolInfo } from "./agent-info.ts";
@@ -82,7 +83,7 @@ export const APP_HANDLERS: Handlers<Names> = {
   }),
   mcpHttp: async ({ app, params, request }) => {
     const server = mcpServer(app, params.serverId);
-    if (server.fetch) return server.fetch(request);
+    if (server.fetch) return server.fetch(await boundedRequest(request, app.limits));
     throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
   },
 

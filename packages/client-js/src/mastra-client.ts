@@ -56,6 +56,11 @@ export class MastraClient {
     return new MemoryThread(this.#transport, options);
   }
 
+  /** What the memory of an agent is set to. */
+  getMemoryConfig(agentId?: string): Promise<CallResult<"memoryConfig">> {
+    return this.call("memoryConfig", { query: agentId === undefined ? {} : { agentId } });
+  }
+
   getMemoryStatus(agentId?: string): Promise<CallResult<"memoryStatus">> {
     return this.call("memoryStatus", { query: agentId === undefined ? {} : { agentId } });
   }

@@ -1,6 +1,6 @@
 import type { MemoryConfig } from "@selvedge/core/memory";
 import { describe, expect, it } from "vitest";
-import { type MemorySettings, toMemorySettings } from "./memory-settings.ts";
+import { type MemorySettings, toMemoryConfig, toMemorySettings } from "./memory-settings.ts";
 
 function settings(defaults: MemoryConfig, call?: MemoryConfig): MemorySettings {
   return toMemorySettings(defaults, call, { vector: true, embedder: true });
@@ -96,4 +96,14 @@ describe("toMemorySettings", () => {
     expect(settings(base, { semanticRecall: { topK: 1 } }).recall?.indexName).toBe("mine");
     expect(() => settings(base, { semanticRecall: { indexName: "other" } })).toThrow(/set once/);
   });
+});
+
+it.each([
+  {},
+  { lastMessages: false },
+  { lastMessages: 3, semanticRecall: { topK: 2, messageRange: { before: 1, after: 0 }, threshold: 0.5 } },
+  { workingMemory: { enabled: true, template: "# You", scope: "thread" }, readOnly: true },
+  { threads: { generateTitle: { instructions: "Short." } } },
+] as const)("says as a configuration what it means: %j", (config) => {
+  expect(settings(toMemoryConfig(settings(config)))).toEqual(settings(config));
 });

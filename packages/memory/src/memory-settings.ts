@@ -50,6 +50,38 @@ export function toMemorySettings(
   };
 }
 
+/** The same as a configuration. */
+export function toMemoryConfig({
+  lastMessages: count,
+  recall: found,
+  workingMemory: kept,
+  title: named,
+  readOnly,
+}: MemorySettings): MemoryConfig {
+  return {
+    lastMessages: count === 0 ? false : count,
+    semanticRecall: found
+      ? {
+          topK: found.topK,
+          messageRange: { before: found.before, after: found.after },
+          scope: found.scope,
+          ...(found.threshold !== undefined && { threshold: found.threshold }),
+          ...(found.indexName !== undefined && { indexName: found.indexName }),
+        }
+      : false,
+    workingMemory: kept
+      ? {
+          enabled: true,
+          scope: kept.scope,
+          ...(kept.template !== undefined && { template: kept.template }),
+          ...(kept.schema !== undefined && { schema: kept.schema }),
+        }
+      : { enabled: false },
+    threads: { generateTitle: named ?? false },
+    readOnly,
+  };
+}
+
 function lastMessages(value: number | false): number {
   if (value === false) return 0;
   if (!isCount(value)) {

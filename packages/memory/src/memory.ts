@@ -31,7 +31,12 @@ import type {
   ThreadAddress,
   WorkingMemoryAddress,
 } from "./memory-options.ts";
-import { type MemorySettings, toMemorySettings, type WorkingMemorySettings } from "./memory-settings.ts";
+import {
+  type MemorySettings,
+  toMemoryConfig,
+  toMemorySettings,
+  type WorkingMemorySettings,
+} from "./memory-settings.ts";
 import { MessageIndex } from "./message-index.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { toUIMessage } from "./to-ui-message.ts";
@@ -292,6 +297,11 @@ export class Memory implements MastraMemory {
     const { workingMemory, readOnly } = this.#settings(address.memoryConfig);
     if (!workingMemory) return null;
     return workingMemoryPrompt(workingMemory, await this.getWorkingMemory(address), readOnly);
+  }
+
+  /** What a call with this configuration would use, with the memory's own and the defaults filled in. */
+  getMergedThreadConfig(config?: MemoryConfig): MemoryConfig {
+    return toMemoryConfig(this.#settings(config));
   }
 
   #settings(call: MemoryConfig | undefined): MemorySettings {

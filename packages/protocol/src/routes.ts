@@ -115,6 +115,7 @@ export type {
   UpdateThreadBody,
   VectorQueryBody,
   Wire,
+  WireMemoryConfig,
   WireMessage,
   WireNotification,
   WireSignal,

@@ -64,6 +64,7 @@ const EXAMPLES: Examples = {
   getAgentTool: () => ({ params: { agentId, toolId: "add" } }),
   executeAgentTool: () => ({ params: { agentId, toolId: "add" }, body: { data: { a: 1, b: 1 } } }),
   memoryStatus: () => ({}),
+  memoryConfig: () => ({}),
   listThreads: () => ({ query: { resourceId: "ann" } }),
   createThread: ({ threadId }) => ({ body: { threadId, title: "x" } }),
   getThread: thread,

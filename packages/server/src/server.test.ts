@@ -1,5 +1,6 @@
+import { Memory } from "@selvedge/memory";
 import { describe, expect, test } from "vitest";
-import { frames, gate, readUntil, served } from "./__fixtures__/served.ts";
+import { byHeader, frames, gate, readUntil, served } from "./__fixtures__/served.ts";
 
 const HERE = { threadId: "t1", resourceId: "ann" };
 const agentId = "helper";
@@ -265,6 +266,32 @@ describe("memory", () => {
     await json("deleteThread", { params });
     expect((await call("getThread", { params })).status).toBe(404);
   });
+});
+
+test("what a memory is set to is told in plain values, and its template to those who may see instructions", async () => {
+  const memory = new Memory({
+    options: {
+      lastMessages: 7,
+      workingMemory: { enabled: true, template: "# Secret" },
+      threads: { generateTitle: { instructions: "A secret." } },
+    },
+  });
+  const { json, call } = served([], { agent: { memory }, authorize: byHeader });
+  const query = { agentId };
+  const config = {
+    lastMessages: 7,
+    semanticRecall: false,
+    workingMemory: { enabled: true, scope: "resource" },
+    threads: { generateTitle: true },
+    readOnly: false,
+  };
+  expect(await json("memoryConfig", { query }, "ann")).toEqual({ config });
+  const workingMemory = { ...config.workingMemory, template: "# Secret" };
+  expect(await json("memoryConfig", { query }, "ann+inspect")).toEqual({
+    config: { ...config, workingMemory },
+  });
+  expect((await call("memoryConfig", { query: { agentId: "bare" } }, "ann")).status).toBe(400);
+  expect((await call("memoryConfig", { query: { agentId: "nobody" } }, "ann")).status).toBe(404);
 });
 
 describe("tools, MCP and vectors", () => {

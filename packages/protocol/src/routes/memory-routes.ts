@@ -25,6 +25,7 @@ type ThreadParams = { threadId: string };
 
 export interface MemoryCalls {
   memoryStatus: { query: { agentId?: string }; response: { result: boolean } };
+  memoryConfig: { query: { agentId?: string }; response: { config: Wire.WireMemoryConfig } };
   listThreads: { query: Wire.ListThreadsQuery; response: Wire.Page & { threads: Wire.WireThread[] } };
   createThread: { query: { agentId?: string }; body: Wire.CreateThreadBody; response: Wire.WireThread };
   getThread: { params: ThreadParams; query: Wire.ThreadQuery; response: Wire.WireThread };
@@ -175,6 +176,15 @@ export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<Memory
     owner: "app",
     query: agentQuery,
     response: openObject<{ result: boolean }>({ result: flag() }),
+  }),
+  memoryConfig: route({
+    method: "GET",
+    path: "/api/memory/config",
+    tag,
+    summary: "What a memory is set to",
+    owner: "app",
+    query: agentQuery,
+    response: openObject<{ config: Wire.WireMemoryConfig }>({ config: anything() }),
   }),
   listThreads: route({
     method: "GET",

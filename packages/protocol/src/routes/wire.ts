@@ -200,6 +200,23 @@ export interface SendMessageBody extends SendTarget {
   message: MessageInput;
 }
 
+/** What a memory is set to, in plain values. */
+export interface WireMemoryConfig {
+  lastMessages: number | false;
+  semanticRecall:
+    | false
+    | {
+        topK: number;
+        messageRange: { before: number; after: number };
+        scope: "thread" | "resource";
+        threshold?: number;
+        indexName?: string;
+      };
+  workingMemory: { enabled: boolean; scope?: "thread" | "resource"; template?: string };
+  threads: { generateTitle: boolean };
+  readOnly: boolean;
+}
+
 export interface SignalBody {
   type: "user" | "state" | "reactive" | "notification" | "user-message" | "system-reminder";
   tagName?: string;

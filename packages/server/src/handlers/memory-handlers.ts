@@ -1,8 +1,8 @@
 import { AgentError } from "@selvedge/core";
-import type { MastraMemory } from "@selvedge/core/memory";
+import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
 import type { MemoryDomain, Storage } from "@selvedge/core/storage";
 import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
-import type { RouteCalls, WireMessage, WireThread } from "@selvedge/protocol/routes";
+import type { RouteCalls, WireMemoryConfig, WireMessage, WireThread } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
 import { toWire } from "./agent-handlers.ts";
@@ -10,6 +10,7 @@ import { searchMessages } from "./search-messages.ts";
 
 type Names =
   | "memoryStatus"
+  | "memoryConfig"
   | "listThreads"
   | "createThread"
   | "getThread"
@@ -32,6 +33,7 @@ interface FullMemory extends MastraMemory {
   cloneThread(options: object): Promise<{ thread: StoredThread; clonedMessages: StoredMessage[] }>;
   getWorkingMemory(address: object): Promise<string | null>;
   updateWorkingMemory(update: object): Promise<void>;
+  getMergedThreadConfig(): MemoryConfig;
 }
 
 const PER_PAGE = 40;
@@ -47,6 +49,24 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       throw error;
     });
     return { result: memory !== undefined };
+  },
+  memoryConfig: async ({ app, query, caller }) => {
+    const memory = (await app.memory(query.agentId)) as Partial<FullMemory>;
+    if (!memory.getMergedThreadConfig)
+      throw new AgentError("not-supported", "This memory does not tell what it is set to.");
+    const { lastMessages, semanticRecall, workingMemory, threads, readOnly } = memory.getMergedThreadConfig();
+    const { enabled = false, scope, template } = workingMemory ?? {};
+    // Models, schemas and functions stay here, and what the agent is told is for those who may see its instructions.
+    const told = caller.has("inspect") && template !== undefined ? { template } : {};
+    return {
+      config: toWire({
+        lastMessages,
+        semanticRecall,
+        workingMemory: { enabled, ...(enabled && { scope, ...told }) },
+        threads: { generateTitle: !!threads?.generateTitle },
+        readOnly,
+      }) as WireMemoryConfig,
+    };
   },
   listThreads: async ({ app, query, resourceId }) => {
     const domain = await domainOf(app, query.agentId);

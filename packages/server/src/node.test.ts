@@ -1,4 +1,6 @@
 import { connect } from "node:net";
+import { silentLogger } from "@selvedge/core";
+import { MCPClient } from "@selvedge/mcp";
 import { EventSource } from "eventsource";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { frames, gate, readUntil, served } from "./__fixtures__/served.ts";
@@ -139,3 +141,18 @@ async function until(reached: () => boolean | Promise<boolean>, withinMs = 5000)
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+describe("an MCP server of the host", () => {
+  test.each(["mcp", "sse"])("is used by a client over its %s route", async (route) => {
+    const { url } = await listening([]);
+    const client = new MCPClient({
+      id: `over-${route}`,
+      servers: { here: { url: new URL(`${url}/api/mcp/tools/${route}`) } },
+      logger: silentLogger,
+    });
+    onTestFinished(() => client.disconnect());
+    const { here_add: add } = await client.getTools();
+    const answer = JSON.stringify(await add!.execute({ context: { a: 1, b: 2 } }));
+    expect(answer).toMatch(/sum\\*":\s*3/);
+  });
+});

@@ -123,6 +123,30 @@ describe("limits", () => {
   });
 });
 
+test("a session of an early MCP client answers only to the one who opened it", async () => {
+  const { server } = served([], { authorize: byHeader, limits: { bodyBytes: 1000 } });
+  const ask = (user: string, path: string, body?: string) =>
+    server.fetch(
+      new Request(`http://localhost${path}`, {
+        headers: { "x-user": user, "x-grants": "mcp", "content-type": "application/json" },
+        ...(body !== undefined && { method: "POST", body }),
+      }),
+    );
+  const stream = await ask("ann", "/api/mcp/tools/sse");
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const path = /^event: endpoint\ndata: (.*)\n\n$/.exec((await reader.read()).value!)![1]!;
+  expect(path).toMatch(/^\/api\/mcp\/tools\/messages\?sessionId=/);
+  const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  expect((await ask("bob", path, ping)).status).toBe(404);
+  expect((await ask("ann", path, "{")).status).toBe(400);
+  expect((await ask("ann", path, `[${" ".repeat(2000)}]`)).status).toBe(413);
+  expect((await ask("ann", path, ping)).status).toBe(202);
+  expect((await reader.read()).value).toContain('"id":1');
+  expect((await ask("ann", "/api/mcp/tools/sse", ping)).status).toBe(405);
+  await reader.cancel();
+  expect((await ask("ann", path, ping)).status).toBe(404);
+});
+
 describe("a caller without grants", () => {
   test("sends only what people say", async () => {
     const { call } = served(() => "ok", { authorize: byHeader });

@@ -31,6 +31,7 @@ import {
   type ToolListInfo,
 } from "./server-info.ts";
 import type { ServerParts } from "./server-parts.ts";
+import { WebSseEndpoint, type WebSseOptions } from "./web-sse-endpoint.ts";
 import { SseEndpoint, type SseRequest } from "./sse-endpoint.ts";
 
 // What web frameworks hand over differs; the documents leave it open too.
@@ -61,6 +62,7 @@ export class MCPServer {
   readonly #http: HttpEndpoint;
   readonly #sse: SseEndpoint;
   readonly #honoSse: SseEndpoint;
+  readonly #webSse: WebSseEndpoint;
   #stdio: { transport: StdioServerTransport; handle: StdioServerHandle } | undefined;
 
   constructor(config: MCPServerConfig) {
@@ -93,6 +95,7 @@ export class MCPServer {
     });
     this.#sse = new SseEndpoint(openSession, limits, shared);
     this.#honoSse = new SseEndpoint(openSession, limits, shared);
+    this.#webSse = new WebSseEndpoint(openSession, limits, shared);
     const tell = (event: ServerEvent, send: (server: Server) => Promise<void>) => () =>
       this.#tell(event, send);
     this.tools = Object.assign(
@@ -176,12 +179,18 @@ export class MCPServer {
     return this.#http.fetch(request);
   }
 
+  /** The same for clients of the early SSE transport: a GET opens the stream, POSTs come to `messagePath`. */
+  fetchSSE(request: Request, options: WebSseOptions): Promise<Response> {
+    return this.#webSse.fetch(request, options);
+  }
+
   async close(): Promise<void> {
     this.#calls.close();
     await Promise.all([
       this.#http.close(),
       this.#sse.close(),
       this.#honoSse.close(),
+      this.#webSse.close(),
       this.#stdio?.handle.close(),
     ]);
     await Promise.all([...this.#live].map(({ server }) => server.close()));

@@ -43,6 +43,8 @@ export interface AppCalls {
     response: { result: unknown };
   };
   mcpHttp: { params: ServerParams };
+  mcpSse: { params: ServerParams };
+  mcpMessages: { params: ServerParams };
   listVectors: { response: { vectors: { name: string; id: string }[] } };
   listVectorIndexes: { params: VectorParams; response: { indexes: string[] } };
   getVectorIndex: {
@@ -197,6 +199,26 @@ export const APP_ROUTES: { readonly [Name in keyof AppCalls]: Route<AppCalls[Nam
     path: "/api/mcp/:serverId/mcp",
     tag: "mcp",
     summary: "The Model Context Protocol over streamable HTTP",
+    owner: "grant",
+    grant: "mcp",
+    kind: "raw",
+    params: server,
+  }),
+  mcpSse: route({
+    method: "ALL",
+    path: "/api/mcp/:serverId/sse",
+    tag: "mcp",
+    summary: "The Model Context Protocol over SSE, for early clients",
+    owner: "grant",
+    grant: "mcp",
+    kind: "raw",
+    params: server,
+  }),
+  mcpMessages: route({
+    method: "POST",
+    path: "/api/mcp/:serverId/messages",
+    tag: "mcp",
+    summary: "What a client says that listens over SSE",
     owner: "grant",
     grant: "mcp",
     kind: "raw",

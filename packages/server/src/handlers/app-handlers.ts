@@ -4,7 +4,7 @@ import type { Vector } from "@selvedge/core/vector";
 import type { McpServerInfo, RouteCalls } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
-import type { Handlers } from "../handler.ts";
+import type { Call, Handlers } from "../handler.ts";
 import { openApi } from "../open-api.ts";
 import { explorerPage } from "../pages/explorer.ts";
 import { boundedRequest } from "../read-body.ts";
@@ -25,6 +25,8 @@ type Names =
   | "getMcpTool"
   | "executeMcpTool"
   | "mcpHttp"
+  | "mcpSse"
+  | "mcpMessages"
   | "listVectors"
   | "listVectorIndexes"
   | "getVectorIndex"
@@ -43,6 +45,10 @@ interface McpServer {
   getToolInfo(name: string): Record<string, unknown>;
   executeTool(name: string, args: unknown): Promise<unknown>;
   fetch?(request: Request): Promise<Response>;
+  fetchSSE?(
+    request: Request,
+    options: { messagePath: string; owner?: string | undefined },
+  ): Promise<Response>;
 }
 
 export const APP_HANDLERS: Handlers<Names> = {
@@ -86,6 +92,8 @@ export const APP_HANDLERS: Handlers<Names> = {
     if (server.fetch) return server.fetch(await boundedRequest(request, app.limits));
     throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
   },
+  mcpSse: mcpOverSse,
+  mcpMessages: mcpOverSse,
 
   listVectors: async ({ app }) => ({
     vectors: (Object.entries(app.mastra.listVectors()) as [string, Vector][]).map(([name, { id }]) => ({
@@ -121,6 +129,20 @@ async function allTools(app: App, caller: Principal): Promise<Record<string, Too
   }
   for (const [name, tool] of Object.entries(app.mastra.listTools())) all.set(name, tool);
   return Object.fromEntries(all);
+}
+
+async function mcpOverSse({
+  app,
+  params,
+  request,
+  caller,
+}: Pick<Call<"mcpSse">, "app" | "params" | "request" | "caller">): Promise<Response> {
+  const server = mcpServer(app, params.serverId);
+  if (!server.fetchSSE)
+    throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over SSE.`);
+  const messagePath = new URL(request.url).pathname.replace(/\/(?:sse|messages)$/, "/messages");
+  const bounded = await boundedRequest(request, app.limits);
+  return server.fetchSSE(bounded, { messagePath, owner: caller.resourceId });
 }
 
 function mcpServer(app: App, name: string): McpServer {

@@ -1,0 +1,75 @@
+import { randomUUID } from "node:crypto";
+import { type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+import type { Logger, System } from "@selvedge/core";
+import type { Connection } from "./connection.ts";
+import { SessionTable } from "./session-table.ts";
+import { WebSseTransport } from "./web-sse-transport.ts";
+
+export interface WebSseOptions {
+  /** Where the client sends what it says. */
+  messagePath: string;
+  /** Whom the host let in. A session answers only to the one who opened it. */
+  owner?: string | undefined;
+}
+
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/** The transport of early clients for hosts that speak `Request` and `Response`: a GET opens a stream, POSTs carry what the client says. */
+export class WebSseEndpoint {
+  readonly #open: () => Connection;
+  readonly #system: System;
+  readonly #table: SessionTable<WebSseTransport>;
+
+  constructor(
+    open: () => Connection,
+    limits: { idleMs?: number; max?: number },
+    { system, logger }: { system: System; logger: Logger },
+  ) {
+    this.#open = open;
+    this.#system = system;
+    this.#table = new SessionTable(limits, system, logger);
+  }
+
+  async fetch(request: Request, { messagePath, owner }: WebSseOptions): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    if (request.method === "POST" && pathname === messagePath) {
+      const transport = this.#table.get(searchParams.get("sessionId") ?? "", owner);
+      return transport ? receive(transport, request) : new Response("Session not found", { status: 404 });
+    }
+    if (request.method === "GET" && pathname !== messagePath) return this.#openStream(messagePath, owner);
+    return new Response("Method not allowed", { status: 405 });
+  }
+
+  close(): Promise<void> {
+    return this.#table.close();
+  }
+
+  async #openStream(messagePath: string, owner: string | undefined): Promise<Response> {
+    const { server } = this.#open();
+    const transport = new WebSseTransport(randomUUID(), messagePath, this.#system);
+    this.#table.add(transport.sessionId, transport, owner);
+    // The stream itself is the session: as long as it is open, the session is in use.
+    const done = this.#table.busy(transport.sessionId);
+    server.onclose = () => {
+      done();
+      this.#table.remove(transport.sessionId);
+    };
+    await server.connect(transport);
+    return new Response(transport.stream, { headers: HEADERS });
+  }
+}
+
+async function receive(transport: WebSseTransport, request: Request): Promise<Response> {
+  let message: JSONRPCMessage;
+  try {
+    message = parseJSONRPCMessage(await request.json());
+  } catch {
+    return new Response("The body is not a JSON-RPC message.", { status: 400 });
+  }
+  transport.onmessage?.(message, { request });
+  return new Response("Accepted", { status: 202 });
+}

@@ -55,9 +55,12 @@ export class ThreadEvents implements EventSourceText {
         this.#gaveAt = this.#pace.now;
         return QUEUE_FRAME;
       }
-      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-      if (!this.#reading) void this.#readMore();
-      await woken;
+      const pause = this.#reading ? undefined : this.#pace.wait(this.#gaveAt);
+      if (pause) await pause;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        if (!this.#reading) this.#readMore();
+      });
     }
   }
 
@@ -78,18 +81,24 @@ export class ThreadEvents implements EventSourceText {
     return bytes;
   }
 
-  /** Goes on while the queue is spoken of: one read waits at a time. Never rejects. */
-  async #readMore(): Promise<void> {
+  /** Goes on while the queue is spoken of: one read waits at a time. */
+  #readMore(): void {
     this.#reading = true;
-    try {
-      await this.#pace.wait(this.#gaveAt);
-      this.#read = await this.#subscription.read(CHUNKS_AT_ONCE);
-      this.#index = 0;
-      this.#isOver = this.#read.length === 0;
-    } catch (error) {
-      this.#failure = { error };
-    }
-    this.#reading = false;
-    this.#wake();
+    const settle = () => {
+      this.#reading = false;
+      this.#wake();
+    };
+    this.#subscription.read(CHUNKS_AT_ONCE).then(
+      (chunks) => {
+        this.#read = chunks;
+        this.#index = 0;
+        this.#isOver = chunks.length === 0;
+        settle();
+      },
+      (error: unknown) => {
+        this.#failure = { error };
+        settle();
+      },
+    );
   }
 }

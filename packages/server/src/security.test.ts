@@ -211,6 +211,105 @@ test("whose a run is comes from the authoriser, whatever the request context say
   expect(seen).toEqual({ resourceId: "ann", plan: "pro", forged: undefined });
 });
 
+describe("an id that a caller chooses", () => {
+  const pays = { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] };
+
+  test("is not that of a run there is, so nobody's approvals get to another", async () => {
+    const { call, json, model } = served(() => pays, { authorize: byHeader });
+    const bare = { agentId: "bare" };
+    const own = await json("generate", { params: bare, body: { messages: "Pay." } }, "ann");
+    const memory = { thread: "anns" };
+    const onThread = await json("generate", { params, body: { messages: "Pay.", memory } }, "ann");
+    const asked = model.calls.length;
+    for (const [agent, runId] of [
+      [bare, own.runId],
+      [params, onThread.runId],
+    ] as const) {
+      for (const more of [{}, { memory: { thread: "bobs" } }]) {
+        if (agent === bare && "memory" in more) continue;
+        const body = { messages: "Mine.", runId, ...more };
+        expect((await call("generate", { params: agent, body }, "bob+run-options")).status).toBe(409);
+      }
+      const answer = { params: agent, body: { runId } };
+      expect((await call("approveToolCallGenerate", answer, "bob+run-options")).status).toBe(404);
+    }
+    expect(model.calls).toHaveLength(asked);
+  });
+
+  test("of a run can stand in a header", async () => {
+    const { call, server } = served(["ok"], { authorize: byHeader });
+    for (const runId of ["a\nb", "✓", "a b"]) {
+      const response = await call("stream", { params, body: { messages: "Hi", runId } }, "ann+run-options");
+      expect(response.status).toBe(400);
+    }
+    expect(server.streamCount).toBe(0);
+  });
+
+  test("of a copy tells nothing about threads of others", async () => {
+    const { call, json } = served(["ok", "ok"], { authorize: byHeader });
+    await json("createThread", { body: { threadId: "anns" } }, "ann");
+    await json("createThread", { body: { threadId: "bobs" } }, "bob");
+    const clone = (newThreadId: string) =>
+      call("cloneThread", { params: { threadId: "bobs" }, body: { newThreadId } }, "bob");
+    const foreign = await clone("anns");
+    const made = await call("createThread", { body: { threadId: "anns" } }, "bob");
+    expect([foreign.status, await foreign.text()]).toEqual([made.status, await made.text()]);
+    expect((await clone("bobs")).status).toBe(409);
+    expect((await clone("fresh")).status).toBe(200);
+  });
+});
+
+test("one caller cannot take all live streams", async () => {
+  const { call, server, model } = served(() => "ok", {
+    authorize: byHeader,
+    limits: { streamsPerResource: 2 },
+  });
+  const watch = (as: string) => call("watchThread", { params: { agentId, threadId: `${as}s` } }, as);
+  const open = [await watch("ann"), await watch("ann")];
+  expect((await watch("ann")).status).toBe(413);
+  expect((await call("stream", { params, body: { messages: "Hi" } }, "ann")).status).toBe(413);
+  const chat = { model: agentId, messages: [{ role: "user", content: "Hi" }], stream: true };
+  expect((await call("chatCompletions", { body: chat }, "ann")).status).toBe(413);
+  expect(model.calls).toHaveLength(0);
+  const other = await watch("bob");
+  expect(other.status).toBe(200);
+  await open[0]!.body!.cancel();
+  const again = await watch("ann");
+  expect(again.status).toBe(200);
+  for (const { body } of [open[1]!, other, again]) await body!.cancel();
+  expect(server.streamCount).toBe(0);
+});
+
+test("messages in the forms of other clients are the caller's fault when they have no such form", async () => {
+  const { server, model } = served(() => "ok", { authorize: () => ({ resourceId: "ann" }) });
+  const post = async (path: string, body: object) => {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify({ model: agentId, id: "t", ...body }) };
+    const { status } = await server.fetch(new Request(`http://localhost${path}`, init));
+    return status;
+  };
+  const user = { role: "user", content: "x" };
+  for (const body of [
+    { messages: [{ role: "user", content: [null] }] },
+    { messages: [{ role: "tool", tool_call_id: "a", content: [null] }] },
+    { messages: [{ role: "assistant", tool_calls: [null] }] },
+    { messages: [user], tools: [null] },
+    { messages: [user], tools: ["x"] },
+  ])
+    expect(await post("/v1/chat/completions", body)).toBe(400);
+  expect(await post("/v1/responses", { input: [{ role: "user", content: [null] }] })).toBe(400);
+  for (const message of [
+    { role: "user", parts: [null] },
+    { role: "user", parts: "x" },
+    { role: "user", id: 5, parts: [{ type: "text", text: "x" }] },
+    { role: "user", parts: [{ type: "file", url: "data:,x", filename: {} }] },
+    { role: "assistant", parts: [null] },
+    { role: "assistant", parts: [{ type: 5, state: "output-available", toolCallId: "x" }] },
+  ])
+    expect(await post("/api/agents/helper/chat", { messages: [message] })).toBe(400);
+  expect(model.calls).toHaveLength(0);
+});
+
 test("what fails inside is told to the log, not to callers", async () => {
   const { call } = served([], {
     authorize: () => {

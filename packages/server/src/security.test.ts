@@ -1,7 +1,9 @@
 import { createTool, Mastra, silentLogger } from "@selvedge/core";
+import { MCPServer } from "@selvedge/mcp";
 import { describe, expect, test } from "vitest";
 import { byHeader, frames, readUntil, served, toRequest } from "./__fixtures__/served.ts";
 import { serve } from "./node.ts";
+import { createServer } from "./server.ts";
 import { neutralise } from "./untrusted-text.ts";
 
 const agentId = "helper";
@@ -256,6 +258,63 @@ describe("an id that a caller chooses", () => {
     expect([foreign.status, await foreign.text()]).toEqual([made.status, await made.text()]);
     expect((await clone("bobs")).status).toBe(409);
     expect((await clone("fresh")).status).toBe(200);
+  });
+});
+
+describe("an MCP server", () => {
+  const at = { serverId: "tools" };
+  const post = (body: object, headers: Record<string, string> = {}) =>
+    ({
+      params: at,
+      body: { jsonrpc: "2.0", ...body },
+      headers: { accept: "application/json, text/event-stream", ...headers },
+    }) as never;
+  const hello = (name: string) =>
+    post({
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name, version: "1" } },
+    });
+
+  test("takes bodies within the limits of all routes", async () => {
+    const { call } = served([], { authorize: byHeader, limits: { bodyBytes: 1000, jsonDepth: 10 } });
+    expect((await call("mcpHttp", hello("t"), "ann+mcp")).status).toBe(200);
+    expect((await call("mcpHttp", hello("t".repeat(2000)), "ann+mcp")).status).toBe(413);
+    const deep = JSON.parse(`${'{"a":'.repeat(20)}1${"}".repeat(20)}`) as object;
+    expect((await call("mcpHttp", post({ id: 1, method: "ping", params: deep }), "ann+mcp")).status).toBe(
+      413,
+    );
+  });
+
+  test("has a session for the one who opened it only", async () => {
+    const { call } = served([], { authorize: byHeader });
+    const opened = await call("mcpHttp", hello("t"), "ann+mcp");
+    await opened.text();
+    const session = { "mcp-session-id": opened.headers.get("mcp-session-id")! };
+    const list = post({ id: 2, method: "tools/list" }, session);
+    expect((await call("mcpHttp", list, "bob+mcp")).status).toBe(404);
+    const own = await call("mcpHttp", list, "ann+mcp");
+    expect(await own.text()).toContain("adds");
+  });
+
+  test("tells its tools who calls, and not by what token", async () => {
+    const seen: unknown[] = [];
+    const who = createTool({
+      id: "who",
+      description: "looks",
+      execute: async (_, { extra }) => {
+        seen.push(extra?.authInfo);
+        return "ok";
+      },
+    });
+    const tools = new MCPServer({ id: "tools", name: "tools", version: "1.0.0", tools: { who } });
+    const mastra = new Mastra({ mcpServers: { tools }, logger: silentLogger });
+    const server = createServer({ mastra, authorize: byHeader });
+    const headers = { authorization: "Bearer hunter2" };
+    const execute = { params: { ...at, toolId: "who" }, body: { data: {} }, headers };
+    expect((await server.fetch(toRequest("executeMcpTool", execute, "ann+mcp"))).status).toBe(200);
+    expect(seen).toMatchObject([{ extra: { sub: "ann" } }]);
+    expect(JSON.stringify(seen)).not.toContain("hunter2");
   });
 });
 

@@ -20,7 +20,7 @@ import { toRequestContext, toRunOptions } from "../run-options.ts";
 import { opening, startHeader, startAfter } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
 import { ThreadEvents } from "../sse/thread-events.ts";
-import { neutraliseContents, neutraliseDeep } from "../untrusted-text.ts";
+import { neutraliseContents, neutraliseDeep, neutraliseReasons } from "../untrusted-text.ts";
 import { agentInfo, toolInfo } from "./agent-info.ts";
 import { generateResult } from "./generate-result.ts";
 import {
@@ -128,7 +128,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   sendToolApproval: async (call) => {
     const { app, body, params, caller } = call;
     const agent = app.agent(params.agentId);
-    const { messages, streamOptions, requestContext, resourceId: _, ...decision } = body;
+    const { messages, streamOptions, requestContext, resourceId: _, declineContext, ...decision } = body;
     const options = messages && {
       messages: (caller.has("run-options") ? messages : checkMessages(messages)) as MessagesInput,
       streamOptions: await toRunOptions(
@@ -139,6 +139,9 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     };
     const { accepted, runId, toolCallId } = await agent.sendToolApproval({
       ...decision,
+      ...(declineContext && {
+        declineContext: caller.has("signals") ? declineContext : neutraliseReasons(declineContext),
+      }),
       ...options,
       resourceId: ownerOf(call),
     });
@@ -324,10 +327,10 @@ async function answer(
     ...(toolCallId !== undefined && { toolCallId }),
     ...(resumeData !== undefined && { resumeData }),
   };
+  const given = reason === undefined ? {} : { reason };
+  const why = caller.has("signals") ? given : neutraliseReasons(given);
   const start = () =>
-    approved
-      ? agent.approveToolCall(options)
-      : agent.declineToolCall({ ...options, ...(reason !== undefined && { reason }) });
+    approved ? agent.approveToolCall(options) : agent.declineToolCall({ ...options, ...why });
   if (call.threadId !== undefined)
     return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
   const output = await start();

@@ -8,7 +8,7 @@ import { type RunReader, startDirectly } from "../handlers/run-answers.ts";
 import { toRunOptions } from "../run-options.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
-import { neutraliseContents } from "../untrusted-text.ts";
+import { neutraliseContents, neutraliseReasons } from "../untrusted-text.ts";
 import { UiChunks } from "./ui-chunks.ts";
 import { dropAnswerTo } from "./drop-answer.ts";
 
@@ -126,9 +126,13 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
   )) {
     const waits = overview?.waiting.some((waiting) => waiting.toolCallId === toolCallId);
     if (!waits || typeof approval?.approved !== "boolean" || toolCallId === undefined) continue;
+    if (!isText(approval.reason))
+      throw new AgentError("invalid-argument", "body.messages: approval.reason must be a text.");
     const { approved, reason } = approval;
-    const declineContext = !approved && reason !== undefined ? { declineContext: { reason } } : {};
-    ({ runId } = await agent.sendToolApproval({ ...address, toolCallId, approved, ...declineContext }));
+    const why = approved || reason === undefined ? undefined : { reason };
+    const declineContext = why && (caller.has("signals") ? why : neutraliseReasons(why));
+    const decision = { toolCallId, approved, ...(declineContext && { declineContext }) };
+    ({ runId } = await agent.sendToolApproval({ ...address, ...decision }));
   }
   if (runId === undefined) {
     const results = (last.parts ?? []).flatMap(toResult);

@@ -116,7 +116,7 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
 
 /** The browser answered tool calls: approvals, or results of tools that it ran itself. */
 async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
-  const { app, body, caller } = call;
+  const { body, caller } = call;
   const address = { threadId: body.id, resourceId: ownerOf(call) };
   const overview = await readThreadOverview(await agent.getThreadStorage(), body.id);
   const after = overview?.lastSeq ?? 0;

@@ -24,24 +24,6 @@ export async function readBody(
   return value;
 }
 
-/** A request whose body is for somebody else to read, within the same limits. What is not JSON is for them to refuse. */
-export async function boundedRequest(
-  request: Request,
-  limits: { bodyBytes: number; jsonDepth: number },
-): Promise<Request> {
-  const text = await readText(request, limits.bodyBytes);
-  if (text === "") return request;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  checkNesting(value, limits.jsonDepth);
-  const { url, method, headers, signal } = request;
-  return new Request(url, { method, headers, signal, body: text });
-}
-
 async function readText(request: Request, limit: number): Promise<string> {
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
   if (!request.body) return "";

@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+import { type AuthInfo, type JSONRPCMessage, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import type { Logger, System } from "@selvedge/core";
 import type { Connection } from "./connection.ts";
+import { principalOf } from "./principal.ts";
 import { SessionTable } from "./session-table.ts";
 import { WebSseTransport } from "./web-sse-transport.ts";
 
 export interface WebSseOptions {
   /** Where the client sends what it says. */
   messagePath: string;
-  /** Whom the host let in. A session answers only to the one who opened it. */
-  owner?: string | undefined;
+  /** Whom the host let in. A session answers only to the one who opened it, and tools get it. */
+  authInfo?: AuthInfo;
 }
 
 const HEADERS = {
@@ -34,11 +35,14 @@ export class WebSseEndpoint {
     this.#table = new SessionTable(limits, system, logger);
   }
 
-  async fetch(request: Request, { messagePath, owner }: WebSseOptions): Promise<Response> {
+  async fetch(request: Request, { messagePath, authInfo }: WebSseOptions): Promise<Response> {
+    const owner = principalOf(authInfo);
     const { pathname, searchParams } = new URL(request.url);
     if (request.method === "POST" && pathname === messagePath) {
       const transport = this.#table.get(searchParams.get("sessionId") ?? "", owner);
-      return transport ? receive(transport, request) : new Response("Session not found", { status: 404 });
+      return transport
+        ? receive(transport, request, authInfo)
+        : new Response("Session not found", { status: 404 });
     }
     if (request.method === "GET" && pathname !== messagePath) return this.#openStream(messagePath, owner);
     return new Response("Method not allowed", { status: 405 });
@@ -63,13 +67,17 @@ export class WebSseEndpoint {
   }
 }
 
-async function receive(transport: WebSseTransport, request: Request): Promise<Response> {
+async function receive(
+  transport: WebSseTransport,
+  request: Request,
+  authInfo: AuthInfo | undefined,
+): Promise<Response> {
   let message: JSONRPCMessage;
   try {
     message = parseJSONRPCMessage(await request.json());
   } catch {
     return new Response("The body is not a JSON-RPC message.", { status: 400 });
   }
-  transport.onmessage?.(message, { request });
+  transport.onmessage?.(message, { request, ...(authInfo && { authInfo }) });
   return new Response("Accepted", { status: 202 });
 }

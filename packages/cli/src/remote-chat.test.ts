@@ -75,7 +75,7 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
 
   it("says so when nobody listens there", async () => {
     const { stderr, exitCode } = await chat("", "--url", "http://127.0.0.1:9");
-    expect(stderr).toContain("127.0.0.1:9");
+    expect(stderr).toMatch(/^selvedge: No server answers at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
     expect(exitCode).toBe(1);
   });
 

@@ -3,6 +3,15 @@ import { AgentError } from "@selvedge/core/errors";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { ChatPeer, WaitingCall } from "./chat-peer.ts";
 
+function unreachable(url: string, error: unknown): never {
+  if (!AgentError.is(error) || error.code !== "connection-failed") throw error;
+  throw new AgentError(
+    "connection-failed",
+    `No server answers at ${url} (${error.message}). Start one with: selvedge dev. It says at which address it is.`,
+    { cause: error },
+  );
+}
+
 /** An agent of a server. A line that breaks is taken up where it broke; the run goes on meanwhile. */
 export class RemotePeer implements ChatPeer {
   readonly #client: MastraClient;
@@ -29,7 +38,9 @@ export class RemotePeer implements ChatPeer {
   ): Promise<RemotePeer> {
     const headers = token ? { authorization: `Bearer ${token}` } : {};
     const client = new MastraClient({ baseUrl: url, headers });
-    const agents = Object.entries(await client.call("listAgents"));
+    const agents = Object.entries(
+      await client.call("listAgents").catch((error: unknown) => unreachable(url, error)),
+    );
     const found = agents.find(([key, agent]) =>
       agentId === undefined ? agent.hasMemory : key === agentId || agent.id === agentId,
     );

@@ -12,7 +12,7 @@ import {
 import type { SignalContents } from "@selvedge/protocol/routes";
 import { ExternalStore } from "./external-store.ts";
 import { type ThreadMessage, toParts } from "./thread-message.ts";
-import type { Approval } from "./thread-store.ts";
+import { type Approval, toApproval } from "./approval.ts";
 import { Transcript } from "./transcript.ts";
 
 export interface ChatStoreOptions {
@@ -176,19 +176,9 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
     this.#run = { runId: chunk.runId };
     switch (chunk.type) {
       case "tool-call-approval":
-      case "tool-call-suspended": {
-        const { toolCallId, toolName, args } = chunk.payload;
-        const isSuspended = chunk.type === "tool-call-suspended";
-        const approval: Approval = {
-          toolCallId,
-          toolName,
-          args,
-          requiresApproval: !isSuspended,
-          ...(isSuspended && { suspendPayload: chunk.payload.suspendPayload }),
-        };
-        this.#approvals = [...this.#approvals, approval];
+      case "tool-call-suspended":
+        this.#approvals = [...this.#approvals, toApproval(chunk)];
         break;
-      }
       case "tool-result":
       case "tool-error":
       case "tool-output-denied":

@@ -1,3 +1,4 @@
+export type { Approval } from "./approval.ts";
 // Hooks
 export { useChat } from "./use-chat.ts";
 export type { ChatMessageInput, ToolCallStatus, UseChatOptions, UseChatResult } from "./use-chat.ts";
@@ -11,5 +12,5 @@ export {
 
 // A live thread for any kind of page
 export { ThreadStore } from "./thread-store.ts";
-export type { Approval, SendOptions, ThreadSnapshot, ThreadStoreOptions } from "./thread-store.ts";
+export type { SendOptions, ThreadSnapshot, ThreadStoreOptions } from "./thread-store.ts";
 export { fromStored, type MessageState, type ThreadMessage } from "./thread-message.ts";

@@ -1,3 +1,4 @@
+import { type Approval, toApproval } from "./approval.ts";
 import {
   AgentError,
   type ClientAgent,
@@ -57,8 +58,6 @@ export interface ThreadSnapshot {
   /** Calls that wait for a person. */
   readonly approvals: readonly Approval[];
 }
-
-export type Approval = ThreadState["approvals"][number];
 
 export interface SendOptions {
   attributes?: Attributes;
@@ -323,19 +322,9 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
         this.#askedIn = runId;
         break;
       case "tool-call-approval":
-      case "tool-call-suspended": {
-        const { toolCallId, toolName, args } = chunk.payload;
-        const suspended = chunk.type === "tool-call-suspended";
-        const approval: Approval = {
-          toolCallId,
-          toolName,
-          args,
-          requiresApproval: !suspended,
-          ...(suspended && { suspendPayload: chunk.payload.suspendPayload }),
-        };
-        this.#approvals = [...this.#without(toolCallId), approval];
+      case "tool-call-suspended":
+        this.#approvals = [...this.#without(chunk.payload.toolCallId), toApproval(chunk)];
         break;
-      }
       case "tool-result":
       case "tool-error":
       case "tool-output-denied":

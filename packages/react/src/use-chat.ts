@@ -10,7 +10,8 @@ import { useCallback, useMemo, useState, useSyncExternalStore } from "react";
 import { ChatStore } from "./chat-store.ts";
 import { useMastraClient } from "./mastra-react-provider.ts";
 import type { ThreadMessage } from "./thread-message.ts";
-import { type Approval, type ThreadSnapshot, ThreadStore } from "./thread-store.ts";
+import type { Approval } from "./approval.ts";
+import { type ThreadSnapshot, ThreadStore } from "./thread-store.ts";
 import { useLatest, useStableTools } from "./use-latest.ts";
 
 export interface UseChatOptions {

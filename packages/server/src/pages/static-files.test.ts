@@ -38,6 +38,10 @@ describe("staticFile", () => {
     expect(await get(path)).toBeUndefined();
   });
 
+  it("gives the first page to whoever asks, also to a program", async () => {
+    expect(await get("/", "*/*")).toBe("no-cache: the page");
+  });
+
   it("leaves programs that want no page alone", async () => {
     expect(await get("/threads", "application/json")).toBeUndefined();
   });

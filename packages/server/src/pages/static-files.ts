@@ -32,7 +32,7 @@ export async function staticFile(folder: string, request: Request): Promise<Resp
     fileResponse(folder, name, request.method === "HEAD");
   const file = TYPES[extname(path)] === undefined ? undefined : await answer(path);
   if (file) return file;
-  const wantsPage = (request.headers.get("accept") ?? "").includes("text/html");
+  const wantsPage = path === sep || (request.headers.get("accept") ?? "").includes("text/html");
   return wantsPage && !path.startsWith(ASSETS) ? answer("index.html") : undefined;
 }
 

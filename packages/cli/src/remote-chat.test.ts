@@ -79,6 +79,14 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
     expect(exitCode).toBe(1);
   });
 
+  it.each(["nonsense", "localhost:4111", "ftp://localhost"])("refuses %s as an address", async (address) => {
+    const { stderr, exitCode } = await chat("", "--url", address);
+    expect(stderr).toBe(
+      `selvedge: --url takes an address such as http://127.0.0.1:4111, got "${address}".\n`,
+    );
+    expect(exitCode).toBe(1);
+  });
+
   it("asks also where the agent runs in the terminal's own process", async () => {
     const { stdout } = await chat("note that it snows\ny\n", "--model", "demo", "--storage", ":memory:");
     expect(stdout).toContain("May write-note run? (y/n)");

@@ -36,6 +36,12 @@ export class RemotePeer implements ChatPeer {
       token,
     }: { agentId?: string | undefined; resourceId: string; token?: string | undefined },
   ): Promise<RemotePeer> {
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+      throw new AgentError(
+        "invalid-argument",
+        `--url takes an address such as http://127.0.0.1:4111, got ${JSON.stringify(url)}.`,
+      );
+    }
     const headers = token ? { authorization: `Bearer ${token}` } : {};
     const client = new MastraClient({ baseUrl: url, headers });
     const agents = Object.entries(

@@ -67,7 +67,13 @@ function templateRules(settings: WorkingMemorySettings, current: string | null):
   return `${rules} Keep to this outline:\n<outline>\n${guard(settings.template.trim())}\n</outline>`;
 }
 
-/** Markdown stays as it is, but nothing in it can close the block it stands in. */
+/**
+ * Markdown stays as it is, but nothing in it can close the block it stands in, or pass for a signal: whoever talks with
+ * the agent has a say in this text, and it stands in a system message.
+ */
 function guard(text: string): string {
-  return text.replaceAll(/<(?=\/?\s*(?:working_memory|outline)\b)/gi, "&lt;");
+  return text.replaceAll(
+    /<(?=\s{0,8}\/?\s{0,8}(?:working_memory|outline|system-reminder|system|notification|notification-summary|state|user|remembered_messages)(?![\w-]))/gi,
+    "&lt;",
+  );
 }

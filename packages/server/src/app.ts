@@ -1,6 +1,7 @@
 import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { Storage } from "@selvedge/core/storage";
+import type { Principal } from "./caller.ts";
 import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
@@ -25,6 +26,7 @@ export class App {
   readonly frames: FrameCache = new FrameCache();
   readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
+  readonly #streamsOf = new Map<string, number>();
   /** Whose runs without a thread are; those of threads are in the store. */
   readonly #runs = new Map<string, string>();
   #closed = false;
@@ -83,21 +85,45 @@ export class App {
     return this.#runs.get(runId);
   }
 
+  /** Refuses a live answer that there is no room for. Asked before the work for it begins. */
+  checkRoom({ resourceId }: Principal): void {
+    const { streams, streamsPerResource } = this.limits;
+    if (this.#closed) throw closing();
+    if (this.#streams.size >= streams)
+      throw new AgentError("limit-exceeded", `There are ${streams} live streams already.`);
+    if (resourceId !== undefined && (this.#streamsOf.get(resourceId) ?? 0) >= streamsPerResource)
+      throw new AgentError("limit-exceeded", `You have ${streamsPerResource} live streams already.`);
+  }
+
   /** A live answer. */
-  stream(source: EventSourceText, opening: string, headers: Record<string, string> = {}): Response {
-    if (this.#closed || this.#streams.size >= this.limits.streams) {
+  stream(
+    caller: Principal,
+    source: EventSourceText,
+    opening: string,
+    headers: Record<string, string> = {},
+  ): Response {
+    try {
+      this.checkRoom(caller);
+    } catch (error) {
       source.leave();
-      throw this.#closed
-        ? closing()
-        : new AgentError("limit-exceeded", `There are ${this.limits.streams} live streams already.`);
+      throw error;
     }
     const body = new EventBody(source, opening, {
       system: this.system,
       limits: this.limits,
-      onOver: (over) => this.#streams.delete(over),
+      onOver: (over) => this.#count(over, caller.resourceId, -1),
     });
-    this.#streams.add(body);
+    this.#count(body, caller.resourceId, 1);
     return new Response(body.stream, { headers: { ...STREAM_HEADERS, ...headers } });
+  }
+
+  #count(body: EventBody, resourceId: string | undefined, change: 1 | -1): void {
+    if (change === 1) this.#streams.add(body);
+    else this.#streams.delete(body);
+    if (resourceId === undefined) return;
+    const count = (this.#streamsOf.get(resourceId) ?? 0) + change;
+    if (count === 0) this.#streamsOf.delete(resourceId);
+    else this.#streamsOf.set(resourceId, count);
   }
 
   get streamCount(): number {

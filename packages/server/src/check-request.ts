@@ -30,10 +30,20 @@ export function checkRequest(request: Request, rules: RequestRules): string | un
   if (rules.allowedHosts && !rules.allowedHosts.includes(name))
     throw new AgentError("forbidden", `This server does not answer to the name "${name}".`);
   const origin = request.headers.get("origin");
-  if (origin === null) return undefined;
+  if (origin === null) {
+    checkSite(request);
+    return undefined;
+  }
   if (rules.allowedOrigins.includes(origin)) return origin;
   if (originHost(origin) === host.toLowerCase()) return undefined;
   throw new AgentError("forbidden", `Pages of "${origin.slice(0, 200)}" may not call this server.`);
+}
+
+/** Browsers tell no origin where a page loads an image or a script, but from where they do. Links may be followed. */
+function checkSite({ headers }: Request): void {
+  const site = headers.get("sec-fetch-site");
+  if ((site === "cross-site" || site === "same-site") && headers.get("sec-fetch-mode") !== "navigate")
+    throw new AgentError("forbidden", "Pages of other sites may not call this server.");
 }
 
 /** The headers by which a browser lets a page of another origin read the answer. */

@@ -14,6 +14,8 @@ export interface ServerLimits {
   streamBytes: number;
   /** Live streams at once. */
   streams: number;
+  /** Of these, for one resource that the authoriser names. */
+  streamsPerResource: number;
 }
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
@@ -23,6 +25,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   stallMs: 30_000,
   streamBytes: 64 << 10,
   streams: 10_000,
+  streamsPerResource: 1000,
 };
 
 export interface ServerOptions {

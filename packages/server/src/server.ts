@@ -114,6 +114,7 @@ export class Server {
       trusted = caller.isTrusted;
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
+      if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
       const call = { app: this.#app, request, caller, ...input, ...subject };
       const answer = await handle(call as unknown as Call);
       return answer instanceof Response ? answer : jsonResponse(answer, route.status);

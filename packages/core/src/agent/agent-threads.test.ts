@@ -736,3 +736,12 @@ describe("abort", () => {
     reader.stop();
   });
 });
+
+it("refuses a run under an id that a run has, instead of waiting for it for ever", async () => {
+  const { agent } = onThread(["one", "two"]);
+  const { runId } = await agent.generate("a", ON);
+  const other = { memory: { thread: "t2", resource: "r2" } };
+  for (const where of [ON, other])
+    await expect(agent.generate("b", { ...where, runId })).rejects.toMatchObject({ code: "conflict" });
+  expect((await agent.generate("c", other)).text).toBe("two");
+});

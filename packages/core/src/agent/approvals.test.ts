@@ -118,6 +118,26 @@ describe("a call that needs approval", () => {
     reader.stop();
   });
 
+  it("does not run on a yes whose data say no", async () => {
+    const { ran, tools } = makeTools();
+    const { agent, follow, idle } = onThread([{ toolCalls: [danger(1)] }, "ok"], { tools });
+    const reader = await follow();
+    const { runId } = agent.sendMessage("go", HERE);
+    await reader.until("finish");
+    const resumeData = { approved: false };
+    await expect(agent.sendToolApproval({ ...HERE, approved: true, resumeData })).rejects.toEqual(
+      refusal("invalid-argument"),
+    );
+    await expect(agent.approveToolCall({ runId: runId!, resumeData })).rejects.toEqual(
+      refusal("invalid-argument"),
+    );
+    expect(ran).toEqual([]);
+    await agent.sendToolApproval({ ...HERE, approved: true });
+    await idle();
+    expect(ran).toEqual(["danger1"]);
+    reader.stop();
+  });
+
   it("is refused after an abort, and the history has an answer to it", async () => {
     const { ran, tools } = makeTools();
     const { agent, follow, idle, messages, asked } = onThread([{ toolCalls: [danger(1)] }, "next"], {

@@ -10,7 +10,9 @@ import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-conte
 import type { RunSpec } from "../run/run.ts";
 import type { RunThread } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
+import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
+import { RUNS } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
 import { ObjectFormat } from "../run/structured-output.ts";
 import { validate } from "../schema/validate.ts";
@@ -231,6 +233,7 @@ async function openMemory(
   const memoryConfig = options.memory?.options ?? options.memoryOptions;
   const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
   if (readOnly) await checkOwner(memory, target);
+  else if (options.runId !== undefined && !start) await checkFree(storage, runId);
   const parts = await memory.prepareRun({
     threadId,
     resourceId,
@@ -256,6 +259,13 @@ function requireStorage(
     "storage-required",
     `The memory of agent "${config.name}" has no storage. Pass one to new Memory({ storage }), or register the agent in new Mastra({ storage }).`,
   );
+}
+
+/** A second run of an id could never take its thread, and would wait for it for ever. */
+async function checkFree(storage: Storage, runId: string): Promise<void> {
+  const [row] = await storage.select({ table: RUNS, where: { id: checkId("runId", runId) }, limit: 1 });
+  if (row)
+    throw new AgentError("conflict", `There is already a run "${runId}". Leave the id out, or use another.`);
 }
 
 /** A run that writes finds out when it does; one that only reads has to ask. */

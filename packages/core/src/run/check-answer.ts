@@ -11,7 +11,15 @@ type Asked = Pick<OpenCall, "toolCallId" | "toolName" | "requiresApproval" | "re
  * give another.
  */
 export async function checkAnswer(call: Asked, decision: Decision): Promise<Decision> {
-  if (call.requiresApproval || !decision.approved) return decision;
+  if (!decision.approved) return decision;
+  if (call.requiresApproval) {
+    if ((Object(decision.resumeData) as { approved?: unknown }).approved === false)
+      throw new AgentError(
+        "invalid-argument",
+        `Tool call "${call.toolCallId}" still waits: it was approved with resumeData that says approved: false. Decline it, or leave that out.`,
+      );
+    return decision;
+  }
   // A tool that asked in the middle must be able to tell the second time from the first, whatever it was answered.
   const { resumeData = { approved: true } } = decision;
   const checked = await compileSchema(JSON.parse(call.resumeSchema) as Schema).validate(resumeData);

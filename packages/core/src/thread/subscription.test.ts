@@ -180,6 +180,24 @@ describe("subscribeToThread", () => {
     expect(await back.ended).toMatchObject({ code: "not-found", details: { after: 5000 } });
   });
 
+  it("shows a slow reader nothing of who has its thread's name next", async () => {
+    const { agent, memory, idle } = onThread(({ index }) => `answer ${index}`);
+    await agent.generate("mine", ON);
+    await idle();
+    const slow = await agent.subscribeToThread({ ...HERE, after: 0 });
+    while ((await slow.read(1))[0]!.type !== "finish");
+    await memory.deleteThread(HERE);
+    for (let turn = 0; turn < 3; turn++)
+      await agent.generate("theirs", { memory: { thread: "t1", resource: "r2" } });
+    await idle();
+    const read: unknown[] = [];
+    const reading = (async () => {
+      for (;;) read.push(...(await slow.read(10)));
+    })();
+    await expect(reading).rejects.toEqual(refusal("not-found"));
+    expect(JSON.stringify(read)).not.toContain("theirs");
+  });
+
   it.each([
     undefined,
     null,

@@ -29,8 +29,8 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   #piece: NumberedChunk[] = [];
   #index = 0;
   #left = false;
-  /** Whose events it may read, until that was checked; the thread may not exist when a reader comes. */
-  #resourceId: string | undefined;
+  /** Whose events it may read. The thread may not exist when a reader comes, and be another's after it was deleted. */
+  readonly #resourceId: string | undefined;
 
   constructor(thread: Thread, after: number, resourceId: string | undefined) {
     this.#thread = thread;
@@ -127,7 +127,6 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     if (this.#resourceId === undefined) return;
     const { storage, threadId } = this.#thread;
     checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
-    this.#resourceId = undefined;
   }
 
   /** A number that the thread has not reached is one of a thread that was deleted: whatever comes has other numbers. */

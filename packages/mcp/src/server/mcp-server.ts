@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
+import type { ToolExecutionOptions } from "@selvedge/core/tools";
 import {
+  type AuthInfo,
   InMemoryServerEventBus,
   type McpRequestContext,
   type Server,
@@ -171,9 +173,12 @@ export class MCPServer {
     await this.#http.serve(req, res, options);
   }
 
-  /** Answers one request at the endpoint, for hosts that speak `Request` and `Response`. Who may ask is the host's business. */
-  fetch(request: Request): Promise<Response> {
-    return this.#http.fetch(request);
+  /**
+   * Answers one request at the endpoint, for hosts that speak `Request` and `Response`. Who may ask is the host's business,
+   * and who asks is in `caller`: a session is only for the one who opened it, and tools get it as `authInfo`.
+   */
+  fetch(request: Request, caller: { authInfo?: AuthInfo } = {}): Promise<Response> {
+    return this.#http.fetch(request, caller);
   }
 
   async close(): Promise<void> {
@@ -209,7 +214,11 @@ export class MCPServer {
   async executeTool(
     toolId: string,
     args: Given,
-    executionContext: { messages?: Given[]; toolCallId?: string } = {},
+    executionContext: {
+      messages?: Given[];
+      toolCallId?: string;
+      extra?: NonNullable<ToolExecutionOptions["extra"]>;
+    } = {},
   ): Promise<Given> {
     return callTool(this.#find(toolId), args ?? {}, executionContext);
   }

@@ -9,17 +9,18 @@ import {
   type SendResult,
   type SignalInput,
 } from "@selvedge/core/agent";
-import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
+import { ownerOfRun, readRunRecord, readThreadOverview } from "@selvedge/core/threads";
 import { callTool, type ToolLike } from "@selvedge/core/tools";
 import type * as Wire from "@selvedge/protocol/routes";
 import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
+import type { App } from "../app.ts";
 import type { Call, Handlers } from "../handler.ts";
 import { ownerOf } from "../handler.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
 import { opening, startHeader, startAfter } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
 import { ThreadEvents } from "../sse/thread-events.ts";
-import { neutraliseContents, neutraliseDeep } from "../untrusted-text.ts";
+import { neutraliseContents, neutraliseDeep, neutraliseReasons } from "../untrusted-text.ts";
 import { agentInfo, toolInfo } from "./agent-info.ts";
 import { generateResult } from "./generate-result.ts";
 import {
@@ -77,7 +78,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
       reader.leave();
     }
   },
-  stream: async (call) => chunkResponse(call.app, await startRun(call)),
+  stream: async (call) => chunkResponse(call, await startRun(call)),
   observe,
 
   sendMessage: async (call) => {
@@ -127,7 +128,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   sendToolApproval: async (call) => {
     const { app, body, params, caller } = call;
     const agent = app.agent(params.agentId);
-    const { messages, streamOptions, requestContext, resourceId: _, ...decision } = body;
+    const { messages, streamOptions, requestContext, resourceId: _, declineContext, ...decision } = body;
     const options = messages && {
       messages: (caller.has("run-options") ? messages : checkMessages(messages)) as MessagesInput,
       streamOptions: await toRunOptions(
@@ -138,14 +139,17 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     };
     const { accepted, runId, toolCallId } = await agent.sendToolApproval({
       ...decision,
+      ...(declineContext && {
+        declineContext: caller.has("signals") ? declineContext : neutraliseReasons(declineContext),
+      }),
       ...options,
       resourceId: ownerOf(call),
     });
     return toWire({ accepted, runId, toolCallId }) as RouteCalls["sendToolApproval"]["response"];
   },
-  approveToolCall: async (call) => chunkResponse(call.app, await answer(call, true)),
-  declineToolCall: async (call) => chunkResponse(call.app, await answer(call, false)),
-  resumeStream: async (call) => chunkResponse(call.app, await answer(call, true)),
+  approveToolCall: async (call) => chunkResponse(call, await answer(call, true)),
+  declineToolCall: async (call) => chunkResponse(call, await answer(call, false)),
+  resumeStream: async (call) => chunkResponse(call, await answer(call, true)),
   approveToolCallGenerate: async (call) =>
     generateResult(await (await answer(call, true)).output.getFullOutput()),
   declineToolCallGenerate: async (call) =>
@@ -227,7 +231,7 @@ export async function startRun(
   // An id that somebody else's run has, or will have, is not for a caller to choose.
   if (runId !== undefined) {
     caller.require("run-options", "runId");
-    options.runId = runId;
+    options.runId = await freeRunId(app, agent, runId);
   }
   if (call.threadId === undefined) {
     const reader = await startDirectly(agent, messages, options);
@@ -242,6 +246,17 @@ export async function startRun(
   };
   if (memory?.readOnly) return startDirectly(agent, messages, onThread);
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
+}
+
+/** Two runs of one id would get each other's approvals. */
+async function freeRunId(app: App, agent: AnyAgent, runId: string): Promise<string> {
+  // It also stands in a header.
+  if (!/^[\x21-\x7e]+$/.test(runId))
+    throw new AgentError("invalid-argument", "body.runId: Use visible ASCII characters only.");
+  const isKept = app.ownerOfKeptRun(runId) !== undefined;
+  if (isKept || (await ownerOfRun(await agent.getThreadStorage(), runId)))
+    throw new AgentError("conflict", `There is already a run "${runId}". Leave the id out, or use another.`);
+  return runId;
 }
 
 /** Messages of one who may speak as a person, not as the system. */
@@ -271,11 +286,11 @@ async function observe(call: Call<"observe">): Promise<Response> {
   });
   const isOver = run.endedAt !== undefined;
   const over = isOver ? Promise.resolve({ lastSeq: overview?.lastSeq ?? 0 }) : new Promise<never>(() => {});
-  return chunkResponse(app, new RunEvents(subscription, body.runId, over));
+  return chunkResponse(call, new RunEvents(subscription, body.runId, over));
 }
 
 async function follow(
-  call: Pick<Call, "app" | "request" | "resourceId">,
+  call: Pick<Call, "app" | "caller" | "request" | "resourceId">,
   agentId: string,
   threadId: string,
   said: number | undefined,
@@ -287,6 +302,7 @@ async function follow(
     ...(after !== undefined && { after }),
   });
   return call.app.stream(
+    call.caller,
     new ThreadEvents(subscription, call.app.frames, call.app.pace),
     opening(subscription.after),
     startHeader(subscription.after),
@@ -311,10 +327,10 @@ async function answer(
     ...(toolCallId !== undefined && { toolCallId }),
     ...(resumeData !== undefined && { resumeData }),
   };
+  const given = reason === undefined ? {} : { reason };
+  const why = caller.has("signals") ? given : neutraliseReasons(given);
   const start = () =>
-    approved
-      ? agent.approveToolCall(options)
-      : agent.declineToolCall({ ...options, ...(reason !== undefined && { reason }) });
+    approved ? agent.approveToolCall(options) : agent.declineToolCall({ ...options, ...why });
   if (call.threadId !== undefined)
     return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
   const output = await start();

@@ -6,6 +6,7 @@ import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import type { Handlers } from "../handler.ts";
 import { openApi } from "../open-api.ts";
+import { readBody } from "../read-body.ts";
 import { explorerPage } from "../pages/explorer.ts";
 import { toRequestContext } from "../run-options.ts";
 import { pickTool, runTool } from "./agent-handlers.ts";
@@ -40,8 +41,16 @@ interface McpServer {
   getServerDetail(): McpServerInfo;
   getToolListInfo(): { tools: Record<string, unknown>[] };
   getToolInfo(name: string): Record<string, unknown>;
-  executeTool(name: string, args: unknown): Promise<unknown>;
-  fetch?(request: Request): Promise<Response>;
+  executeTool(name: string, args: unknown, context: { extra: { authInfo?: McpCaller } }): Promise<unknown>;
+  fetch?(request: Request, caller: { authInfo?: McpCaller }): Promise<Response>;
+}
+
+/** A caller as the Model Context Protocol's libraries know one. Its token stays here. */
+interface McpCaller {
+  token: string;
+  clientId: string;
+  scopes: string[];
+  extra: { sub: string };
 }
 
 export const APP_HANDLERS: Handlers<Names> = {
@@ -77,12 +86,14 @@ export const APP_HANDLERS: Handlers<Names> = {
   getMcpServer: async ({ app, params }) => mcpServer(app, params.serverId).getServerDetail(),
   listMcpTools: async ({ app, params }) => mcpServer(app, params.serverId).getToolListInfo(),
   getMcpTool: async ({ app, params }) => mcpServer(app, params.serverId).getToolInfo(params.toolId),
-  executeMcpTool: async ({ app, params, body }) => ({
-    result: (await mcpServer(app, params.serverId).executeTool(params.toolId, body.data ?? {})) ?? null,
-  }),
-  mcpHttp: async ({ app, params, request }) => {
+  executeMcpTool: async ({ app, caller, params, body }) => {
     const server = mcpServer(app, params.serverId);
-    if (server.fetch) return server.fetch(request);
+    const extra = toMcpCaller(caller);
+    return { result: (await server.executeTool(params.toolId, body.data ?? {}, { extra })) ?? null };
+  },
+  mcpHttp: async ({ app, caller, params, request }) => {
+    const server = mcpServer(app, params.serverId);
+    if (server.fetch) return server.fetch(await withinLimits(request, app), toMcpCaller(caller));
     throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
   },
 
@@ -120,6 +131,21 @@ async function allTools(app: App, caller: Principal): Promise<Record<string, Too
   }
   for (const [name, tool] of Object.entries(app.mastra.listTools())) all.set(name, tool);
   return Object.fromEntries(all);
+}
+
+function toMcpCaller({ resourceId }: Principal): { authInfo?: McpCaller } {
+  if (resourceId === undefined) return {};
+  return { authInfo: { token: "", clientId: "selvedge", scopes: [], extra: { sub: resourceId } } };
+}
+
+/** A request whose body was read as those of other routes are: others would read it without end. */
+async function withinLimits(request: Request, app: App): Promise<Request> {
+  if (request.method !== "POST") return request;
+  const { url, method, signal } = request;
+  const headers = new Headers(request.headers);
+  headers.delete("content-length");
+  const body = JSON.stringify(await readBody(request, app.limits));
+  return new Request(url, { method, headers, signal, body });
 }
 
 function mcpServer(app: App, name: string): McpServer {

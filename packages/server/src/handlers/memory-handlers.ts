@@ -1,9 +1,11 @@
 import { AgentError } from "@selvedge/core";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { MemoryDomain, Storage } from "@selvedge/core/storage";
+import { ownerOfThread } from "@selvedge/core/threads";
 import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
 import type { RouteCalls, WireMessage, WireThread } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
+import type { Principal } from "../caller.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
 import { toWire } from "./agent-handlers.ts";
 import { searchMessages } from "./search-messages.ts";
@@ -116,6 +118,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   cloneThread: async (call) => {
     const { newThreadId, title, metadata, options } = call.body;
     const memory = await fullMemory(call.app, call.query.agentId, "cloneThread");
+    if (newThreadId !== undefined) await checkUnused(memory.storage, newThreadId, call.caller);
     const { startDate, endDate, messageIds } = options?.messageFilter ?? {};
     const messageFilter = {
       ...(startDate !== undefined && { startDate: new Date(startDate) }),
@@ -170,6 +173,15 @@ export async function memoryDomain(storage: Storage | undefined): Promise<Memory
   const domain = await storage?.getStore("memory");
   if (domain) return domain;
   throw new AgentError("storage-required", "This app has no storage for threads.");
+}
+
+/** A name that is taken; one that another has is answered as where such a thread is made by any other route. */
+async function checkUnused(storage: Storage | undefined, threadId: string, caller: Principal): Promise<void> {
+  const owner = storage && (await ownerOfThread(storage, threadId));
+  if (owner === undefined) return;
+  throw caller.isTrusted || owner === caller.resourceId
+    ? new AgentError("conflict", `There is already a thread "${threadId}".`)
+    : new AgentError("not-found", `There is no thread "${threadId}".`);
 }
 
 async function requireThread(domain: MemoryDomain, threadId: string): Promise<StoredThread> {

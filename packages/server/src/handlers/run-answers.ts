@@ -3,6 +3,7 @@ import type { AgentExecutionOptions, MessagesInput, RunOutput } from "@selvedge/
 import { readThreadOverview, toBroadcast } from "@selvedge/core/threads";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
+import type { Call } from "../handler.ts";
 import type { EventSourceText } from "../sse/event-body.ts";
 import { dataFrame, endFrame, opening, startHeader } from "../sse/frames.ts";
 import { RunEvents, type RunOver } from "../sse/run-events.ts";
@@ -56,7 +57,10 @@ export function readDirectly(output: RunOutput, onLeave: () => void): RunReader 
 }
 
 /** A run as frames of chunks. */
-export function chunkResponse(app: App, reader: RunReader & { output?: RunOutput }): Response {
+export function chunkResponse(
+  { app, caller }: Pick<Call, "app" | "caller">,
+  reader: RunReader & { output?: RunOutput },
+): Response {
   const source: EventSourceText = {
     next: async () => {
       const chunks = await reader.next();
@@ -66,7 +70,7 @@ export function chunkResponse(app: App, reader: RunReader & { output?: RunOutput
     farewell: (error) => endFrame(error, reader.after),
   };
   // A reader whose line breaks before the first chunk knows by this what to ask for.
-  return app.stream(source, opening(reader.after), {
+  return app.stream(caller, source, opening(reader.after), {
     ...startHeader(reader.after),
     ...(reader.output && { "x-run-id": reader.output.runId }),
   });

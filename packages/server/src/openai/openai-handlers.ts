@@ -33,7 +33,7 @@ export const OPENAI_HANDLERS: Handlers<"listModels" | "chatCompletions" | "respo
       created: seconds(app),
       includeUsage: includeUsage === true,
     });
-    return body.stream === true ? streamed(app, reader, form) : whole(call, reader, form);
+    return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
   responses: async (call) => {
     const { app, body } = call;
@@ -52,7 +52,7 @@ export const OPENAI_HANDLERS: Handlers<"listModels" | "chatCompletions" | "respo
       created: seconds(app),
       conversation: call.threadId,
     });
-    return body.stream === true ? streamed(app, reader, form) : whole(call, reader, form);
+    return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
 };
 
@@ -83,11 +83,12 @@ async function whole(call: Pick<Call, "request">, reader: RunReader, form: Form)
   throw AgentError.is(failure) ? failure : new AgentError(code ?? "internal", message ?? "The run failed.");
 }
 
-function streamed(app: App, reader: RunReader, form: Form): Response {
+function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunReader, form: Form): Response {
   const isChat = form instanceof ChatCompletion;
   let done = false;
   const frames = (chunks: readonly AgentChunk[]) => chunks.map((chunk) => form.frames(chunk)).join("");
   return app.stream(
+    caller,
     {
       next: async () => {
         for (;;) {

@@ -17,7 +17,7 @@ export function fromChatMessages(messages: readonly Json[]): Json[] {
         "invalid-argument",
         `body.messages: the role ${JSON.stringify(role)} is not known.`,
       );
-    const calls = (Array.isArray(message["tool_calls"]) ? message["tool_calls"] : []) as Json[];
+    const calls = objects("tool_calls", message["tool_calls"] ?? []);
     const text = plainText(message["content"] ?? "");
     return {
       role,
@@ -64,7 +64,7 @@ export function toOptions(body: Json, caller: Principal): RunOptions {
 function toTools(tools: unknown): Record<string, ClientTool> | undefined {
   if (!Array.isArray(tools) || tools.length === 0) return undefined;
   return Object.fromEntries(
-    (tools as Json[]).map((tool) => {
+    objects("tools", tools).map((tool) => {
       const definition = (isObject(tool["function"]) ? tool["function"] : tool) as Json;
       const { name, description, parameters } = definition;
       if (tool["type"] !== "function" || typeof name !== "string" || name === "__proto__")
@@ -94,7 +94,7 @@ function toolChoice(choice: unknown): Pick<RunOptions, "toolChoice"> {
 function toParts(content: unknown): string | Json[] {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) throw new AgentError("invalid-argument", "body: a message has no content.");
-  return (content as Json[]).map((part) => {
+  return objects("content", content).map((part) => {
     if (typeof part["text"] === "string") return { type: "text", text: part["text"] };
     const image = part["image_url"];
     const url = isObject(image) ? image["url"] : image;
@@ -116,7 +116,9 @@ function mediaTypeOf(url: string): string {
 function plainText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
-  return (content as Json[]).map((part) => (typeof part["text"] === "string" ? part["text"] : "")).join("\n");
+  return objects("content", content)
+    .map((part) => (typeof part["text"] === "string" ? part["text"] : ""))
+    .join("\n");
 }
 
 function toolCall(id: unknown, name: unknown, input: unknown): Json {
@@ -140,6 +142,11 @@ function parse(text: unknown): unknown {
   } catch {
     return {};
   }
+}
+
+function objects(name: string, value: unknown): Json[] {
+  if (Array.isArray(value) && value.every(isObject)) return value;
+  throw new AgentError("invalid-argument", `body: ${name} must be a list of objects.`);
 }
 
 function isObject(value: unknown): value is Json {

@@ -2,14 +2,13 @@ import { type Agent, AgentError } from "@selvedge/core";
 import type { MessagesInput } from "@selvedge/core/agent";
 import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
 import type { FilePart, SignalContents, TextPart } from "@selvedge/protocol/routes";
-import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
 import { checkMessages } from "../handlers/agent-handlers.ts";
 import { type RunReader, startDirectly } from "../handlers/run-answers.ts";
 import { toRunOptions } from "../run-options.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
-import { neutraliseContents } from "../untrusted-text.ts";
+import { neutraliseContents, neutraliseReasons } from "../untrusted-text.ts";
 import { UiChunks } from "./ui-chunks.ts";
 import { dropAnswerTo } from "./drop-answer.ts";
 
@@ -38,13 +37,23 @@ interface UiPart {
 
 const HEADERS = { "x-vercel-ai-ui-message-stream": "v1" };
 const DONE = "data: [DONE]\n\n";
+const PART_TEXTS: readonly (keyof UiPart)[] = [
+  "type",
+  "text",
+  "url",
+  "mediaType",
+  "filename",
+  "state",
+  "toolCallId",
+  "toolName",
+  "errorText",
+];
 
 /** The endpoint of the AI SDK's `useChat`. A chat is a thread, and what the browser says of its history does not count. */
 export const CHAT_HANDLERS: Handlers<"chat" | "resumeChat"> = {
   chat: async (call) => {
     const agent = call.app.agent(call.params.agentId);
-    const last = call.body.messages.at(-1) as UiMessage | undefined;
-    if (!last) throw new AgentError("invalid-argument", "body.messages: A chat needs a message.");
+    const last = toUiMessage(call.body.messages.at(-1));
     if (!agent.hasMemory) return chatWithoutMemory(call, agent);
     if (last.role === "assistant") return goOn(call, agent, last);
     if (last.role === "user") return send(call, agent, last);
@@ -60,9 +69,27 @@ export const CHAT_HANDLERS: Handlers<"chat" | "resumeChat"> = {
     if (overview?.activeRunId === undefined || overview.runState !== "running")
       return new Response(null, { status: 204 });
     const reader = await follow(agent, call, params.threadId, overview.activeRunId, overview.activeRunAfter);
-    return uiResponse(app, reader, new UiChunks());
+    return uiResponse(call, reader, new UiChunks());
   },
 };
+
+/** As far as it is looked at here, it has the form it says it has. */
+function toUiMessage(message: Record<string, unknown> | undefined): UiMessage {
+  if (!message) throw new AgentError("invalid-argument", "body.messages: A chat needs a message.");
+  const { id, parts = [] } = message;
+  const isPart = (part: unknown) =>
+    typeof part === "object" && part !== null && PART_TEXTS.every((name) => isText((part as never)[name]));
+  if (!isText(id) || !Array.isArray(parts) || !parts.every(isPart))
+    throw new AgentError(
+      "invalid-argument",
+      "body.messages: The last one is not a UI message: { id, role, parts }.",
+    );
+  return message;
+}
+
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
+}
 
 async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
   const { app, body, caller } = call;
@@ -84,12 +111,12 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
   );
   const { runId, action } = await admitted;
   const reader = await follow(agent, call, body.id, runId as string, undefined);
-  return uiResponse(app, reader, new UiChunks(action === "deliver" ? { from: signal.id } : {}));
+  return uiResponse(call, reader, new UiChunks(action === "deliver" ? { from: signal.id } : {}));
 }
 
 /** The browser answered tool calls: approvals, or results of tools that it ran itself. */
 async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
-  const { app, body, caller } = call;
+  const { body, caller } = call;
   const address = { threadId: body.id, resourceId: ownerOf(call) };
   const overview = await readThreadOverview(await agent.getThreadStorage(), body.id);
   const after = overview?.lastSeq ?? 0;
@@ -99,9 +126,13 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
   )) {
     const waits = overview?.waiting.some((waiting) => waiting.toolCallId === toolCallId);
     if (!waits || typeof approval?.approved !== "boolean" || toolCallId === undefined) continue;
+    if (!isText(approval.reason))
+      throw new AgentError("invalid-argument", "body.messages: approval.reason must be a text.");
     const { approved, reason } = approval;
-    const declineContext = !approved && reason !== undefined ? { declineContext: { reason } } : {};
-    ({ runId } = await agent.sendToolApproval({ ...address, toolCallId, approved, ...declineContext }));
+    const why = approved || reason === undefined ? undefined : { reason };
+    const declineContext = why && (caller.has("signals") ? why : neutraliseReasons(why));
+    const decision = { toolCallId, approved, ...(declineContext && { declineContext }) };
+    ({ runId } = await agent.sendToolApproval({ ...address, ...decision }));
   }
   if (runId === undefined) {
     const results = (last.parts ?? []).flatMap(toResult);
@@ -115,7 +146,7 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
     ({ runId } = await agent.sendToolApproval({ ...address, approved: true, messages, streamOptions }));
   }
   const reader = await follow(agent, call, body.id, runId, after);
-  return uiResponse(app, reader, new UiChunks({ messageId: last.id }));
+  return uiResponse(call, reader, new UiChunks({ messageId: last.id }));
 }
 
 async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Response> {
@@ -127,7 +158,7 @@ async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Respo
     await toRunOptions({}, caller, agent),
   );
   app.keepRun(reader.output.runId, ownerOf(call));
-  return uiResponse(app, reader, new UiChunks());
+  return uiResponse(call, reader, new UiChunks());
 }
 
 /** Reads one run of a thread, from a number or from its start, wherever it is carried out. */
@@ -151,9 +182,14 @@ async function follow(
   return new RunEvents(subscription, runId, over);
 }
 
-function uiResponse(app: App, reader: RunReader, ui: UiChunks): Response {
+function uiResponse(
+  { app, caller }: Pick<Call, "app" | "caller">,
+  reader: RunReader,
+  ui: UiChunks,
+): Response {
   let done = false;
   return app.stream(
+    caller,
     {
       next: async () => {
         for (;;) {

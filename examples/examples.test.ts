@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { DEFAULT_RUN_LIMITS, DEFAULT_THREAD_LIMITS } from "@selvedge/core/agent";
@@ -12,6 +12,15 @@ const PAGES = globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: ROO
 
 const run = promisify(execFile);
 const read = (path: string): string => readFileSync(`${ROOT}${path}`, "utf8");
+
+/** The names under which a page's headings can be linked to. */
+const anchors = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
 
 describe.concurrent("an example", { timeout: 60_000 }, () => {
   it.each(EXAMPLES)("%s checks itself and succeeds", async (path) => {
@@ -38,11 +47,37 @@ describe("a page", () => {
     expect([...quoted].sort()).toEqual(EXAMPLES.map((path) => basename(dirname(path))).sort());
   });
 
-  it.each(PAGES)("%s links to files that exist", (page) => {
-    const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(
-      (match) => match[1]!,
-    );
-    for (const link of links) expect(existsSync(new URL(link, `file://${ROOT}${page}`)), link).toBe(true);
+  it.each(PAGES)("%s links to files, pictures and headings that exist", (page) => {
+    const text = read(page).replaceAll(/^```[\s\S]*?^```/gm, "");
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)|\b(?:src|srcset|href)="([^"]+)"/g)]
+      .map((match) => match[1] ?? match[2]!)
+      .filter((link) => !/^https?:/.test(link));
+    for (const link of links) {
+      const [file = "", heading] = link.split("#");
+      const target = file === "" ? page : posix.join(posix.dirname(page), file);
+      expect(existsSync(`${ROOT}${target}`), link).toBe(true);
+      if (heading !== undefined) expect(anchors(target), link).toContain(heading);
+    }
+  });
+
+  it.each(PAGES)("%s names scripts that exist", (page) => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    for (const [, script] of read(page).matchAll(/\bnpm run ([a-z][\w:-]*)/g))
+      expect(Object.keys(scripts), page).toContain(script);
+  });
+
+  const packages = globSync("packages/*/package.json", { cwd: ROOT }).map((path) => dirname(path));
+
+  it.each(packages)("README.md links to %s", (path) => {
+    expect(read("README.md")).toContain(`](${path}/README.md)`);
+  });
+
+  it.each(packages)("AGENTS.md has %s on its map", (path) => {
+    expect(read("AGENTS.md")).toMatch(new RegExp(`^packages/.*\\b${basename(path)}\\b`, "m"));
+  });
+
+  it.each(globSync("docs/*.md", { cwd: ROOT }))("%s can be reached from README.md", (page) => {
+    expect(read("README.md")).toContain(`](${page})`);
   });
 
   it.each(Object.entries(DEFAULT_RUN_LIMITS))("docs/limits.md tells the default of %s", (name, value) => {

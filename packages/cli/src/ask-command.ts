@@ -51,6 +51,13 @@ async function search(
   topK: number,
 ): Promise<VectorResult[]> {
   const indexName = flags.name;
+  const names = await vectorStore.listIndexes();
+  if (!names.includes(indexName)) {
+    throw new AgentError(
+      "not-found",
+      `There is no index ${indexName} in ${flags.database}, only: ${names.join(", ") || "none"}; run: selvedge index <folder> --name ${indexName}`,
+    );
+  }
   if (flags.by === "words") return vectorStore.queryText({ indexName, queryText, topK });
   if (flags.by !== "meaning" && flags.by !== "both") {
     throw new AgentError("invalid-argument", `--by must be meaning, words or both, got ${flags.by}`);

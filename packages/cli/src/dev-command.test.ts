@@ -96,6 +96,18 @@ describe("selvedge dev", { timeout: SLOW }, () => {
   });
 
   it("refuses an address that others can reach", async () => {
-    await dev(await projectWith({}), "--host", "0.0.0.0", "--model", "demo").says(/without an authoriser/);
+    const command = dev(await projectWith({}), "--host", "0.0.0.0", "--model", "demo");
+    await command.says(/^selvedge: .*without an authoriser/);
+    expect(await command.exitCode()).toBe(1);
+  });
+
+  it("ends where the port it was told to take is taken, and says what to do", async () => {
+    const folder = await projectWith({ "src/mastra/index.ts": host("", '"Weaver"') });
+    const port = new URL(await dev(folder).url()).port;
+    const second = dev(folder, "--port", port);
+    expect(await second.exitCode()).toBe(1);
+    expect(second.output).toBe(
+      `selvedge: Port ${port} of 127.0.0.1 is taken. Choose another with --port, or leave it out for one that is free.\n`,
+    );
   });
 });

@@ -20,6 +20,7 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
   const style = createStyle(flags.color && wantsColor(stdout, env));
   const folder = process.cwd();
   const entry = findEntry(folder, named);
+  const ended = Promise.withResolvers<number>();
   const supervisor = new DevSupervisor(
     {
       entry,
@@ -39,6 +40,10 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
       },
       failed: (message) =>
         stderr.write(`${style.red(message)}\n${style.dim("Waiting for a file to change …")}\n`),
+      gaveUp(message) {
+        stderr.write(`selvedge: ${message}\n`);
+        ended.resolve(1);
+      },
       stopped: (code, again) =>
         stderr.write(
           `${style.red(`The server stopped (${code === null ? "killed" : `exit code ${code}`}).`)} ` +
@@ -51,12 +56,11 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
     return path.startsWith("..") ? because : `${path} changed`;
   };
   supervisor.start();
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-  });
+  process.once("SIGINT", () => ended.resolve(0));
+  process.once("SIGTERM", () => ended.resolve(0));
+  const exitCode = await ended.promise;
   await supervisor.close();
-  return 0;
+  return exitCode;
 }
 
 function toPort(text: string | undefined): number {

@@ -57,7 +57,7 @@ ${MODEL_HELP}`,
       ["-t, --thread <id>", "the conversation to go on with; the last one when absent"],
       [...STORAGE_OPTION],
       ["-u, --url <url>", "talk to an agent of this server instead"],
-      ["-a, --agent <id>", "which agent of the server; its first one when absent"],
+      ["-a, --agent <id>", "which agent of the server; its first one with a memory when absent"],
       ["--token <token>", "sent to the server as a bearer token; SELVEDGE_TOKEN when absent"],
       ["-r, --resource <id>", "on whose behalf; a server with an authoriser decides it itself", "local"],
       [...COLOR_OPTION],
@@ -73,6 +73,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const program = new Command("selvedge")
     .description("Agents whose threads do not unravel.")
     .version(version())
+    .showHelpAfterError("Add --help to see what it takes.")
     .exitOverride();
   for (const { usage, description, options, help, run } of COMMANDS) {
     const command = program.command(usage).description(description);

@@ -125,7 +125,12 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     });
     expect((await run("index", "--help")).out).toContain("goes on where it stopped");
     expect((await run("ask", "--help")).out).toContain("meaning, words or both");
-    expect((await run("index")).code).toBe(1);
+    expect(await run("index")).toMatchObject({ code: 1, err: expect.stringContaining("Add --help") });
+    await run("index", "docs");
+    expect(await run("ask", "anything", "--name", "other")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("only: docs; run: selvedge index <folder> --name other"),
+    });
   });
 
   it("keeps what would steer a terminal out of its answers", async () => {

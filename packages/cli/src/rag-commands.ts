@@ -42,12 +42,13 @@ const INDEX_HELP = `
 Reads text, Markdown, HTML and source code; leaves out hidden files, links, dependencies,
 build output and files above 2 MB. Run it again after changes: only what changed is read anew,
 and a run that was interrupted goes on where it stopped. Works offline, without a key.
+An index is of one folder: give another folder another --name, or it takes the place of the first.
 
   selvedge index docs
   selvedge ask "How do I resume a run?"`;
 
 const ASK_HELP = `
-Scores are between 0 and 1 and compare within one answer only.
+Scores compare within one answer only. They are at most 1, except with --by words.
 
   selvedge ask "How do I resume a run?" --top 3
   selvedge ask retries --by words --json`;

@@ -75,7 +75,15 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
 
   it("says so when nobody listens there", async () => {
     const { stderr, exitCode } = await chat("", "--url", "http://127.0.0.1:9");
-    expect(stderr).toContain("127.0.0.1:9");
+    expect(stderr).toMatch(/^selvedge: No server answers at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
+    expect(exitCode).toBe(1);
+  });
+
+  it.each(["nonsense", "localhost:4111", "ftp://localhost"])("refuses %s as an address", async (address) => {
+    const { stderr, exitCode } = await chat("", "--url", address);
+    expect(stderr).toBe(
+      `selvedge: --url takes an address such as http://127.0.0.1:4111, got "${address}".\n`,
+    );
     expect(exitCode).toBe(1);
   });
 

@@ -3,6 +3,15 @@ import { AgentError } from "@selvedge/core/errors";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { ChatPeer, WaitingCall } from "./chat-peer.ts";
 
+function unreachable(url: string, error: unknown): never {
+  if (!AgentError.is(error) || error.code !== "connection-failed") throw error;
+  throw new AgentError(
+    "connection-failed",
+    `No server answers at ${url} (${error.message}). Start one with: selvedge dev. It says at which address it is.`,
+    { cause: error },
+  );
+}
+
 /** An agent of a server. A line that breaks is taken up where it broke; the run goes on meanwhile. */
 export class RemotePeer implements ChatPeer {
   readonly #client: MastraClient;
@@ -27,9 +36,17 @@ export class RemotePeer implements ChatPeer {
       token,
     }: { agentId?: string | undefined; resourceId: string; token?: string | undefined },
   ): Promise<RemotePeer> {
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+      throw new AgentError(
+        "invalid-argument",
+        `--url takes an address such as http://127.0.0.1:4111, got ${JSON.stringify(url)}.`,
+      );
+    }
     const headers = token ? { authorization: `Bearer ${token}` } : {};
     const client = new MastraClient({ baseUrl: url, headers });
-    const agents = Object.entries(await client.call("listAgents"));
+    const agents = Object.entries(
+      await client.call("listAgents").catch((error: unknown) => unreachable(url, error)),
+    );
     const found = agents.find(([key, agent]) =>
       agentId === undefined ? agent.hasMemory : key === agentId || agent.id === agentId,
     );

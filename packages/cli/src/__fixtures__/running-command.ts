@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../../bin/selvedge.js", import.meta.url));
@@ -9,6 +10,7 @@ export class RunningCommand {
   readonly #listeners = new Set<() => void>();
   #output = "";
   #ended = false;
+  #closed = false;
 
   constructor(args: readonly string[], options: { cwd: string; env?: Record<string, string> }) {
     this.#child = spawn(process.execPath, ["--conditions=selvedge-source", BIN, ...args], {
@@ -21,6 +23,7 @@ export class RunningCommand {
     };
     this.#child.stdout.on("data", add);
     this.#child.stderr.on("data", add);
+    this.#child.on("close", () => (this.#closed = true));
     this.#child.on("exit", () => {
       this.#ended = true;
       for (const listener of this.#listeners) listener();
@@ -49,6 +52,12 @@ export class RunningCommand {
 
   async url(): Promise<string> {
     return (await this.says(/(http:\/\/[\d.]+:\d+)/))[1]!;
+  }
+
+  /** Resolves when the command has ended by itself and all it said was read. */
+  async exitCode(): Promise<number | null> {
+    if (!this.#closed) await once(this.#child, "close");
+    return this.#child.exitCode;
   }
 
   async stop(): Promise<void> {

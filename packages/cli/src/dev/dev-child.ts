@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { AgentError } from "@selvedge/core/errors";
 import { type RunningServer, serve } from "@selvedge/server/node";
 import { studioFolder } from "@selvedge/studio";
 import type { DevMessage, DevSettings } from "./dev-messages.ts";
@@ -60,16 +61,26 @@ async function listen(open: (port: number) => Promise<RunningServer>): Promise<R
       return await open(port);
     } catch (error) {
       const taken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-      if (!taken || !settings.anyPort || tries >= PORTS_TO_TRY) throw error;
+      if (!taken || !settings.anyPort || tries >= PORTS_TO_TRY) throw new AddressError(error, port);
     }
   }
 }
 
+/** The server could not listen where it was told to. */
+class AddressError extends AgentError {
+  constructor(cause: unknown, port: number) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const taken = `Port ${port} of ${settings.host} is taken. Choose another with --port, or leave it out for one that is free.`;
+    const other = AgentError.is(cause) ? message : `Cannot listen at ${settings.host}:${port}: ${message}`;
+    super("invalid-argument", code === "EADDRINUSE" ? taken : other, { cause });
+  }
+}
+
 start().catch((error: unknown) => {
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const address = error instanceof AddressError;
+  const message = error instanceof Error ? (!address && error.stack) || error.message : String(error);
   const code = (error as { code?: unknown } | null)?.code;
   // What a project opened before it failed must not keep this process.
-  tell({ kind: "failed", message, needsTransform: code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" }, () =>
-    process.exit(1),
-  );
+  const needsTransform = code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";
+  tell({ kind: "failed", message, needsTransform, address }, () => process.exit(1));
 });

@@ -15,4 +15,5 @@ export interface DevSettings {
 export type DevMessage =
   | { kind: "file"; file: string }
   | { kind: "ready"; url: string; port: number; about: string }
-  | { kind: "failed"; message: string; needsTransform: boolean };
+  /** `address`: what failed is the address, which no change of a file will mend. */
+  | { kind: "failed"; message: string; needsTransform: boolean; address: boolean };

@@ -15,6 +15,8 @@ const STEADY_MS = 5000;
 export interface DevReport {
   ready(info: { url: string; about: string; ms: number; because: string | undefined }): void;
   failed(message: string): void;
+  /** It never came up, and no change of a file will help. */
+  gaveUp(message: string): void;
   stopped(code: number | null, again: boolean): void;
 }
 
@@ -22,7 +24,7 @@ export interface DevReport {
  * Keeps a serving process alive for a project, and starts it anew when one of the files it loaded changes.
  *
  *     starting → ready → (a file changes) → ending → starting …
- *        └─ failed or died → waits for a file to change
+ *        └─ failed or died → waits for a file to change; gives up where it cannot even listen
  *
  * Runs that were under way are not lost: their threads are in the store, and the next process takes them up.
  */
@@ -33,6 +35,7 @@ export class DevSupervisor {
   #child: ChildProcess | undefined;
   #mode: TypeScriptMode = "strip";
   #closed = false;
+  #wasReady = false;
   #restart: Promise<void> | undefined;
 
   constructor(settings: DevSettings, report: DevReport) {
@@ -61,12 +64,15 @@ export class DevSupervisor {
         if (message.needsTransform && this.#mode === "strip") {
           this.#mode = "transform";
           this.start(because);
+        } else if (message.address && !this.#wasReady) {
+          this.#report.gaveUp(message.message);
         } else {
           this.#report.failed(message.message);
         }
       }
       if (message.kind !== "ready") return;
       readyAt = performance.now();
+      this.#wasReady = true;
       // The page that is open in a browser finds the server again.
       this.#settings.port = message.port;
       this.#settings.anyPort = false;

@@ -79,6 +79,9 @@ describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60
       /^Assistant: You said "I am here too" while I was counting; I go on\..* 3, and done\./,
     ];
     await Promise.all([ada.reads(expected), ben.reads(expected)]);
+    // The last sentence may still be on its way to one of them.
+    for (const { page } of [ada, ben])
+      await page.locator(".message[data-live]").first().waitFor({ state: "detached" });
     expect(await ada.transcript()).toEqual(await ben.transcript());
   });
 

@@ -39,5 +39,5 @@ try {
   if (!agents.includes('"assistant"')) throw new Error("there is no agent");
   console.log(`npm start serves the studio after ${((performance.now() - start) / 1000).toFixed(1)} s`);
 } finally {
-  if (!ended) process.kill(-npm.pid, "SIGTERM");
+  if (!ended) process.kill(-Number(npm.pid), "SIGTERM");
 }

@@ -32,6 +32,10 @@ export { NotificationDomain } from "../storage/notification-domain.ts";
 export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
 export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
 
+// Answers by their ids.
+export { ResponseDomain } from "../storage/response-domain.ts";
+export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
+
 // For those who write a store.
 export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } from "../storage/tables.ts";
 export type { Table } from "../storage/tables.ts";

@@ -14,6 +14,7 @@ import { toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
+import { RESPONSES } from "./response-table.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
 import type { Row, Storage, Where, Write } from "./storage.ts";
 import { MESSAGES, MESSAGE_STEPS, RESOURCES, THREADS } from "./tables.ts";
@@ -37,7 +38,7 @@ export interface ListThreadsResult extends Page {
   threads: StoredThread[];
 }
 
-const OF_THREADS = [ACTORS, MAILBOX, RUNS, CALLS, LANES, EVENTS, SENDS, NOTIFICATIONS] as const;
+const OF_THREADS = [ACTORS, MAILBOX, RUNS, CALLS, LANES, EVENTS, SENDS, NOTIFICATIONS, RESPONSES] as const;
 
 /** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
 export class MemoryDomain {

@@ -17,6 +17,7 @@ export { MemoryDomain } from "../storage/memory-domain.ts";
 export type { ListThreadsOptions, ListThreadsResult } from "../storage/memory-domain.ts";
 export type { ListMessagesOptions, ListMessagesResult } from "../storage/list-messages.ts";
 export type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
+export type { SearchMessagesOptions } from "../storage/search-messages.ts";
 export type { StoredResource } from "../storage/resource-rows.ts";
 export type { Page, PageOptions } from "../storage/page.ts";
 export {

@@ -128,7 +128,8 @@ export abstract class Storage {
   abstract select(query: Select): Promise<Row[]>;
 
   /**
-   * Rows that match, less those in which one of the terms is in none of the table's `search` columns. A store may leave
+   * Rows that match, less those in which one of the terms is in none of the table's `search` columns; of messages, in none
+   * of the texts that they and their later steps have. A store may leave
    * out any of these, which is what a full-text index is good for, and must not leave out others: the caller looks again,
    * at lower-case text. Without an index it is `select`.
    */

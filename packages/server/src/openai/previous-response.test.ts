@@ -300,7 +300,7 @@ describe("deleting a response", () => {
     const { threads } = await domain.listThreads();
     const texts = await Promise.all(threads.map(({ id }) => domain.listMessages({ threadId: id })));
     const counts = texts.map(({ messages }) => messages.length);
-    expect(counts.toSorted()).toEqual([2, 4]);
+    expect(counts.toSorted((a, b) => a - b)).toEqual([2, 4]);
     expect(await openai.responses.retrieve(one.id)).toMatchObject({ output_text: "answer to one" });
     await follow("again", one);
     expect(told(world, 5)).toEqual(["one", "answer to one", "again"]);

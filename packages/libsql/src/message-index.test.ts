@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { MemoryDomain } from "@selvedge/core/storage";
 import Database from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -96,6 +97,24 @@ describe("the index of messages", () => {
     expect(searched).toBe(false);
     expect(await search).toEqual(["hay 2999"]);
     expect(await found(domain, "meanwhile")).toEqual(["meanwhile"]);
+  });
+
+  it("is not kept waiting by messages that go while it reads, nor by those that keep coming", async () => {
+    const domain = await memory();
+    await say(domain, ...hay(2000));
+    const searching = found(domain, "hay 5");
+    await domain.deleteMessages(hay(2000).slice(10));
+    expect(await searching).toContain("hay 5");
+    let over = false;
+    const writing = (async () => {
+      for (let turn = 0; !over; turn++) {
+        await say(domain, ...hay(50).map((text) => `${text} ${turn}`));
+        await setImmediate();
+      }
+    })();
+    expect(await found(domain, "hay 5")).not.toEqual([]);
+    over = true;
+    await writing;
   });
 
   it("notes only changes of messages that were read in", async () => {

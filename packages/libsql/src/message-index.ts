@@ -82,23 +82,27 @@ export class MessageIndex {
     };
   }
 
-  /** Reads in what was written since the last time, in slices that let others have their turn. */
+  /** Reads in what has been written until now, in slices that let others have their turn. */
   async catchUp(): Promise<void> {
-    while (!(await this.#connection.read(() => this.#isUpToDate()))) {
-      await this.#connection.write(() => this.#slice());
+    // Up to here and no further: others may write as fast as this reads.
+    const last = await this.#connection.read(() => this.#last());
+    while (!(await this.#connection.read(() => this.#isAt(last)))) {
+      await this.#connection.write(() => this.#slice(last));
       await sleep(this.#system, 0);
     }
   }
 
-  #isUpToDate(): boolean {
-    const open = this.#connection.get(
-      `SELECT 1 FROM ${STATE} WHERE upto < (SELECT max(seq) FROM ${messages}) OR EXISTS (SELECT 1 FROM ${AGAIN})`,
-      [],
-    );
-    return open === undefined;
+  #last(): number {
+    const sql = `SELECT coalesce(max(seq), 0) AS last FROM ${messages}`;
+    return this.#connection.get<{ last: number }>(sql, [])!.last;
   }
 
-  #slice(): void {
+  #isAt(last: number): boolean {
+    const sql = `SELECT 1 FROM ${STATE} WHERE upto < ? OR EXISTS (SELECT 1 FROM ${AGAIN})`;
+    return this.#connection.get(sql, [last]) === undefined;
+  }
+
+  #slice(last: number): void {
     const connection = this.#connection;
     const end = this.#system.monotonic() + SLICE_MS;
     do {
@@ -111,7 +115,11 @@ export class MessageIndex {
         continue;
       }
       const message = this.#message(`seq > (SELECT upto FROM ${STATE}) ORDER BY seq LIMIT 1`);
-      if (!message) return;
+      if (!message) {
+        // Those up to there are gone. No number is given twice.
+        connection.run(`UPDATE ${STATE} SET upto = max(upto, ?)`, [last]);
+        return;
+      }
       this.#add(message);
       connection.run(`UPDATE ${STATE} SET upto = ?`, [message.seq]);
     } while (this.#system.monotonic() < end);

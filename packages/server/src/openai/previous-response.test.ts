@@ -1,11 +1,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Agent, Mastra, silentLogger } from "@selvedge/core";
 import { InMemoryStorage, type Storage } from "@selvedge/core/storage";
 import { LibSQLStore } from "@selvedge/libsql";
+import { Memory } from "@selvedge/memory";
+import { scriptedModel } from "@selvedge/testing";
 import OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import { byHeader, gate, served, type Served } from "../__fixtures__/served.ts";
+import { createServer } from "../server.ts";
 
 function client(world: Served, user?: string): OpenAI {
   return new OpenAI({
@@ -185,6 +189,30 @@ describe("previous_response_id", () => {
       expect(second).toMatchObject({ output_text: "got red", store: false });
     }
     expect((await openai.responses.retrieve(first.id)).output).toEqual(first.output);
+  });
+
+  test("answers without keeping anything where there is nowhere to keep it", async () => {
+    const lone = new Agent({
+      id: "lone",
+      name: "Lone",
+      instructions: "",
+      model: scriptedModel(["Hi."]),
+      memory: new Memory(),
+    });
+    const moody = new Agent({
+      id: "moody",
+      name: "Moody",
+      instructions: "",
+      model: scriptedModel(["Hm."]),
+      memory: () => {
+        throw new TypeError("Who asks?");
+      },
+    });
+    const mastra = new Mastra({ agents: { lone, moody }, logger: silentLogger });
+    const openai = client({ server: createServer({ mastra }) } as Served);
+    const response = await openai.responses.create({ model: "lone", input: "x" });
+    expect(response).toMatchObject({ output_text: "Hi.", store: false });
+    await expect(openai.responses.retrieve(response.id)).rejects.toMatchObject({ status: 404 });
   });
 
   test("answers alike for a response of another and for one that is not there, in OpenAI's shape", async () => {

@@ -1,4 +1,5 @@
 import { AgentError } from "@selvedge/core";
+import type { Storage } from "@selvedge/core/storage";
 import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import { type Call, ownerOf } from "../handler.ts";
 import type { RunPlace } from "../handlers/agent-handlers.ts";
@@ -11,6 +12,7 @@ import {
   historyOf,
   noResponse,
   responsesOf,
+  storageFor,
   toResponseId,
 } from "./stored-responses.ts";
 
@@ -41,18 +43,18 @@ export async function toPlace(call: ResponseCall): Promise<Place> {
   }
   const agent = app.agent(model);
   const previous = previousId ? await requirePrevious(call, previousId) : undefined;
-  if (!agent.hasMemory || !isKept) {
+  const storage = isKept ? await storageFor(app, agent.id) : undefined;
+  if (!storage) {
     const history = previous && (await historyOf(previous, await agent.getMemory()));
     const calls = await callsOf(call, previous);
     return { threadId: undefined, isStored: false, calls, run: (start) => start({ history }) };
   }
-  return stored(call, previous);
+  return stored(call, storage, previous);
 }
 
-async function stored(call: ResponseCall, previous: Found | undefined): Promise<Place> {
+async function stored(call: ResponseCall, storage: Storage, previous: Found | undefined): Promise<Place> {
   const { app, body } = call;
   const agent = app.agent(body.model);
-  const storage = await agent.getThreadStorage();
   if (previous && previous.storage !== storage)
     throw new AgentError(
       "invalid-argument",

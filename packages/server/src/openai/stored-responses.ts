@@ -30,14 +30,26 @@ function toRunId({ id }: StoredResponse): string {
 
 /** A response in one of the stores of the app. */
 export async function findResponse(app: App, id: string): Promise<Found | undefined> {
-  const stores = new Set<Storage>();
-  for (const agent of Object.values(app.mastra.listAgents()))
-    if (agent.hasMemory) stores.add(await agent.getThreadStorage());
+  const stores = new Set<Storage | undefined>();
+  for (const agent of Object.values(app.mastra.listAgents())) stores.add(await storageFor(app, agent.id));
   for (const storage of stores) {
+    if (!storage) continue;
     const response = await (await responsesOf(storage)).getResponse(id);
     if (response) return { response, storage };
   }
   return undefined;
+}
+
+/** Where an agent's responses are kept; `undefined` for one without a memory that keeps anything. */
+export async function storageFor(app: App, agentId: string): Promise<Storage | undefined> {
+  try {
+    await app.memory(agentId);
+    return await app.agent(agentId).getThreadStorage();
+  } catch (error) {
+    // A memory that is chosen by the request may not be had without one.
+    if (AgentError.is(error) && error.code !== "memory-required") throw error;
+    return undefined;
+  }
 }
 
 export function noResponse(id: string): AgentError {

@@ -10,7 +10,8 @@ export interface HtmlMark {
   body: number;
 }
 
-const SKIPPED = new Set(["script", "style", "template", "noscript", "svg", "head", "iframe", "object"]);
+// Not the head: its end may be left out, and nothing in it is seen anyway.
+const SKIPPED = new Set(["script", "style", "template", "noscript", "svg", "title", "iframe", "object"]);
 const BLOCKS = new Set(
   (
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form " +

@@ -1,5 +1,6 @@
 import { AgentError } from "@selvedge/core/errors";
-import { dotAt, type Graph, knnGraph, normalise, type Vectors } from "./knn-graph.ts";
+import { dotProducts } from "@selvedge/core/vector";
+import { type Graph, knnGraph, normalise, type Vectors } from "./knn-graph.ts";
 import { Nearest } from "./nearest.ts";
 import { walkShares } from "./random-walk.ts";
 
@@ -130,14 +131,10 @@ export class GraphRAG {
   }
 
   #similarities(query: readonly number[]): Float64Array {
-    const { data, count, dimension } = this.#vectors;
+    const { count, dimension } = this.#vectors;
     const wanted = { data: Float32Array.from(checkVector(query, dimension)), count: 1, dimension };
     normalise(wanted);
-    const similarities = new Float64Array(count);
-    for (let node = 0; node < count; node++) {
-      similarities[node] = dotAt(data, node * dimension, wanted.data, 0, dimension);
-    }
-    return similarities;
+    return dotProducts(this.#vectors, wanted.data, count);
   }
 }
 

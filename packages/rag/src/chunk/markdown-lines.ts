@@ -1,6 +1,6 @@
 import type { Span } from "./split-text.ts";
 
-/** A line with its line break. `first` and `further` lines are those of a block that is not read as Markdown. */
+/** A line with its line break, without a byte order mark before it. `first` and `further` lines are those of a block that is not read as Markdown. */
 export interface MarkdownLine extends Span {
   text: string;
   kind: "markdown" | "first" | "further";
@@ -23,7 +23,7 @@ export function* markdownLines(text: string): Generator<MarkdownLine> {
   for (let start = 0; start < text.length;) {
     const found = text.indexOf("\n", start);
     const end = found < 0 ? text.length : found + 1;
-    const line = text.slice(start, end);
+    const line = text.slice(start === 0 ? markLength(text) : start, end);
     if (block && block.column > 0 && columnOf(line) < block.column && line.trim() !== "") block = undefined;
     const isFirst = block === undefined || start === 0;
     if (!block && mayOpen(line, items)) block = opened(line, items);
@@ -36,9 +36,9 @@ export function* markdownLines(text: string): Generator<MarkdownLine> {
 /** The blocks of a text in which nothing is Markdown, without the line break behind them. */
 export function markdownVerbatim(text: string): Span[] {
   const spans: Span[] = [];
-  for (const { start, text: line, kind } of markdownLines(text)) {
+  for (const { start, end: next, text: line, kind } of markdownLines(text)) {
     if (kind === "markdown") continue;
-    const end = start + line.replace(/\r?\n$/, "").length;
+    const end = next - (line.endsWith("\r\n") ? 2 : line.endsWith("\n") ? 1 : 0);
     if (kind === "first") spans.push({ start, end });
     else spans.at(-1)!.end = end;
   }
@@ -46,12 +46,16 @@ export function markdownVerbatim(text: string): Span[] {
 }
 
 /** A first line of three dashes, then something like a key. A text may also begin with a rule. */
-const FRONT_MATTER = /^---[ \t]*\r?\n\s*(?:#|---|[\w"'-]+[ \t]*:)/;
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n\s*(?:#|---|[\w"'-]+[ \t]*:)/;
 const FRONT_MATTER_END = /\n(?:---|\.\.\.)[ \t]*\r?(?:\n|$)/;
 
 function frontMatter(text: string): Block | undefined {
   if (!FRONT_MATTER.test(text) || !FRONT_MATTER_END.test(text)) return undefined;
   return { column: 0, ends: (line, isFirst) => !isFirst && /^(?:---|\.\.\.)\s*$/.test(line) };
+}
+
+function markLength(text: string): number {
+  return text.startsWith("\uFEFF") ? 1 : 0;
 }
 
 /** Most lines begin with a letter and say nothing about blocks. */

@@ -159,7 +159,7 @@ function chunkHtml(html: string, params: CheckedParams): Piece[] {
   const strip = params.stripWhitespace ?? true;
   const headers = new Map((params.headers ?? []).map(([element, key]) => [element.toLowerCase(), key]));
   const parts = new Map((params.sections ?? []).map(([element, key]) => [element.toLowerCase(), key]));
-  const { text, marks } = htmlText(html, new Set([...headers.keys(), ...parts.keys()]));
+  const { text, marks, preformatted } = htmlText(html, new Set([...headers.keys(), ...parts.keys()]));
   const separators = textSeparators(text, strip);
   const found: (Span & { metadata: Record<string, unknown> })[] = [];
   let metadata: Record<string, unknown> = {};
@@ -177,13 +177,14 @@ function chunkHtml(html: string, params: CheckedParams): Piece[] {
   }
   found.push({ start, end: text.length, metadata });
   return found.flatMap((span) =>
-    pieces(text, split(text, span, params, separators, { strip }), span.metadata),
+    pieces(text, split(text, span, params, separators, { strip, verbatim: preformatted }), span.metadata),
   );
 }
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // Files made on Windows often begin with a byte order mark.
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
     throw new AgentError("invalid-argument", `The document is not JSON: ${(cause as Error).message}`, {
       cause,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChunkParams } from "./chunk-params.ts";
+import { htmlToText } from "./html-to-text.ts";
 import { MDocument } from "./mdocument.ts";
 
 interface Block {
@@ -103,6 +104,29 @@ describe("small blocks of code", () => {
   }
 });
 
+describe("preformatted text of a page", () => {
+  it("stays whole where it is small", async () => {
+    const pre = code(["for (;;) {", "", "  x", "<b>bold</b> # no"]);
+    const page = fc.array(
+      fc.oneof(
+        prose.map((text) => `<p>${text}</p>`),
+        pre.map((text) => `<pre>${text}</pre>`),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(page, async (elements) => {
+        const html = elements.join("\n");
+        const chunks = await MDocument.fromHTML(html).chunk({ size: SIZE, overlap: 0 });
+        for (const element of elements.filter((text) => text.startsWith("<pre>"))) {
+          const text = htmlToText(element).trim();
+          expect(text === "" || chunks.some((chunk) => chunk.text.includes(text))).toBe(true);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
 describe("long blocks of code", () => {
   const lines = (line: string): string => `${line}\n`.repeat(40);
 
@@ -145,6 +169,22 @@ describe("long blocks of code", () => {
     expect(chunks.map((chunk) => chunk.metadata)).toEqual([{}, { title: "One" }]);
     const rules = await MDocument.fromMarkdown("---\nText\n\n# One\n\n---\n").chunk({ headers });
     expect(rules.map((chunk) => chunk.metadata)).toEqual([{}, { title: "One" }]);
+  });
+});
+
+describe("texts with a byte order mark", () => {
+  it("are read as without it", async () => {
+    const headers: [string, string][] = [["#", "title"]];
+    for (const text of ["# One\ntext", "```\n# no\n```\n# One\ntext", "---\na: 1\n---\n# One\ntext"]) {
+      const bare = await MDocument.fromMarkdown(text).chunk({ headers });
+      const marked = await MDocument.fromMarkdown(`\uFEFF${text}`).chunk({ headers });
+      expect(marked.map((chunk) => [chunk.text, chunk.metadata])).toEqual(
+        bare.map((chunk) => [chunk.text, chunk.metadata]),
+      );
+      expect(marked[0]!.startIndex).toBe(1);
+    }
+    const json = await MDocument.fromJSON('\uFEFF{"a":1}').chunk();
+    expect(json.map((chunk) => chunk.text)).toEqual(['{"a":1}']);
   });
 });
 

@@ -171,19 +171,19 @@ export function checkWalk(options: Omit<GraphQuery, "query">): Required<Omit<Gra
 
 function checkVector(vector: unknown, dimension: number): readonly number[] {
   if (!Array.isArray(vector) || vector.length !== dimension) {
-    const got = Array.isArray(vector) ? `${vector.length} numbers` : typeof vector;
-    throw invalid(`vectors must have ${dimension} numbers`, got);
+    throw invalid(
+      `vectors must have ${dimension} numbers`,
+      Array.isArray(vector) ? vector.length : typeof vector,
+    );
   }
   for (let index = 0; index < dimension; index++) {
     if (!Number.isFinite(vector[index]))
-      throw invalid(`vectors hold finite numbers, not at position ${index}`, String(vector[index]));
+      throw invalid(`vectors hold finite numbers, not at position ${index}`, vector[index]);
   }
   return vector as number[];
 }
 
 function invalid(problem: string, value: unknown): AgentError {
-  return new AgentError(
-    "invalid-argument",
-    `GraphRAG: ${problem}, got ${JSON.stringify(value) ?? String(value)}`,
-  );
+  const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+  return new AgentError("invalid-argument", `GraphRAG: ${problem}, got ${shown}`);
 }

@@ -106,7 +106,8 @@ export class InMemoryVector implements Vector {
     const measured = measure(metric, table, wanted, rows);
     const best = this.#best(index, topK);
     for (let place = 0; place < measured.length; place++) {
-      const score = toScore(metric, measured[place]!);
+      const value = measured[place]!;
+      const score = toScore(metric, Number.isNaN(value) ? null : value);
       if (score >= minScore) best.offer(typeof rows === "number" ? place : rows[place]!, score);
     }
     return toResults(index, best, options.includeVector);
@@ -233,24 +234,25 @@ function rowsThatMatch(entries: readonly Stored[], given: VectorFilter | undefin
   return Int32Array.from(rows);
 }
 
-/** For each row the cosine, the distance or the product; `null` where there is no angle to speak of. */
+/** For each row the cosine, the distance or the product; `NaN` where there is no angle to speak of. */
 function measure(
   metric: VectorMetric,
   table: VectorTable,
   wanted: Float32Array,
   rows: number | Int32Array,
-): ArrayLike<number | null> {
+): Float64Array {
+  const rowAt = (place: number): number => (typeof rows === "number" ? place : rows[place]!);
   if (metric === "euclidean") {
-    const numbers = typeof rows === "number" ? Int32Array.from({ length: rows }, (_, row) => row) : rows;
-    return Float64Array.from(numbers, (row) => distance(table.at(row), wanted));
+    const count = typeof rows === "number" ? rows : rows.length;
+    return Float64Array.from({ length: count }, (_, place) => distance(table.at(rowAt(place)), wanted));
   }
-  const products = dotProducts(table, wanted, rows);
-  if (metric === "dotproduct") return products;
+  const measured = dotProducts(table, wanted, rows);
+  if (metric === "dotproduct") return measured;
   const square = squareOf(wanted);
-  return Array.from(products, (product, place) => {
-    const squares = square * table.squareAt(typeof rows === "number" ? place : rows[place]!);
-    return squares === 0 ? null : product / Math.sqrt(squares);
-  });
+  for (let place = 0; place < measured.length; place++) {
+    measured[place]! /= Math.sqrt(square * table.squareAt(rowAt(place)));
+  }
+  return measured;
 }
 
 function distance(a: Float32Array, b: Float32Array): number {

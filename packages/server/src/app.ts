@@ -5,7 +5,8 @@ import type { Principal } from "./caller.ts";
 import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
-import type { ServerLimits } from "./server-options.ts";
+import { FileHosts } from "./file-hosts.ts";
+import type { ServerLimits, ServerOptions } from "./server-options.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
 
@@ -23,6 +24,7 @@ const STREAM_HEADERS = {
 export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
+  readonly fileHosts: FileHosts;
   readonly frames: FrameCache = new FrameCache();
   readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
@@ -31,8 +33,9 @@ export class App {
   readonly #runs = new Map<string, string>();
   #closed = false;
 
-  constructor(mastra: Mastra, limits: ServerLimits) {
+  constructor({ mastra, allowedFileHosts }: ServerOptions, limits: ServerLimits) {
     this.mastra = mastra;
+    this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
     this.pace = new Pace(mastra.system, () => this.#streams.size);
   }

@@ -39,6 +39,11 @@ export interface ServerOptions {
   allowedHosts?: readonly string[] | undefined;
   /** Origins of pages on other sites that may call, such as `https://app.example.com`. */
   allowedOrigins?: readonly string[] | undefined;
+  /**
+   * Hosts at addresses that are not public, from which files of messages may come. Messages name files by URL, and
+   * whoever fetches them may reach more than the caller does.
+   */
+  allowedFileHosts?: readonly string[] | "all" | undefined;
   limits?: Partial<ServerLimits> | undefined;
   /** A folder of built files that are served at `/`. */
   studio?: string | undefined;

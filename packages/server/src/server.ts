@@ -48,7 +48,7 @@ export class Server {
     this.#authorize = options.authorize;
     this.#rules = toRules(options);
     this.#limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-    this.#app = new App(options.mastra, this.#limits);
+    this.#app = new App(options, this.#limits);
     for (const route of ROUTE_LIST) this.#mount(route);
     if (options.studio !== undefined) this.#mountStudio(options.studio);
     this.#hono.notFound(({ req }) =>

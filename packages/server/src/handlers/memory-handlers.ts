@@ -6,6 +6,7 @@ import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protoco
 import type { RouteCalls, WireMemoryConfig, WireMessage, WireThread } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
+import { admitContents } from "../admit-contents.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
 import { toWire } from "./agent-handlers.ts";
 import { searchMessages } from "./search-messages.ts";
@@ -125,9 +126,11 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     const inOrder = direction === undefined ? messages.toReversed() : messages;
     return { ...rest, messages: toWire(inOrder) as WireMessage[] };
   },
-  saveMessages: async ({ app, query, body, resourceId }) => {
+  saveMessages: async (call) => {
+    const { app, query, body, resourceId } = call;
     const memory = await fullMemory(app, query.agentId, "saveMessages");
-    const { messages } = await memory.saveMessages({ messages: body.messages, resourceId });
+    const given = await admitContents(call, body.messages);
+    const { messages } = await memory.saveMessages({ messages: given, resourceId });
     return { messages: toWire(messages) as WireMessage[] };
   },
   deleteMessages: async ({ app, query, body, resourceId }) => {

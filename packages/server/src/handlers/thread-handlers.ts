@@ -21,6 +21,7 @@ import type {
 } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Handlers } from "../handler.ts";
+import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
 import { toWire } from "./agent-handlers.ts";
 import { memoryDomain } from "./memory-handlers.ts";
@@ -72,8 +73,10 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       await listQueued(await storageOf(app, query.agentId), params.threadId),
     ) as QueuedMessage[],
   }),
-  editQueued: async ({ app, params, query, body, caller }) => {
-    const contents = caller.has("signals") ? body.contents : neutraliseContents(body.contents);
+  editQueued: async (call) => {
+    const { app, params, query, body, caller } = call;
+    const admitted = await admitContents(call, body.contents);
+    const contents = caller.has("signals") ? admitted : neutraliseContents(admitted);
     const storage = await storageOf(app, query.agentId);
     return toWire(await editQueued(storage, params, contents)) as QueuedMessage;
   },

@@ -1,4 +1,5 @@
 import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
+import { FairTable } from "@selvedge/core/guards";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { Storage } from "@selvedge/core/storage";
 import type { Principal } from "./caller.ts";
@@ -10,7 +11,8 @@ import type { ServerLimits, ServerOptions } from "./server-options.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
 
-const MAX_RUNS = 10_000;
+/** Runs without a thread whose owner is remembered. */
+const RUNS = { total: 10_000, each: 1000 };
 
 const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -30,7 +32,7 @@ export class App {
   readonly #streams = new Set<EventBody>();
   readonly #streamsOf = new Map<string, number>();
   /** Whose runs without a thread are; those of threads are in the store. */
-  readonly #runs = new Map<string, string>();
+  readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
 
   constructor({ mastra, allowedFileHosts }: ServerOptions, limits: ServerLimits) {
@@ -80,8 +82,7 @@ export class App {
 
   /** Remembers who started a run that no store knows of. */
   keepRun(runId: string, resourceId: string): void {
-    this.#runs.set(runId, resourceId);
-    if (this.#runs.size > MAX_RUNS) this.#runs.delete(this.#runs.keys().next().value as string);
+    this.#runs.set(runId, resourceId, resourceId);
   }
 
   ownerOfKeptRun(runId: string): string | undefined {

@@ -480,3 +480,21 @@ test("neutralising a megabyte of tag beginnings takes no time", () => {
   neutralise(hostile);
   expect(performance.now() - begun).toBeLessThan(200);
 });
+
+test("runs that wait without a thread are a caller's own: another's crowd does not drive them out", async () => {
+  const pays = { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] };
+  const { call, json } = served(
+    ({ prompt }) => (prompt.some(({ role }) => role === "tool") ? "Paid." : pays),
+    { authorize: byHeader },
+  );
+  const bare = { agentId: "bare" };
+  const wait = async (user: string) =>
+    (await json("generate", { params: bare, body: { messages: "Pay." } }, user)).runId;
+  const approve = async (runId: string, user: string) =>
+    (await call("approveToolCallGenerate", { params: bare, body: { runId } }, user)).status;
+  const anns = await wait("ann");
+  const first = await wait("bob");
+  for (let count = 0; count < 1010; count++) await wait("bob");
+  expect(await approve(anns, "ann")).toBe(200);
+  expect(await approve(first, "bob")).toBe(404);
+});

@@ -1,16 +1,20 @@
 /**
- * A table of limited size that several owners share. When it is full, the oldest entry of whoever has the most goes: a
- * crowd of one owner drives out its own, and what another has is safe up to an equal share.
+ * A table of limited size that several owners share. Over `each` an owner loses its own oldest entry; over `total`
+ * whoever has the most loses one. So a crowd of one owner drives out its own, and what another has is safe up to an
+ * equal share.
  */
 export class FairTable<Value> {
-  readonly #max: number;
+  readonly #limits: { total: number; each: number };
   readonly #onEvict: (value: Value, id: string) => void;
   readonly #entries = new Map<string, { owner: string | undefined; value: Value }>();
   /** Ids by owner, oldest first. */
   readonly #owners = new Map<string | undefined, Set<string>>();
 
-  constructor(max: number, onEvict: (value: Value, id: string) => void = () => {}) {
-    this.#max = max;
+  constructor(
+    limits: { total: number; each: number },
+    onEvict: (value: Value, id: string) => void = () => {},
+  ) {
+    this.#limits = limits;
     this.#onEvict = onEvict;
   }
 
@@ -30,14 +34,14 @@ export class FairTable<Value> {
     return [...this.#entries.keys()];
   }
 
-  /** `undefined` is an owner like others: all whom nobody tells apart. */
+  /** An owner that is `undefined` stands for all whom nobody tells apart, and has no limit of its own. */
   set(id: string, owner: string | undefined, value: Value): void {
     this.delete(id);
-    if (this.#entries.size >= this.#max) this.#evict();
+    const own = this.#owners.get(owner) ?? new Set();
+    if (owner !== undefined && own.size >= this.#limits.each) this.#evict(own);
+    else if (this.#entries.size >= this.#limits.total) this.#evict(this.#largest());
     this.#entries.set(id, { owner, value });
-    const own = this.#owners.get(owner);
-    if (own) own.add(id);
-    else this.#owners.set(owner, new Set([id]));
+    this.#owners.set(owner, own.add(id));
   }
 
   delete(id: string): boolean {
@@ -50,10 +54,13 @@ export class FairTable<Value> {
     return true;
   }
 
-  #evict(): void {
+  #largest(): ReadonlySet<string> {
     let most: ReadonlySet<string> = new Set();
     for (const own of this.#owners.values()) if (own.size > most.size) most = own;
-    const [oldest] = most;
+    return most;
+  }
+
+  #evict([oldest]: ReadonlySet<string>): void {
     if (oldest === undefined) return;
     const { value } = this.#entries.get(oldest)!;
     this.delete(oldest);

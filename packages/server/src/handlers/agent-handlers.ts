@@ -29,6 +29,7 @@ import {
   endIfRunning,
   readDirectly,
   type RunReader,
+  saysWhose,
   startDirectly,
   startOnThread,
 } from "./run-answers.ts";
@@ -235,7 +236,7 @@ export async function startRun(
     options.runId = await freeRunId(app, agent, runId);
   }
   if (call.threadId === undefined) {
-    const reader = await startDirectly(agent, messages, options);
+    const reader = await startDirectly(agent, messages, options, ownerOf(call));
     app.keepRun(reader.output.runId, ownerOf(call));
     return reader;
   }
@@ -245,7 +246,7 @@ export async function startRun(
     ...options,
     memory: { ...memory, thread, resource: address.resourceId },
   };
-  if (memory?.readOnly) return startDirectly(agent, messages, onThread);
+  if (memory?.readOnly) return startDirectly(agent, messages, onThread, address.resourceId);
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
 }
 
@@ -343,6 +344,7 @@ async function answer(
     approved ? agent.approveToolCall(options) : agent.declineToolCall({ ...options, ...why });
   if (call.threadId !== undefined)
     return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
+  saysWhose(options, ownerOf(call));
   const output = await start();
   return Object.assign(
     readDirectly(output, () => endIfRunning(output, controller)),

@@ -1,5 +1,6 @@
 import { type Agent, AgentError } from "@selvedge/core";
 import type { AgentExecutionOptions, MessagesInput, RunOutput } from "@selvedge/core/agent";
+import { RESOURCE_ID_KEY } from "@selvedge/core/request-context";
 import { readThreadOverview, toBroadcast } from "@selvedge/core/threads";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
@@ -81,13 +82,20 @@ export async function startDirectly(
   agent: AnyAgent,
   messages: MessagesInput,
   options: AgentExecutionOptions,
+  resourceId: string,
 ): Promise<RunReader & { output: RunOutput }> {
+  saysWhose(options, resourceId);
   const controller = new AbortController();
   const output = await agent.stream(messages, { ...options, abortSignal: controller.signal });
   return Object.assign(
     readDirectly(output, () => endIfRunning(output, controller)),
     { output },
   );
+}
+
+/** A run without a thread is nobody's otherwise, and what waits in this process is shared out by owner. */
+export function saysWhose({ requestContext }: AgentExecutionOptions, resourceId: string): void {
+  requestContext?.set(RESOURCE_ID_KEY, resourceId);
 }
 
 /** One that waits for an answer goes on waiting. */

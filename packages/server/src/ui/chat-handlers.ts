@@ -152,7 +152,7 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
 async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Response> {
   const { app, body } = call;
   const messages = await admitMessages(call, body.messages);
-  const reader = await startDirectly(agent, messages, await toRunOptions({}, call, agent));
+  const reader = await startDirectly(agent, messages, await toRunOptions({}, call, agent), ownerOf(call));
   app.keepRun(reader.output.runId, ownerOf(call));
   return uiResponse(call, reader, new UiChunks());
 }

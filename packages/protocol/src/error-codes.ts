@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   "already-decided": { status: 409, retryable: false },
   ambiguous: { status: 409, retryable: false },
   "mailbox-full": { status: 429, retryable: true },
+  "too-many-requests": { status: 429, retryable: true },
   "too-many-streams": { status: 429, retryable: true },
   "reader-too-slow": { status: 410, retryable: true },
   "tool-outcome-unknown": { status: 500, retryable: false },

@@ -1,5 +1,5 @@
 import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
-import { FairTable } from "@selvedge/core/guards";
+import { FairTable, Quota } from "@selvedge/core/guards";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { Storage } from "@selvedge/core/storage";
 import type { Principal } from "./caller.ts";
@@ -30,7 +30,7 @@ export class App {
   readonly frames: FrameCache = new FrameCache();
   readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
-  readonly #streamsOf = new Map<string, number>();
+  readonly #streamQuota: Quota;
   /** Whose runs without a thread are; those of threads are in the store. */
   readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
@@ -39,6 +39,7 @@ export class App {
     this.mastra = mastra;
     this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
+    this.#streamQuota = new Quota({ total: limits.streams, each: limits.streamsPerResource });
     this.pace = new Pace(mastra.system, () => this.#streams.size);
   }
 
@@ -93,13 +94,14 @@ export class App {
   checkRoom({ resourceId }: Principal): void {
     const { streams, streamsPerResource } = this.limits;
     if (this.#closed) throw closing();
-    if (this.#streams.size >= streams)
-      throw new AgentError("too-many-streams", `There are ${streams} live streams already. Try again later.`);
-    if (resourceId !== undefined && (this.#streamsOf.get(resourceId) ?? 0) >= streamsPerResource)
-      throw new AgentError(
-        "too-many-streams",
-        `You have ${streamsPerResource} live streams already. Close one, or wait until one ends.`,
-      );
+    const full = this.#streamQuota.full(resourceId);
+    if (full === undefined) return;
+    throw new AgentError(
+      "too-many-streams",
+      full === "total"
+        ? `There are ${streams} live streams already. Try again later.`
+        : `You have ${streamsPerResource} live streams already. Close one, or wait until one ends.`,
+    );
   }
 
   /** A live answer. */
@@ -115,22 +117,30 @@ export class App {
       source.leave();
       throw error;
     }
+    const end = this.#streamQuota.take(caller.resourceId);
     const body = new EventBody(source, opening, {
       system: this.system,
       limits: this.limits,
-      onOver: (over) => this.#count(over, caller.resourceId, -1),
+      onOver: (over) => {
+        this.#streams.delete(over);
+        end();
+      },
     });
-    this.#count(body, caller.resourceId, 1);
+    this.#streams.add(body);
     return new Response(body.stream, { headers: { ...STREAM_HEADERS, ...headers } });
   }
 
-  #count(body: EventBody, resourceId: string | undefined, change: 1 | -1): void {
-    if (change === 1) this.#streams.add(body);
-    else this.#streams.delete(body);
-    if (resourceId === undefined) return;
-    const count = (this.#streamsOf.get(resourceId) ?? 0) + change;
-    if (count === 0) this.#streamsOf.delete(resourceId);
-    else this.#streamsOf.set(resourceId, count);
+  /** An answer that another made. Where it is a live one, it counts and is watched like ours. */
+  relay(caller: Principal, response: Response): Response {
+    const { body, headers } = response;
+    if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
+    const reader = body.getReader();
+    const source: EventSourceText = {
+      next: async () => (await reader.read()).value,
+      leave: () => void reader.cancel().catch(() => {}),
+      farewell: () => "",
+    };
+    return this.stream(caller, source, "", Object.fromEntries(headers));
   }
 
   get streamCount(): number {

@@ -399,6 +399,47 @@ test("one caller cannot take all live streams", async () => {
   expect(server.streamCount).toBe(0);
 });
 
+test("streams of MCP servers count like others, and end with the server", async () => {
+  const { server, call } = served(() => "ok", { authorize: byHeader, limits: { streamsPerResource: 2 } });
+  const ask = (
+    path: string,
+    user: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ) =>
+    server.fetch(
+      new Request(`http://localhost/api/mcp/tools/${path}`, {
+        ...init,
+        headers: {
+          "x-user": user,
+          "x-grants": "mcp",
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...init.headers,
+        },
+      }),
+    );
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  const begun = await ask("mcp", "ann", { method: "POST", body });
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id")! };
+  expect(server.streamCount).toBe(1);
+  expect(await begun.text()).toContain('"protocolVersion"');
+  expect(server.streamCount).toBe(0);
+  const open = [await ask("mcp", "ann", { headers: session }), await ask("sse", "ann")];
+  expect(open.map(({ status }) => status)).toEqual([200, 200]);
+  expect(server.streamCount).toBe(2);
+  expect((await ask("sse", "ann")).status).toBe(429);
+  expect((await ask("mcp", "ann", { method: "POST", body })).status).toBe(429);
+  expect((await call("watchThread", { params: { agentId, threadId: "t" } }, "ann")).status).toBe(429);
+  const other = await ask("sse", "bob");
+  expect(other.status).toBe(200);
+  await open[0]!.body!.cancel();
+  expect((await ask("mcp", "ann", { method: "POST", body })).status).toBe(200);
+  server.close();
+  expect(await open[1]!.text()).toContain("event: endpoint");
+  await other.body!.cancel();
+});
+
 test("messages in the forms of other clients are the caller's fault when they have no such form", async () => {
   const { server, model } = served(() => "ok", { authorize: () => ({ resourceId: "ann" }) });
   const post = async (path: string, body: object) => {

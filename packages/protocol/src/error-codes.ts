@@ -16,6 +16,7 @@ export const ERROR_CODES = {
   "storage-required": { status: 400, retryable: false },
   "storage-failed": { status: 503, retryable: true },
   "storage-closed": { status: 503, retryable: false },
+  "request-timeout": { status: 408, retryable: true },
   conflict: { status: 409, retryable: true },
   "model-unknown": { status: 400, retryable: false },
   "model-unsupported": { status: 400, retryable: false },

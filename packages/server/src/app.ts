@@ -31,6 +31,7 @@ export class App {
   readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
+  readonly #requests: Quota;
   /** Whose runs without a thread are; those of threads are in the store. */
   readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
@@ -39,6 +40,7 @@ export class App {
     this.mastra = mastra;
     this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
+    this.#requests = new Quota({ total: limits.requests, each: limits.requestsPerResource });
     this.#streamQuota = new Quota({ total: limits.streams, each: limits.streamsPerResource });
     this.pace = new Pace(mastra.system, () => this.#streams.size);
   }
@@ -88,6 +90,19 @@ export class App {
 
   ownerOfKeptRun(runId: string): string | undefined {
     return this.#runs.get(runId);
+  }
+
+  /** Counts a request until the returned function is called, or refuses it. */
+  enter({ resourceId }: Principal): () => void {
+    const full = this.#requests.full(resourceId);
+    if (full === undefined) return this.#requests.take(resourceId);
+    const { requests, requestsPerResource } = this.limits;
+    throw new AgentError(
+      "too-many-requests",
+      full === "total"
+        ? `There are ${requests} requests under way already. Try again later.`
+        : `You have ${requestsPerResource} requests under way already. Wait until one is answered.`,
+    );
   }
 
   /** Refuses a live answer that there is no room for. Asked before the work for it begins. */

@@ -106,12 +106,14 @@ export class Server {
     params: Record<string, string>,
   ): Promise<Response> {
     let trusted = false;
+    let leave = () => {};
     try {
       const caller =
         route.owner === "public"
           ? new Principal({ resourceId: "nobody" })
           : await identify(this.#authorize, request);
       trusted = caller.isTrusted;
+      if (route.owner !== "public") leave = this.#app.enter(caller);
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
@@ -120,6 +122,8 @@ export class Server {
       return answer instanceof Response ? answer : jsonResponse(answer, route.status);
     } catch (error) {
       return this.#refuse(error, trusted, route);
+    } finally {
+      leave();
     }
   }
 
@@ -134,7 +138,7 @@ export class Server {
     const query = decodeQuery(new URL(request.url).searchParams, route.query);
     if (route.kind !== "raw") (checks.query ?? NO_QUERY)(query);
     if (!route.body) return { params, query, body: {} };
-    const body = (await readBody(request, this.#limits)) as Record<string, unknown>;
+    const body = (await readBody(request, this.#limits, this.#app.system)) as Record<string, unknown>;
     checks.body?.(body);
     return { params, query, body };
   }

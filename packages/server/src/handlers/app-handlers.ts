@@ -170,7 +170,7 @@ async function withinLimits(request: Request, app: App): Promise<Request> {
   const { url, method, signal } = request;
   const headers = new Headers(request.headers);
   headers.delete("content-length");
-  const body = JSON.stringify(await readBody(request, app.limits));
+  const body = JSON.stringify(await readBody(request, app.limits, app.system));
   return new Request(url, { method, headers, signal, body });
 }
 

@@ -2,12 +2,16 @@ import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core
 import { FairTable, Quota } from "@selvedge/core/guards";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { Storage } from "@selvedge/core/storage";
+import type { AgentChunk } from "@selvedge/protocol";
 import type { Principal } from "./caller.ts";
+import { safeChunk } from "./safe-errors.ts";
 import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
+
+import { toWireError } from "./to-response.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
 
@@ -27,7 +31,8 @@ export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
   readonly fileHosts: FileHosts;
-  readonly frames: FrameCache = new FrameCache();
+  readonly #frames = new FrameCache(asItIs);
+  readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
@@ -47,6 +52,21 @@ export class App {
 
   get system(): System {
     return this.mastra.system;
+  }
+
+  /** Makes of a chunk what a caller may see of it. */
+  shownTo(caller: Principal): (chunk: AgentChunk) => AgentChunk {
+    return caller.has("inspect") ? asItIs : safeChunk;
+  }
+
+  /** Any failure as one that a caller may read. */
+  toWireError(thrown: unknown, inspects: boolean): AgentError {
+    return toWireError(thrown, { inspects, logger: this.mastra.logger, newId: () => this.system.newId() });
+  }
+
+  /** Frames as a caller may see them. */
+  frames(caller: Principal): FrameCache {
+    return caller.has("inspect") ? this.#frames : this.#safeFrames;
   }
 
   /** By the name it is registered under, or by its id. */
@@ -133,7 +153,7 @@ export class App {
       throw error;
     }
     const end = this.#streamQuota.take(caller.resourceId);
-    const body = new EventBody(source, opening, {
+    const body = new EventBody(this.#guarded(source, caller), opening, {
       system: this.system,
       limits: this.limits,
       onOver: (over) => {
@@ -158,6 +178,21 @@ export class App {
     return this.stream(caller, source, "", Object.fromEntries(headers));
   }
 
+  /** What breaks a stream is told to its reader, so far as that may know it. */
+  #guarded(source: EventSourceText, caller: Principal): EventSourceText {
+    return {
+      next: async () => {
+        try {
+          return await source.next();
+        } catch (error) {
+          throw this.toWireError(error, caller.has("inspect"));
+        }
+      },
+      leave: () => source.leave(),
+      farewell: (error) => source.farewell(error),
+    };
+  }
+
   get streamCount(): number {
     return this.#streams.size;
   }
@@ -175,6 +210,10 @@ export class App {
       if (agent.hasMemory) return agent.getMemory();
     return undefined;
   }
+}
+
+function asItIs(chunk: AgentChunk): AgentChunk {
+  return chunk;
 }
 
 function closing(): AgentError {

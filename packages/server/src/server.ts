@@ -15,7 +15,7 @@ import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
 import { readBody } from "./read-body.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits, type ServerOptions } from "./server-options.ts";
 import { findSubject, type Input } from "./subject.ts";
-import { errorResponse, jsonResponse, openAiErrorResponse, toWireError } from "./to-response.ts";
+import { errorResponse, jsonResponse, openAiErrorResponse } from "./to-response.ts";
 import { CHAT_HANDLERS } from "./ui/chat-handlers.ts";
 
 const HANDLERS: Handlers = {
@@ -105,14 +105,14 @@ export class Server {
     request: Request,
     params: Record<string, string>,
   ): Promise<Response> {
-    let trusted = false;
+    let inspects = false;
     let leave = () => {};
     try {
       const caller =
         route.owner === "public"
           ? new Principal({ resourceId: "nobody" })
           : await identify(this.#authorize, request);
-      trusted = caller.isTrusted;
+      inspects = caller.has("inspect");
       if (route.owner !== "public") leave = this.#app.enter(caller);
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
@@ -121,7 +121,7 @@ export class Server {
       const answer = await handle(call as unknown as Call);
       return answer instanceof Response ? answer : jsonResponse(answer, route.status);
     } catch (error) {
-      return this.#refuse(error, trusted, route);
+      return this.#refuse(error, inspects, route);
     } finally {
       leave();
     }
@@ -143,8 +143,8 @@ export class Server {
     return { params, query, body };
   }
 
-  #refuse(thrown: unknown, trusted: boolean, route?: Entry): Response {
-    const error = toWireError(thrown, { trusted, logger: this.#app.mastra.logger });
+  #refuse(thrown: unknown, inspects: boolean, route?: Entry): Response {
+    const error = this.#app.toWireError(thrown, inspects);
     return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
   }
 }

@@ -1,5 +1,5 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import { errorMessage } from "../errors.ts";
+import { errorMessage, toolErrorCode } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, StepRecord } from "../run/run-thread.ts";
 import { NOBODY_ASKED } from "../run/tool-calls.ts";
@@ -169,5 +169,7 @@ export class CallJournal {
 }
 
 function storeOutcome(outcome: ToolOutcome): unknown {
-  return outcome.kind === "error" ? { kind: "error", error: errorMessage(outcome.error) } : outcome;
+  if (outcome.kind !== "error") return outcome;
+  const code = toolErrorCode(outcome.error);
+  return { kind: "error", error: errorMessage(outcome.error), ...(code && { code }) };
 }

@@ -1,3 +1,5 @@
+import type { ErrorCode } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { assemble, readStep } from "../storage/list-messages.ts";
 import type { Row, Storage } from "../storage/storage.ts";
@@ -96,7 +98,14 @@ function toCall(row: Row): JournaledCall {
     requiresApproval: row["requires_approval"] === 1,
     suspendPayload: row["suspend_payload"] ?? undefined,
     resumeSchema: (row["resume_schema"] as string | null) ?? "{}",
-    outcome: (row["outcome"] ?? undefined) as ToolOutcome | undefined,
+    outcome: toOutcome(row["outcome"] as StoredOutcome | null | undefined),
     decision: (row["decision"] ?? undefined) as Decision | undefined,
   };
+}
+
+type StoredOutcome = ToolOutcome & { code?: ErrorCode };
+
+function toOutcome(stored: StoredOutcome | null | undefined): ToolOutcome | undefined {
+  if (stored?.kind !== "error" || stored.code === undefined) return stored ?? undefined;
+  return { kind: "error", error: new AgentError(stored.code, String(stored.error)) };
 }

@@ -75,7 +75,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     try {
       // A run without a thread has nobody else to end it.
       if (call.threadId === undefined) call.request.signal.addEventListener("abort", () => reader.leave());
-      return generateResult(await reader.output.getFullOutput());
+      return generateResult(await reader.output.getFullOutput(), call.caller);
     } finally {
       reader.leave();
     }
@@ -154,9 +154,9 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   declineToolCall: async (call) => chunkResponse(call, await answer(call, false)),
   resumeStream: async (call) => chunkResponse(call, await answer(call, true)),
   approveToolCallGenerate: async (call) =>
-    generateResult(await (await answer(call, true)).output.getFullOutput()),
+    generateResult(await (await answer(call, true)).output.getFullOutput(), call.caller),
   declineToolCallGenerate: async (call) =>
-    generateResult(await (await answer(call, false)).output.getFullOutput()),
+    generateResult(await (await answer(call, false)).output.getFullOutput(), call.caller),
   listSuspendedRuns: async ({ app, params, query, resourceId }) => {
     const { fromDate, toDate, resourceId: _, ...rest } = query;
     const { runs, total } = await app.agent(params.agentId).listSuspendedRuns({
@@ -312,7 +312,7 @@ async function follow(
   });
   return call.app.stream(
     call.caller,
-    new ThreadEvents(subscription, call.app.frames, call.app.pace, (onChange) =>
+    new ThreadEvents(subscription, call.app.frames(call.caller), call.app.pace, (onChange) =>
       watchQueue(storage, threadId, onChange),
     ),
     opening(subscription.after),

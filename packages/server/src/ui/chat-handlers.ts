@@ -184,6 +184,7 @@ function uiResponse(
   ui: UiChunks,
 ): Response {
   let done = false;
+  const show = app.shownTo(caller);
   return app.stream(
     caller,
     {
@@ -191,7 +192,7 @@ function uiResponse(
         for (;;) {
           const chunks = await reader.next();
           const text = chunks
-            .flatMap((chunk) => ui.from(chunk))
+            .flatMap((chunk) => ui.from(show(chunk)))
             .map(dataFrame)
             .join("");
           if (text !== "") return text;

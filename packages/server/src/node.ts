@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type Server as HttpServer } from "nod
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { AgentError } from "@selvedge/core";
+import { toLimits } from "@selvedge/core/guards";
 import { isLoopback } from "./check-request.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { timeFor } from "./read-body.ts";
@@ -41,7 +42,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     );
   }
   const server = createServer(rest);
-  const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
+  const limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
   const longest = HEADERS_MS + timeFor(limits.bodyBytes, limits);
   const http = createHttpServer(
     // Slow or endless headers are cut off by node's own timeouts, and so are bodies that nobody reads.

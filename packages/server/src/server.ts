@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { AgentError } from "@selvedge/core";
+import { toLimits } from "@selvedge/core/guards";
 import { checkId } from "@selvedge/core/storage";
 import { type AnyRoute, ROUTE_LIST, type RouteName } from "@selvedge/protocol/routes";
 import { App } from "./app.ts";
@@ -47,7 +48,7 @@ export class Server {
       throw new AgentError("invalid-argument", "A server needs a host: createServer({ mastra }).");
     this.#authorize = options.authorize;
     this.#rules = toRules(options);
-    this.#limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
+    this.#limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
     this.#app = new App(options, this.#limits);
     for (const route of ROUTE_LIST) this.#mount(route);
     if (options.studio !== undefined) this.#mountStudio(options.studio);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
-import { Quota } from "@selvedge/core/guards";
+import { Quota, toLimits } from "@selvedge/core/guards";
 import type { ToolExecutionOptions } from "@selvedge/core/tools";
 import {
   type AuthInfo,
@@ -87,7 +87,7 @@ export class MCPServer {
     this.#tools = servedTools(config, this.#logger);
     this.#authorizer = config.auth && new Authorizer(config.auth, this.#logger);
     this.#calls = new OpenCalls(config.requestStateKey ?? randomBytes(32), this.#system);
-    const callLimits = { ...DEFAULT_CALL_LIMITS, ...config.limits };
+    const callLimits = toLimits(DEFAULT_CALL_LIMITS, config.limits);
     this.#guard = {
       limits: callLimits,
       running: new Quota({ total: callLimits.calls, each: callLimits.callsPerCaller }),

@@ -2,8 +2,10 @@ import { createTool, Mastra, silentLogger } from "@selvedge/core";
 import { MCPServer } from "@selvedge/mcp";
 import { describe, expect, test } from "vitest";
 import { byHeader, frames, readUntil, served, toRequest } from "./__fixtures__/served.ts";
+import { App } from "./app.ts";
 import { serve } from "./node.ts";
 import { createServer } from "./server.ts";
+import { DEFAULT_SERVER_LIMITS } from "./server-options.ts";
 import { neutralise } from "./untrusted-text.ts";
 
 const agentId = "helper";
@@ -538,4 +540,13 @@ test("runs that wait without a thread are a caller's own: another's crowd does n
   for (let count = 0; count < 1010; count++) await wait("bob");
   expect(await approve(anns, "ann")).toBe(200);
   expect(await approve(first, "bob")).toBe(404);
+});
+
+test("whose a run without a thread is, is not forgotten for the runs of others", () => {
+  const app = new App({ mastra: new Mastra({ logger: silentLogger }) }, DEFAULT_SERVER_LIMITS);
+  app.keepRun("anns", "ann");
+  for (let count = 0; count < 10_010; count++) app.keepRun(`bobs ${count}`, "bob");
+  for (let count = 0; count < 10_010; count++) app.keepRun(`of ${count}`, `user ${count % 500}`);
+  expect(app.ownerOfKeptRun("anns")).toBe("ann");
+  expect(app.ownerOfKeptRun("bobs 0")).toBeUndefined();
 });

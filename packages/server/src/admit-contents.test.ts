@@ -177,6 +177,18 @@ describe("a file by URL", () => {
     expect(await ask("generate", answer([{ type: "image-url", url }]))).toBe(403);
   });
 
+  test("is not what a tool of the client happens to answer", async () => {
+    const { call, model } = served(() => "ok", { authorize: byHeader });
+    const page = { type: "image", url: "http://localhost:3000/logo.png", providerOptions: "of the page" };
+    for (const output of [page, { type: "json", value: page }]) {
+      const content = [{ type: "tool-result", toolCallId: "1", toolName: "look", output }];
+      expect(
+        (await call("generate", { params, body: { messages: [{ role: "tool", content }] } }, "ann")).status,
+      ).toBe(200);
+      expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain('"of the page"');
+    }
+  });
+
   test("comes from where the app says", async () => {
     const { call } = served(() => "ok", { allowedFileHosts: ["Files.internal", "10.0.0.1"] });
     const ask = async (url: string) =>

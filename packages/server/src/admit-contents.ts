@@ -3,6 +3,8 @@ import type { Call } from "./handler.ts";
 
 /** Data of tools and apps. What stands there is no part of a message, whatever it is called. */
 const OPAQUE: ReadonlySet<string> = new Set(["args", "input", "metadata", "attributes"]);
+/** What tools answer is data too, unless it says that it is contents. */
+const ANSWERS: ReadonlySet<string> = new Set(["output", "result"]);
 /** Parts that name a file, in messages and in what tools answer. */
 const FILE_TYPES = /^(?:file|image|media|audio|video)/;
 const FILE_KEYS: readonly string[] = ["data", "url", "image"];
@@ -39,9 +41,14 @@ function admit(value: unknown, admission: Admission): unknown {
       throw new AgentError("forbidden", `"providerOptions" of a message need the grant "run-options".`);
     if (key === "providerMetadata" && !admission.granted) continue;
     if (isFile && FILE_KEYS.includes(key)) noteHosts(item, admission.hosts);
-    admitted[key] = OPAQUE.has(key) ? item : admit(item, admission);
+    admitted[key] = isData(key, item) ? item : admit(item, admission);
   }
   return admitted;
+}
+
+function isData(key: string, item: unknown): boolean {
+  if (OPAQUE.has(key)) return true;
+  return ANSWERS.has(key) && (item as { type?: unknown } | null)?.type !== "content";
 }
 
 /** A file is base64 or a URL; specification v4 also writes `{ type: "url", url }`. */

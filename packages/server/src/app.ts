@@ -10,7 +10,6 @@ import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
-
 import { toWireError } from "./to-response.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;

@@ -132,6 +132,29 @@ describe("a tool that breaks", () => {
   });
 });
 
+test.each([
+  { type: "finish", payload: {} },
+  { type: "finish", payload: { messages: { all: [null, {}], nonUser: [] } } },
+  { type: "error", payload: null },
+  { type: "tool-output", payload: { output: 5 } },
+])("what a tool writes, such as %j, is told as it is", async (written) => {
+  const writes = createTool({
+    id: "writes",
+    description: "",
+    execute: async (_, { writer }) => {
+      await writer.write(written);
+      return "ok";
+    },
+  });
+  const { call } = served([{ toolCalls: [{ toolName: "writes", input: {} }] }, "Done."], {
+    authorize: byHeader,
+    tools: { writes },
+  });
+  const text = await (await call("stream", { params, body: { messages: "Go." } }, "ann")).text();
+  expect(text).toContain(JSON.stringify(written));
+  expect(text).toContain("Done.");
+});
+
 test("what a tool says on purpose is told", async () => {
   const { call, json } = world("refuses");
   const text = await (await call("stream", { params, body: { messages: "Go." } }, "ann")).text();

@@ -29,14 +29,15 @@ export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
       if (!isPrivate(given.payload.error)) return chunk;
       return withPayload(chunk, { error: safeError(given.payload.error, `run ${given.runId}`) });
     case "tool-output": {
-      // A subagent's chunks come as what its tool writes.
+      // A subagent's chunks come as what its tool writes; other tools write what they like.
       const { output } = given.payload;
-      if (typeof (output as { type?: unknown } | null)?.type !== "string") return chunk;
-      if (typeof (output as { payload?: unknown }).payload !== "object") return chunk;
+      const { type, payload } = Object(output) as { type?: unknown; payload?: unknown };
+      if (typeof type !== "string" || typeof payload !== "object" || payload === null) return chunk;
       return withPayload(chunk, { output: safeChunk(output as AgentChunk) });
     }
     case "finish": {
-      const { all, user, nonUser } = given.payload.messages;
+      const { all, user, nonUser } = Object(given.payload.messages) as Partial<typeof given.payload.messages>;
+      if (!Array.isArray(all) || !Array.isArray(nonUser)) return chunk;
       return withPayload(chunk, {
         messages: { all: all.map(safeMessage), user, nonUser: nonUser.map(safeMessage) },
       });
@@ -48,7 +49,7 @@ export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
 
 /** A stored message, with the words of failed tools left out in the same way. */
 export function safeMessage<Message extends Pick<StoredMessage, "content">>(message: Message): Message {
-  const { content } = message;
+  const { content } = Object(message) as Partial<Message>;
   if (!Array.isArray(content?.parts)) return message;
   return { ...message, content: { ...content, parts: content.parts.map(safePart) } };
 }

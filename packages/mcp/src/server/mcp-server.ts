@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
+import { Quota, toLimits } from "@selvedge/core/guards";
 import type { ToolExecutionOptions } from "@selvedge/core/tools";
 import {
   type AuthInfo,
@@ -14,7 +15,7 @@ import { serveStdio, type StdioServerHandle, StdioServerTransport } from "@model
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { consoleLogger } from "../console-logger.ts";
 import { Authorizer } from "./authorizer.ts";
-import { callTool } from "./call-tool.ts";
+import { callTool, type CallGuard } from "./call-tool.ts";
 import { checkCaller } from "./check-caller.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { converseInRounds, converseOverSession } from "./conversation.ts";
@@ -22,7 +23,7 @@ import { HttpEndpoint, type StreamableHTTPServerTransportOptions } from "./http-
 import { OpenCalls } from "./open-calls.ts";
 import { type ServedTool } from "./served-tool.ts";
 import { servedTools } from "./served-tools.ts";
-import type { MCPServerConfig } from "./server-config.ts";
+import { DEFAULT_CALL_LIMITS, type MCPServerConfig } from "./server-config.ts";
 import {
   type ServerDetail,
   serverDetail,
@@ -58,6 +59,7 @@ export class MCPServer {
   readonly #system: System;
   readonly #tools: ReadonlyMap<string, ServedTool>;
   readonly #calls: OpenCalls;
+  readonly #guard: CallGuard;
   readonly #bus = new InMemoryServerEventBus();
   readonly #live = new Set<Connection>();
   readonly #authorizer: Authorizer | undefined;
@@ -85,6 +87,12 @@ export class MCPServer {
     this.#tools = servedTools(config, this.#logger);
     this.#authorizer = config.auth && new Authorizer(config.auth, this.#logger);
     this.#calls = new OpenCalls(config.requestStateKey ?? randomBytes(32), this.#system);
+    const callLimits = toLimits(DEFAULT_CALL_LIMITS, config.limits);
+    this.#guard = {
+      limits: callLimits,
+      running: new Quota({ total: callLimits.calls, each: callLimits.callsPerCaller }),
+      system: this.#system,
+    };
     const limits = config.sessions ?? {};
     const shared = { system: this.#system, logger: this.#logger };
     const openSession = (): Connection => this.#openSession();
@@ -226,10 +234,11 @@ export class MCPServer {
     executionContext: {
       messages?: Given[];
       toolCallId?: string;
+      abortSignal?: AbortSignal;
       extra?: NonNullable<ToolExecutionOptions["extra"]>;
     } = {},
   ): Promise<Given> {
-    return callTool(this.#find(toolId), args ?? {}, executionContext);
+    return callTool(this.#find(toolId), args ?? {}, executionContext, this.#guard);
   }
 
   getStdioTransport(): StdioServerTransport | undefined {
@@ -268,6 +277,7 @@ export class MCPServer {
     const parts: ServerParts = {
       config: this.#config,
       tools: this.#tools,
+      guard: this.#guard,
       logger: this.#logger,
       system: this.#system,
       newId: () => this.#system.newId(),

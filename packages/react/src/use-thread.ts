@@ -2,7 +2,9 @@ import type { MastraClient } from "@selvedge/client-js";
 import { useMemo, useSyncExternalStore } from "react";
 import { useMastraClient } from "./mastra-react-provider.ts";
 import { useLatest, useStableTools } from "./use-latest.ts";
-import { type ThreadSnapshot, ThreadStore, type ThreadStoreOptions } from "./thread-store.ts";
+import type { ThreadStoreOptions } from "./thread-door.ts";
+import type { ThreadSnapshot } from "./thread-model.ts";
+import { ThreadStore } from "./thread-store.ts";
 
 export interface UseThreadOptions extends ThreadStoreOptions {
   /** In place of the provider's. */

@@ -14,6 +14,8 @@ export interface ThreadStoreOptions {
   resourceId?: string;
   /** Messages of a page; 40 by default. */
   perPage?: number;
+  /** Nobody has written to it yet: nothing is asked of the server about it before somebody does. */
+  isNew?: boolean;
   /** Tools that run here when the agent calls them. */
   clientTools?: LocalTools;
   /** How to come back after a broken line. */

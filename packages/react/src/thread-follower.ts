@@ -111,13 +111,16 @@ export class ThreadFollower {
         if (connection === "live") this.#loader.refreshQueue();
       },
       onQueueChange: () => {
-        if (life === model.life) this.#loader.refreshQueue();
+        if (life !== model.life) return;
+        model.exists = true;
+        this.#loader.refreshQueue();
       },
     });
   }
 
   #take(chunk: NumberedChunk): void {
     this.#fromEnd = false;
+    this.#model.exists = true;
     if (chunk.type === "start") this.#fromStart = chunk.runId;
     this.#model.transcript.take(chunk, this.#fromStart === chunk.runId);
     const isPast = chunk.seq < this.#caughtUpAt;

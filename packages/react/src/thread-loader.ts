@@ -29,12 +29,14 @@ export class ThreadLoader {
   }
 
   /** `undefined` for a thread that nobody has written to: it does not exist yet, and is shown empty. */
-  state(): Promise<ThreadState | undefined> {
+  async state(): Promise<ThreadState | undefined> {
+    if (!this.#model.exists) return undefined;
     return this.#door.thread.state().catch(orNothing);
   }
 
   /** The newest messages. */
-  newest(): Promise<Page | undefined> {
+  async newest(): Promise<Page | undefined> {
+    if (!this.#model.exists) return undefined;
     return this.#door.thread.listMessages({ perPage: this.#perPage }).catch(orNothing);
   }
 

@@ -34,11 +34,14 @@ export class ThreadModel {
   queue: readonly QueuedMessage[] = [];
   lanes: readonly Lane[] = [];
   approvals: readonly Approval[] = [];
+  /** Whether there may be anything stored of it. */
+  exists: boolean;
   /** Changes with every start and stop: what an earlier life left running stops at the next look. */
   life: object = {};
 
-  constructor(messages: readonly ThreadMessage[] = []) {
+  constructor(messages: readonly ThreadMessage[] = [], isNew = false) {
     this.transcript = new Transcript(messages);
+    this.exists = !isNew;
   }
 
   toSnapshot(): ThreadSnapshot {

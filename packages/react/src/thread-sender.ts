@@ -138,6 +138,7 @@ export class ThreadSender {
 
   #accepted(id: string, { action, runId }: SendResult, isQueued: boolean): void {
     const model = this.#model;
+    model.exists = true;
     if (action === "discard") {
       model.dropQueued(id);
       model.transcript.withdraw(id);

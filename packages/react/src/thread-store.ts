@@ -19,7 +19,7 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
   readonly #sender: ThreadSender;
 
   constructor(client: MastraClient, options: ThreadStoreOptions) {
-    const model = new ThreadModel(options.initialMessages);
+    const model = new ThreadModel(options.initialMessages, options.isNew);
     super(model.toSnapshot());
     const door = new ThreadDoor(client, options);
     const now = (): void => this.publish();
@@ -73,9 +73,16 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     return this.#loader.earlier();
   }
 
-  /** Reads the stored messages, the queue, lanes and approvals again. */
-  refresh(): Promise<void> {
-    return this.#loader.refresh();
+  /** Reads the stored messages, the queue and lanes again. A thread that could not be followed is tried anew. */
+  async refresh(): Promise<void> {
+    this.#model.exists = true;
+    if (this.#model.status === "error") {
+      this.#model.status = "loading";
+      this.publish();
+      this.start();
+      return;
+    }
+    await this.#loader.refresh();
   }
 
   /** Replaces what is shown; the stream goes on from there. */

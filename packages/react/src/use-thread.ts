@@ -32,7 +32,7 @@ export function useThread(options: UseThreadOptions): UseThreadResult {
   const latest = useLatest(options);
   const clientTools = useStableTools(options.clientTools);
   const { store, actions } = useMemo(() => {
-    const { initialMessages, reconnect } = latest.current;
+    const { initialMessages, reconnect, isNew } = latest.current;
     const made = new ThreadStore(client, {
       agentId,
       threadId,
@@ -41,6 +41,7 @@ export function useThread(options: UseThreadOptions): UseThreadResult {
       ...(clientTools && { clientTools }),
       ...(initialMessages && { initialMessages }),
       ...(reconnect && { reconnect }),
+      ...(isNew !== undefined && { isNew }),
       onChunk: (chunk) => latest.current.onChunk?.(chunk),
     });
     return { store: made, actions: actionsOf(made) };

@@ -91,7 +91,8 @@ function reply({ prompt }: ScriptedCall): string | ScriptedReply {
   const last = prompt.findLast(({ role }) => role === "user");
   const parts = typeof last?.content === "string" ? [] : (last?.content ?? []);
   const files = parts.filter((part) => part.type === "file");
-  if (files.length > 0) return `I got ${files.map(({ filename, mediaType }) => `${filename} (${mediaType})`).join(", ")}.`;
+  if (files.length > 0)
+    return `I got ${files.map(({ filename, mediaType }) => `${filename} (${mediaType})`).join(", ")}.`;
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join(" ");
   if (/essay/.test(text)) return { text: ESSAY };
   if (/fail/.test(text)) return { error: new Error("The model is not there today.") };
@@ -126,7 +127,10 @@ export async function openWorkshop(options: Pick<ServeOptions, "authorize"> = {}
           resourceId: "local",
           role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
           createdAt: new Date(at + index * 1000),
-          content: { format: 2 as const, parts: [{ type: "text" as const, text: `Message **${index + 1}**` }] },
+          content: {
+            format: 2 as const,
+            parts: [{ type: "text" as const, text: `Message **${index + 1}**` }],
+          },
         })),
       });
     },

@@ -1,3 +1,5 @@
+import type { RunInfo } from "@selvedge/protocol/routes";
+
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
@@ -49,4 +51,13 @@ export function formatValue(value: unknown): string {
 export function formatShort(value: unknown, length = 96): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+/** What a run took: steps, tokens, time. */
+export function formatRun(run: RunInfo): string {
+  const parts = [run.steps === 1 ? "1 step" : `${run.steps} steps`];
+  if (run.usage?.totalTokens) parts.push(`${formatNumber(run.usage.totalTokens)} tokens`);
+  const end = run.endedAt ?? run.suspendedAt;
+  if (end) parts.push(formatDuration(new Date(end).getTime() - new Date(run.startedAt).getTime()));
+  return parts.join(" · ");
 }

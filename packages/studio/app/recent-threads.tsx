@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { formatTime } from "./format.ts";
 import { newThreadPath, threadPath } from "./new-thread.ts";
 import { Link, useRouter } from "./router.tsx";
 import { useStudio } from "./studio-context.tsx";
@@ -50,7 +51,7 @@ export function RecentThreads(): ReactNode {
               aria-current={thread.id === open ? "page" : undefined}
               title={thread.title || thread.id}
             >
-              <span className="truncate">{thread.title || "Untitled"}</span>
+              <span className="truncate">{thread.title || `Untitled, ${formatTime(thread.createdAt)}`}</span>
             </Link>
           </li>
         ))}

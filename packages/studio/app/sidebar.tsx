@@ -15,6 +15,8 @@ const PAGES: { href: string; name: string; icon: IconName }[] = [
 export function Sidebar(): ReactNode {
   const { parts } = useRouter();
   const narrow = useMedia("(max-width: 50rem)");
+  // An open thread is marked among the recent ones.
+  const inThread = parts[0] === "threads" && parts[1] !== undefined;
   const current = `/${parts[0] ?? "threads"}`;
   return (
     <header className="sidebar">
@@ -26,7 +28,10 @@ export function Sidebar(): ReactNode {
         <ul className="nav">
           {PAGES.map((page) => (
             <li key={page.href}>
-              <Link href={page.href} aria-current={page.href === current ? "page" : undefined}>
+              <Link
+                href={page.href}
+                aria-current={page.href === current && (narrow || !inThread) ? "page" : undefined}
+              >
                 <Icon name={page.icon} />
                 {page.name}
               </Link>

@@ -1,7 +1,7 @@
 import type { ThreadState } from "@selvedge/protocol/routes";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { formatValue } from "../format.ts";
-import { JsonEntry } from "../schema-form/schema-form.tsx";
+import { JsonEntry } from "../schema-form/json-entry.tsx";
 import { Button } from "../ui/button.tsx";
 import { useActions } from "./actions.tsx";
 

@@ -1,5 +1,5 @@
 import type { UseThreadResult as Thread } from "@selvedge/react";
-import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ListedAgent } from "../use-agents.ts";
 import { Button } from "../ui/button.tsx";
 import { Loading } from "../ui/state.tsx";
@@ -14,6 +14,7 @@ const NEAR_END = 80;
 export function Conversation({ thread, agent }: { thread: Thread; agent: ListedAgent }): ReactNode {
   const { attempt } = useActions();
   const scroller = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const [away, setAway] = useState(false);
   const { messages, run } = thread;
@@ -35,6 +36,17 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
     else if (first !== before.first) element.scrollTop += element.scrollHeight - before.height;
     drawn.current = { first, sending, height: element.scrollHeight };
   }, [messages, thinking, first, sending]);
+
+  useEffect(() => {
+    // Pictures, opened details and the browser's own guesses change heights, too.
+    const observer = new ResizeObserver(() => {
+      const element = scroller.current!;
+      if (atEnd.current) element.scrollTop = element.scrollHeight;
+      drawn.current.height = element.scrollHeight;
+    });
+    observer.observe(list.current!);
+    return () => observer.disconnect();
+  }, []);
 
   const noticeScroll = (): void => {
     const element = scroller.current!;
@@ -64,19 +76,21 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
       {thread.status === "loading" && messages.length === 0 && <Loading what="messages" />}
       {thread.status === "ready" && messages.length === 0 && !run && <Welcome agent={agent} />}
       {thread.hasMore && <Earlier key={first} scroller={scroller} load={thread.loadEarlier} />}
-      <ol className="messages">
+      <div className="messages" ref={list}>
         <MessageGroups messages={messages} agentName={agent.name} />
         {thinking && (
-          <li className="message" data-kind="agent" data-live="">
-            <div className="message-head">
-              <span className="message-name">{agent.name}</span>
+          <div className="message-group" aria-hidden="true">
+            <div className="message" data-kind="agent" data-live="">
+              <div className="message-head">
+                <span className="message-name">{agent.name}</span>
+              </div>
+              <p className="thinking">
+                <span className="stitches" />
+              </p>
             </div>
-            <p className="thinking">
-              <span aria-hidden="true" className="stitches" />
-            </p>
-          </li>
+          </div>
         )}
-      </ol>
+      </div>
       {thread.runError && !run && (
         <p className="note run-error" data-tone="red" role="alert">
           The run failed: {thread.runError.message}

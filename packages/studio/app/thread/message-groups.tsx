@@ -24,15 +24,22 @@ export function MessageGroups({ messages, agentName }: GroupProps): ReactNode {
   const groups: ReactNode[] = [];
   for (let from = at - Math.ceil(at / SIZE) * SIZE; from < messages.length; from += SIZE) {
     const part = messages.slice(Math.max(0, from), from + SIZE);
-    groups.push(<Group key={from - at} messages={part} agentName={agentName} />);
+    const isOld = messages.length - from > 2 * SIZE;
+    groups.push(<Group key={from - at} messages={part} agentName={agentName} isOld={isOld} />);
   }
   return groups;
 }
 
-const Group: (props: GroupProps) => ReactNode = memo(
-  ({ messages, agentName }: GroupProps) =>
-    messages.map((message) => <MessageRow key={message.id} message={message} agentName={agentName} />),
+const Group: (props: GroupProps & { isOld: boolean }) => ReactNode = memo(
+  ({ messages, agentName, isOld }: GroupProps & { isOld: boolean }) => (
+    <ol className="message-group" data-old={isOld || undefined}>
+      {messages.map((message) => (
+        <MessageRow key={message.id} message={message} agentName={agentName} />
+      ))}
+    </ol>
+  ),
   (before, after) =>
+    before.isOld === after.isOld &&
     before.agentName === after.agentName &&
     before.messages.length === after.messages.length &&
     before.messages.every((message, index) => message === after.messages[index]),

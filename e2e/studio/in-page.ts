@@ -17,3 +17,18 @@ export const UNNAMED: string = `[...document.querySelectorAll("button, a, input,
   .map((control) => control.outerHTML)`;
 
 export const PAGE_WIDTH: string = "document.documentElement.scrollWidth";
+
+/** Pictures in the conversation. */
+export const IMAGES: string = 'document.querySelectorAll(".conversation img").length';
+
+/** Goes to the top of what is loaded of a conversation, and says which row stands there and at what height. */
+export const TO_TOP: string = `(() => {
+  document.querySelector(".conversation").scrollTop = 0;
+  const row = document.querySelector("[data-testid=message]");
+  return { text: row.querySelector(".message-body").textContent, y: row.getBoundingClientRect().y };
+})()`;
+
+/** The height at which a row with these words stands. */
+export const heightOf = (text: string): string => `[...document.querySelectorAll("[data-testid=message]")]
+  .find((row) => row.querySelector(".message-body").textContent === ${JSON.stringify(text)})
+  .getBoundingClientRect().y`;

@@ -52,7 +52,11 @@ const order = createTool({
   inputSchema: z.object({
     customer: z
       .object({
-        name: z.string().min(2).describe("Who orders"),
+        name: z
+          .string()
+          .min(2)
+          .refine((name) => name !== "Nobody", "Nobody orders nothing.")
+          .describe("Who orders"),
         email: z.email().optional(),
         address: z.object({ street: z.string(), city: z.string() }).optional().describe("Where it goes"),
       })
@@ -75,7 +79,7 @@ const order = createTool({
       .optional(),
     labels: z.record(z.string(), z.string()).optional(),
   }),
-  execute: async (input) => ({ ordered: input }),
+  execute: async ({ context }) => ({ ordered: context }),
 });
 
 const broken = createTool({
@@ -98,7 +102,7 @@ function reply({ prompt }: ScriptedCall): string | ScriptedReply {
   if (/fail/.test(text)) return { error: new Error("The model is not there today.") };
   if (/broken/.test(text) && prompt.at(-1)?.role !== "tool")
     return { toolCalls: [{ toolName: "broken", toolCallId: `b${prompt.length}`, input: {} }] };
-  if (/wait/.test(text)) return { text: ["Waiting "], hang: true };
+  if (/wait/.test(text)) return { text: Array<string>(1200).fill("Waiting. "), chunkDelayMs: 50 };
   return `You said: ${text}`;
 }
 

@@ -61,3 +61,11 @@ export function formatRun(run: RunInfo): string {
   if (end) parts.push(formatDuration(new Date(end).getTime() - new Date(run.startedAt).getTime()));
   return parts.join(" · ");
 }
+
+/** Why something did not work, for the person who tried. */
+export function formatError(error: Error): string {
+  const { code } = error as { code?: unknown };
+  if (code === "forbidden") return `You are not allowed to do this (403). ${error.message}`;
+  if (code === "unauthorized") return `The server does not know who you are (401). ${error.message}`;
+  return error.message;
+}

@@ -1,6 +1,6 @@
 import type { ToolInfo } from "@selvedge/protocol/routes";
 import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
-import { formatDuration, formatValue } from "../format.ts";
+import { formatDuration, formatError, formatValue } from "../format.ts";
 import { NO_ISSUES, toIssues, withoutIssuesAt } from "../schema-form/issues.ts";
 import { JsonEntry } from "../schema-form/json-entry.tsx";
 import { SchemaForm } from "../schema-form/schema-form.tsx";
@@ -149,7 +149,7 @@ export function ToolRunner({ entry }: { entry: RunnableTool }): ReactNode {
 
 function OutcomeView({ outcome }: { outcome: Outcome }): ReactNode {
   const failed = "error" in outcome;
-  const text = failed ? outcome.error.message : formatValue(outcome.result);
+  const text = failed ? formatError(outcome.error) : formatValue(outcome.result);
   return (
     <div className="card panel stack">
       <div className="row">

@@ -1,5 +1,6 @@
 import type { UseThreadResult as Thread } from "@selvedge/react";
 import { createContext, type ReactNode, use, useCallback, useMemo, useState } from "react";
+import { formatError } from "../format.ts";
 import { Button } from "../ui/button.tsx";
 import { toError } from "../use-load.ts";
 
@@ -63,7 +64,7 @@ export function ActionError(): ReactNode {
   if (!error) return null;
   return (
     <div className="note row" data-tone="red" role="alert">
-      <span className="grow">{error.message}</span>
+      <span className="grow">{formatError(error)}</span>
       <Button kind="quiet" size="small" icon="cross" label="Dismiss" onClick={dismiss} />
     </div>
   );

@@ -40,7 +40,17 @@ export function Sidebar(): ReactNode {
         </ul>
       </nav>
       {narrow ? (
-        <details className="menu">
+        <details
+          className="menu"
+          onBlur={(event) => {
+            if (!event.currentTarget.contains(event.relatedTarget)) event.currentTarget.open = false;
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape") return;
+            event.currentTarget.open = false;
+            event.currentTarget.querySelector("summary")?.focus();
+          }}
+        >
           <summary className="button" data-kind="quiet" data-size="small" data-icon="">
             <Icon name="settings" />
             <span className="visually-hidden">Settings</span>

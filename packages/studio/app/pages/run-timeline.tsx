@@ -8,6 +8,9 @@ import { RunBadge } from "../ui/run-badge.tsx";
 import { Time } from "../ui/time.tsx";
 
 const LONG_TEXT = 240;
+const SHORTEST = 0.006;
+/** Below this the marks would all read the same. */
+const RULED_MS = 20;
 
 const TOOL_TONE: Record<TimelineTool["state"], Tone | undefined> = {
   running: "indigo",
@@ -58,11 +61,13 @@ export function RunTimelineView({ run }: { run: RunTimeline }): ReactNode {
         <p className="note">{NO_STEPS[whyNoSteps(run)]}</p>
       ) : (
         <ol className="timeline">
-          <li className="ruler" aria-hidden="true">
-            {RULER.map((part) => (
-              <span key={part}>{formatDuration(part * span)}</span>
-            ))}
-          </li>
+          {span >= RULED_MS && (
+            <li className="ruler" aria-hidden="true">
+              {RULER.map((part) => (
+                <span key={part}>{formatDuration(part * span)}</span>
+              ))}
+            </li>
+          )}
           {run.timeline.map((step) => (
             <Step key={step.step} step={step} start={start} span={span} />
           ))}
@@ -119,10 +124,7 @@ function Step({ step, start, span }: { step: TimelineStep; start: number; span: 
         </span>
       </div>
       <div className="bar-track" aria-hidden="true">
-        <div
-          className="bar"
-          style={{ left: percent(offset / span), width: percent(Math.min(1 - offset / span, length / span)) }}
-        />
+        <div className="bar" style={place(offset / span, length / span)} />
       </div>
       {step.text && <StepText text={step.text} />}
       {step.toolCalls.map((tool) => (
@@ -153,6 +155,13 @@ function StepText({ text }: { text: string }): ReactNode {
   );
 }
 
+/** Where a bar stands in its track. The shortest can still be seen, also at the end. */
+function place(start: number, length: number): { left: string; width: string } {
+  const width = Math.max(SHORTEST, Math.min(1, length));
+  const left = Math.max(0, Math.min(1 - width, start));
+  return { left: percent(left), width: percent(width) };
+}
+
 function percent(part: number): string {
-  return `${Math.max(0.6, Math.min(100, part * 100)).toFixed(2)}%`;
+  return `${(part * 100).toFixed(2)}%`;
 }

@@ -51,7 +51,7 @@ export function RecentRuns({
             key={info.runId}
             href={path(["threads", threadId, "runs", info.runId], { agent: agentId })}
             state={info.runId === run?.runId ? run.state : info.state}
-            about={formatRun(info)}
+            about={info.state === "running" ? undefined : formatRun(info)}
           />
         ))}
       </ul>
@@ -66,7 +66,7 @@ function RunItem({
 }: {
   href: string;
   state: RunInfo["state"];
-  about?: string;
+  about?: string | undefined;
 }): ReactNode {
   return (
     <li>

@@ -55,7 +55,8 @@ export function formatShort(value: unknown, length = 96): string {
 
 /** What a run took: steps, tokens, time. */
 export function formatRun(run: RunInfo): string {
-  const parts = [run.steps === 1 ? "1 step" : `${run.steps} steps`];
+  const parts: string[] = [];
+  if (run.steps > 0) parts.push(run.steps === 1 ? "1 step" : `${run.steps} steps`);
   if (run.usage?.totalTokens) parts.push(`${formatNumber(run.usage.totalTokens)} tokens`);
   const end = run.endedAt ?? run.suspendedAt;
   if (end) parts.push(formatDuration(new Date(end).getTime() - new Date(run.startedAt).getTime()));

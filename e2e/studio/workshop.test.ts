@@ -179,6 +179,24 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     expect(await y()).toBeGreaterThan(0);
   });
 
+  it("goes from a search to the message that was found, however far back it is", async () => {
+    await open.fill("searched", 130);
+    const page = await context.newPage();
+    await page.goto(`${open.url}/threads`);
+    await page.getByRole("searchbox").fill("Message **7**");
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "in 130 messages" })
+      .getByRole("link", { name: "Message **7**" })
+      .click();
+    const found = page.locator("[data-found]");
+    await found.waitFor();
+    expect(await found.innerText()).toContain("Message **7**");
+    await eventually(async () => (await found.boundingBox())!.y).toBeGreaterThan(60);
+    expect((await found.boundingBox())!.y).toBeLessThan(700);
+    expect(problems).toEqual([]);
+  });
+
   it("shows a run that failed at once, and a tool that did", async () => {
     const view = await newThread();
     await view.say("use the broken one");

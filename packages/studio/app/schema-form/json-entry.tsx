@@ -14,15 +14,18 @@ export function JsonEntry({
 }): ReactNode {
   const [draft, setDraft] = useState(() => toText(value));
   const told = useRef(value);
+  const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     // Somebody else changed the value: what stands here is no longer about it.
     if (told.current === value) return;
     told.current = value;
     setDraft(toText(value));
+    box.current?.setCustomValidity("");
   }, [value]);
   return (
     <textarea
       {...common}
+      ref={box}
       className="input mono"
       rows={rows}
       spellCheck={false}

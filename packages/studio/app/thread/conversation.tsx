@@ -1,11 +1,20 @@
 import type { UseThreadResult as Thread } from "@selvedge/react";
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { ListedAgent } from "../use-agents.ts";
 import { Button } from "../ui/button.tsx";
 import { Loading } from "../ui/state.tsx";
 import { useActions } from "./actions.tsx";
 import { Earlier } from "./earlier.tsx";
 import { MessageGroups } from "./message-groups.tsx";
+import { useFoundMessage } from "./use-found-message.ts";
 import { Welcome } from "./welcome.tsx";
 
 const NEAR_END = 80;
@@ -47,6 +56,9 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
     observer.observe(list.current!);
     return () => observer.disconnect();
   }, []);
+
+  const leaveEnd = useCallback(() => (atEnd.current = false), []);
+  useFoundMessage(thread, scroller, leaveEnd);
 
   const noticeScroll = (): void => {
     const element = scroller.current!;

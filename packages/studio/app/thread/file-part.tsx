@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { safeHref } from "../markdown/safe-href.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { useActions } from "./actions.tsx";
 import { formatBytes, inlineBytes, toPicture } from "./attachment.ts";
 
 /** A file of a message. Only bytes that are here are drawn or saved; an address elsewhere is a link. */
@@ -33,16 +34,23 @@ export function FilePart({
       {bytes !== undefined && (
         <>
           <span className="hint">{formatBytes(Math.floor((bytes.length * 3) / 4))}</span>
-          <Button
-            kind="quiet"
-            size="small"
-            icon="down"
-            label={`Save ${name}`}
-            onClick={() => save(bytes, name)}
-          />
+          <SaveButton name={name} bytes={bytes} />
         </>
       )}
     </p>
+  );
+}
+
+function SaveButton({ name, bytes }: { name: string; bytes: string }): ReactNode {
+  const { attempt } = useActions();
+  return (
+    <Button
+      kind="quiet"
+      size="small"
+      icon="down"
+      label={`Save ${name}`}
+      onClick={() => void attempt(async () => save(bytes, name))}
+    />
   );
 }
 

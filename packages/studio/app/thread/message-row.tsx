@@ -30,6 +30,7 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
         data-kind={sender.kind}
         data-state={message.state}
         data-live={message.state === "streaming" ? "" : undefined}
+        data-id={message.id}
         data-testid="message"
       >
         <div className="message-head">

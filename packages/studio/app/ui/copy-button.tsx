@@ -22,9 +22,11 @@ export function CopyButton({ label, text }: { label: string; text(): string }): 
         label={said ?? label}
         onClick={() => void copy()}
       />
-      <span className="visually-hidden" role="status">
-        {said}
-      </span>
+      {said && (
+        <span className="visually-hidden" role="status">
+          {said}
+        </span>
+      )}
     </>
   );
 }

@@ -65,8 +65,21 @@ export function formatRun(run: RunInfo): string {
 
 /** Why something did not work, for the person who tried. */
 export function formatError(error: Error): string {
-  const { code } = error as { code?: unknown };
-  if (code === "forbidden") return `You are not allowed to do this (403). ${error.message}`;
-  if (code === "unauthorized") return `The server does not know who you are (401). ${error.message}`;
-  return error.message;
+  const { message } = error;
+  if ((error as { code?: unknown }).code === "connection-failed")
+    return `The server cannot be reached. Is it running? (${message})`;
+  switch (statusOf(error)) {
+    case 401:
+      return `The server does not know who you are (401). ${message}`;
+    case 403:
+      return `You are not allowed to do this (403). ${message}`;
+    default:
+      return message;
+  }
+}
+
+/** What the server answered; also where something before it did, with a body of its own. */
+export function statusOf(error: unknown): number | undefined {
+  const { status, details } = error as { status?: number; details?: { status?: unknown } };
+  return typeof details?.status === "number" ? details.status : status;
 }

@@ -1,9 +1,11 @@
-import { AgentError, MastraClient } from "@selvedge/client-js";
+import { MastraClient } from "@selvedge/client-js";
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { formatError, statusOf } from "./format.ts";
 import icon from "./icon.svg";
 import { usePageTitle } from "./page-title.ts";
 import { useStudio } from "./studio-context.tsx";
 import { Button } from "./ui/button.tsx";
+import { toError } from "./use-load.ts";
 
 /** A header takes visible characters only. */
 const TOKEN = /^[\u0021-\u007e]+$/;
@@ -87,9 +89,9 @@ async function refusalOf(token: string): Promise<string | undefined> {
     await new MastraClient({ baseUrl: location.origin, headers, retries: 0 }).listAgents();
     return undefined;
   } catch (error) {
-    if (AgentError.is(error, "unauthorized")) return REFUSED;
+    if (statusOf(error) === 401) return REFUSED;
     // Known, and not allowed this: what is allowed will be seen inside.
-    if (AgentError.is(error, "forbidden")) return undefined;
-    return (error as Error).message;
+    if (statusOf(error) === 403) return undefined;
+    return formatError(toError(error));
   }
 }

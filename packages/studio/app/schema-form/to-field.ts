@@ -11,7 +11,7 @@ interface FieldBase {
   initial: unknown;
 }
 
-export interface Property {
+interface Property {
   name: string;
   field: Field;
   required: boolean;

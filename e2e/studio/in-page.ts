@@ -16,7 +16,24 @@ export const UNNAMED: string = `[...document.querySelectorAll("button, a, input,
   })
   .map((control) => control.outerHTML)`;
 
-export const PAGE_WIDTH: string = "document.documentElement.scrollWidth";
+/** How wide the page is, or what scrolls within it. */
+export const PAGE_WIDTH: string =
+  'Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)';
+
+/** Drops one file on the page of a thread, and pastes another where a person writes. */
+export const DROP_AND_PASTE: string = `(() => {
+  const holding = (name) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["thread"], name, { type: "text/plain" }));
+    return transfer;
+  };
+  const happens = { bubbles: true, cancelable: true };
+  const page = document.querySelector(".conversation");
+  for (const type of ["dragover", "drop"])
+    page.dispatchEvent(new DragEvent(type, { ...happens, dataTransfer: holding("dropped.txt") }));
+  const box = document.querySelector(".composer textarea");
+  box.dispatchEvent(new ClipboardEvent("paste", { ...happens, clipboardData: holding("pasted.txt") }));
+})()`;
 
 /** Pictures in the conversation. */
 export const IMAGES: string = 'document.querySelectorAll(".conversation img").length';

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findChromium, launch } from "./browser.ts";
-import { heightOf, IMAGES, TO_TOP } from "./in-page.ts";
+import { DROP_AND_PASTE, heightOf, IMAGES, PAGE_WIDTH, TO_TOP, UNNAMED } from "./in-page.ts";
 import { ThreadView } from "./thread-view.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
@@ -26,6 +26,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
   beforeAll(async () => {
     execFileSync(process.execPath, [BUILD, "--if-stale"]);
     [open, browser] = await Promise.all([openWorkshop(), launch(chromium!)]);
+    await open.fill("phone", 2);
   }, 60_000);
   afterAll(async () => {
     await Promise.all([open?.close(), browser?.close()]);
@@ -64,7 +65,11 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await view.shows("You said: hello");
     await view.page.reload();
     await view.shows("You said: hello");
-    await view.page.getByRole("navigation", { name: "Recent threads" }).getByRole("link").nth(1).waitFor();
+    await view.page
+      .getByRole("navigation", { name: "Recent threads" })
+      .getByRole("link", { name: /^Untitled/ })
+      .first()
+      .waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -88,6 +93,16 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     const big = { name: "big.bin", mimeType: "application/zip", buffer: Buffer.alloc(7_000_000, 1) };
     await page.getByLabel("Files to attach").setInputFiles(big);
     await page.getByText("big.bin has 7.0 MB: the files of a message may have 6.0 MB together.").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("takes files that are dropped on the page or pasted", async () => {
+    const view = await newThread();
+    await view.page.evaluate(DROP_AND_PASTE);
+    await eventually(() => view.page.getByTestId("attachment").count()).toBe(2);
+    await view.say("both");
+    await view.shows("I got dropped.txt (text/plain), pasted.txt (text/plain).");
+    expect(await view.page.getByText("Drop files to attach them").count()).toBe(0);
     expect(problems).toEqual([]);
   });
 
@@ -208,6 +223,24 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await view.page.getByText("It ended before its first step.").waitFor();
     expect(problems).toEqual([]);
   });
+
+  it.each(["/tools/order-cloth", "/threads/phone/runs", "/threads/phone"])(
+    "fits a phone on %s, with a name for every control",
+    async (path) => {
+      const page = await context.newPage();
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.goto(`${open.url}${path}`);
+      await page.locator("main h1").first().waitFor();
+      if (path.startsWith("/tools")) await page.getByRole("button", { name: "Add delivery" }).click();
+      expect(await page.evaluate<string[]>(UNNAMED)).toEqual([]);
+      expect(await page.evaluate<number>(PAGE_WIDTH)).toBeLessThanOrEqual(390);
+      // Who one is can be set here, too.
+      await page.locator(".menu summary").click();
+      await page.getByLabel("Your name").fill("Ada");
+      await page.keyboard.press("Escape");
+      expect(await page.getByLabel("Your name").isVisible()).toBe(false);
+    },
+  );
 
   describe("the form of a tool", () => {
     async function form(): Promise<Page> {

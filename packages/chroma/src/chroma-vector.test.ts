@@ -1,9 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  startRecordingServer,
-  type Recorded,
-  type RecordingServer,
-} from "./__fixtures__/recording-server.ts";
+import { startRecordingServer, type RecordedRequest, type RecordingServer } from "@selvedge/testing";
 import { ChromaVector } from "./chroma-vector.ts";
 
 // Not run against a live Chroma: these are the requests that its official client really sends.
@@ -21,7 +17,7 @@ describe("ChromaVector", () => {
     database: "default_database",
   };
 
-  const reply = ({ method, path }: Recorded): { body: unknown } | undefined => {
+  const reply = ({ method, path }: RecordedRequest): { body: unknown } | undefined => {
     if (path.endsWith("/auth/identity"))
       return { body: { user_id: "u", tenant: "default_tenant", databases: ["default_database"] } };
     if (path.endsWith("/pre-flight-checks"))
@@ -30,7 +26,7 @@ describe("ChromaVector", () => {
     return key in answers ? { body: answers[key] } : undefined;
   };
 
-  const sent = (method: string, end: string): Recorded => {
+  const sent = (method: string, end: string): RecordedRequest => {
     const found = server.requests.filter(
       ({ path, ...request }) => request.method === method && path.split("?")[0]!.endsWith(end),
     );

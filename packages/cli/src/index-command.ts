@@ -1,7 +1,7 @@
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { mkdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { AgentError } from "@selvedge/core/errors";
+import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { localEmbedder } from "@selvedge/embed-local";
 import { LibSQLVector } from "@selvedge/libsql";
 import { indexFolder } from "./index-folder.ts";
@@ -15,6 +15,8 @@ export interface IndexFlags {
   size: string;
   overlap: string;
   fresh?: boolean;
+  replace?: boolean;
+  all?: boolean;
   color: boolean;
 }
 
@@ -28,14 +30,14 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
   const embedder = localEmbedder();
   // A missing model is told now, not after the first file.
   await embedder.embed(["."]);
-  const database = resolve(flags.database);
+  const database = await realFile(resolve(flags.database));
   const beside = `${database}.${encodeURIComponent(flags.name)}`;
-  const unlock = await takeIndexLock(`${beside}.lock`);
+  const unlock = await takeIndexLock(`${beside}.lock.db`);
   const vector = new LibSQLVector({ url: pathToFileURL(database).href });
   const bar = new ProgressBar(process.stderr);
   try {
     const report = await indexFolder({
-      folder: resolve(folder),
+      folder: await realpath(folder),
       vector,
       embedder,
       indexName: flags.name,
@@ -43,6 +45,8 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
       size,
       overlap,
       fresh: flags.fresh === true,
+      replace: flags.replace === true,
+      all: flags.all === true,
       onProgress: (progress) => bar.draw(progress),
     });
     bar.clear();
@@ -51,13 +55,26 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
     console.log(
       `${style.bold(`${report.passages} passages`)} in index ${flags.name} (files: ${parts.join(", ")})`,
     );
+    if (report.leftOut > 0) {
+      console.log(style.dim(`${report.leftOut} files and folders were left out; --all reads them too`));
+    }
+    for (const [path, reason] of report.unreadable) {
+      console.error(`${JSON.stringify(path)} could not be read: ${errorMessage(reason)}`);
+    }
     await vector.buildIndex({ indexName: flags.name });
-    return 0;
+    return report.unreadable.size === 0 ? 0 : 1;
   } finally {
     bar.clear();
     await vector.close();
-    await unlock();
+    unlock();
   }
+}
+
+/** One path for a file, whichever links lead to its folder: what stands beside it must not exist twice. */
+async function realFile(path: string): Promise<string> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  return realpath(path).catch(async () => join(await realpath(folder), basename(path)));
 }
 
 export function wholeNumber(flag: string, text: string, least: number): number {

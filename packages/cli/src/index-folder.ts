@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { dirname, extname, join, relative, resolve } from "node:path";
+import { AgentError } from "@selvedge/core/errors";
 import type { Embedder, Vector } from "@selvedge/core/vector";
 import { MDocument, type DocumentChunk } from "@selvedge/rag";
-import { findDocuments } from "./find-documents.ts";
+import { findDocuments, isGone } from "./find-documents.ts";
 import { IndexJournal, type IndexSettings } from "./index-journal.ts";
 
 export interface IndexFolderOptions {
@@ -16,6 +17,10 @@ export interface IndexFolderOptions {
   overlap: number;
   /** Forget what was read before. */
   fresh: boolean;
+  /** Give up what the index holds of another folder. */
+  replace: boolean;
+  /** Read also what is usually left out. */
+  all: boolean;
   onProgress: (progress: IndexProgress) => void;
 }
 
@@ -32,6 +37,10 @@ export interface IndexReport {
   /** Files that hold no text. */
   skipped: number;
   passages: number;
+  /** Files and folders that `all` would have looked at. */
+  leftOut: number;
+  /** What could not be read, with the reason. What the index held of it stays. */
+  unreadable: Map<string, unknown>;
 }
 
 /** Passages that are embedded and stored at once. */
@@ -41,21 +50,37 @@ const BATCH = 16;
 export async function indexFolder(options: IndexFolderOptions): Promise<IndexReport> {
   const { folder, vector, embedder, indexName } = options;
   const journal = await IndexJournal.open(options.journalPath);
-  const settings = { embedder: embedder.id, size: options.size, overlap: options.overlap };
-  await prepare(options, journal, settings);
-  const paths = await findDocuments(folder);
-  const report: IndexReport = { read: 0, unchanged: 0, removed: 0, skipped: 0, passages: 0 };
-  const present = new Set(paths);
-  for (const path of [...journal.files.keys(), ...journal.unsure]) {
-    if (present.has(path)) continue;
+  await prepare(options, journal);
+  const { paths, leftOut, unreadable } = await findDocuments(folder, options);
+  const report: IndexReport = {
+    read: 0,
+    unchanged: 0,
+    removed: 0,
+    skipped: 0,
+    passages: 0,
+    leftOut,
+    unreadable,
+  };
+  const forget = async (path: string): Promise<void> => {
     await journal.begin(path);
     await vector.deleteVectors({ indexName, filter: { path } });
     await journal.forget(path);
     report.removed++;
+  };
+  const present = new Set(paths);
+  for (const path of [...journal.files.keys(), ...journal.unsure]) {
+    if (!present.has(path) && !isBelow(path, unreadable)) await forget(path);
   }
   for (const [position, path] of paths.entries()) {
     options.onProgress({ done: position, total: paths.length, path });
-    const bytes = await readFile(join(folder, path));
+    let bytes: Buffer;
+    try {
+      bytes = await readFile(join(folder, path));
+    } catch (error) {
+      if (!isGone(error)) unreadable.set(path, error);
+      else if (journal.files.has(path) || journal.unsure.has(path)) await forget(path);
+      continue;
+    }
     const hash = createHash("sha256").update(bytes).digest("hex");
     if (journal.files.get(path)?.hash === hash) {
       report.unchanged++;
@@ -83,24 +108,54 @@ export async function indexFolder(options: IndexFolderOptions): Promise<IndexRep
   return report;
 }
 
+/** Whether a path is one of these or inside of one. */
+function isBelow(path: string, places: ReadonlyMap<string, unknown>): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1)) {
+    if (places.has(path.slice(0, end))) return true;
+  }
+  return false;
+}
+
 /** Makes the index where it is absent or made otherwise, or where it does not hold what the journal says. */
-async function prepare(
-  options: IndexFolderOptions,
-  journal: IndexJournal,
-  settings: IndexSettings,
-): Promise<void> {
-  const { vector, embedder, indexName } = options;
-  const isSame = JSON.stringify(journal.settings) === JSON.stringify(settings);
+async function prepare(options: IndexFolderOptions, journal: IndexJournal): Promise<void> {
+  const { vector, embedder, indexName, size, overlap } = options;
+  const settings: IndexSettings = {
+    folder: relative(dirname(options.journalPath), options.folder),
+    embedder: embedder.id,
+    size,
+    overlap,
+  };
   const isThere = (await vector.listIndexes()).includes(indexName);
+  if (isThere && !options.replace) checkOwner(options, journal, settings.folder);
+  const isSame = JSON.stringify(journal.settings) === JSON.stringify(settings);
   if (isSame && isThere && !options.fresh) {
     for (const path of journal.unsure) await vector.deleteVectors({ indexName, filter: { path } });
     const { count } = await vector.describeIndex({ indexName });
     if (count === journal.passages) return;
   }
   const dimension = embedder.dimension ?? (await embedder.embed(["."]))[0]!.length;
-  if (isThere) await vector.deleteIndex({ indexName });
+  // The journal goes first: what stands without one is taken for somebody else's.
   await journal.reset(settings);
+  if (isThere) await vector.deleteIndex({ indexName });
   await vector.createIndex({ indexName, dimension });
+}
+
+/** An index is of one folder; another one must not take its place unasked. */
+function checkOwner(
+  { indexName, journalPath }: IndexFolderOptions,
+  journal: IndexJournal,
+  folder: string,
+): void {
+  const held = journal.settings?.folder;
+  if (held === folder) return;
+  const holds =
+    held === undefined
+      ? "was not made by this command"
+      : `holds the folder ${resolve(dirname(journalPath), held)}`;
+  throw new AgentError(
+    "conflict",
+    `Index ${indexName} ${holds}; keep it and choose another name with --name <name>, or give it up with --replace`,
+  );
 }
 
 async function toPassages(

@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 
 /** What an index was made with. An index made with something else is of no use. */
 export interface IndexSettings {
+  /** The folder, as seen from that of the journal, so that both can be moved together. */
+  folder: string;
   embedder: string;
   size: number;
   overlap: number;
@@ -41,7 +43,10 @@ export class IndexJournal {
 
   static async open(path: string): Promise<IndexJournal> {
     const journal = new IndexJournal(path);
-    const text = await readFile(path, "utf8").catch(() => "");
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
     for (const line of text.split("\n")) {
       try {
         if (line !== "") journal.#apply(JSON.parse(line) as Line);

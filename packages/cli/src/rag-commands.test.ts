@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { watch } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { LibSQLVector } from "@selvedge/libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { IndexJournal } from "./index-journal.ts";
 import { progressLine } from "./progress-bar.ts";
@@ -110,6 +111,62 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect(fresh.out).toMatch(new RegExp(`^${passages} passages `));
   });
 
+  it("keeps the folder that an index holds, unless told to give it up", async () => {
+    await run("index", "docs");
+    await mkdir(join(folder, "other"));
+    await writeFile(join(folder, "other", "kiln.md"), "A kiln bakes clay.");
+    for (const extra of [[], ["--fresh"]]) {
+      const refused = await run("index", "other", ...extra);
+      expect(refused).toMatchObject({ code: 1, out: "" });
+      expect(refused.err).toContain(`holds the folder ${await realpath(join(folder, "docs"))}`);
+      expect(refused.err).toMatch(/--name <name>.*--replace/);
+    }
+    expect((await run("ask", "pedals", "--by", "words")).out).toContain("Oil the pedals");
+    expect((await run("index", "other", "--name", "other")).out).toMatch(/^1 passages in index other/);
+    // By another way to the same folder it is the same folder.
+    await symlink("docs", join(folder, "link"));
+    expect((await run("index", "link")).out).toMatch(/3 unchanged/);
+    expect((await run("index", "other", "--replace")).out).toMatch(/^1 passages in index docs/);
+    expect((await run("ask", "pedals", "--by", "words")).code).toBe(1);
+    // And a project that is moved keeps its index.
+    await rename(folder, `${folder}-moved`);
+    folder = `${folder}-moved`;
+    expect((await run("index", "other")).out).toMatch(/0 read, 1 unchanged/);
+  });
+
+  it("leaves an index alone that something else made", async () => {
+    const vector = new LibSQLVector({ url: pathToFileURL(join(folder, "own.db")).href });
+    await vector.createIndex({ indexName: "docs", dimension: 2 });
+    await vector.upsert({ indexName: "docs", vectors: [[1, 0]], ids: ["mine"] });
+    const refused = await run("index", "docs", "--database", "own.db");
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("was not made by this command") });
+    expect(await vector.describeIndex({ indexName: "docs" })).toMatchObject({ dimension: 2, count: 1 });
+    await vector.close();
+  });
+
+  it("lets one of two runs at once make an index, and tells the other", async () => {
+    for (let index = 0; index < 20; index++) await write(`f${index}.txt`, `Passage ${index}. `.repeat(8));
+    const runs = await Promise.all([1, 2, 3].map(() => run("index", "docs")));
+    const done = runs.filter(({ code }) => code === 0);
+    expect(done.length).toBeGreaterThan(0);
+    for (const { code, err } of runs) {
+      if (code !== 0) expect(err).toContain("Another process is making this index");
+    }
+    expect((await run("index", "docs")).out).toMatch(/files: 0 read, 23 unchanged, 0 removed/);
+  });
+
+  it("leaves out what Git leaves out, unless told to read all", async () => {
+    await write(".gitignore", "deep/\n");
+    await mkdir(join(folder, "docs", "node_modules"));
+    await write("node_modules/package.md", "A package.");
+    const some = await run("index", "docs");
+    expect(some.out).toMatch(/files: 1 read, 0 unchanged, 0 removed, 1 without text/);
+    // The hidden file, the folder of dependencies and the ignored one.
+    expect(some.out).toContain("3 files and folders were left out; --all reads them too");
+    expect((await run("index", "docs", "--all")).out).toMatch(/files: 3 read, 2 unchanged/);
+    expect((await run("index", "--help")).out).toContain(".gitignore");
+  });
+
   it("says what is wrong and how to put it right", async () => {
     expect(await run("ask", "anything")).toMatchObject({
       code: 1,
@@ -147,7 +204,7 @@ describe("the journal of an index", () => {
     const folder = await mkdtemp(join(tmpdir(), "selvedge-"));
     const path = join(folder, "journal");
     const journal = await IndexJournal.open(path);
-    await journal.reset({ embedder: "e", size: 1, overlap: 0 });
+    await journal.reset({ folder: "docs", embedder: "e", size: 1, overlap: 0 });
     await journal.finish("a", { hash: "1", passages: 2 });
     await journal.finish("b", { hash: "2", passages: 3 });
     await journal.begin("b");

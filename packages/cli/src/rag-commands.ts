@@ -14,7 +14,9 @@ export function addRagCommands(program: Command, setExitCode: (code: number) => 
     .option("-n, --name <name>", "the name of the index", "docs")
     .option("--size <characters>", "the most a passage may hold", "800")
     .option("--overlap <characters>", "how much neighbouring passages share", "100")
+    .option("--all", "also what .gitignore files name, hidden files, dependencies and build output")
     .option("--fresh", "start from nothing")
+    .option("--replace", "give up the folder that the index holds")
     .option("--no-color", "plain text")
     .addHelpText("after", INDEX_HELP)
     .action(async (folder: string, flags: IndexFlags) => {
@@ -39,10 +41,11 @@ export function addRagCommands(program: Command, setExitCode: (code: number) => 
 }
 
 const INDEX_HELP = `
-Reads text, Markdown, HTML and source code; leaves out hidden files, links, dependencies,
-build output and files above 2 MB. Run it again after changes: only what changed is read anew,
-and a run that was interrupted goes on where it stopped. Works offline, without a key.
-An index is of one folder: give another folder another --name, or it takes the place of the first.
+Reads text, Markdown, HTML and source code; leaves out what .gitignore files name, hidden files,
+dependencies and build output (--all reads those too), and always links, binary files and files
+above 2 MB. Run it again after changes: only what changed is read anew, and a run that was
+interrupted goes on where it stopped. Works offline, without a key.
+An index is of one folder: give another folder another --name, or --replace the first.
 
   selvedge index docs
   selvedge ask "How do I resume a run?"`;

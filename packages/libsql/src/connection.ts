@@ -17,6 +17,8 @@ export interface ConnectionOptions {
   url: string;
   durability?: Durability | undefined;
   system?: System | undefined;
+  /** The most that pages of the file take in memory; 16 MiB unless told. */
+  cacheKib?: number;
   /** Runs once after opening, inside the same retries. */
   prepare?: (connection: Connection) => void;
 }
@@ -155,7 +157,7 @@ export class Connection {
       database.pragma("journal_mode = WAL");
       // Moving the log into the file is the only time SQLite waits for the disk: less often, in larger pieces.
       database.pragma("wal_autocheckpoint = 4000");
-      database.pragma(`cache_size = -${CACHE_KIB}`);
+      database.pragma(`cache_size = -${this.#options.cacheKib ?? CACHE_KIB}`);
       database.pragma(`synchronous = ${this.#options.durability === "power-safe" ? "FULL" : "NORMAL"}`);
       this.#database = database;
       this.#options.prepare?.(this);

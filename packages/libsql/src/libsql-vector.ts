@@ -68,6 +68,8 @@ interface FoundRow {
 }
 
 const APPROXIMATE_FROM = 20_000;
+/** An exact search reads the whole table; one that fits here takes half the time. */
+const CACHE_KIB = 131_072;
 const MAX_APPROXIMATE_TOP_K = 1_000;
 const MAX_QUERY_WORDS = 128;
 
@@ -104,6 +106,7 @@ export class LibSQLVector implements Vector {
     this.#connection = new Connection({
       url: (options.url ?? options.connectionUrl) as string,
       system: options.system,
+      cacheKib: CACHE_KIB,
       prepare: createRegistry,
     });
   }

@@ -1,9 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  startRecordingServer,
-  type Recorded,
-  type RecordingServer,
-} from "./__fixtures__/recording-server.ts";
+import { startRecordingServer, type RecordedRequest, type RecordingServer } from "@selvedge/testing";
 import { PineconeVector } from "./pinecone-vector.ts";
 
 // Not run against the live service: these are the requests that its official client really sends.
@@ -21,7 +17,7 @@ describe("PineconeVector", () => {
     deletion_protection: "disabled",
   });
 
-  const sent = (method: string, path: string): Recorded => {
+  const sent = (method: string, path: string): RecordedRequest => {
     const found = server.requests.filter((request) => request.method === method && request.path === path);
     expect(found).toHaveLength(1);
     return found[0]!;
@@ -146,12 +142,13 @@ describe("PineconeVector", () => {
     };
     answers["POST /vectors/upsert"] = { upsertedCount: 1 };
     await vector.updateVector({ indexName: "docs", id: "a", update: { metadata: { fresh: 2 } } });
-    const [record] = sent("POST", "/vectors/upsert").body.vectors;
-    expect(record).toEqual({
-      id: "a",
-      values: [1, 0],
-      metadata: { fresh: 2, selvedge_metadata: '{"fresh":2}', selvedge_document: "text" },
-    });
+    expect(sent("POST", "/vectors/upsert").body.vectors).toEqual([
+      {
+        id: "a",
+        values: [1, 0],
+        metadata: { fresh: 2, selvedge_metadata: '{"fresh":2}', selvedge_document: "text" },
+      },
+    ]);
   });
 
   it("says what is missing and what failed", async () => {

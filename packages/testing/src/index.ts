@@ -13,3 +13,4 @@ export {
   type ScriptedUsage,
 } from "./scripted-model.ts";
 export { cuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
+export { startRecordingServer, type RecordedRequest, type RecordingServer } from "./recording-server.ts";

@@ -1,6 +1,7 @@
 // Contract suites. They need vitest, so they are apart from the rest of this package.
 export { testStore, type StoreHarness } from "./test-store.ts";
-export { testVector, type VectorHarness } from "./test-vector.ts";
+export { testVector } from "./test-vector.ts";
+export type { VectorHarness } from "./vector-test.ts";
 export {
   testThreads,
   type DoorHarness,

@@ -32,6 +32,7 @@ export {
   toFloat32,
   toScore,
 } from "../vector/check-vector.ts";
+export { dotProducts } from "../vector/dot-products.ts";
 export { toWords } from "../vector/text-index.ts";
 export type { VectorEntry } from "../vector/check-vector.ts";
 export { fromFlatMetadata, toFlatMetadata, toRemoteFilter } from "../vector/remote-record.ts";

@@ -15,11 +15,21 @@ import {
   type VectorEntry,
 } from "./check-vector.ts";
 import { compareCells } from "../storage/conditions.ts";
+import { BestRows } from "./best-rows.ts";
+import { dotProducts } from "./dot-products.ts";
 import { matchesFilter, parseFilter } from "./filter.ts";
 import { TextIndex } from "./text-index.ts";
-import type { TextQuery, Vector, VectorIndexDescription, VectorMetric, VectorResult } from "./vector.ts";
+import { squareOf, VectorTable } from "./vector-table.ts";
+import type {
+  TextQuery,
+  Vector,
+  VectorFilter,
+  VectorIndexDescription,
+  VectorMetric,
+  VectorResult,
+} from "./vector.ts";
 
-interface Stored extends VectorEntry {
+interface Stored extends Omit<VectorEntry, "vector"> {
   /** The metadata once more, parsed, for filters to look at. Never handed out. */
   fields: unknown;
 }
@@ -27,7 +37,10 @@ interface Stored extends VectorEntry {
 interface VectorIndex {
   dimension: number;
   metric: VectorMetric;
-  entries: Map<string, Stored>;
+  /** The entry of each row of the table. */
+  entries: Stored[];
+  table: VectorTable;
+  rows: Map<string, number>;
   revision: number;
   /** Made when the first search by words comes, and kept up from then on. */
   texts?: TextIndex;
@@ -50,7 +63,16 @@ export class InMemoryVector implements Vector {
     const { indexName, dimension, metric } = checkIndex(options);
     const present = this.#indexes.get(indexName);
     if (present) checkSameIndex(indexName, { dimension, metric }, present);
-    else this.#indexes.set(indexName, { dimension, metric, entries: new Map(), revision: ++this.#revision });
+    else {
+      this.#indexes.set(indexName, {
+        dimension,
+        metric,
+        entries: [],
+        table: new VectorTable(dimension),
+        rows: new Map(),
+        revision: ++this.#revision,
+      });
+    }
   }
 
   async listIndexes(): Promise<string[]> {
@@ -59,7 +81,7 @@ export class InMemoryVector implements Vector {
 
   async describeIndex({ indexName }: { indexName: string }): Promise<VectorIndexDescription> {
     const { dimension, metric, entries, revision } = this.#index(indexName);
-    return { dimension, metric, count: entries.size, revision: String(revision) };
+    return { dimension, metric, count: entries.length, revision: String(revision) };
   }
 
   async deleteIndex({ indexName }: { indexName: string }): Promise<void> {
@@ -69,23 +91,26 @@ export class InMemoryVector implements Vector {
   async upsert(options: Parameters<Vector["upsert"]>[0]): Promise<string[]> {
     const index = this.#index(options.indexName);
     const added = toEntries(options, index.dimension, this.#system);
-    for (const entry of added) this.#put(index, { ...entry, fields: parse(entry.metadata) });
+    for (const { vector, ...entry } of added) {
+      this.#put(index, { ...entry, fields: parse(entry.metadata) }, vector);
+    }
     return added.map((entry) => entry.id);
   }
 
   async query(options: Parameters<Vector["query"]>[0]): Promise<VectorResult[]> {
     const { topK, minScore } = checkQuery(options);
-    const { dimension, metric, entries } = this.#index(options.indexName);
+    const index = this.#index(options.indexName);
+    const { dimension, metric, entries, table } = index;
     const wanted = toFloat32(options.indexName, dimension, options.queryVector);
-    const filter = parseFilter(options.filter);
-    const found: { entry: Stored; score: number }[] = [];
-    for (const entry of entries.values()) {
-      if (!matchesFilter(filter, entry.fields)) continue;
-      const score = toScore(metric, measure(metric, wanted, entry.vector));
-      if (score >= minScore) found.push({ entry, score });
+    const rows = rowsThatMatch(entries, options.filter);
+    const measured = measure(metric, table, wanted, rows);
+    const best = this.#best(index, topK);
+    for (let place = 0; place < measured.length; place++) {
+      const value = measured[place]!;
+      const score = toScore(metric, Number.isNaN(value) ? null : value);
+      if (score >= minScore) best.offer(typeof rows === "number" ? place : rows[place]!, score);
     }
-    found.sort((a, b) => b.score - a.score || compareCells(a.entry.id, b.entry.id));
-    return found.slice(0, topK).map(({ entry, score }) => toResult(entry, score, options.includeVector));
+    return toResults(index, best, options.includeVector);
   }
 
   async queryText(options: TextQuery): Promise<VectorResult[]> {
@@ -93,24 +118,24 @@ export class InMemoryVector implements Vector {
     const index = this.#index(options.indexName);
     const filter = parseFilter(options.filter);
     index.texts ??= indexTexts(index.entries);
-    const found: { entry: Stored; score: number }[] = [];
+    const best = this.#best(index, topK);
     for (const [id, score] of index.texts.score(options.queryText)) {
-      const entry = index.entries.get(id)!;
-      if (score >= minScore && matchesFilter(filter, entry.fields)) found.push({ entry, score });
+      const row = index.rows.get(id)!;
+      if (score >= minScore && matchesFilter(filter, index.entries[row]!.fields)) best.offer(row, score);
     }
-    found.sort((a, b) => b.score - a.score || compareCells(a.entry.id, b.entry.id));
-    return found.slice(0, topK).map(({ entry, score }) => toResult(entry, score, options.includeVector));
+    return toResults(index, best, options.includeVector);
   }
 
   async updateVector(options: Parameters<Vector["updateVector"]>[0]): Promise<void> {
     checkUpdate(options);
     const { indexName, id, update } = options;
     const index = this.#index(indexName);
-    const entry = index.entries.get(id);
-    if (!entry) throw noSuchVector(indexName, id);
+    const row = index.rows.get(id);
+    if (row === undefined) throw noSuchVector(indexName, id);
+    const entry = index.entries[row]!;
     const metadata = update.metadata ? encodeMetadata(update.metadata) : entry.metadata;
-    const vector = update.vector ? toFloat32(indexName, index.dimension, update.vector) : entry.vector;
-    this.#put(index, { ...entry, vector, metadata, fields: parse(metadata) });
+    const vector = update.vector ? toFloat32(indexName, index.dimension, update.vector) : index.table.at(row);
+    this.#put(index, { ...entry, metadata, fields: parse(metadata) }, vector);
   }
 
   async deleteVector({ indexName, id }: { indexName: string; id: string }): Promise<void> {
@@ -123,8 +148,8 @@ export class InMemoryVector implements Vector {
     for (const id of options.ids ?? []) this.#remove(index, id);
     if (options.ids) return;
     const filter = parseFilter(options.filter);
-    for (const entry of index.entries.values()) {
-      if (matchesFilter(filter, entry.fields)) this.#remove(index, entry.id);
+    for (const entry of index.entries.filter(({ fields }) => matchesFilter(filter, fields))) {
+      this.#remove(index, entry.id);
     }
   }
 
@@ -132,16 +157,30 @@ export class InMemoryVector implements Vector {
     this.#indexes.clear();
   }
 
-  #put(index: VectorIndex, entry: Stored): void {
-    index.entries.set(entry.id, entry);
+  #put(index: VectorIndex, entry: Stored, vector: Float32Array): void {
+    const known = index.rows.get(entry.id);
+    if (known === undefined) index.rows.set(entry.id, index.table.push(vector));
+    else index.table.set(known, vector);
+    index.entries[known ?? index.entries.length] = entry;
     index.texts?.set(entry.id, textOf(entry));
     index.revision = ++this.#revision;
   }
 
   #remove(index: VectorIndex, id: string): void {
-    index.entries.delete(id);
-    index.texts?.delete(id);
     index.revision = ++this.#revision;
+    index.texts?.delete(id);
+    const row = index.rows.get(id);
+    if (row === undefined) return;
+    const last = index.entries.pop()!;
+    index.table.remove(row);
+    index.rows.delete(id);
+    if (last.id === id) return;
+    index.entries[row] = last;
+    index.rows.set(last.id, row);
+  }
+
+  #best({ entries }: VectorIndex, topK: number): BestRows {
+    return new BestRows(topK, (row, other) => compareCells(entries[row]!.id, entries[other]!.id) < 0);
   }
 
   #index(indexName: string): VectorIndex {
@@ -155,9 +194,9 @@ function parse(metadata: string | null): unknown {
   return metadata === null ? undefined : JSON.parse(metadata);
 }
 
-function indexTexts(entries: ReadonlyMap<string, Stored>): TextIndex {
+function indexTexts(entries: readonly Stored[]): TextIndex {
   const texts = new TextIndex();
-  for (const entry of entries.values()) texts.set(entry.id, textOf(entry));
+  for (const entry of entries) texts.set(entry.id, textOf(entry));
   return texts;
 }
 
@@ -167,31 +206,57 @@ function textOf({ document, fields }: Stored): string {
   return typeof text === "string" ? text : "";
 }
 
-function toResult(entry: Stored, score: number, includeVector: boolean | undefined): VectorResult {
-  return {
-    id: entry.id,
-    score,
-    ...(entry.metadata !== null && { metadata: parse(entry.metadata) as Record<string, unknown> }),
-    ...(entry.document !== null && { document: entry.document }),
-    ...(includeVector && { vector: [...entry.vector] }),
-  };
+function toResults(
+  { entries, table }: VectorIndex,
+  best: BestRows,
+  includeVector: boolean | undefined,
+): VectorResult[] {
+  return best.sorted().map(({ row, score }) => {
+    const { id, metadata, document } = entries[row]!;
+    return {
+      id,
+      score,
+      ...(metadata !== null && { metadata: parse(metadata) as Record<string, unknown> }),
+      ...(document !== null && { document }),
+      ...(includeVector && { vector: [...table.at(row)] }),
+    };
+  });
 }
 
-/** The cosine, the distance or the product; `null` where there is no angle to speak of. */
-function measure(metric: VectorMetric, a: Float32Array, b: Float32Array): number | null {
-  let dot = 0;
-  let normA = 0;
-  let normB = 0;
-  let distance = 0;
-  for (let index = 0; index < a.length; index++) {
-    const x = a[index]!;
-    const y = b[index]!;
-    dot += x * y;
-    normA += x * x;
-    normB += y * y;
-    distance += (x - y) * (x - y);
+/** The rows that a filter lets through, or how many there are where it lets all through. */
+function rowsThatMatch(entries: readonly Stored[], given: VectorFilter | undefined): number | Int32Array {
+  const filter = parseFilter(given);
+  if (given === undefined || Object.keys(given).length === 0) return entries.length;
+  const rows: number[] = [];
+  entries.forEach(({ fields }, row) => {
+    if (matchesFilter(filter, fields)) rows.push(row);
+  });
+  return Int32Array.from(rows);
+}
+
+/** For each row the cosine, the distance or the product; `NaN` where there is no angle to speak of. */
+function measure(
+  metric: VectorMetric,
+  table: VectorTable,
+  wanted: Float32Array,
+  rows: number | Int32Array,
+): Float64Array {
+  const rowAt = (place: number): number => (typeof rows === "number" ? place : rows[place]!);
+  if (metric === "euclidean") {
+    const count = typeof rows === "number" ? rows : rows.length;
+    return Float64Array.from({ length: count }, (_, place) => distance(table.at(rowAt(place)), wanted));
   }
-  if (metric === "dotproduct") return dot;
-  if (metric === "euclidean") return Math.sqrt(distance);
-  return normA === 0 || normB === 0 ? null : dot / Math.sqrt(normA * normB);
+  const measured = dotProducts(table, wanted, rows);
+  if (metric === "dotproduct") return measured;
+  const square = squareOf(wanted);
+  for (let place = 0; place < measured.length; place++) {
+    measured[place]! /= Math.sqrt(square * table.squareAt(rowAt(place)));
+  }
+  return measured;
+}
+
+function distance(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < a.length; index++) sum += (a[index]! - b[index]!) ** 2;
+  return Math.sqrt(sum);
 }

@@ -1,4 +1,5 @@
 import { Parser } from "htmlparser2";
+import type { Span } from "./split-text.ts";
 
 /** An element that opens a section, at its place in the text. */
 export interface HtmlMark {
@@ -10,7 +11,8 @@ export interface HtmlMark {
   body: number;
 }
 
-const SKIPPED = new Set(["script", "style", "template", "noscript", "svg", "head", "iframe", "object"]);
+// Not the head: its end may be left out, and nothing in it is seen anyway.
+const SKIPPED = new Set(["script", "style", "template", "noscript", "svg", "title", "iframe", "object"]);
 const BLOCKS = new Set(
   (
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
@@ -22,12 +24,13 @@ const PARAGRAPHS = new Set(
 );
 const HEADING = /^h[1-6]$/;
 
-/** What a reader sees of a page, and where elements of the wanted names begin in it. */
+/** What a reader sees of a page, where elements of the wanted names begin in it, and which parts are preformatted. */
 export function htmlText(
   html: string,
   wanted: ReadonlySet<string> = new Set(),
-): { text: string; marks: HtmlMark[] } {
+): { text: string; marks: HtmlMark[]; preformatted: Span[] } {
   const parts: string[] = [];
+  const spans: Span[] = [];
   const marks: HtmlMark[] = [];
   const open: HtmlMark[] = [];
   /** Marks whose first word has not come yet. */
@@ -72,7 +75,12 @@ export function htmlText(
         if (skipped > 0) return;
         if (preformatted > 0) {
           settle();
-          return put(data);
+          const start = length;
+          put(data);
+          // Marked text inside comes in several pieces.
+          if (spans.at(-1)?.end === start) spans.at(-1)!.end = length;
+          else spans.push({ start, end: length });
+          return;
         }
         for (const word of data.split(/([ \t\r\n\f]+)/)) {
           if (word === "") continue;
@@ -102,5 +110,5 @@ export function htmlText(
     if (mark.body < mark.start) mark.body = mark.start;
     if (HEADING.test(mark.element)) mark.name = text.slice(mark.start, mark.body).trim();
   }
-  return { text, marks };
+  return { text, marks, preformatted: spans };
 }

@@ -1,3 +1,4 @@
+import { markdownLines } from "./markdown-lines.ts";
 import type { Span } from "./split-text.ts";
 
 /** A part of a document under its headings. `path` holds the headings it stands under, by level. */
@@ -9,7 +10,7 @@ export interface Section extends Span {
   path: readonly (string | undefined)[];
 }
 
-/** The sections of a Markdown text: one for each heading of the levels asked for. Code in fences has no headings. */
+/** The sections of a Markdown text: one for each heading of the levels asked for. Code, comments and front matter have no headings. */
 export function markdownSections(text: string, isWanted: (level: number) => boolean): Section[] {
   const sections: Section[] = [{ start: 0, end: text.length, level: 0, title: "", body: 0, path: [] }];
   let path: (string | undefined)[] = [];
@@ -31,40 +32,16 @@ interface Heading {
 }
 
 function* headings(text: string): Generator<Heading> {
-  let fence = "";
   let before: { start: number; line: string } | undefined;
-  for (let start = 0; start < text.length;) {
-    const found = text.indexOf("\n", start);
-    const next = found < 0 ? text.length : found + 1;
-    const line = text.slice(start, next);
-    const mark = fenceOf(line);
-    if (fence === "" && mark !== "") fence = mark;
-    else if (fence !== "" && closes(line, fence)) fence = "";
-    else if (fence === "") {
+  for (const { start, end, text: line, kind } of markdownLines(text)) {
+    if (kind === "markdown") {
       const level = atxLevel(line);
-      if (level > 0) yield { level, title: atxTitle(line), start, body: next };
+      if (level > 0) yield { level, title: atxTitle(line), start, body: end };
       const under = before && underlineLevel(line);
-      if (before && under) yield { level: under, title: before.line.trim(), start: before.start, body: next };
+      if (before && under) yield { level: under, title: before.line.trim(), start: before.start, body: end };
     }
-    before = fence === "" && isParagraphLine(line) ? { start, line } : undefined;
-    start = next;
+    before = kind === "markdown" && isParagraphLine(line) ? { start, line } : undefined;
   }
-}
-
-/** The sign and length of a fence that opens here, such as "```". */
-function fenceOf(line: string): string {
-  const at = indent(line);
-  const sign = line[at];
-  if (at > 3 || (sign !== "`" && sign !== "~")) return "";
-  const length = runLength(line, at, sign);
-  // A line such as ```code``` is code in a line of text.
-  return length < 3 || (sign === "`" && line.indexOf("`", at + length) >= 0) ? "" : sign.repeat(length);
-}
-
-function closes(line: string, fence: string): boolean {
-  const at = indent(line);
-  const length = runLength(line, at, fence[0]!);
-  return at <= 3 && length >= fence.length && line.slice(at + length).trim() === "";
 }
 
 function atxLevel(line: string): number {

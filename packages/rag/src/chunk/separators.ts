@@ -4,11 +4,13 @@ import { codeSeparators } from "./code-separators.ts";
 import type { Separator } from "./split-text.ts";
 
 /** Where any text may be cut, the best first: paragraphs, lines, sentences, words. */
-export function textSeparators(strip: boolean): Separator[] {
+export function textSeparators(text: string, strip: boolean): Separator[] {
   const cut = strip ? "drop" : "after";
+  // A line break of two signs is one sign to a reader, and is not cut in two.
+  const breaks = text.includes("\r\n") ? ["\r\n", "\n"] : ["\n"];
   return [
-    { text: "\n\n", cut },
-    { text: "\n", cut },
+    ...breaks.map((line) => ({ text: line + line, cut }) as const),
+    ...breaks.map((line) => ({ text: line, cut }) as const),
     { text: ". ", cut: "after" },
     { text: "? ", cut: "after" },
     { text: "! ", cut: "after" },
@@ -18,16 +20,16 @@ export function textSeparators(strip: boolean): Separator[] {
 }
 
 /** The separators that a caller asks for, and behind them the general ones where the strategy falls back to those. */
-export function askedSeparators(params: CheckedParams, strip: boolean): Separator[] {
+export function askedSeparators(text: string, params: CheckedParams, strip: boolean): Separator[] {
   const { strategy, separator, separators, language } = params;
   const asked = [...(separators ?? []), ...(separator === undefined ? [] : [separator])];
   if (strategy === "character" && asked.length === 0) asked.push("\n\n");
-  const own = asked.filter((text) => text !== "").map((text) => toSeparator(text, params, strip));
+  const own = asked.filter((one) => one !== "").map((one) => toSeparator(one, params, strip));
   if (language) own.push(...codeSeparators(language));
   // A list that is given is the whole list; a single separator is a preference.
   if (strategy === "character" || separators) return own;
-  const known = new Set(own.map(({ text }) => text));
-  return [...own, ...textSeparators(strip).filter(({ text }) => !known.has(text))];
+  const known = new Set(own.map((separator) => separator.text));
+  return [...own, ...textSeparators(text, strip).filter((separator) => !known.has(separator.text))];
 }
 
 function toSeparator(text: string, params: CheckedParams, strip: boolean): Separator {

@@ -21,6 +21,8 @@ export interface SplitRules {
   ruler: Ruler;
   /** The best first. Where none of them is found, the text is cut between two signs. */
   separators: readonly Separator[];
+  /** Blocks in which lines mean nothing to the structure of the text: code, comments. Sorted, none in another. */
+  verbatim?: readonly Span[];
   /** Leave out white space at both ends of a chunk. */
   strip: boolean;
   /** Let a stretch without separators be longer than the limit instead of cutting it anywhere. */
@@ -29,11 +31,11 @@ export interface SplitRules {
 
 /**
  * Cuts a stretch of text into spans, in order. Each is as long as the ruler lets it be, ends at the best separator of its
- * second half (or of the first, if there is none), and begins within the overlap before its predecessor's end, at a word
+ * second half (or of the first, if there is none; places in verbatim blocks are the last choice), and begins within the overlap before its predecessor's end, at a word
  * if there is one. Looks at each window a bounded number of times, so the work is linear in the text it puts out.
  */
 export function splitText(text: string, stretch: Span, rules: SplitRules): Span[] {
-  const { ruler, separators, strip, keepWhole } = rules;
+  const { ruler, separators, strip, keepWhole, verbatim = [] } = rules;
   const graphemes = new Graphemes(text);
   const spans: Span[] = [];
   const last = strip ? trimEnd(text, stretch, graphemes) : stretch.end;
@@ -49,7 +51,7 @@ export function splitText(text: string, stretch: Span, rules: SplitRules): Span[
     }
     const least = Math.min(Math.max(ruler.least(start), covered + 1), limit);
     const cut =
-      findCut(text, { start, least, limit }, separators, graphemes) ??
+      findCut(text, { start, least, limit }, separators, graphemes, blocksIn(verbatim, start, limit)) ??
       (keepWhole ? nextCut(text, limit, last, separators) : signCut(text, start, limit, graphemes));
     anchor = start;
     if (cut.end <= covered) {
@@ -84,29 +86,72 @@ function findCut(
   { start, least, limit }: Window,
   separators: readonly Separator[],
   graphemes: Graphemes,
+  blocks: readonly Span[],
 ): Cut | undefined {
   const middle = start + ((limit - start) >> 1);
+  const isGood = (cut: Cut | undefined, from: number): cut is Cut =>
+    cut !== undefined &&
+    cut.end >= from &&
+    cut.end > start &&
+    cut.end <= limit &&
+    graphemes.isBorder(start, cut.end) &&
+    graphemes.isBorder(start, cut.next);
   for (const from of middle > least ? [middle, least] : [least]) {
     for (const separator of separators) {
-      const cut = lastCut(text, from, limit, separator);
-      if (!cut || cut.end < from || cut.end <= start || cut.end > limit) continue;
-      if (graphemes.isBorder(start, cut.end) && graphemes.isBorder(start, cut.next)) return cut;
+      const cut = lastCut(text, from, limit, separator, blocks);
+      if (isGood(cut, from)) return cut;
+    }
+    if (blocks.length === 0) continue;
+    for (const separator of separators) {
+      // Beginnings of lines say nothing in there.
+      const cut = separator.cut === "line" ? undefined : lastCut(text, from, limit, separator, []);
+      if (isGood(cut, from)) return cut;
     }
   }
   return undefined;
 }
 
-function lastCut(text: string, from: number, limit: number, separator: Separator): Cut | undefined {
+/** The last place to cut at that is not inside one of the blocks. */
+function lastCut(
+  text: string,
+  from: number,
+  limit: number,
+  separator: Separator,
+  blocks: readonly Span[],
+): Cut | undefined {
   if (typeof separator.text === "string") {
     // What is cut off may lie beyond the limit.
     const { length } = separator.text;
     const beyond = separator.cut === "after" ? 0 : separator.cut === "line" ? length - 1 : length;
-    const index = text.slice(from, limit + beyond).lastIndexOf(separator.text);
-    return index < 0 ? undefined : toCut(from + index, length, separator.cut);
+    const window = text.slice(from, limit + beyond);
+    let index = window.lastIndexOf(separator.text);
+    for (let block = blocks.length - 1; index >= 0;) {
+      const cut = toCut(from + index, length, separator.cut);
+      while (block >= 0 && blocks[block]!.start >= cut.end) block--;
+      if (block < 0 || cut.end >= blocks[block]!.end) return cut;
+      const before = Math.min(index - 1, blocks[block]!.start - from);
+      index = before < 0 ? -1 : window.lastIndexOf(separator.text, before);
+    }
+    return undefined;
   }
   const found = lastMatch(text.slice(from, limit), separator.text);
   return found && toCut(from + found.index, found.length, separator.cut);
 }
+
+/** The blocks that reach into a stretch. */
+function blocksIn(blocks: readonly Span[], start: number, end: number): readonly Span[] {
+  let first = 0;
+  for (let high = blocks.length; first < high;) {
+    const middle = (first + high) >>> 1;
+    if (blocks[middle]!.end <= start) first = middle + 1;
+    else high = middle;
+  }
+  let last = first;
+  while (last < blocks.length && blocks[last]!.start < end) last++;
+  return first === last ? NONE : blocks.slice(first, last);
+}
+
+const NONE: readonly Span[] = [];
 
 function toCut(index: number, length: number, cut: Separator["cut"]): Cut {
   if (cut === "drop") return { end: index, next: index + length };

@@ -150,7 +150,21 @@ describe("every strategy that cuts text", () => {
   });
 
   it("does not take longer per character for longer hostile texts", async () => {
-    const hostile = ["a", "🇩🇪", "\u0301", "\n", ". ", "# ", "```", "<p>", '"', "\\section{"];
+    const hostile = [
+      "a",
+      "🇩🇪",
+      "\u0301",
+      "\n",
+      ". ",
+      "# ",
+      "```",
+      "- + ",
+      "```\n",
+      "<p>",
+      '"',
+      "\\section{",
+      "$$",
+    ];
     for (const sign of hostile) {
       const text = sign.repeat(200_000 / sign.length);
       for (const strategy of ["recursive", "sentence", "markdown", "html", "latex", "token"] as const) {
@@ -328,6 +342,9 @@ describe("html", () => {
 
   it("cuts what a reader sees", async () => {
     expect(htmlToText(html)).toBe("A & B\n\none two three\n\nSub\n\nx\ny\n\n  kept\n  so\n\nC\n\nend");
+    // The tags around a head and a body may be left out.
+    expect(htmlToText("<head><title>T</title><meta name=a><p>text")).toBe("text");
+    expect(htmlToText("<title>T</title><!-- <h1>no</h1> --><p>text<script>'<h1>'</script>")).toBe("text");
     const chunks = await MDocument.fromHTML(html).chunk({ size: 15, overlap: 0 });
     const text = htmlToText(html);
     for (const chunk of chunks) expect(text.startsWith(chunk.text, chunk.startIndex)).toBe(true);

@@ -10,6 +10,7 @@ import { sentenceSeparator } from "../chunk/sentence-separator.ts";
 import { askedSeparators, textSeparators } from "../chunk/separators.ts";
 import { splitText, type Separator, type Span } from "../chunk/split-text.ts";
 import { type CountTokens, loadTokenizer } from "../chunk/tokenizer.ts";
+import { verbatimIn } from "../chunk/verbatim.ts";
 import { weighText } from "../chunk/weigh-text.ts";
 import type { CheckedParams, ChunkStrategy } from "./chunk-params.ts";
 
@@ -26,21 +27,30 @@ type Chunker = (text: string, params: CheckedParams) => Piece[] | Promise<Piece[
 export const CHUNKERS: Readonly<Record<ChunkStrategy, Chunker>> = {
   recursive: (text, params) => {
     const strip = params.stripWhitespace ?? params.language === undefined;
-    return pieces(text, split(text, whole(text), params, askedSeparators(params, strip), { strip }));
+    const verbatim = verbatimIn(text, params.language);
+    return pieces(
+      text,
+      split(text, whole(text), params, askedSeparators(text, params, strip), { strip, verbatim }),
+    );
   },
   character: (text, params) => {
     const strip = params.stripWhitespace ?? true;
-    return pieces(text, split(text, whole(text), params, askedSeparators(params, strip), { strip }));
+    return pieces(text, split(text, whole(text), params, askedSeparators(text, params, strip), { strip }));
   },
   code: (text, params) => {
     const strip = params.stripWhitespace ?? false;
-    const own = params.language ? codeSeparators(params.language) : [];
-    return pieces(text, split(text, whole(text), params, [...own, ...textSeparators(strip)], { strip }));
+    const separators = [
+      ...(params.language ? codeSeparators(params.language) : []),
+      ...textSeparators(text, strip),
+    ];
+    const verbatim = verbatimIn(text, params.language);
+    return pieces(text, split(text, whole(text), params, separators, { strip, verbatim }));
   },
   latex: (text, params) => {
     const strip = params.stripWhitespace ?? true;
-    const separators = [...codeSeparators("latex"), ...textSeparators(strip)];
-    return pieces(text, split(text, whole(text), params, separators, { strip }));
+    const separators = [...codeSeparators("latex"), ...textSeparators(text, strip)];
+    const verbatim = verbatimIn(text, "latex");
+    return pieces(text, split(text, whole(text), params, separators, { strip, verbatim }));
   },
   sentence: chunkSentences,
   token: async (text, params) => {
@@ -68,7 +78,7 @@ export const CHUNKERS: Readonly<Record<ChunkStrategy, Chunker>> = {
       minSize: Math.min(params.minSize ?? 50, params.size),
       enders: params.sentenceEnders,
     });
-    const separators = [sentenceSeparator(params.sentenceEnders), ...textSeparators(strip)];
+    const separators = [sentenceSeparator(params.sentenceEnders), ...textSeparators(text, strip)];
     return pieces(
       text,
       spans.flatMap((span) => split(text, span, params, separators, { strip })),
@@ -90,8 +100,9 @@ function chunkSentences(text: string, params: CheckedParams): Piece[] {
 
 function chunkMarkdown(text: string, params: CheckedParams): Piece[] {
   const strip = params.stripWhitespace ?? true;
-  const separators = [...codeSeparators("markdown"), ...textSeparators(strip)];
-  if (!params.headers) return pieces(text, split(text, whole(text), params, separators, { strip }));
+  const separators = [...codeSeparators("markdown"), ...textSeparators(text, strip)];
+  const rules = { strip, verbatim: verbatimIn(text, "markdown") };
+  if (!params.headers) return pieces(text, split(text, whole(text), params, separators, rules));
   const keys = new Map(params.headers.map(([mark, key]) => [headingLevel(mark), key]));
   const sections = markdownSections(text, (level) => keys.has(level));
   return sections.flatMap((section) => {
@@ -100,7 +111,7 @@ function chunkMarkdown(text: string, params: CheckedParams): Piece[] {
     const spans = params.returnEachLine
       ? lines(text, { start, end: section.end })
       : [{ start, end: section.end }];
-    return spans.flatMap((span) => pieces(text, split(text, span, params, separators, { strip }), metadata));
+    return spans.flatMap((span) => pieces(text, split(text, span, params, separators, rules), metadata));
   });
 }
 
@@ -131,10 +142,11 @@ async function chunkJoinedMarkdown(text: string, params: CheckedParams): Promise
     if (fits) Object.assign(before, { end, tokens: before.tokens + tokens });
     else joined.push({ start, end, title, tokens });
   }
-  const separators = [...codeSeparators("markdown"), ...textSeparators(strip)];
+  const separators = [...codeSeparators("markdown"), ...textSeparators(text, strip)];
+  const rules = { strip, verbatim: verbatimIn(text, "markdown") };
   return joined.flatMap((span) => {
     const metadata = span.title === "" ? {} : { title: span.title };
-    return pieces(text, split(text, span, params, separators, { strip }), metadata);
+    return pieces(text, split(text, span, params, separators, rules), metadata);
   });
 }
 
@@ -147,8 +159,8 @@ function chunkHtml(html: string, params: CheckedParams): Piece[] {
   const strip = params.stripWhitespace ?? true;
   const headers = new Map((params.headers ?? []).map(([element, key]) => [element.toLowerCase(), key]));
   const parts = new Map((params.sections ?? []).map(([element, key]) => [element.toLowerCase(), key]));
-  const { text, marks } = htmlText(html, new Set([...headers.keys(), ...parts.keys()]));
-  const separators = textSeparators(strip);
+  const { text, marks, preformatted } = htmlText(html, new Set([...headers.keys(), ...parts.keys()]));
+  const separators = textSeparators(text, strip);
   const found: (Span & { metadata: Record<string, unknown> })[] = [];
   let metadata: Record<string, unknown> = {};
   let start = 0;
@@ -165,13 +177,14 @@ function chunkHtml(html: string, params: CheckedParams): Piece[] {
   }
   found.push({ start, end: text.length, metadata });
   return found.flatMap((span) =>
-    pieces(text, split(text, span, params, separators, { strip }), span.metadata),
+    pieces(text, split(text, span, params, separators, { strip, verbatim: preformatted }), span.metadata),
   );
 }
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // Files made on Windows often begin with a byte order mark.
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
     throw new AgentError("invalid-argument", `The document is not JSON: ${(cause as Error).message}`, {
       cause,
@@ -184,9 +197,9 @@ function split(
   stretch: Span,
   params: CheckedParams,
   separators: readonly Separator[],
-  { strip, keepWhole = false }: { strip: boolean; keepWhole?: boolean },
+  rules: { strip: boolean; keepWhole?: boolean; verbatim?: readonly Span[] },
 ): Span[] {
-  return splitText(text, stretch, { ruler: rulerFor(text, stretch, params), separators, strip, keepWhole });
+  return splitText(text, stretch, { ruler: rulerFor(text, stretch, params), separators, ...rules });
 }
 
 function rulerFor(text: string, stretch: Span, params: CheckedParams): Ruler {

@@ -1,5 +1,5 @@
 import { RequestContext } from "@selvedge/core/request-context";
-import type { Vector } from "@selvedge/core/vector";
+import { InMemoryVector, type Vector } from "@selvedge/core/vector";
 import { expect, it } from "vitest";
 import { library, wordEmbedder } from "../__fixtures__/library.ts";
 import { createGraphRAGTool, type GraphRAGToolOptions } from "./graph-rag-tool.ts";
@@ -122,6 +122,11 @@ it("says that vectors do not have the promised dimension, or that there are none
   });
   const { ask: without } = await toolWith({ vectorStore: bare });
   await expect(without()).rejects.toMatchObject({ code: "not-supported" });
+  // Also where there is nothing yet to compare with.
+  const empty = new InMemoryVector();
+  await empty.createIndex({ indexName: "docs", dimension: 3 });
+  const { ask: early } = await toolWith({ vectorStore: empty });
+  await expect(early()).rejects.toMatchObject({ code: "invalid-argument", message: /3 numbers/ });
 });
 
 it("tries again after a failure instead of keeping it", async () => {

@@ -13,6 +13,7 @@ import {
   toOutput,
 } from "../query/query-result.ts";
 import {
+  checkToolOptions,
   filterFor,
   indexNameFor,
   type RetrievalOptions,
@@ -50,7 +51,7 @@ const AROUND = 500;
 export function createGraphRAGTool(
   options: GraphRAGToolOptions,
 ): Tool<OwnSchema<QueryInput, ReadQuery>, OwnSchema<RetrievalOutput>> {
-  toEmbedder(options.model);
+  checkToolOptions("createGraphRAGTool", options);
   const {
     maxNodes = DEFAULT_MAX_NODES,
     randomWalkSteps,
@@ -118,6 +119,13 @@ interface GraphSettings {
 async function graphFor(scope: GraphScope, query: number[], settings: GraphSettings): Promise<GraphRAG> {
   const { cache, maxNodes, graphOptions } = settings;
   const index = await scope.store.describeIndex({ indexName: scope.indexName });
+  // A graph of nothing would have no vectors to compare it with.
+  if (index.dimension > 0 && query.length !== index.dimension) {
+    throw new AgentError(
+      "invalid-argument",
+      `Index ${scope.indexName} takes vectors of ${index.dimension} numbers, got ${query.length} numbers`,
+    );
+  }
   if (index.count <= maxNodes || scope.filter) {
     const cached = await cache.get(scope, index, async (): Promise<CachedGraph> => {
       const nodes = await fetchNodes(scope, query, maxNodes + 1);

@@ -1,5 +1,6 @@
 import { AgentError } from "@selvedge/core/errors";
-import { dotAt, type Graph, knnGraph, normalise, type Vectors } from "./knn-graph.ts";
+import { dotProducts } from "@selvedge/core/vector";
+import { type Graph, knnGraph, normalise, type Vectors } from "./knn-graph.ts";
 import { Nearest } from "./nearest.ts";
 import { walkShares } from "./random-walk.ts";
 
@@ -130,14 +131,10 @@ export class GraphRAG {
   }
 
   #similarities(query: readonly number[]): Float64Array {
-    const { data, count, dimension } = this.#vectors;
+    const { count, dimension } = this.#vectors;
     const wanted = { data: Float32Array.from(checkVector(query, dimension)), count: 1, dimension };
     normalise(wanted);
-    const similarities = new Float64Array(count);
-    for (let node = 0; node < count; node++) {
-      similarities[node] = dotAt(data, node * dimension, wanted.data, 0, dimension);
-    }
-    return similarities;
+    return dotProducts(this.#vectors, wanted.data, count);
   }
 }
 
@@ -174,19 +171,19 @@ export function checkWalk(options: Omit<GraphQuery, "query">): Required<Omit<Gra
 
 function checkVector(vector: unknown, dimension: number): readonly number[] {
   if (!Array.isArray(vector) || vector.length !== dimension) {
-    const got = Array.isArray(vector) ? `${vector.length} numbers` : typeof vector;
-    throw invalid(`vectors must have ${dimension} numbers`, got);
+    throw invalid(
+      `vectors must have ${dimension} numbers`,
+      Array.isArray(vector) ? vector.length : typeof vector,
+    );
   }
   for (let index = 0; index < dimension; index++) {
     if (!Number.isFinite(vector[index]))
-      throw invalid(`vectors hold finite numbers, not at position ${index}`, String(vector[index]));
+      throw invalid(`vectors hold finite numbers, not at position ${index}`, vector[index]);
   }
   return vector as number[];
 }
 
 function invalid(problem: string, value: unknown): AgentError {
-  return new AgentError(
-    "invalid-argument",
-    `GraphRAG: ${problem}, got ${JSON.stringify(value) ?? String(value)}`,
-  );
+  const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+  return new AgentError("invalid-argument", `GraphRAG: ${problem}, got ${shown}`);
 }

@@ -179,13 +179,7 @@ function dot({ data, dimension }: Vectors, a: number, b: number): number {
   return dotAt(data, a * dimension, data, b * dimension, dimension);
 }
 
-export function dotAt(
-  x: Float32Array,
-  fromX: number,
-  y: Float32Array,
-  fromY: number,
-  length: number,
-): number {
+function dotAt(x: Float32Array, fromX: number, y: Float32Array, fromY: number, length: number): number {
   let one = 0;
   let two = 0;
   let three = 0;

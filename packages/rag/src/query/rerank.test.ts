@@ -60,6 +60,7 @@ it("refuses weights that do not sum to 1", async () => {
     { semantic: Number.NaN },
     { vector: "1" as never },
     {},
+    null as never,
   ];
   for (const weights of bad) {
     await expect(rerank(results, "q", scorer, { weights })).rejects.toMatchObject({
@@ -68,6 +69,22 @@ it("refuses weights that do not sum to 1", async () => {
   }
   const weights = { semantic: 0.7, vector: 0.2, position: 0.1 };
   expect(await rerank(results, "q", scorer, { weights })).toHaveLength(3);
+});
+
+it("refuses what cannot be ordered", async () => {
+  const scorer = { score: async () => [0] };
+  const refused: [unknown, unknown][] = [
+    [null, {}],
+    [[{ id: "a" }], {}],
+    [[{ id: "a", score: Number.NaN }], {}],
+    [[null], {}],
+    [results, null],
+    [results, { topK: 0 }],
+  ];
+  for (const [given, options] of refused) {
+    const ranked = rerank(given as typeof results, "q", scorer, options as object);
+    await expect(ranked).rejects.toMatchObject({ code: "invalid-argument" });
+  }
 });
 
 it("does not make up scores when the model or scorer gives none", async () => {

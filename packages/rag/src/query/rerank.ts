@@ -48,14 +48,8 @@ export async function rerank<Result extends VectorResult>(
   model: RerankModel,
   options: RerankerOptions = {},
 ): Promise<RerankResult<Result>[]> {
-  const weights = checkWeights(options.weights);
-  const topK = options.topK ?? DEFAULT_TOP_K;
-  if (!Number.isSafeInteger(topK) || topK < 1) {
-    throw new AgentError(
-      "invalid-argument",
-      `topK of a reranker must be a whole number from 1 on, got ${String(topK)}`,
-    );
-  }
+  const { weights, topK } = checkRerankerOptions(options);
+  checkResults(results);
   if (results.length === 0) return [];
   const { abortSignal } = options;
   const texts = results.map(textOfResult);
@@ -96,9 +90,41 @@ export function rerankWithScorer<Result extends VectorResult>({
 }
 
 /** Checked where a tool is made, so that wrong weights do not wait for the first query. */
-export function checkWeights(weights: WeightConfig | undefined): Required<WeightConfig> {
+export function checkRerankerOptions(options: RerankerOptions = {}): {
+  weights: Required<WeightConfig>;
+  topK: number;
+} {
+  if (typeof options !== "object" || options === null) {
+    throw new AgentError(
+      "invalid-argument",
+      `The options of a reranker are an object, got ${String(options)}`,
+    );
+  }
+  const { topK = DEFAULT_TOP_K } = options;
+  if (!Number.isSafeInteger(topK) || topK < 1) {
+    throw new AgentError(
+      "invalid-argument",
+      `topK of a reranker must be a whole number from 1 on, got ${String(topK)}`,
+    );
+  }
+  return { weights: checkWeights(options.weights), topK };
+}
+
+function checkResults(results: unknown): void {
+  if (!Array.isArray(results)) {
+    throw new AgentError("invalid-argument", `rerank takes a list of search results, got ${String(results)}`);
+  }
+  const bad = results.findIndex((result: VectorResult | null) => !Number.isFinite(result?.score));
+  if (bad < 0) return;
+  throw new AgentError(
+    "invalid-argument",
+    `rerank takes results with a score, and that at position ${bad} has none`,
+  );
+}
+
+function checkWeights(weights: WeightConfig | null | undefined): Required<WeightConfig> {
   if (weights === undefined) return DEFAULT_WEIGHTS;
-  const { semantic = 0, vector = 0, position = 0 } = weights;
+  const { semantic = 0, vector = 0, position = 0 } = weights ?? {};
   const all = { semantic, vector, position };
   const sum = semantic + vector + position;
   const fits = Object.values(all).every((weight) => typeof weight === "number" && weight >= 0);

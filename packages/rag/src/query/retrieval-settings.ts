@@ -1,6 +1,12 @@
 import { AgentError } from "@selvedge/core/errors";
 import { type RequestContext } from "@selvedge/core/request-context";
-import { type EmbedderConfig, parseFilter, type Vector, type VectorFilter } from "@selvedge/core/vector";
+import {
+  type EmbedderConfig,
+  parseFilter,
+  toEmbedder,
+  type Vector,
+  type VectorFilter,
+} from "@selvedge/core/vector";
 
 /** A store, or how to find the one for a request (a store for each tenant, for example). */
 export type VectorStoreSource =
@@ -33,6 +39,17 @@ interface Call {
 
 const MAX_TOP_K = 1_000;
 export const DEFAULT_TOP_K = 10;
+
+/** Checked when a tool is made, so that what is missing does not wait for the first query. */
+export function checkToolOptions(name: string, options: RetrievalOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new AgentError(
+      "invalid-argument",
+      `${name} takes an object with a model and an index, got ${typeof options}`,
+    );
+  }
+  toEmbedder(options.model);
+}
 
 /** The value in the request context, or the one the tool was made with. */
 export function setting<Value>(call: Call, name: string, own: Value): Value {

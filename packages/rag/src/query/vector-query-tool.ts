@@ -7,8 +7,9 @@ import { embedQuery } from "./embed-query.ts";
 import { checkHybridWeights, hybridSearch, type HybridWeights } from "./hybrid-search.ts";
 import { type QueryInput, queryInput, type ReadQuery } from "./query-input.ts";
 import { RETRIEVAL_OUTPUT, type RetrievalOutput, toModelOutput, toOutput } from "./query-result.ts";
-import { checkWeights, rerank, type RerankConfig } from "./rerank.ts";
+import { checkRerankerOptions, rerank, type RerankConfig } from "./rerank.ts";
 import {
+  checkToolOptions,
   filterFor,
   indexNameFor,
   type RetrievalOptions,
@@ -33,7 +34,7 @@ const DESCRIPTION = "Access the knowledge base to find information needed to ans
 export function createVectorQueryTool(
   options: VectorQueryToolOptions,
 ): Tool<OwnSchema<QueryInput, ReadQuery>, OwnSchema<RetrievalOutput>> {
-  toEmbedder(options.model);
+  checkToolOptions("createVectorQueryTool", options);
   checkReranker(options.reranker);
   flattenDatabaseConfig(options.databaseConfig);
   if (typeof options.hybrid === "object")
@@ -121,7 +122,7 @@ function checkReranker(reranker: RerankConfig | undefined): void {
   if (typeof reranker !== "object" || reranker === null || !reranker.model) {
     throw new AgentError("invalid-argument", "reranker needs a model: a language model or a scorer");
   }
-  checkWeights(reranker.options?.weights);
+  checkRerankerOptions(reranker.options);
 }
 
 function providerOptionsOf(

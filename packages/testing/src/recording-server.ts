@@ -2,23 +2,24 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Recorded {
+export interface RecordedRequest {
   method: string;
   path: string;
-  body: any;
+  /** What its JSON says; empty where there is none. */
+  body: Record<string, unknown>;
 }
 
 export interface RecordingServer {
   port: number;
-  requests: Recorded[];
+  requests: RecordedRequest[];
   close(): Promise<void>;
 }
 
 /** Notes what a client really sends and answers what `reply` says; `undefined` is a 404. */
 export async function startRecordingServer(
-  reply: (request: Recorded) => { status?: number; body: unknown } | undefined,
+  reply: (request: RecordedRequest) => { status?: number; body: unknown } | undefined,
 ): Promise<RecordingServer> {
-  const requests: Recorded[] = [];
+  const requests: RecordedRequest[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -26,7 +27,7 @@ export async function startRecordingServer(
     const recorded = {
       method: request.method ?? "",
       path: request.url ?? "",
-      body: text === "" ? undefined : JSON.parse(text),
+      body: (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>,
     };
     requests.push(recorded);
     const { status = 200, body } = reply(recorded) ?? {

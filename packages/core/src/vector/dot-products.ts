@@ -1,0 +1,71 @@
+/**
+ * The product of a query with each row of a table of vectors that lie one behind the other, or with those of `rows` in
+ * their order. Each sum is taken in the order of the dimensions, so equal vectors have equal products wherever they lie.
+ */
+export function dotProducts(
+  { data, dimension }: { data: Float32Array; dimension: number },
+  query: ArrayLike<number>,
+  rows: number | Int32Array,
+): Float64Array {
+  const count = typeof rows === "number" ? rows : rows.length;
+  // In double precision, as it is multiplied, so that it is not converted once for every row.
+  const wanted = Float64Array.from(query);
+  const sums = new Float64Array(count + 7);
+  const at = (place: number): number => {
+    // What is beyond the last row is computed for nothing and cut off.
+    const known = Math.min(place, count - 1);
+    return (typeof rows === "number" ? known : rows[known]!) * dimension;
+  };
+  for (let row = 0; row < count; row += 8) {
+    eightProducts(data, wanted, sums, row, [
+      at(row),
+      at(row + 1),
+      at(row + 2),
+      at(row + 3),
+      at(row + 4),
+      at(row + 5),
+      at(row + 6),
+      at(row + 7),
+    ]);
+  }
+  return sums.subarray(0, count);
+}
+
+type Eight = [number, number, number, number, number, number, number, number];
+
+/** Eight sums at once: none waits for another, and a number of the query is loaded once for all. */
+function eightProducts(
+  data: Float32Array,
+  query: Float64Array,
+  sums: Float64Array,
+  to: number,
+  [a, b, c, d, e, f, g, h]: Eight,
+): void {
+  let sumA = 0;
+  let sumB = 0;
+  let sumC = 0;
+  let sumD = 0;
+  let sumE = 0;
+  let sumF = 0;
+  let sumG = 0;
+  let sumH = 0;
+  for (let index = 0; index < query.length; index++) {
+    const value = query[index]!;
+    sumA += data[a + index]! * value;
+    sumB += data[b + index]! * value;
+    sumC += data[c + index]! * value;
+    sumD += data[d + index]! * value;
+    sumE += data[e + index]! * value;
+    sumF += data[f + index]! * value;
+    sumG += data[g + index]! * value;
+    sumH += data[h + index]! * value;
+  }
+  sums[to] = sumA;
+  sums[to + 1] = sumB;
+  sums[to + 2] = sumC;
+  sums[to + 3] = sumD;
+  sums[to + 4] = sumE;
+  sums[to + 5] = sumF;
+  sums[to + 6] = sumG;
+  sums[to + 7] = sumH;
+}

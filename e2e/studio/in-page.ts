@@ -16,4 +16,36 @@ export const UNNAMED: string = `[...document.querySelectorAll("button, a, input,
   })
   .map((control) => control.outerHTML)`;
 
-export const PAGE_WIDTH: string = "document.documentElement.scrollWidth";
+/** How wide the page is, or what scrolls within it. */
+export const PAGE_WIDTH: string =
+  'Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)';
+
+/** Drops one file on the page of a thread, and pastes another where a person writes. */
+export const DROP_AND_PASTE: string = `(() => {
+  const holding = (name) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["thread"], name, { type: "text/plain" }));
+    return transfer;
+  };
+  const happens = { bubbles: true, cancelable: true };
+  const page = document.querySelector(".conversation");
+  for (const type of ["dragover", "drop"])
+    page.dispatchEvent(new DragEvent(type, { ...happens, dataTransfer: holding("dropped.txt") }));
+  const box = document.querySelector(".composer textarea");
+  box.dispatchEvent(new ClipboardEvent("paste", { ...happens, clipboardData: holding("pasted.txt") }));
+})()`;
+
+/** Pictures in the conversation. */
+export const IMAGES: string = 'document.querySelectorAll(".conversation img").length';
+
+/** Goes to the top of what is loaded of a conversation, and says which row stands there and at what height. */
+export const TO_TOP: string = `(() => {
+  document.querySelector(".conversation").scrollTop = 0;
+  const row = document.querySelector("[data-testid=message]");
+  return { text: row.querySelector(".message-body").textContent, y: row.getBoundingClientRect().y };
+})()`;
+
+/** The height at which a row with these words stands. */
+export const heightOf = (text: string): string => `[...document.querySelectorAll("[data-testid=message]")]
+  .find((row) => row.querySelector(".message-body").textContent === ${JSON.stringify(text)})
+  .getBoundingClientRect().y`;

@@ -7,16 +7,20 @@ export class ThreadView {
   readonly page: Page;
   readonly box: Locator;
 
-  private constructor(page: Page) {
+  private constructor(page: Page, agentName: string) {
     this.page = page;
-    this.box = page.getByLabel("Message to Assistant");
+    this.box = page.getByLabel(`Message to ${agentName}`);
+  }
+
+  static on(page: Page, agentName: string): ThreadView {
+    return new ThreadView(page, agentName);
   }
 
   static async open(context: BrowserContext, url: string, threadId: string): Promise<ThreadView> {
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);
     await page.goto(`${url}/threads/${threadId}?agent=assistant`);
-    const view = new ThreadView(page);
+    const view = new ThreadView(page, "Assistant");
     await view.isLive();
     return view;
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import type { Embedder, Vector } from "@selvedge/core/vector";
 import { LibSQLVector } from "@selvedge/libsql";
 import { GraphRAG, hybridSearch, MDocument } from "@selvedge/rag";
@@ -36,35 +36,33 @@ export function misleadingSet(): QualitySet {
 }
 
 /** Names in code that stand in one passage only: meaning hardly helps. */
-export function nameSet({ passages }: QualitySet): QualitySet {
+export function nameSet(name: string, { passages }: QualitySet): QualitySet {
   const places = new Map<string, Set<number>>();
   for (const [index, passage] of passages.entries()) {
-    for (const [, name] of passage.matchAll(/`([a-zA-Z][\w-]{4,})`/g)) {
-      if (!places.has(name!)) places.set(name!, new Set());
-      places.get(name!)!.add(index);
+    for (const [, code] of passage.matchAll(/`([a-zA-Z][\w-]{4,})`/g)) {
+      if (!places.has(code!)) places.set(code!, new Set());
+      places.get(code!)!.add(index);
     }
   }
-  const holds = (name: string): number[] =>
-    [...passages.keys()].filter((index) => passages[index]!.includes(name));
+  const holds = (code: string): number[] =>
+    [...passages.keys()].filter((index) => passages[index]!.includes(code));
   const questions = [...places.keys()]
-    .filter((name) => holds(name).length === 1)
-    .map((name) => ({ text: `What is ${name}?`, relevant: holds(name) }));
-  return { name: "names in the docs", passages, questions };
+    .filter((code) => holds(code).length === 1)
+    .map((code) => ({ text: `What is ${code}?`, relevant: holds(code) }));
+  return { name, passages, questions };
 }
 
-/** The documentation of the project: each heading asks for the passages below it. */
-export async function headingSet(folder: URL): Promise<QualitySet> {
+export interface Page {
+  name: string;
+  text: string;
+}
+
+/** Documentation: each heading asks for the passages below it. */
+export async function headingSet(name: string, pages: readonly Page[]): Promise<QualitySet> {
   const passages: string[] = [];
   const questions: QualitySet["questions"] = [];
-  for (const name of readdirSync(folder)
-    .filter((file) => file.endsWith(".md"))
-    .toSorted()) {
-    const sections = readFileSync(new URL(name, folder), "utf8")
-      .split(/^#{1,4} +/m)
-      .slice(1);
-    for (const section of sections) {
-      const end = section.indexOf("\n");
-      const [heading, body] = [section.slice(0, end).trim(), section.slice(end).trim()];
+  for (const page of pages) {
+    for (const { heading, body } of sections(page.text)) {
       if (body.length < 200) continue;
       const chunks = await MDocument.fromMarkdown(body).chunk({
         strategy: "recursive",
@@ -72,12 +70,61 @@ export async function headingSet(folder: URL): Promise<QualitySet> {
         overlap: 50,
       });
       const relevant = chunks.map(({ text }) => passages.push(text) - 1);
-      if (heading.split(" ").length >= 2) {
-        questions.push({ text: `${name.replace(".md", "")}: ${heading}`, relevant });
-      }
+      if (heading.split(" ").length >= 2) questions.push({ text: `${page.name}: ${heading}`, relevant });
     }
   }
-  return { name: "headings of the docs", passages, questions };
+  return { name, passages, questions };
+}
+
+/** The pages in a folder that belong to the project. */
+export function docPages(folder: URL): Page[] {
+  return globSync("*.md", { cwd: folder })
+    .toSorted()
+    .map((file) => ({ name: file.replace(".md", ""), text: readFileSync(new URL(file, folder), "utf8") }));
+}
+
+/** Packages that are installed for other reasons and whose readme is long: text that nobody wrote for this bench. */
+const READMES = ["@modelcontextprotocol/sdk", "fast-check", "jose", "openai", "undici", "usearch", "ws"];
+
+/** The readmes of installed packages, read where they are. */
+export function readmePages(modules: URL): Page[] {
+  return READMES.map((name) => ({ name, text: readFileSync(new URL(`${name}/README.md`, modules), "utf8") }));
+}
+
+/** What is below each heading, up to the next one. A line in a code block is no heading. */
+function sections(text: string): { heading: string; body: string }[] {
+  const found: { heading: string; lines: string[] }[] = [];
+  let inCode = false;
+  for (const line of text.split("\n")) {
+    if (/^ {0,3}(?:```|~~~)/.test(line)) inCode = !inCode;
+    const heading = inCode ? undefined : /^#{1,4} +(.*)/.exec(line)?.[1];
+    if (heading !== undefined) found.push({ heading: heading.trim(), lines: [] });
+    else found.at(-1)?.lines.push(line);
+  }
+  return found.map(({ heading, lines }) => ({ heading, body: lines.join("\n").trim() }));
+}
+
+/** Embeds each text once, however many sets it is in. */
+export function remembering(embedder: Embedder): Embedder {
+  const known = new Map<string, number[]>();
+  return {
+    ...embedder,
+    async embed(texts) {
+      const fresh = [...new Set(texts.filter((text) => !known.has(text)))];
+      const vectors = await embedder.embed(fresh);
+      for (const [index, text] of fresh.entries()) known.set(text, vectors[index]!);
+      return texts.map((text) => known.get(text)!);
+    },
+  };
+}
+
+/** The same questions among more passages, which answer none of them. */
+export function among(set: QualitySet, name: string, others: readonly string[]): QualitySet {
+  return {
+    name: `${set.name} among ${name}`,
+    passages: [...set.passages, ...others],
+    questions: set.questions,
+  };
 }
 
 /** Runs every method over a set, on a store with full-text search. */

@@ -48,9 +48,9 @@ describe("indexFolder", () => {
       onProgress: () => {},
     });
 
-  const texts = async (): Promise<(string | undefined)[]> => {
+  const texts = async (): Promise<string[]> => {
     const found = await vector.query({ indexName: "docs", queryVector: [1, 1], topK: 100 });
-    return found.map(({ document }) => document).sort();
+    return found.map(({ document }) => document ?? "").toSorted();
   };
 
   it("goes on when a file or a folder disappears while it reads", async () => {

@@ -1,6 +1,6 @@
-import { AgentError } from "@selvedge/protocol";
+import { AgentError, type ErrorCode, UNEXPECTED_CODES } from "@selvedge/protocol";
 
-export { AgentError };
+export { AgentError, UNEXPECTED_CODES };
 
 /** What a store threw, in our words. */
 export function storageError(thrown: unknown): AgentError {
@@ -12,6 +12,12 @@ export function storageError(thrown: unknown): AgentError {
 export function errorMessage(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   return typeof thrown === "string" ? thrown : showValue(thrown);
+}
+
+/** The code of what a tool threw: its own errors are `tool-failed`. None for a value that is no error. */
+export function toolErrorCode(thrown: unknown): ErrorCode | undefined {
+  if (AgentError.is(thrown)) return thrown.code;
+  return thrown instanceof Error ? "tool-failed" : undefined;
 }
 
 const SHOWN_LENGTH = 300;

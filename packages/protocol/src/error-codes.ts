@@ -16,6 +16,7 @@ export const ERROR_CODES = {
   "storage-required": { status: 400, retryable: false },
   "storage-failed": { status: 503, retryable: true },
   "storage-closed": { status: 503, retryable: false },
+  "request-timeout": { status: 408, retryable: true },
   conflict: { status: 409, retryable: true },
   "model-unknown": { status: 400, retryable: false },
   "model-unsupported": { status: 400, retryable: false },
@@ -30,6 +31,7 @@ export const ERROR_CODES = {
   "already-decided": { status: 409, retryable: false },
   ambiguous: { status: 409, retryable: false },
   "mailbox-full": { status: 429, retryable: true },
+  "too-many-requests": { status: 429, retryable: true },
   "too-many-streams": { status: 429, retryable: true },
   "reader-too-slow": { status: 410, retryable: true },
   "tool-outcome-unknown": { status: 500, retryable: false },
@@ -47,3 +49,12 @@ export const ERROR_CODES = {
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Errors of an app and not of a request. Their messages hold words of stores, tools and libraries: they are for its log. */
+export const UNEXPECTED_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
+  "internal",
+  "storage-failed",
+  "storage-closed",
+  "tool-failed",
+  "processor-failed",
+]);

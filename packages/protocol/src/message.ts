@@ -1,3 +1,4 @@
+import type { ErrorCode } from "./error-codes.ts";
 import type { JSONValue, ProviderMetadata } from "./json.ts";
 
 export type MessageRole = "user" | "assistant" | "system" | "signal";
@@ -55,6 +56,8 @@ export interface ToolInvocation {
   args: unknown;
   result?: unknown;
   isError?: boolean;
+  /** Of a call that failed with an error: its code, or `tool-failed` for an error of the tool's own. */
+  errorCode?: ErrorCode;
   /** What the model is shown in place of `result`, when the tool has a `toModelOutput`. */
   modelOutput?: unknown;
   approval?: { id: string; approved?: boolean; reason?: string };

@@ -1,3 +1,4 @@
+import { silentLogger } from "@selvedge/core";
 import { Agent, type AgentExecutionOptions } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core/errors";
 import { createTool } from "@selvedge/core/tools";
@@ -27,7 +28,13 @@ const ask = createTool({ id: "ask", description: "Waits.", requireApproval: true
 
 async function chunksOf(script: Script, options: AgentExecutionOptions = {}): Promise<AgentChunk[]> {
   const model = scriptedModel(script);
-  const agent = new Agent({ name: "a", instructions: "i", model, tools: { add, fail, ask } });
+  const agent = new Agent({
+    name: "a",
+    instructions: "i",
+    model,
+    tools: { add, fail, ask },
+    logger: silentLogger,
+  });
   const output = await agent.stream("hello", options);
   const chunks: AgentChunk[] = [];
   for await (const chunk of output.fullStream) chunks.push(chunk);

@@ -86,6 +86,7 @@ const toolInvocation: z.ZodType<ToolInvocation> = z.object({
   args: z.unknown(),
   result: optional(z.unknown()),
   isError: optional(z.boolean()),
+  errorCode: optional(z.enum(Object.keys(ERROR_CODES) as [ErrorCode])),
   modelOutput: optional(z.unknown()),
   approval: optional(
     z.object({ id: z.string(), approved: optional(z.boolean()), reason: optional(z.string()) }),

@@ -12,5 +12,7 @@ export {
 
 // A live thread for any kind of page
 export { ThreadStore } from "./thread-store.ts";
-export type { SendOptions, ThreadSnapshot, ThreadStoreOptions } from "./thread-store.ts";
+export type { ThreadStoreOptions } from "./thread-door.ts";
+export type { ThreadSnapshot } from "./thread-model.ts";
+export type { SendOptions } from "./thread-sender.ts";
 export { fromStored, type MessageState, type ThreadMessage } from "./thread-message.ts";

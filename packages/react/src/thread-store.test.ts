@@ -141,6 +141,43 @@ describe("ThreadStore", () => {
     expect(calls).toMatchObject([{ toolInvocation: { state: "result" } }]);
   });
 
+  it("asks nothing about a thread that is new before somebody writes to it", async () => {
+    const page = await served(["Hello."]);
+    open.add(() => page.close());
+    const asked: string[] = [];
+    const client = new MastraClient({
+      baseUrl: page.server.url,
+      fetch: (url, init) => {
+        asked.push(`${init.method} ${new URL(url).pathname}`);
+        return fetch(url, init);
+      },
+    });
+    const store = new ThreadStore(client, { agentId: "weaver", ...HERE, isNew: true });
+    open.add(store.subscribe(() => {}));
+    await expect.poll(() => store.getSnapshot().connection).toBe("live");
+    expect(asked).toEqual(["POST /api/agents/weaver/threads/subscribe"]);
+    await store.sendMessage("Hi");
+    await expect.poll(() => store.getSnapshot().messages.map(textOf)).toEqual(["Hi", "Hello."]);
+    await expect.poll(() => asked).toContain("GET /api/memory/threads/t1/state");
+  });
+
+  it("tries a thread anew that could not be followed", async () => {
+    const page = await served(["Hello."]);
+    open.add(() => page.close());
+    let letIn = false;
+    const client = new MastraClient({
+      baseUrl: page.server.url,
+      fetch: (url, init) =>
+        letIn ? fetch(url, init) : Promise.resolve(Response.json({ error: "No." }, { status: 401 })),
+    });
+    const store = follow(client);
+    await expect.poll(() => store.getSnapshot().status).toBe("error");
+    letIn = true;
+    await store.refresh();
+    await expect.poll(() => store.getSnapshot().connection).toBe("live");
+    expect(store.getSnapshot().status).toBe("ready");
+  });
+
   it("says why a thread of somebody else cannot be followed", async () => {
     const page = await served(["Hello."]);
     open.add(() => page.close());

@@ -12,7 +12,8 @@ import { isMissingRoute } from "./is-missing-route.ts";
 import { useMastraClient } from "./mastra-react-provider.ts";
 import type { ThreadMessage } from "./thread-message.ts";
 import type { Approval } from "./approval.ts";
-import { type ThreadSnapshot, ThreadStore } from "./thread-store.ts";
+import type { ThreadSnapshot } from "./thread-model.ts";
+import { ThreadStore } from "./thread-store.ts";
 import { useLatest, useStableTools } from "./use-latest.ts";
 
 export interface UseChatOptions {

@@ -2,7 +2,9 @@ import type { MastraClient } from "@selvedge/client-js";
 import { useMemo, useSyncExternalStore } from "react";
 import { useMastraClient } from "./mastra-react-provider.ts";
 import { useLatest, useStableTools } from "./use-latest.ts";
-import { type ThreadSnapshot, ThreadStore, type ThreadStoreOptions } from "./thread-store.ts";
+import type { ThreadStoreOptions } from "./thread-door.ts";
+import type { ThreadSnapshot } from "./thread-model.ts";
+import { ThreadStore } from "./thread-store.ts";
 
 export interface UseThreadOptions extends ThreadStoreOptions {
   /** In place of the provider's. */
@@ -30,7 +32,7 @@ export function useThread(options: UseThreadOptions): UseThreadResult {
   const latest = useLatest(options);
   const clientTools = useStableTools(options.clientTools);
   const { store, actions } = useMemo(() => {
-    const { initialMessages, reconnect } = latest.current;
+    const { initialMessages, reconnect, isNew } = latest.current;
     const made = new ThreadStore(client, {
       agentId,
       threadId,
@@ -39,6 +41,7 @@ export function useThread(options: UseThreadOptions): UseThreadResult {
       ...(clientTools && { clientTools }),
       ...(initialMessages && { initialMessages }),
       ...(reconnect && { reconnect }),
+      ...(isNew !== undefined && { isNew }),
       onChunk: (chunk) => latest.current.onChunk?.(chunk),
     });
     return { store: made, actions: actionsOf(made) };

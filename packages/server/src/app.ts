@@ -1,15 +1,21 @@
 import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
+import { FairTable, Quota } from "@selvedge/core/guards";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { Storage } from "@selvedge/core/storage";
+import type { AgentChunk } from "@selvedge/protocol";
 import type { Principal } from "./caller.ts";
+import { safeChunk } from "./safe-errors.ts";
 import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
-import type { ServerLimits } from "./server-options.ts";
+import { FileHosts } from "./file-hosts.ts";
+import type { ServerLimits, ServerOptions } from "./server-options.ts";
+import { toWireError } from "./to-response.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
 
-const MAX_RUNS = 10_000;
+/** Runs without a thread whose owner is remembered. */
+const RUNS = { total: 10_000, each: 1000 };
 
 const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -23,22 +29,43 @@ const STREAM_HEADERS = {
 export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
-  readonly frames: FrameCache = new FrameCache();
+  readonly fileHosts: FileHosts;
+  readonly #frames = new FrameCache(asItIs);
+  readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
   readonly #streams = new Set<EventBody>();
-  readonly #streamsOf = new Map<string, number>();
+  readonly #streamQuota: Quota;
+  readonly #requests: Quota;
   /** Whose runs without a thread are; those of threads are in the store. */
-  readonly #runs = new Map<string, string>();
+  readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
 
-  constructor(mastra: Mastra, limits: ServerLimits) {
+  constructor({ mastra, allowedFileHosts }: ServerOptions, limits: ServerLimits) {
     this.mastra = mastra;
+    this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
+    this.#requests = new Quota({ total: limits.requests, each: limits.requestsPerResource });
+    this.#streamQuota = new Quota({ total: limits.streams, each: limits.streamsPerResource });
     this.pace = new Pace(mastra.system, () => this.#streams.size);
   }
 
   get system(): System {
     return this.mastra.system;
+  }
+
+  /** Makes of a chunk what a caller may see of it. */
+  shownTo(caller: Principal): (chunk: AgentChunk) => AgentChunk {
+    return caller.has("inspect") ? asItIs : safeChunk;
+  }
+
+  /** Any failure as one that a caller may read. */
+  toWireError(thrown: unknown, inspects: boolean): AgentError {
+    return toWireError(thrown, { inspects, logger: this.mastra.logger, newId: () => this.system.newId() });
+  }
+
+  /** Frames as a caller may see them. */
+  frames(caller: Principal): FrameCache {
+    return caller.has("inspect") ? this.#frames : this.#safeFrames;
   }
 
   /** By the name it is registered under, or by its id. */
@@ -77,25 +104,38 @@ export class App {
 
   /** Remembers who started a run that no store knows of. */
   keepRun(runId: string, resourceId: string): void {
-    this.#runs.set(runId, resourceId);
-    if (this.#runs.size > MAX_RUNS) this.#runs.delete(this.#runs.keys().next().value as string);
+    this.#runs.set(runId, resourceId, resourceId);
   }
 
   ownerOfKeptRun(runId: string): string | undefined {
     return this.#runs.get(runId);
   }
 
+  /** Counts a request until the returned function is called, or refuses it. */
+  enter({ resourceId }: Principal): () => void {
+    const full = this.#requests.full(resourceId);
+    if (full === undefined) return this.#requests.take(resourceId);
+    const { requests, requestsPerResource } = this.limits;
+    throw new AgentError(
+      "too-many-requests",
+      full === "total"
+        ? `There are ${requests} requests under way already. Try again later.`
+        : `You have ${requestsPerResource} requests under way already. Wait until one is answered.`,
+    );
+  }
+
   /** Refuses a live answer that there is no room for. Asked before the work for it begins. */
   checkRoom({ resourceId }: Principal): void {
     const { streams, streamsPerResource } = this.limits;
     if (this.#closed) throw closing();
-    if (this.#streams.size >= streams)
-      throw new AgentError("too-many-streams", `There are ${streams} live streams already. Try again later.`);
-    if (resourceId !== undefined && (this.#streamsOf.get(resourceId) ?? 0) >= streamsPerResource)
-      throw new AgentError(
-        "too-many-streams",
-        `You have ${streamsPerResource} live streams already. Close one, or wait until one ends.`,
-      );
+    const full = this.#streamQuota.full(resourceId);
+    if (full === undefined) return;
+    throw new AgentError(
+      "too-many-streams",
+      full === "total"
+        ? `There are ${streams} live streams already. Try again later.`
+        : `You have ${streamsPerResource} live streams already. Close one, or wait until one ends.`,
+    );
   }
 
   /** A live answer. */
@@ -111,22 +151,45 @@ export class App {
       source.leave();
       throw error;
     }
-    const body = new EventBody(source, opening, {
+    const end = this.#streamQuota.take(caller.resourceId);
+    const body = new EventBody(this.#guarded(source, caller), opening, {
       system: this.system,
       limits: this.limits,
-      onOver: (over) => this.#count(over, caller.resourceId, -1),
+      onOver: (over) => {
+        this.#streams.delete(over);
+        end();
+      },
     });
-    this.#count(body, caller.resourceId, 1);
+    this.#streams.add(body);
     return new Response(body.stream, { headers: { ...STREAM_HEADERS, ...headers } });
   }
 
-  #count(body: EventBody, resourceId: string | undefined, change: 1 | -1): void {
-    if (change === 1) this.#streams.add(body);
-    else this.#streams.delete(body);
-    if (resourceId === undefined) return;
-    const count = (this.#streamsOf.get(resourceId) ?? 0) + change;
-    if (count === 0) this.#streamsOf.delete(resourceId);
-    else this.#streamsOf.set(resourceId, count);
+  /** An answer that another made. Where it is a live one, it counts and is watched like ours. */
+  relay(caller: Principal, response: Response): Response {
+    const { body, headers } = response;
+    if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
+    const reader = body.getReader();
+    const source: EventSourceText = {
+      next: async () => (await reader.read()).value,
+      leave: () => void reader.cancel().catch(() => {}),
+      farewell: () => "",
+    };
+    return this.stream(caller, source, "", Object.fromEntries(headers));
+  }
+
+  /** What breaks a stream is told to its reader, so far as that may know it. */
+  #guarded(source: EventSourceText, caller: Principal): EventSourceText {
+    return {
+      next: async () => {
+        try {
+          return await source.next();
+        } catch (error) {
+          throw this.toWireError(error, caller.has("inspect"));
+        }
+      },
+      leave: () => source.leave(),
+      farewell: (error) => source.farewell(error),
+    };
   }
 
   get streamCount(): number {
@@ -146,6 +209,10 @@ export class App {
       if (agent.hasMemory) return agent.getMemory();
     return undefined;
   }
+}
+
+function asItIs(chunk: AgentChunk): AgentChunk {
+  return chunk;
 }
 
 function closing(): AgentError {

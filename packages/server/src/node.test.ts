@@ -4,6 +4,7 @@ import { MCPClient } from "@selvedge/mcp";
 import { EventSource } from "eventsource";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { frames, gate, readUntil, served } from "./__fixtures__/served.ts";
+import { networkOf } from "./limit-connections.ts";
 import { serve } from "./node.ts";
 import type { ServerLimits } from "./server-options.ts";
 
@@ -154,5 +155,62 @@ describe("an MCP server of the host", () => {
     const { here_add: add } = await client.getTools();
     const answer = JSON.stringify(await add!.execute({ context: { a: 1, b: 2 } }));
     expect(answer).toMatch(/sum\\*":\s*3/);
+  });
+});
+
+describe("lines", () => {
+  const open = async (port: number) => {
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    let text = "";
+    socket.on("data", (data) => (text += String(data)));
+    socket.on("error", () => {});
+    const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(text)));
+    await new Promise<void>((resolve) => socket.once("connect", resolve));
+    return { socket, closed };
+  };
+  const head = (more: string) =>
+    `POST /api/agents/helper/send-message HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${more}\r\n`;
+
+  test("on which a body does not come are answered, and cut", async () => {
+    const { port } = await listening([], { bodyMs: 50 });
+    const { socket, closed } = await open(port);
+    socket.write(`${head("content-length: 1000\r\n")}{"mess`);
+    const answer = await closed;
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+    expect(answer).toContain('"request-timeout"');
+  });
+
+  test("are only so many from one address, and one that ends makes room", async () => {
+    const { port, url } = await listening([], { connectionsPerAddress: 2 });
+    const first = await open(port);
+    await open(port);
+    expect(await (await open(port)).closed).toBe("");
+    first.socket.destroy();
+    await until(async () => {
+      try {
+        return (await fetch(`${url}/health`, { headers: { connection: "close" } })).ok;
+      } catch {
+        return false;
+      }
+    });
+  });
+
+  test("are only so many in all", async () => {
+    const { port } = await listening([], { connections: 1 });
+    await open(port);
+    expect(await (await open(port)).closed).toBe("");
+  });
+
+  test.each([
+    ["192.0.2.7", "192.0.2.7"],
+    ["::ffff:192.0.2.7", "192.0.2.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["1::4:5:6:7:8:9", "1:0:4:5::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ])("from %s are those of %s", (address, network) => {
+    expect(networkOf(address)).toBe(network);
   });
 });

@@ -2,9 +2,12 @@ import { createServer as createHttpServer, type Server as HttpServer } from "nod
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { AgentError } from "@selvedge/core";
+import { toLimits } from "@selvedge/core/guards";
 import { isLoopback } from "./check-request.ts";
+import { limitConnections } from "./limit-connections.ts";
+import { timeFor } from "./read-body.ts";
 import { createServer, type Server } from "./server.ts";
-import type { ServerOptions } from "./server-options.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerOptions } from "./server-options.ts";
 
 export interface ServeOptions extends ServerOptions {
   /** 4111, when absent; 0 for any that is free. */
@@ -23,6 +26,7 @@ export interface RunningServer {
 }
 
 const DEFAULT_PORT = 4111;
+const HEADERS_MS = 20_000;
 /** How long answers under way may take when the server closes. */
 const CLOSE_MS = 5_000;
 /** How often it is looked whether the last answer has gone out. */
@@ -38,11 +42,18 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     );
   }
   const server = createServer(rest);
+  const limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
+  const longest = HEADERS_MS + timeFor(limits.bodyBytes, limits);
   const http = createHttpServer(
-    // Slow or endless headers are cut off by node's own timeouts.
-    { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 10_000 },
+    // Slow or endless headers are cut off by node's own timeouts, and so are bodies that nobody reads.
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: Number.isFinite(longest) ? longest : 0,
+      keepAliveTimeout: 10_000,
+    },
     getRequestListener((request) => server.fetch(request), { overrideGlobalObjects: false }),
   );
+  limitConnections(http, limits, options.mastra.logger);
   let underWay = 0;
   http.on("request", (_, response) => {
     underWay++;

@@ -1,11 +1,22 @@
-import { AgentError } from "@selvedge/core";
+import { AgentError, type System } from "@selvedge/core";
+
+interface BodyLimits {
+  bodyBytes: number;
+  bodyMs: number;
+  jsonDepth: number;
+}
+
+/** The slowest line on which a long body may take its time. */
+const BYTES_PER_SECOND = 64 << 10;
+
+/** How long a body of so many bytes may take. */
+export function timeFor(bytes: number, { bodyMs }: Pick<BodyLimits, "bodyMs">): number {
+  return bodyMs > 0 ? bodyMs + (bytes * 1000) / BYTES_PER_SECOND : Number.POSITIVE_INFINITY;
+}
 
 /** The JSON of a request, within limits. An empty body is an empty object. */
-export async function readBody(
-  request: Request,
-  limits: { bodyBytes: number; jsonDepth: number },
-): Promise<unknown> {
-  const text = await readText(request, limits.bodyBytes);
+export async function readBody(request: Request, limits: BodyLimits, system: System): Promise<unknown> {
+  const text = await readText(request, limits, system);
   if (text === "") return {};
   const type = request.headers.get("content-type") ?? "";
   // A form of another site can send anything but this.
@@ -24,18 +35,40 @@ export async function readBody(
   return value;
 }
 
-async function readText(request: Request, limit: number): Promise<string> {
-  if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge(limit);
+async function readText(request: Request, limits: BodyLimits, system: System): Promise<string> {
+  const { bodyBytes } = limits;
+  if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge(bodyBytes);
   if (!request.body) return "";
+  const reader = request.body.getReader();
   const decoder = new TextDecoder();
   let bytes = 0;
   let text = "";
-  for await (const piece of request.body) {
-    bytes += piece.byteLength;
-    if (bytes > limit) throw tooLarge(limit);
-    text += decoder.decode(piece, { stream: true });
+  const began = system.monotonic();
+  const late = Promise.withResolvers<never>();
+  // What has come meanwhile may have earned more time.
+  const wait = (): (() => void) => {
+    const left = timeFor(bytes, limits) - (system.monotonic() - began);
+    if (left === Number.POSITIVE_INFINITY) return () => {};
+    return system.setTimer(Math.max(left, 1), () => {
+      if (timeFor(bytes, limits) > system.monotonic() - began) cancel = wait();
+      else late.reject(tooSlow(bytes, limits.bodyMs));
+    });
+  };
+  let cancel = wait();
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late.promise]);
+      if (done) return text + decoder.decode();
+      bytes += value.byteLength;
+      if (bytes > bodyBytes) throw tooLarge(bodyBytes);
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch (error) {
+    void reader.cancel(error).catch(() => {});
+    throw error;
+  } finally {
+    cancel();
   }
-  return text + decoder.decode();
 }
 
 /** Without recursion, so that depth itself does no harm. */
@@ -54,6 +87,13 @@ function checkNesting(value: unknown, limit: number): void {
     }
     level = next;
   }
+}
+
+function tooSlow(bytes: number, bodyMs: number): AgentError {
+  return new AgentError(
+    "request-timeout",
+    `The body did not arrive in time: ${bytes} bytes came within ${bodyMs} ms and what they added.`,
+  );
 }
 
 function tooLarge(limit: number): AgentError {

@@ -2,8 +2,10 @@ import { type Agent, AgentError, RequestContext } from "@selvedge/core";
 import type { AgentExecutionOptions } from "@selvedge/core/agent";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "@selvedge/core/request-context";
 import type { RunOptions } from "@selvedge/protocol/routes";
+import { admitContents } from "./admit-contents.ts";
 import type { Principal } from "./caller.ts";
 import { checkForeignSchema } from "./check-foreign-schema.ts";
+import type { Call } from "./handler.ts";
 
 /** Options that change what the agent is told, or how it is asked. */
 const GRANTED = [
@@ -30,13 +32,15 @@ type AnyAgent = Pick<Agent<string, Record<string, never>>, "listTools">;
 /** What a request may ask of a run, as options of one. */
 export async function toRunOptions(
   options: RunOptions,
-  caller: Principal,
+  call: Pick<Call, "app" | "caller">,
   agent: AnyAgent,
 ): Promise<AgentExecutionOptions> {
+  const { caller } = call;
   if (!caller.has("run-options")) await checkModest(options, caller, agent);
-  const { requestContext: _, ...rest } = pick(options);
+  const { requestContext: _, context, ...rest } = pick(options);
   return {
     ...rest,
+    ...(context && { context: await admitContents(call, context) }),
     requestContext: toRequestContext(options.requestContext, caller),
   } as AgentExecutionOptions;
 }

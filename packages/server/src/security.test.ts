@@ -2,8 +2,10 @@ import { createTool, Mastra, silentLogger } from "@selvedge/core";
 import { MCPServer } from "@selvedge/mcp";
 import { describe, expect, test } from "vitest";
 import { byHeader, frames, readUntil, served, toRequest } from "./__fixtures__/served.ts";
+import { App } from "./app.ts";
 import { serve } from "./node.ts";
 import { createServer } from "./server.ts";
+import { DEFAULT_SERVER_LIMITS } from "./server-options.ts";
 import { neutralise } from "./untrusted-text.ts";
 
 const agentId = "helper";
@@ -399,6 +401,47 @@ test("one caller cannot take all live streams", async () => {
   expect(server.streamCount).toBe(0);
 });
 
+test("streams of MCP servers count like others, and end with the server", async () => {
+  const { server, call } = served(() => "ok", { authorize: byHeader, limits: { streamsPerResource: 2 } });
+  const ask = (
+    path: string,
+    user: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ) =>
+    server.fetch(
+      new Request(`http://localhost/api/mcp/tools/${path}`, {
+        ...init,
+        headers: {
+          "x-user": user,
+          "x-grants": "mcp",
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...init.headers,
+        },
+      }),
+    );
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  const begun = await ask("mcp", "ann", { method: "POST", body });
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id")! };
+  expect(server.streamCount).toBe(1);
+  expect(await begun.text()).toContain('"protocolVersion"');
+  expect(server.streamCount).toBe(0);
+  const open = [await ask("mcp", "ann", { headers: session }), await ask("sse", "ann")];
+  expect(open.map(({ status }) => status)).toEqual([200, 200]);
+  expect(server.streamCount).toBe(2);
+  expect((await ask("sse", "ann")).status).toBe(429);
+  expect((await ask("mcp", "ann", { method: "POST", body })).status).toBe(429);
+  expect((await call("watchThread", { params: { agentId, threadId: "t" } }, "ann")).status).toBe(429);
+  const other = await ask("sse", "bob");
+  expect(other.status).toBe(200);
+  await open[0]!.body!.cancel();
+  expect((await ask("mcp", "ann", { method: "POST", body })).status).toBe(200);
+  server.close();
+  expect(await open[1]!.text()).toContain("event: endpoint");
+  await other.body!.cancel();
+});
+
 test("messages in the forms of other clients are the caller's fault when they have no such form", async () => {
   const { server, model } = served(() => "ok", { authorize: () => ({ resourceId: "ann" }) });
   const post = async (path: string, body: object) => {
@@ -479,4 +522,31 @@ test("neutralising a megabyte of tag beginnings takes no time", () => {
   const begun = performance.now();
   neutralise(hostile);
   expect(performance.now() - begun).toBeLessThan(200);
+});
+
+test("runs that wait without a thread are a caller's own: another's crowd does not drive them out", async () => {
+  const pays = { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] };
+  const { call, json } = served(
+    ({ prompt }) => (prompt.some(({ role }) => role === "tool") ? "Paid." : pays),
+    { authorize: byHeader },
+  );
+  const bare = { agentId: "bare" };
+  const wait = async (user: string) =>
+    (await json("generate", { params: bare, body: { messages: "Pay." } }, user)).runId;
+  const approve = async (runId: string, user: string) =>
+    (await call("approveToolCallGenerate", { params: bare, body: { runId } }, user)).status;
+  const anns = await wait("ann");
+  const first = await wait("bob");
+  for (let count = 0; count < 1010; count++) await wait("bob");
+  expect(await approve(anns, "ann")).toBe(200);
+  expect(await approve(first, "bob")).toBe(404);
+});
+
+test("whose a run without a thread is, is not forgotten for the runs of others", () => {
+  const app = new App({ mastra: new Mastra({ logger: silentLogger }) }, DEFAULT_SERVER_LIMITS);
+  app.keepRun("anns", "ann");
+  for (let count = 0; count < 10_010; count++) app.keepRun(`bobs ${count}`, "bob");
+  for (let count = 0; count < 10_010; count++) app.keepRun(`of ${count}`, `user ${count % 500}`);
+  expect(app.ownerOfKeptRun("anns")).toBe("ann");
+  expect(app.ownerOfKeptRun("bobs 0")).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { AgentError } from "@selvedge/core";
+import { toLimits } from "@selvedge/core/guards";
 import { checkId } from "@selvedge/core/storage";
 import { type AnyRoute, ROUTE_LIST, type RouteName } from "@selvedge/protocol/routes";
 import { App } from "./app.ts";
@@ -15,7 +16,7 @@ import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
 import { readBody } from "./read-body.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits, type ServerOptions } from "./server-options.ts";
 import { findSubject, type Input } from "./subject.ts";
-import { errorResponse, jsonResponse, openAiErrorResponse, toWireError } from "./to-response.ts";
+import { errorResponse, jsonResponse, openAiErrorResponse } from "./to-response.ts";
 import { CHAT_HANDLERS } from "./ui/chat-handlers.ts";
 
 const HANDLERS: Handlers = {
@@ -47,8 +48,8 @@ export class Server {
       throw new AgentError("invalid-argument", "A server needs a host: createServer({ mastra }).");
     this.#authorize = options.authorize;
     this.#rules = toRules(options);
-    this.#limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-    this.#app = new App(options.mastra, this.#limits);
+    this.#limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
+    this.#app = new App(options, this.#limits);
     for (const route of ROUTE_LIST) this.#mount(route);
     if (options.studio !== undefined) this.#mountStudio(options.studio);
     this.#hono.notFound(({ req }) =>
@@ -105,13 +106,15 @@ export class Server {
     request: Request,
     params: Record<string, string>,
   ): Promise<Response> {
-    let trusted = false;
+    let inspects = false;
+    let leave = () => {};
     try {
       const caller =
         route.owner === "public"
           ? new Principal({ resourceId: "nobody" })
           : await identify(this.#authorize, request);
-      trusted = caller.isTrusted;
+      inspects = caller.has("inspect");
+      if (route.owner !== "public") leave = this.#app.enter(caller);
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
@@ -119,7 +122,9 @@ export class Server {
       const answer = await handle(call as unknown as Call);
       return answer instanceof Response ? answer : jsonResponse(answer, route.status);
     } catch (error) {
-      return this.#refuse(error, trusted, route);
+      return this.#refuse(error, inspects, route);
+    } finally {
+      leave();
     }
   }
 
@@ -134,13 +139,13 @@ export class Server {
     const query = decodeQuery(new URL(request.url).searchParams, route.query);
     if (route.kind !== "raw") (checks.query ?? NO_QUERY)(query);
     if (!route.body) return { params, query, body: {} };
-    const body = (await readBody(request, this.#limits)) as Record<string, unknown>;
+    const body = (await readBody(request, this.#limits, this.#app.system)) as Record<string, unknown>;
     checks.body?.(body);
     return { params, query, body };
   }
 
-  #refuse(thrown: unknown, trusted: boolean, route?: Entry): Response {
-    const error = toWireError(thrown, { trusted, logger: this.#app.mastra.logger });
+  #refuse(thrown: unknown, inspects: boolean, route?: Entry): Response {
+    const error = this.#app.toWireError(thrown, inspects);
     return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
   }
 }

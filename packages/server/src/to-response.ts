@@ -1,4 +1,5 @@
 import { AgentError, type Logger } from "@selvedge/core";
+import { isPrivate, safeError } from "./safe-errors.ts";
 import type { ErrorBody } from "@selvedge/protocol/routes";
 
 const HEADERS = {
@@ -7,26 +8,26 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** What may stand in their messages is for the app's log, not for its users. */
-const PRIVATE: ReadonlySet<string> = new Set(["internal", "storage-failed", "storage-closed"]);
-
 export function jsonResponse(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value ?? null), { status, headers: HEADERS });
 }
 
-/** Any failure as an error of ours, without what is not for the caller. */
-export function toWireError(thrown: unknown, context: { trusted: boolean; logger: Logger }): AgentError {
+/** Any failure as an error of ours, without what is not for the caller: that is in the log, under a reference. */
+export function toWireError(
+  thrown: unknown,
+  context: { inspects: boolean; logger: Logger; newId(): string },
+): AgentError {
   const error = AgentError.is(thrown)
     ? thrown
     : new AgentError("internal", thrown instanceof Error ? thrown.message : String(thrown), {
         cause: thrown,
       });
-  if (error.status >= 500) context.logger.error(`A request failed: ${error.message}`, thrown);
-  if (context.trusted || !PRIVATE.has(error.code)) return error;
-  return new AgentError(
-    error.code,
-    error.code === "internal" ? "The server failed." : "The store is not available.",
-  );
+  const hidden = !context.inspects && isPrivate(error);
+  const reference = hidden ? `reference ${context.newId()}` : undefined;
+  if (error.status >= 500)
+    context.logger.error(`A request failed${reference ? ` (${reference})` : ""}: ${error.message}`, thrown);
+  if (!hidden) return error;
+  return new AgentError(error.code, safeError(error, reference as string).message);
 }
 
 export function errorResponse(error: AgentError): Response {

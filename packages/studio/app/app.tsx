@@ -1,4 +1,4 @@
-import { Component, type ReactNode } from "react";
+import { Component, type ReactNode, useEffect, useRef } from "react";
 import { AgentsPage } from "./pages/agents-page.tsx";
 import { RunsPage } from "./pages/runs-page.tsx";
 import { ThreadPage } from "./pages/thread-page.tsx";
@@ -6,6 +6,7 @@ import { ThreadsPage } from "./pages/threads-page.tsx";
 import { ToolsPage } from "./pages/tools-page.tsx";
 import { Link, RouterProvider, useRouter } from "./router.tsx";
 import { Sidebar } from "./sidebar.tsx";
+import { SignIn } from "./sign-in.tsx";
 import { StudioProvider, useStudio } from "./studio-context.tsx";
 import { Empty, Failure } from "./ui/state.tsx";
 
@@ -13,25 +14,42 @@ export function App(): ReactNode {
   return (
     <StudioProvider>
       <RouterProvider>
-        <div className="shell">
-          <a className="button skip" href="#main">
-            Skip to the page
-          </a>
-          <Sidebar />
-          <main className="main" id="main" tabIndex={-1}>
-            <Page />
-          </main>
-        </div>
+        <Shell />
       </RouterProvider>
     </StudioProvider>
+  );
+}
+
+function Shell(): ReactNode {
+  const { locked, token } = useStudio();
+  if (locked) return <SignIn />;
+  return (
+    <div className="shell" key={token}>
+      <a className="button skip" href="#main">
+        Skip to the page
+      </a>
+      <Sidebar />
+      <main className="main" id="main" tabIndex={-1}>
+        <Page />
+      </main>
+    </div>
   );
 }
 
 function Page(): ReactNode {
   const { parts } = useRouter();
   const { resourceId } = useStudio();
-  // A page starts anew for another place and for another person.
-  const key = `${resourceId}/${parts.slice(0, 3).join("/")}`;
+  // A page starts anew for another place and for another person; the tools are one page.
+  const place = parts.slice(0, parts[0] === "tools" ? 1 : 3).join("/");
+  const key = `${resourceId}/${place}`;
+  const last = useRef(key);
+  useEffect(() => {
+    if (last.current === key) return;
+    last.current = key;
+    // Who follows a link with the keyboard goes on reading in the page, unless it has put the focus somewhere itself.
+    const main = document.querySelector<HTMLElement>("#main");
+    if (main && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  }, [key]);
   return (
     <Boundary key={key}>
       <PageAt />

@@ -1,3 +1,5 @@
+import type { RunInfo } from "@selvedge/protocol/routes";
+
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
@@ -49,4 +51,35 @@ export function formatValue(value: unknown): string {
 export function formatShort(value: unknown, length = 96): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+/** What a run took: steps, tokens, time. */
+export function formatRun(run: RunInfo): string {
+  const parts: string[] = [];
+  if (run.steps > 0) parts.push(run.steps === 1 ? "1 step" : `${run.steps} steps`);
+  if (run.usage?.totalTokens) parts.push(`${formatNumber(run.usage.totalTokens)} tokens`);
+  const end = run.endedAt ?? run.suspendedAt;
+  if (end) parts.push(formatDuration(new Date(end).getTime() - new Date(run.startedAt).getTime()));
+  return parts.join(" · ");
+}
+
+/** Why something did not work, for the person who tried. */
+export function formatError(error: Error): string {
+  const { message } = error;
+  if ((error as { code?: unknown }).code === "connection-failed")
+    return `The server cannot be reached. Is it running? (${message})`;
+  switch (statusOf(error)) {
+    case 401:
+      return `The server does not know who you are (401). ${message}`;
+    case 403:
+      return `You are not allowed to do this (403). ${message}`;
+    default:
+      return message;
+  }
+}
+
+/** What the server answered; also where something before it did, with a body of its own. */
+export function statusOf(error: unknown): number | undefined {
+  const { status, details } = error as { status?: number; details?: { status?: unknown } };
+  return typeof details?.status === "number" ? details.status : status;
 }

@@ -16,8 +16,14 @@ interface Place {
   query: URLSearchParams;
 }
 
+interface GoOptions {
+  replace?: boolean;
+  /** Leads to a thread that nobody has written to. The browser remembers it with the place, also over a reload. */
+  fresh?: boolean;
+}
+
 interface Router extends Place {
-  go(to: string, options?: { replace?: boolean }): void;
+  go(to: string, options?: GoOptions): void;
 }
 
 const RouterContext = createContext<Router | undefined>(undefined);
@@ -29,9 +35,10 @@ export function RouterProvider({ children }: { children: ReactNode }): ReactNode
     addEventListener("popstate", onPop);
     return () => removeEventListener("popstate", onPop);
   }, []);
-  const go = useCallback((to: string, options: { replace?: boolean } = {}) => {
-    if (options.replace) history.replaceState(null, "", to);
-    else history.pushState(null, "", to);
+  const go = useCallback((to: string, { replace, fresh }: GoOptions = {}) => {
+    const state = fresh ? { fresh } : null;
+    if (replace) history.replaceState(state, "", to);
+    else history.pushState(state, "", to);
     setHref(location.pathname + location.search);
   }, []);
   const router = useMemo(() => ({ ...toPlace(href), go }), [href, go]);
@@ -44,19 +51,30 @@ export function useRouter(): Router {
   return router;
 }
 
+/** Whether this place was opened as a thread that nobody has written to, and nobody has since. */
+export function isFreshPlace(): boolean {
+  return (history.state as { fresh?: unknown } | null)?.fresh === true;
+}
+
+/** The place is no longer new. */
+export function settlePlace(): void {
+  if (isFreshPlace()) history.replaceState(null, "", location.href);
+}
+
 /** A link within the studio. A click with a modifier opens a tab as everywhere. */
 export function Link({
   href,
+  fresh = false,
   onClick,
   ...rest
-}: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }): ReactNode {
+}: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string; fresh?: boolean }): ReactNode {
   const { go } = useRouter();
   const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
     onClick?.(event);
     if (event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    go(href);
+    go(href, { fresh });
   };
   return <a href={href} onClick={follow} {...rest} />;
 }

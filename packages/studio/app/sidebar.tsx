@@ -1,10 +1,10 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import icon from "./icon.svg";
+import { RecentThreads } from "./recent-threads.tsx";
 import { Link, useRouter } from "./router.tsx";
-import { useStudio } from "./studio-context.tsx";
-import { applyTheme, storedTheme, type Theme } from "./theme.ts";
-import { Button } from "./ui/button.tsx";
+import { Settings } from "./settings.tsx";
 import { Icon, type IconName } from "./ui/icon.tsx";
+import { useMedia } from "./use-media.ts";
 
 const PAGES: { href: string; name: string; icon: IconName }[] = [
   { href: "/threads", name: "Threads", icon: "thread" },
@@ -12,16 +12,15 @@ const PAGES: { href: string; name: string; icon: IconName }[] = [
   { href: "/tools", name: "Tools", icon: "tool" },
 ];
 
-const NEXT_THEME: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
-const THEME_NAME: Record<Theme, string> = { system: "System theme", light: "Light", dark: "Dark" };
-const THEME_ICON: Record<Theme, IconName> = { system: "system", light: "sun", dark: "moon" };
-
 export function Sidebar(): ReactNode {
   const { parts } = useRouter();
+  const narrow = useMedia("(max-width: 50rem)");
+  // An open thread is marked among the recent ones.
+  const inThread = parts[0] === "threads" && parts[1] !== undefined;
   const current = `/${parts[0] ?? "threads"}`;
   return (
     <header className="sidebar">
-      <Link className="brand" href="/">
+      <Link className="brand" href="/" aria-label="Selvedge">
         <img src={icon} alt="" />
         <span>Selvedge</span>
       </Link>
@@ -29,7 +28,10 @@ export function Sidebar(): ReactNode {
         <ul className="nav">
           {PAGES.map((page) => (
             <li key={page.href}>
-              <Link href={page.href} aria-current={page.href === current ? "page" : undefined}>
+              <Link
+                href={page.href}
+                aria-current={page.href === current && (narrow || !inThread) ? "page" : undefined}
+              >
                 <Icon name={page.icon} />
                 {page.name}
               </Link>
@@ -37,71 +39,34 @@ export function Sidebar(): ReactNode {
           ))}
         </ul>
       </nav>
-      <div className="sidebar-foot">
-        <ResourceField />
-        <NameField />
-        <ThemeButton />
-      </div>
+      {narrow ? (
+        <details
+          className="menu"
+          onBlur={(event) => {
+            if (!event.currentTarget.contains(event.relatedTarget)) event.currentTarget.open = false;
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape") return;
+            event.currentTarget.open = false;
+            event.currentTarget.querySelector("summary")?.focus();
+          }}
+        >
+          <summary className="button" data-kind="quiet" data-size="small" data-icon="">
+            <Icon name="settings" />
+            <span className="visually-hidden">Settings</span>
+          </summary>
+          <div className="card menu-body stack">
+            <Settings />
+          </div>
+        </details>
+      ) : (
+        <>
+          <RecentThreads />
+          <div className="sidebar-foot">
+            <Settings />
+          </div>
+        </>
+      )}
     </header>
-  );
-}
-
-function ResourceField(): ReactNode {
-  const { resourceId, setResourceId } = useStudio();
-  const [draft, setDraft] = useState(resourceId);
-  return (
-    <label className="field" title="On whose behalf the studio reads and sends: the resource of its threads">
-      <span className="hint">Acting as</span>
-      <input
-        className="input mono"
-        value={draft}
-        spellCheck={false}
-        onChange={(event) => setDraft(event.target.value)}
-        onBlur={() => {
-          setResourceId(draft);
-          setDraft(draft.trim() || "local");
-        }}
-        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
-      />
-    </label>
-  );
-}
-
-function NameField(): ReactNode {
-  const { name, setName } = useStudio();
-  return (
-    <label
-      className="field"
-      title="Sent along with your messages in this tab, so that agents and people can tell you apart"
-    >
-      <span className="hint">Your name</span>
-      <input
-        className="input"
-        value={name}
-        placeholder="nobody in particular"
-        maxLength={80}
-        onChange={(event) => setName(event.target.value)}
-      />
-    </label>
-  );
-}
-
-function ThemeButton(): ReactNode {
-  const [theme, setTheme] = useState(storedTheme);
-  const next = (): void => {
-    applyTheme(NEXT_THEME[theme]);
-    setTheme(NEXT_THEME[theme]);
-  };
-  return (
-    <Button
-      kind="quiet"
-      size="small"
-      icon={THEME_ICON[theme]}
-      title="Change the theme"
-      aria-label={`Theme: ${theme}. Change it.`}
-      onClick={next}
-    >
-      <span className="theme-name">{THEME_NAME[theme]}</span>
-    </Button>
   );
 }

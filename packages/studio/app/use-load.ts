@@ -8,10 +8,14 @@ export interface Loaded<Value> {
 }
 
 /**
- * What `load` gives, loaded anew when `key` changes or on `reload()`. The last value stays while the next one comes; an
- * answer that was overtaken is dropped.
+ * What `load` gives, loaded anew when `key` or `version` changes or on `reload()`. The last value stays while the next one
+ * of the same key comes; an answer that was overtaken is dropped.
  */
-export function useLoad<Value>(key: string, load: (signal: AbortSignal) => Promise<Value>): Loaded<Value> {
+export function useLoad<Value>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<Value>,
+  version?: unknown,
+): Loaded<Value> {
   const [state, setState] = useState<{ key?: string; value?: Value; error?: Error; loading: boolean }>({
     loading: true,
   });
@@ -28,7 +32,7 @@ export function useLoad<Value>(key: string, load: (signal: AbortSignal) => Promi
         !signal.aborted && setState((before) => ({ ...before, key, error: toError(error), loading: false })),
     );
     return () => controller.abort();
-  }, [key, round]);
+  }, [key, round, version]);
   const reload = useCallback(() => setRound((count) => count + 1), []);
   return { value: state.value, error: state.error, loading: state.loading, reload };
 }

@@ -2,7 +2,7 @@ import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { silentLogger } from "../logger.ts";
-import { RequestContext } from "../request-context/request-context.ts";
+import { RequestContext, RESOURCE_ID_KEY } from "../request-context/request-context.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith, bareMemory } from "./__fixtures__/agent-with.ts";
 import { Agent } from "./agent.ts";
@@ -125,6 +125,15 @@ describe("Agent", () => {
       agent.stream("hi", { requestContext: new RequestContext([["tenant", 5]]) }),
     ).rejects.toMatchObject({ code: "invalid-context" });
     expect(model.calls).toHaveLength(0);
+  });
+
+  it("lets a server say whose a request is, whatever else the schema allows", async () => {
+    const { agent } = agentWith(["ok"], { requestContextSchema: z.strictObject({ tenant: z.string() }) });
+    const requestContext = new RequestContext([
+      ["tenant", "acme"],
+      [RESOURCE_ID_KEY, "ann"],
+    ]);
+    expect((await agent.generate("hi", { requestContext })).text).toBe("ok");
   });
 
   it("turns a context schema that throws into the same error", async () => {

@@ -2,19 +2,23 @@ import { checkAnswer } from "../run/check-answer.ts";
 import type { Decision, Resumption } from "../run/resume.ts";
 import type { Run } from "../run/run.ts";
 import { AgentError } from "../errors.ts";
+import { FairTable } from "../guard/fair-table.ts";
+import { RESOURCE_ID_KEY } from "../request-context/request-context.ts";
 
-const MAX_PARKED = 1000;
+/** In all, and for one resource where a server says whose a run is. */
+const LIMITS = { total: 1000, each: 100 };
 
 /**
- * Runs without a thread that wait for an answer. They live in this process alone, and only so many of them: a run that
- * must outlive the process belongs on a thread.
+ * Runs without a thread that wait for an answer. They live in this process alone, and only so many of them, of nobody more than a
+ * share: a run that must outlive the process belongs on a thread.
  */
 export class ParkedRuns {
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new FairTable<Run>(LIMITS);
 
   park(run: Run): void {
-    this.#runs.set(run.spec.runId, run);
-    if (this.#runs.size > MAX_PARKED) this.#runs.delete(this.#runs.keys().next().value as string);
+    const { runId, resourceId, requestContext } = run.spec;
+    const said: unknown = resourceId ?? requestContext.get(RESOURCE_ID_KEY);
+    this.#runs.set(runId, typeof said === "string" ? said : undefined, run);
   }
 
   has(runId: string): boolean {

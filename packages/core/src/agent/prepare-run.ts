@@ -130,16 +130,16 @@ export async function prepareRun(
 
 async function checkContext(config: AgentConfig, requestContext: RequestContext): Promise<void> {
   if (!config.requestContextSchema) return;
-  const checked = await validate(config.requestContextSchema, requestContext.toJSON()).catch(
-    (cause: unknown) => {
-      if (AgentError.is(cause)) throw cause;
-      throw new AgentError(
-        "invalid-context",
-        `The request context could not be checked: ${errorMessage(cause)}`,
-        { cause },
-      );
-    },
-  );
+  // Whose request it is, a server says; the app's schema speaks of the app's own values.
+  const own = requestContext.without([RESOURCE_ID_KEY, THREAD_ID_KEY]).toJSON();
+  const checked = await validate(config.requestContextSchema, own).catch((cause: unknown) => {
+    if (AgentError.is(cause)) throw cause;
+    throw new AgentError(
+      "invalid-context",
+      `The request context could not be checked: ${errorMessage(cause)}`,
+      { cause },
+    );
+  });
   if (checked.ok) return;
   const list = checked.issues
     .map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`)

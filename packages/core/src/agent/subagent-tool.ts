@@ -1,4 +1,5 @@
-import { AgentError } from "../errors.ts";
+import type { MessagePart } from "@selvedge/protocol";
+import { AgentError, UNEXPECTED_CODES } from "../errors.ts";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import type { JsonSchema } from "../schema/schema.ts";
 import { createTool, type Tool } from "../tool/tool.ts";
@@ -66,10 +67,11 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       }
       if (full.tripwire)
         throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${full.tripwire.reason}`);
+      const failed = new Set(full.steps.flatMap(({ content }) => content.flatMap(failedCall)));
       const toolResults = full.toolResults.map(({ toolName, toolCallId: id, result }) => ({
         toolName,
         toolCallId: id,
-        result,
+        result: failed.has(id) ? `Tool "${toolName}" failed (call ${id}).` : result,
       }));
       return {
         text: full.text,
@@ -78,6 +80,12 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       } satisfies SubagentOutput;
     },
   });
+}
+
+/** A call whose words are for the subagent's model and for the log. */
+function failedCall(part: MessagePart): string[] {
+  if (part.type !== "tool-invocation" || !UNEXPECTED_CODES.has(part.toolInvocation.errorCode)) return [];
+  return [part.toolInvocation.toolCallId];
 }
 
 /** The parent's thread is not the subagent's. */

@@ -1,1 +1,1 @@
-export { AgentError, errorMessage } from "../errors.ts";
+export { AgentError, errorMessage, UNEXPECTED_CODES } from "../errors.ts";

@@ -25,4 +25,5 @@ export type {
 } from "../schema/schema.ts";
 
 // Running a tool outside a run
+export { limitResult } from "../tool/limit-result.ts";
 export { callTool, type CallToolOptions } from "../tool/call-tool.ts";

@@ -1,5 +1,5 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import { AgentError, errorMessage } from "../errors.ts";
+import { AgentError, errorMessage, UNEXPECTED_CODES } from "../errors.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
@@ -169,11 +169,14 @@ function endAbnormally(run: Run, thrown: unknown): void {
     run.finishReason = "aborted";
     return;
   }
-  run.error = AgentError.is(thrown)
+  const error = AgentError.is(thrown)
     ? thrown
     : new AgentError("internal", `The run failed: ${errorMessage(thrown)}`, { cause: thrown });
+  run.error = error;
   run.status = "failed";
   run.finishReason = "error";
+  // Those who look on from outside get to know no more than that it failed.
+  if (UNEXPECTED_CODES.has(error.code)) run.spec.logger.error(`Run ${run.spec.runId} failed:`, thrown);
 }
 
 async function announceEnd(run: Run): Promise<void> {

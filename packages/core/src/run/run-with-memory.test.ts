@@ -170,6 +170,22 @@ describe("a run with memory", () => {
     expectWellFormed(await messages());
   });
 
+  it("counts the tokens of a step that was aborted once", async () => {
+    const controller = new AbortController();
+    const execute = (): Promise<never> => {
+      controller.abort();
+      return new Promise(() => {});
+    };
+    const stuck = createTool({ id: "t", description: "", execute });
+    const { agent, storage } = recorded([again], { tools: { t: stuck } });
+    const output = await agent.stream("go", { ...thread, abortSignal: controller.signal });
+    await output.consumeStream();
+    const { totalTokens } = await output.totalUsage;
+    expect(totalTokens).toBeGreaterThan(0);
+    const [run] = await storage.select({ table: RUNS, where: { id: output.runId } });
+    expect(run).toMatchObject({ usage: { totalTokens } });
+  });
+
   it("marks the message when a later step fails", async () => {
     const { agent, messages } = recorded([again, { text: ["a", "b"], cutAfter: 3 }]);
     await expect(agent.generate("go", thread)).rejects.toMatchObject({ code: "model-incomplete" });

@@ -209,10 +209,11 @@ async function storePartial(run: Run, step: StepBuilder): Promise<void> {
   }
   if (!step.hasContent) return;
   step.finishReason = run.aborted ? "aborted" : "error";
+  const record = stepRecord(run, step, { incomplete: true });
   run.addStep(step.build());
   try {
     converse(run, step);
-    await run.spec.thread?.border(stepRecord(run, step, { incomplete: true }), { take: false, next: "stop" });
+    await run.spec.thread?.border(record, { take: false, next: "stop" });
   } catch (error) {
     run.spec.logger.error(`The partial answer of run ${run.spec.runId} could not be stored`, error);
   }

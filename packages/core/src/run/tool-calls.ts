@@ -1,5 +1,5 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
-import { errorMessage } from "../errors.ts";
+import { AgentError, errorMessage, toolErrorCode } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import {
   type CheckedCall,
@@ -171,6 +171,10 @@ async function answer(
   const { runId } = run.spec;
   const { toolCallId, toolName, args } = call;
   const failed = outcome.kind === "error" || outcome.isError === true;
+  const errorCode = outcome.kind === "error" ? toolErrorCode(outcome.error) : undefined;
+  // Those who look on from outside get to know no more than that it failed, and which call it was.
+  if (outcome.kind === "error" && outcome.error instanceof Error && !AgentError.is(outcome.error))
+    run.spec.logger.warn(`Tool "${toolName}" failed (call ${toolCallId} of run ${runId}):`, outcome.error);
   const raw =
     outcome.kind === "error"
       ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName)
@@ -180,6 +184,7 @@ async function answer(
     state: outcome.kind === "error" ? "output-error" : "result",
     result,
     ...(failed && { isError: true }),
+    ...(errorCode && { errorCode }),
     ...(outcome.kind === "result" &&
       outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
   };

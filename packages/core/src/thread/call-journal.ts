@@ -1,5 +1,4 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import { errorMessage } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, StepRecord } from "../run/run-thread.ts";
 import { NOBODY_ASKED } from "../run/tool-calls.ts";
@@ -10,6 +9,7 @@ import { CALLS, RUNS } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";
 import { type OpenStep, openStepOf, storeStep } from "./open-step.ts";
+import { storeOutcome } from "./stored-outcome.ts";
 import type { Thread } from "./thread.ts";
 
 /** A step and the place in its message where it is stored. */
@@ -166,8 +166,4 @@ export class CallJournal {
       },
     };
   }
-}
-
-function storeOutcome(outcome: ToolOutcome): unknown {
-  return outcome.kind === "error" ? { kind: "error", error: errorMessage(outcome.error) } : outcome;
 }

@@ -3,10 +3,10 @@ import { assemble, readStep } from "../storage/list-messages.ts";
 import type { Row, Storage } from "../storage/storage.ts";
 import { MESSAGES } from "../storage/tables.ts";
 import { CALLS } from "../storage/thread-tables.ts";
-import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { Decision, JournaledCall, Resumption } from "../run/resume.ts";
 import type { Actor } from "./actor.ts";
 import { type OpenStep, openStepOf } from "./open-step.ts";
+import { restoreOutcome, type StoredOutcome } from "./stored-outcome.ts";
 import { reviveOptions, type StoredOptions } from "./stored-options.ts";
 
 export async function readResumption(storage: Storage, actor: Actor, row: Row): Promise<Resumption> {
@@ -96,7 +96,7 @@ function toCall(row: Row): JournaledCall {
     requiresApproval: row["requires_approval"] === 1,
     suspendPayload: row["suspend_payload"] ?? undefined,
     resumeSchema: (row["resume_schema"] as string | null) ?? "{}",
-    outcome: (row["outcome"] ?? undefined) as ToolOutcome | undefined,
+    outcome: row["outcome"] ? restoreOutcome(row["outcome"] as unknown as StoredOutcome) : undefined,
     decision: (row["decision"] ?? undefined) as Decision | undefined,
   };
 }

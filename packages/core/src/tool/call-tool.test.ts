@@ -17,7 +17,10 @@ describe("callTool", () => {
     });
     expect(await callTool(tool, { name: "double", input: { n: 2 }, limits })).toEqual({ twice: 4 });
     const unfit = callTool(tool, { name: "double", input: { n: "x" }, limits });
-    await expect(unfit).rejects.toMatchObject({ code: "tool-input-invalid" });
+    await expect(unfit).rejects.toMatchObject({
+      code: "tool-input-invalid",
+      details: { issues: [{ path: ["n"], message: expect.any(String) }] },
+    });
   });
 
   test("does not run what a person has to approve, unless somebody did", async () => {

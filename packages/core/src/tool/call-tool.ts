@@ -49,8 +49,8 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
 function settle(name: string, outcome: ToolOutcome): unknown {
   switch (outcome.kind) {
     case "result":
-      if (!outcome.isError) return outcome.result;
-      throw new AgentError("tool-input-invalid", (outcome.result as ToolInputError).message);
+      if (outcome.isError) throw invalidInput(outcome.result as ToolInputError);
+      return outcome.result;
     case "error":
       if (AgentError.is(outcome.error)) throw outcome.error;
       throw new AgentError("tool-failed", `Tool "${name}" failed: ${errorMessage(outcome.error)}`, {
@@ -71,4 +71,9 @@ function settle(name: string, outcome: ToolOutcome): unknown {
         `Tool "${name}" wants to suspend, which needs a run of an agent.`,
       );
   }
+}
+
+/** With the issues apart: a form shows each at its field. */
+function invalidInput({ message, validationErrors }: ToolInputError): AgentError {
+  return new AgentError("tool-input-invalid", message, { details: { issues: validationErrors } });
 }

@@ -1,31 +1,6 @@
-import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
 import { AgentError } from "@selvedge/core";
+import { isPrivateHost } from "@selvedge/core/guards";
 import type { FetchLike } from "@modelcontextprotocol/client";
-
-const PRIVATE = new BlockList();
-for (const [network, prefix] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.0.0.0", 24],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-  ["224.0.0.0", 4],
-  ["240.0.0.0", 4],
-] as const)
-  PRIVATE.addSubnet(network, prefix, "ipv4");
-for (const [network, prefix] of [
-  ["::", 127],
-  ["64:ff9b::", 96],
-  ["fc00::", 7],
-  ["fe80::", 10],
-  ["ff00::", 8],
-] as const)
-  PRIVATE.addSubnet(network, prefix, "ipv6");
 
 /**
  * A fetch for talking to the server at `base`. Whoever configured `base` chose that address; where a redirect or an
@@ -48,14 +23,7 @@ export function guardFetch(base: URL, inner: FetchLike = fetch): FetchLike {
   };
 }
 
+/** A name that means nothing leads nowhere; the request itself will say so. */
 async function isPrivate(hostname: string): Promise<boolean> {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  if (host === "localhost" || host.endsWith(".localhost")) return true;
-  try {
-    const addresses = isIP(host) ? [{ address: host }] : await lookup(host, { all: true });
-    return addresses.some(({ address }) => PRIVATE.check(address, address.includes(":") ? "ipv6" : "ipv4"));
-  } catch {
-    // A name that means nothing leads nowhere; the request itself will say so.
-    return false;
-  }
+  return (await isPrivateHost(hostname)) === true;
 }

@@ -1,6 +1,16 @@
-import { AgentError, RequestContext } from "@selvedge/core";
-import { compileSchema, type ToolExecutionOptions, type ToolInputError } from "@selvedge/core/tools";
+import { AgentError, RequestContext, type System } from "@selvedge/core";
+import type { Quota } from "@selvedge/core/guards";
+import {
+  compileSchema,
+  limitResult,
+  type ToolExecutionOptions,
+  type ToolInputError,
+} from "@selvedge/core/tools";
+import type { AuthInfo } from "@modelcontextprotocol/server";
+import { principalOf } from "./principal.ts";
+import type { CallLimits } from "./server-config.ts";
 import type { ServedTool } from "./served-tool.ts";
+import { ToolClock } from "./tool-clock.ts";
 
 const MAX_SHOWN = 4000;
 const shorten = (text: string): string =>
@@ -14,15 +24,24 @@ function inputProblem(args: unknown, error: ToolInputError): AgentError {
   );
 }
 
+/** What a call may take, and those under way. */
+export interface CallGuard {
+  limits: CallLimits;
+  running: Quota;
+  system: System;
+}
+
 /**
  * Validates, then runs a served tool: the one way by which MCP reaches a tool. A tool that a person has to approve does
- * not run, because nobody who may approve it is there.
+ * not run, because nobody who may approve it is there. Time, size and number of calls have their limits.
  */
 export async function callTool(
-  { tool, wire }: ServedTool,
+  served: ServedTool,
   args: unknown,
   options: Partial<ToolExecutionOptions>,
+  { limits, running, system }: CallGuard,
 ): Promise<unknown> {
+  const { tool, wire } = served;
   const requestContext = new RequestContext();
   if (await needsApproval(tool.definition, args, requestContext)) {
     throw new AgentError(
@@ -30,9 +49,51 @@ export async function callTool(
       `Tool "${wire.name}" needs a person's approval, which cannot be given over MCP. Run it through an agent.`,
     );
   }
-  const output: unknown = await tool.execute({ context: args, requestContext }, options);
-  if (isInputError(output)) throw inputProblem(args, output);
-  return output;
+  const caller = principalOf(options.extra?.["authInfo"] as AuthInfo | undefined);
+  const full = running.full(caller);
+  if (full)
+    throw new AgentError(
+      "too-many-requests",
+      `${full === "each" ? "You have" : "There are"} too many calls under way. Try again when one has ended.`,
+    );
+  const end = running.take(caller);
+  try {
+    const clock = new ToolClock(wire.name, tool.definition.timeoutMs ?? limits.toolTimeoutMs, system);
+    const output: unknown = await clock.run(options.abortSignal, (abortSignal) =>
+      tool.execute({ context: args, requestContext }, { ...asking(options, clock), abortSignal }),
+    );
+    if (isInputError(output)) throw inputProblem(args, output);
+    return limited(served, output, limits.toolResultBytes);
+  } finally {
+    end();
+  }
+}
+
+/** The same options, with a clock that stands still while they ask the client. */
+function asking(options: Partial<ToolExecutionOptions>, clock: ToolClock): Partial<ToolExecutionOptions> {
+  const { elicitation, extra } = options;
+  const sendRequest = extra?.["sendRequest"] as ((...given: unknown[]) => Promise<unknown>) | undefined;
+  return {
+    ...options,
+    ...(elicitation && {
+      elicitation: {
+        sendRequest: (request) => clock.standStill(() => elicitation.sendRequest(request)),
+      },
+    }),
+    ...(sendRequest && {
+      extra: {
+        ...extra,
+        sendRequest: (...given: unknown[]) => clock.standStill(() => sendRequest(...given)),
+      },
+    }),
+  };
+}
+
+/** A promised shape cannot be cut, so a result over the limit that has one is refused. */
+function limited({ wire }: ServedTool, output: unknown, maxBytes: number): unknown {
+  const result = limitResult(output, maxBytes, wire.name);
+  if (!wire.outputSchema || result === output) return result;
+  throw new AgentError("limit-exceeded", (result as { message: string }).message);
 }
 
 async function needsApproval(

@@ -18,6 +18,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Connection } from "./connection.ts";
 import { HttpSessions } from "./http-sessions.ts";
+import type { SessionLimits } from "./server-config.ts";
 
 /** `sessionIdGenerator: undefined` or `serverless: true` serves without sessions. */
 export type StreamableHTTPServerTransportOptions = WebStandardStreamableHTTPServerTransportOptions & {
@@ -39,7 +40,7 @@ export class HttpEndpoint {
     openSession: () => Connection;
     factory: McpServerFactory;
     bus: ServerEventBus;
-    limits: { idleMs?: number; max?: number };
+    limits: SessionLimits;
     system: System;
     logger: Logger;
   }) {

@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Connection } from "./connection.ts";
 import { principalOf } from "./principal.ts";
+import type { SessionLimits } from "./server-config.ts";
 import { SessionTable } from "./session-table.ts";
 
 /** The sessions of the older generation over streamable HTTP. */
@@ -17,7 +18,7 @@ export class HttpSessions {
 
   constructor(
     open: () => Connection,
-    limits: { idleMs?: number; max?: number },
+    limits: SessionLimits,
     { system, logger }: { system: System; logger: Logger },
   ) {
     this.#open = open;

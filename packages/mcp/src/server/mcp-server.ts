@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
+import { Quota, toLimits } from "@selvedge/core/guards";
 import type { ToolExecutionOptions } from "@selvedge/core/tools";
 import {
   type AuthInfo,
@@ -18,7 +19,7 @@ import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js
 import { consoleLogger } from "../console-logger.ts";
 import { Authorizer } from "./authorizer.ts";
 import { type CallExtra, hostExtra } from "./call-extra.ts";
-import { callTool } from "./call-tool.ts";
+import { callTool, type CallGuard } from "./call-tool.ts";
 import { checkCaller } from "./check-caller.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { converseInRounds, converseOverSession } from "./conversation.ts";
@@ -27,7 +28,7 @@ import { OpenCalls } from "./open-calls.ts";
 import { readResource } from "./resources-handlers.ts";
 import { type ServedTool } from "./served-tool.ts";
 import { servedTools } from "./served-tools.ts";
-import type { MCPServerConfig } from "./server-config.ts";
+import { DEFAULT_CALL_LIMITS, type MCPServerConfig } from "./server-config.ts";
 import {
   type ServerDetail,
   serverDetail,
@@ -68,6 +69,7 @@ export class MCPServer {
   readonly #system: System;
   readonly #tools: ReadonlyMap<string, ServedTool>;
   readonly #calls: OpenCalls;
+  readonly #guard: CallGuard;
   readonly #bus = new InMemoryServerEventBus();
   readonly #live = new Set<Connection>();
   readonly #authorizer: Authorizer | undefined;
@@ -95,6 +97,12 @@ export class MCPServer {
     this.#tools = servedTools(config, this.#logger);
     this.#authorizer = config.auth && new Authorizer(config.auth, this.#logger);
     this.#calls = new OpenCalls(config.requestStateKey ?? randomBytes(32), this.#system);
+    const callLimits = toLimits(DEFAULT_CALL_LIMITS, config.limits);
+    this.#guard = {
+      limits: callLimits,
+      running: new Quota({ total: callLimits.calls, each: callLimits.callsPerCaller }),
+      system: this.#system,
+    };
     const limits = config.sessions ?? {};
     const shared = { system: this.#system, logger: this.#logger };
     const openSession = (): Connection => this.#openSession();
@@ -236,10 +244,11 @@ export class MCPServer {
     executionContext: {
       messages?: Given[];
       toolCallId?: string;
+      abortSignal?: AbortSignal;
       extra?: NonNullable<ToolExecutionOptions["extra"]>;
     } = {},
   ): Promise<Given> {
-    return callTool(this.#find(toolId), args ?? {}, executionContext);
+    return callTool(this.#find(toolId), args ?? {}, executionContext, this.#guard);
   }
 
   /** What resources there are, without a client. Lists may differ from caller to caller. */
@@ -301,6 +310,7 @@ export class MCPServer {
     const parts: ServerParts = {
       config: this.#config,
       tools: this.#tools,
+      guard: this.#guard,
       logger: this.#logger,
       system: this.#system,
       newId: () => this.#system.newId(),

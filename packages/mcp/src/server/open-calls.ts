@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { AgentError, type System } from "@selvedge/core";
+import { FairTable } from "@selvedge/core/guards";
 import {
   createRequestStateCodec,
   inputRequired,
@@ -21,13 +22,20 @@ interface CallState {
   answers: Record<string, unknown>;
 }
 
-const MAX_OPEN_CALLS = 1000;
+/** In all, and of one caller whom a token or the host names. */
+const OPEN_CALLS = { total: 1000, each: 100 };
 
 /** The calls of the stateless generation that wait for their client's answers, for some minutes each. */
 export class OpenCalls {
   readonly codec: RequestStateCodec<CallState>;
   readonly #system: System;
-  readonly #waiting = new Map<string, { call: OpenCall<unknown>; cancelTimer: () => void }>();
+  readonly #waiting = new FairTable<{ call: OpenCall<unknown>; cancelTimer: () => void }>(
+    OPEN_CALLS,
+    ({ call, cancelTimer }) => {
+      cancelTimer();
+      call.abandon(new AgentError("tool-aborted", "Too many calls wait for answers."));
+    },
+  );
 
   constructor(key: string | Uint8Array, system: System) {
     this.#system = system;
@@ -64,7 +72,7 @@ export class OpenCalls {
     }
     const round = await call.round();
     if (round.kind === "done") return round.result;
-    const ticket = this.#park(call as OpenCall<unknown>);
+    const ticket = this.#park(call as OpenCall<unknown>, principalOf(ctx.http?.authInfo));
     const answers = repeatable ? call.answers : {};
     return inputRequired({
       inputRequests: round.questions as Parameters<typeof inputRequired>[0]["inputRequests"] & object,
@@ -73,20 +81,17 @@ export class OpenCalls {
   }
 
   close(): void {
-    for (const ticket of this.#waiting.keys()) this.#drop(ticket, "The server is closing.");
+    for (const ticket of this.#waiting.ids()) this.#drop(ticket, "The server is closing.");
   }
 
-  #park(call: OpenCall<unknown>): string {
-    const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size >= MAX_OPEN_CALLS && oldest !== undefined)
-      this.#drop(oldest, "Too many calls wait for answers.");
+  #park(call: OpenCall<unknown>, owner: string | undefined): string {
     const ticket = this.#system.newId();
     const cancelTimer = this.#system.setTimer(
       ANSWER_TIMEOUT_MS,
       () => this.#drop(ticket, "Nobody answered in time."),
       { background: true },
     );
-    this.#waiting.set(ticket, { call, cancelTimer });
+    this.#waiting.set(ticket, owner, { call, cancelTimer });
     return ticket;
   }
 

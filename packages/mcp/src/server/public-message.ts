@@ -1,4 +1,5 @@
 import { AgentError, type Logger } from "@selvedge/core";
+import { UNEXPECTED_CODES } from "@selvedge/core/errors";
 import { ProtocolError } from "@modelcontextprotocol/server";
 
 const BUGS = new Set([
@@ -27,7 +28,7 @@ export function publicMessage(
 
 function isPublic(thrown: unknown): boolean {
   if (typeof thrown === "string") return true;
-  if (AgentError.is(thrown)) return !["internal", "storage-failed", "storage-closed"].includes(thrown.code);
+  if (AgentError.is(thrown)) return !UNEXPECTED_CODES.has(thrown.code);
   if (ProtocolError.isInstance(thrown)) return true;
   if (!(thrown instanceof Error) || BUGS.has(thrown.name)) return false;
   return !("syscall" in thrown || "errno" in thrown || "sql" in thrown);

@@ -80,6 +80,33 @@ export interface WorkflowLike {
   createRunAsync?(...args: unknown[]): unknown;
 }
 
+export interface SessionLimits {
+  /** Without use. 30 minutes when absent. */
+  idleMs?: number;
+  /** 1,000 when absent. */
+  max?: number;
+  /** Of these, for one caller whom a token or the host names. 100 when absent. */
+  maxPerCaller?: number;
+}
+
+export interface CallLimits {
+  /** Time for one call, without that in which the client is asked. 0 is without end. A tool's `timeoutMs` wins. */
+  toolTimeoutMs: number;
+  /** Size of one result. */
+  toolResultBytes: number;
+  /** Calls under way. */
+  calls: number;
+  /** Of these, for one caller whom a token or the host names. */
+  callsPerCaller: number;
+}
+
+export const DEFAULT_CALL_LIMITS: CallLimits = {
+  toolTimeoutMs: 600_000,
+  toolResultBytes: 8 << 20,
+  calls: 1000,
+  callsPerCaller: 100,
+};
+
 export interface MCPServerConfig {
   name: string;
   version: string;
@@ -104,7 +131,9 @@ export interface MCPServerConfig {
   instructions?: string;
   icons?: Icon[];
   /** When HTTP and SSE sessions end by themselves. */
-  sessions?: { idleMs?: number; max?: number };
+  sessions?: SessionLimits;
+  /** What calls of tools may take. */
+  limits?: Partial<CallLimits>;
   /** Asks every caller over HTTP and SSE for a token. Whoever reaches the server may call it when absent. */
   auth?: MCPServerAuth;
   /** Names under which browsers may reach this server, instead of the loopback ones. */

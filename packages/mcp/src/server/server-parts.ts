@@ -1,4 +1,5 @@
 import type { Logger, System } from "@selvedge/core";
+import type { CallGuard } from "./call-tool.ts";
 import type { Converse } from "./conversation.ts";
 import type { ServedTool } from "./served-tool.ts";
 import type { MCPServerConfig } from "./server-config.ts";
@@ -8,6 +9,7 @@ export interface ServerParts {
   config: MCPServerConfig;
   tools: ReadonlyMap<string, ServedTool>;
   converse: Converse;
+  guard: CallGuard;
   logger: Logger;
   system: System;
   newId(): string;

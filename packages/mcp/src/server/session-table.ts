@@ -1,4 +1,5 @@
 import type { Logger, System } from "@selvedge/core";
+import type { SessionLimits } from "./server-config.ts";
 
 interface Session<Transport> {
   transport: Transport;
@@ -10,19 +11,25 @@ interface Session<Transport> {
 
 const DEFAULT_IDLE_MS = 30 * 60_000;
 const DEFAULT_MAX = 1000;
+const DEFAULT_MAX_PER_CALLER = 100;
 
-/** Sessions by id. One that nobody uses for a while is closed; over the limit, the one unused for longest is. */
+/**
+ * Sessions by id. One that nobody uses for a while is closed. Over a caller's limit its own that is unused for longest
+ * is; over the limit for all, that of the caller who has the most, so that nobody drives out what others need.
+ */
 export class SessionTable<Transport extends { close(): Promise<void> }> {
   readonly #sessions = new Map<string, Session<Transport>>();
   readonly #idleMs: number;
   readonly #max: number;
+  readonly #maxPerCaller: number;
   readonly #system: System;
   readonly #logger: Logger;
   #cancelSweep: (() => void) | undefined;
 
-  constructor(limits: { idleMs?: number; max?: number }, system: System, logger: Logger) {
+  constructor(limits: SessionLimits, system: System, logger: Logger) {
     this.#idleMs = limits.idleMs ?? DEFAULT_IDLE_MS;
     this.#max = limits.max ?? DEFAULT_MAX;
+    this.#maxPerCaller = limits.maxPerCaller ?? DEFAULT_MAX_PER_CALLER;
     this.#system = system;
     this.#logger = logger;
   }
@@ -33,7 +40,7 @@ export class SessionTable<Transport extends { close(): Promise<void> }> {
 
   add(id: string, transport: Transport, principal: string | undefined): void {
     this.#sessions.set(id, { transport, principal, open: 0, usedAt: this.#system.monotonic() });
-    if (this.#sessions.size > this.#max) this.#evict(id);
+    this.#makeRoom(id, principal);
     this.#sweepLater();
   }
 
@@ -83,9 +90,19 @@ export class SessionTable<Transport extends { close(): Promise<void> }> {
     );
   }
 
-  #evict(except: string): void {
-    const others = [...this.#sessions].filter(([id]) => id !== except);
-    const [unused] = others.sort(([, a], [, b]) => a.open - b.open || a.usedAt - b.usedAt);
+  #makeRoom(added: string, principal: string | undefined): void {
+    const byCaller = Map.groupBy(this.#sessions, ([, session]) => session.principal);
+    const own = byCaller.get(principal) ?? [];
+    if (principal !== undefined && own.length > this.#maxPerCaller) return this.#endUnused(own, added);
+    if (this.#sessions.size <= this.#max) return;
+    const [most = []] = [...byCaller.values()].sort((a, b) => b.length - a.length);
+    this.#endUnused(most, added);
+  }
+
+  #endUnused(sessions: [string, Session<Transport>][], except: string): void {
+    const [unused] = sessions
+      .filter(([id]) => id !== except)
+      .sort(([, a], [, b]) => a.open - b.open || a.usedAt - b.usedAt);
     if (unused) this.#end(unused[0]);
   }
 

@@ -4,6 +4,7 @@ import type { AuthInfo, Transport } from "@modelcontextprotocol/server";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { Connection } from "./connection.ts";
 import { principalOf } from "./principal.ts";
+import type { SessionLimits } from "./server-config.ts";
 import { SessionTable } from "./session-table.ts";
 
 const KEEP_ALIVE_MS = 60_000;
@@ -25,7 +26,7 @@ export class SseEndpoint {
 
   constructor(
     open: () => Connection,
-    limits: { idleMs?: number; max?: number },
+    limits: SessionLimits,
     { system, logger }: { system: System; logger: Logger },
   ) {
     this.#open = open;

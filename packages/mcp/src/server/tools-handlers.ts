@@ -33,7 +33,7 @@ async function answerCall(
   const { name } = served.wire;
   const writer = { write: progress, custom: ({ data }: { data: unknown }) => progress(data) };
   try {
-    const output = await callTool(served, args, {
+    const options = {
       messages: [],
       toolCallId: "",
       idempotencyKey: parts.system.newId(),
@@ -45,7 +45,8 @@ async function answerCall(
           ask({ method: "elicitation/create", params: { ...request } }) as Promise<{ action: "accept" }>,
       },
       extra,
-    });
+    } satisfies Parameters<typeof callTool>[2];
+    const output = await callTool(served, args, options, parts.guard);
     return toCallToolResult(output, served.wire.outputSchema !== undefined);
   } catch (thrown) {
     // What the protocol has a code for, such as a capability the client lacks, is not the tool's failure.

@@ -3,6 +3,7 @@ import { type AuthInfo, type JSONRPCMessage, parseJSONRPCMessage } from "@modelc
 import type { Logger, System } from "@selvedge/core";
 import type { Connection } from "./connection.ts";
 import { principalOf } from "./principal.ts";
+import type { SessionLimits } from "./server-config.ts";
 import { SessionTable } from "./session-table.ts";
 import { WebSseTransport } from "./web-sse-transport.ts";
 
@@ -27,7 +28,7 @@ export class WebSseEndpoint {
 
   constructor(
     open: () => Connection,
-    limits: { idleMs?: number; max?: number },
+    limits: SessionLimits,
     { system, logger }: { system: System; logger: Logger },
   ) {
     this.#open = open;

@@ -1,5 +1,6 @@
 import { AgentError } from "@selvedge/core/errors";
 import type { Embedder } from "@selvedge/core/vector";
+import { cosine } from "../cosine.ts";
 import { sentenceSeparator } from "./sentence-separator.ts";
 import type { Span } from "./split-text.ts";
 
@@ -62,18 +63,4 @@ async function embedAll(embedder: Embedder, text: string, spans: Span[]): Promis
     );
   }
   return vectors;
-}
-
-function cosine(a: number[], b: number[]): number {
-  let dot = 0;
-  let normA = 0;
-  let normB = 0;
-  for (let index = 0; index < a.length; index++) {
-    const x = a[index]!;
-    const y = b[index] ?? 0;
-    dot += x * y;
-    normA += x * x;
-    normB += y * y;
-  }
-  return normA === 0 || normB === 0 ? 0 : dot / Math.sqrt(normA * normB);
 }

@@ -6,6 +6,7 @@ import {
   type VectorFilter,
   type VectorResult,
 } from "@selvedge/core/vector";
+import { cosine } from "../cosine.ts";
 import { embedQuery } from "./embed-query.ts";
 import { weightsFor } from "./word-weights.ts";
 
@@ -26,7 +27,7 @@ export interface HybridSearchOptions {
   topK?: number;
   filter?: VectorFilter | undefined;
   includeVector?: boolean;
-  /** Together 1. If not given, they follow from how much of the query the best hit by words holds. */
+  /** Together 1. If not given, each side counts as much as it tells the passages apart, which depends on the query. */
   weights?: HybridWeights;
   /** Further options for the store's `query`. */
   queryOptions?: Record<string, unknown>;
@@ -67,7 +68,7 @@ export async function hybridSearch(options: HybridSearchOptions): Promise<Vector
   const fused = fuse(
     near,
     worded,
-    given ?? weightsFor(queryText, worded),
+    given ?? weightsFor(queryText, worded, spreadOf(near, queryVector)),
     await measureFor(vectorStore, indexName, queryVector, near, worded),
   );
   return fused.slice(0, topK).map(({ vector, ...result }) => ({
@@ -110,6 +111,15 @@ function fuse(
     .map(({ result, score }) => ({ ...result, score }));
 }
 
+/** How far apart the vectors put the best of what they found, whatever the metric of the index. */
+function spreadOf(near: VectorResult[], queryVector: number[]): number {
+  if (near.length === 0) return 0;
+  const scores = near
+    .slice(0, LEAST)
+    .map(({ vector, score }) => (vector ? cosine(vector, queryVector) : score));
+  return Math.max(...scores) - Math.min(...scores);
+}
+
 async function measureFor(
   store: Vector,
   indexName: string,
@@ -121,18 +131,6 @@ async function measureFor(
   if (worded.every(({ id }) => known.has(id))) return () => undefined;
   const { metric } = await store.describeIndex({ indexName });
   return ({ vector }) => (vector && metric === "cosine" ? cosine(vector, queryVector) : undefined);
-}
-
-function cosine(a: readonly number[], b: readonly number[]): number {
-  let dot = 0;
-  let normA = 0;
-  let normB = 0;
-  for (let index = 0; index < a.length; index++) {
-    dot += a[index]! * b[index]!;
-    normA += a[index]! ** 2;
-    normB += b[index]! ** 2;
-  }
-  return normA === 0 || normB === 0 ? 0 : dot / Math.sqrt(normA * normB);
 }
 
 async function embed({ model, queryText, abortSignal }: HybridSearchOptions): Promise<number[]> {

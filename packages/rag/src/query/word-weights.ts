@@ -4,36 +4,43 @@ import type { HybridWeights } from "./hybrid-search.ts";
 /** The best hits by words, from which it is told how rare a word is. */
 const SAMPLE = 50;
 const LEAST_SAMPLE = 10;
-/** Below the first, words say nothing; above the second, they say everything. */
-const NOTHING = 0.4;
-const EVERYTHING = 0.8;
+/** Vectors and words count alike where the nearest and the farthest hit are this share of the words' coverage apart. */
+const BALANCE = 1 / 3;
+/** How fast one side wins as it gets the clearer one. */
+const STEEPNESS = 3;
 
 /**
- * How much words and vectors should count for one question. It depends on how much of the question the best hit by words
- * holds, rare words counting more: a name that stands in one passage decides, while a question asked in other words than its
- * answer meets it only in "how" and "the".
+ * How much words and vectors should count for one question: each as much as it tells the passages apart. Words do by how
+ * much of the question one passage holds, rare words counting more: a name that stands in one passage decides, while a
+ * question in other words than its answer meets it only in "how" and "the". Vectors do by how far apart they put the
+ * passages they found: where all are about equally near, their order means little.
+ *
+ * @param spread cosine of the nearest hit by vectors, less that of the farthest
  */
-export function weightsFor(queryText: string, worded: readonly VectorResult[]): HybridWeights {
-  const covered = coverage(queryText, worded);
-  const text = Math.max(0, Math.min(1, (covered - NOTHING) / (EVERYTHING - NOTHING)));
+export function weightsFor(
+  queryText: string,
+  worded: readonly VectorResult[],
+  spread: number,
+): HybridWeights {
+  const byWords = (BALANCE * coverage(queryText, worded)) ** STEEPNESS;
+  const byVectors = Math.max(0, spread) ** STEEPNESS;
+  const text = byWords === 0 ? 0 : byWords / (byWords + byVectors);
   return { vector: 1 - text, text };
 }
 
-/** The share of the question, by rarity of its words, that the best hit holds. */
+/** The largest share of the question, by rarity of its words, that one hit holds. */
 function coverage(queryText: string, worded: readonly VectorResult[]): number {
   const texts = worded.slice(0, SAMPLE).map((result) => new Set(toWords(textOf(result)).map(stem)));
-  const [best] = texts;
-  if (!best) return 0;
   const count = Math.max(texts.length, LEAST_SAMPLE);
+  const held = texts.map(() => 0);
   let all = 0;
-  let held = 0;
   for (const word of new Set(toWords(queryText).map(stem))) {
-    const holding = texts.filter((text) => text.has(word)).length;
-    const rarity = Math.log(1 + (count - holding + 0.5) / (holding + 0.5));
+    const holding = [...texts.keys()].filter((index) => texts[index]!.has(word));
+    const rarity = Math.log(1 + (count - holding.length + 0.5) / (holding.length + 0.5));
     all += rarity;
-    if (best.has(word)) held += rarity;
+    for (const index of holding) held[index]! += rarity;
   }
-  return all === 0 ? 0 : held / all;
+  return all === 0 ? 0 : Math.max(0, ...held) / all;
 }
 
 function textOf({ document, metadata }: VectorResult): string {

@@ -1,4 +1,4 @@
-import { Agent, createTool, Mastra, silentLogger } from "@selvedge/core";
+import { Agent, createTool, type Logger, Mastra, silentLogger } from "@selvedge/core";
 import type { AgentConfig } from "@selvedge/core/agent";
 import { InMemoryStorage, type Storage } from "@selvedge/core/storage";
 import { InMemoryVector } from "@selvedge/core/vector";
@@ -59,9 +59,16 @@ export function served(
     storage?: Storage;
     agent?: Partial<AgentConfig>;
     tools?: AgentConfig["tools"];
+    logger?: Logger;
   } = {},
 ): Served {
-  const { storage = new InMemoryStorage(), agent: config, tools = { add: ADD, pay: PAY }, ...rest } = options;
+  const {
+    storage = new InMemoryStorage(),
+    agent: config,
+    tools = { add: ADD, pay: PAY },
+    ...others
+  } = options;
+  const { logger = silentLogger, ...rest } = others;
   const model = scriptedModel(script);
   const memory = new Memory({
     options: { lastMessages: 20, workingMemory: { enabled: true, scope: "thread" } },
@@ -84,7 +91,7 @@ export function served(
     mcpServers: {
       tools: new MCPServer({ id: "tools", name: "tools", version: "1.0.0", tools: { add: ADD, pay: PAY } }),
     },
-    logger: silentLogger,
+    logger,
   });
   const server = createServer({ mastra, ...rest });
   const call: Served["call"] = (name, input = {}, as) => server.fetch(toRequest(name, input, as));

@@ -17,6 +17,7 @@ import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Call, Handlers } from "../handler.ts";
 import { ownerOf } from "../handler.ts";
+import { admitContents } from "../admit-contents.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
 import { opening, startHeader, startAfter } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
@@ -29,6 +30,7 @@ import {
   endIfRunning,
   readDirectly,
   type RunReader,
+  saysWhose,
   startDirectly,
   startOnThread,
 } from "./run-answers.ts";
@@ -74,7 +76,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     try {
       // A run without a thread has nobody else to end it.
       if (call.threadId === undefined) call.request.signal.addEventListener("abort", () => reader.leave());
-      return generateResult(await reader.output.getFullOutput());
+      return generateResult(await reader.output.getFullOutput(), call.caller);
     } finally {
       reader.leave();
     }
@@ -85,21 +87,22 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   sendMessage: async (call) => {
     const { app, body, params } = call;
     const options = await sendOptions(call, body);
-    return sent(app.agent(params.agentId).sendMessage(toMessage(call, body.message), options));
+    return sent(app.agent(params.agentId).sendMessage(await toMessage(call, body.message), options));
   },
   queueMessage: async (call) => {
     const { app, body, params } = call;
     const options = await sendOptions(call, body);
-    return sent(app.agent(params.agentId).queueMessage(toMessage(call, body.message), options));
+    return sent(app.agent(params.agentId).queueMessage(await toMessage(call, body.message), options));
   },
   sendSignal: async (call) => {
     const { app, body, params } = call;
     const options = await sendOptions(call, body);
-    return sent(app.agent(params.agentId).sendSignal(toSignal(call, body.signal), options));
+    return sent(app.agent(params.agentId).sendSignal(await toSignal(call, body.signal), options));
   },
   sendStateSignal: async (call) => {
     const { app, body, params } = call;
-    const result = await app.agent(params.agentId).sendStateSignal(body.state, await sendOptions(call, body));
+    const state = { ...body.state, contents: await admitContents(call, body.state.contents) };
+    const result = await app.agent(params.agentId).sendStateSignal(state, await sendOptions(call, body));
     return result.skipped ? result : sent(result);
   },
   sendNotification: async (call) => {
@@ -131,10 +134,10 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     const agent = app.agent(params.agentId);
     const { messages, streamOptions, requestContext, resourceId: _, declineContext, ...decision } = body;
     const options = messages && {
-      messages: (caller.has("run-options") ? messages : checkMessages(messages)) as MessagesInput,
+      messages: await admitMessages(call, messages),
       streamOptions: await toRunOptions(
         { ...streamOptions, ...(requestContext && { requestContext }) },
-        caller,
+        call,
         agent,
       ),
     };
@@ -152,9 +155,9 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   declineToolCall: async (call) => chunkResponse(call, await answer(call, false)),
   resumeStream: async (call) => chunkResponse(call, await answer(call, true)),
   approveToolCallGenerate: async (call) =>
-    generateResult(await (await answer(call, true)).output.getFullOutput()),
+    generateResult(await (await answer(call, true)).output.getFullOutput(), call.caller),
   declineToolCallGenerate: async (call) =>
-    generateResult(await (await answer(call, false)).output.getFullOutput()),
+    generateResult(await (await answer(call, false)).output.getFullOutput(), call.caller),
   listSuspendedRuns: async ({ app, params, query, resourceId }) => {
     const { fromDate, toDate, resourceId: _, ...rest } = query;
     const { runs, total } = await app.agent(params.agentId).listSuspendedRuns({
@@ -235,11 +238,10 @@ export async function startRun(
   const { app, body, params, caller } = call;
   const agent = app.agent(params.agentId);
   const { messages: given, memory, threadId: _, resourceId: __, runId, ...asked } = body;
-  const granted = caller.has("run-options");
-  const said = (granted ? given : checkMessages(given)) as MessagesInput;
+  const said = await admitMessages(call, given);
   const messages = place.history ? ([...place.history, ...(said as never[])] as MessagesInput) : said;
   if (memory?.options !== undefined) caller.require("run-options", "memory.options");
-  const options = await toRunOptions(asked, caller, agent);
+  const options = await toRunOptions(asked, call, agent);
   // An id that somebody else's run has, or will have, is not for a caller to choose.
   if (runId !== undefined) {
     caller.require("run-options", "runId");
@@ -247,7 +249,7 @@ export async function startRun(
   }
   if (place.runId !== undefined) options.runId = place.runId;
   if (call.threadId === undefined) {
-    const reader = await startDirectly(agent, messages, options);
+    const reader = await startDirectly(agent, messages, options, ownerOf(call));
     app.keepRun(reader.output.runId, ownerOf(call));
     return reader;
   }
@@ -262,7 +264,7 @@ export async function startRun(
       ...(place.readOnly && { readOnly: true }),
     },
   };
-  if (memory?.readOnly || place.readOnly) return startDirectly(agent, messages, onThread);
+  if (memory?.readOnly || place.readOnly) return startDirectly(agent, messages, onThread, address.resourceId);
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
 }
 
@@ -277,8 +279,13 @@ async function freeRunId(app: App, agent: AnyAgent, runId: string): Promise<stri
   return runId;
 }
 
-/** Messages of one who may speak as a person, not as the system. */
-export function checkMessages<Messages>(messages: Messages): Messages {
+/** Messages as a run takes them, of one who may speak as a person and not as the system unless granted. */
+export async function admitMessages(
+  call: Pick<Call, "app" | "caller">,
+  given: unknown,
+): Promise<MessagesInput> {
+  const messages = (await admitContents(call, given)) as MessagesInput;
+  if (call.caller.has("run-options")) return messages;
   for (const message of Array.isArray(messages) ? (messages as unknown[]) : []) {
     const role = (message as { role?: unknown } | null)?.role;
     if (role === "system" || role === "signal" || role === "developer")
@@ -323,7 +330,7 @@ async function follow(
   });
   return call.app.stream(
     call.caller,
-    new ThreadEvents(subscription, call.app.frames, call.app.pace, (onChange) =>
+    new ThreadEvents(subscription, call.app.frames(call.caller), call.app.pace, (onChange) =>
       watchQueue(storage, threadId, onChange),
     ),
     opening(subscription.after),
@@ -343,7 +350,7 @@ async function answer(
     Wire.DeclineCallBody;
   const controller = new AbortController();
   const options = {
-    ...(await toRunOptions(asked, caller, agent)),
+    ...(await toRunOptions(asked, call, agent)),
     ...(call.threadId === undefined && { abortSignal: controller.signal }),
     runId,
     ...(toolCallId !== undefined && { toolCallId }),
@@ -355,6 +362,7 @@ async function answer(
     approved ? agent.approveToolCall(options) : agent.declineToolCall({ ...options, ...why });
   if (call.threadId !== undefined)
     return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
+  saysWhose(options, ownerOf(call));
   const output = await start();
   return Object.assign(
     readDirectly(output, () => endIfRunning(output, controller)),
@@ -373,7 +381,7 @@ async function sendOptions(
     throw new AgentError("invalid-argument", "Say where it goes: threadId, or the runId of an active run.");
   const streamOptions =
     ifIdle?.streamOptions || Object.keys(caller.requestContext).length > 0
-      ? await toRunOptions(ifIdle?.streamOptions ?? {}, caller, app.agent(params.agentId))
+      ? await toRunOptions(ifIdle?.streamOptions ?? {}, call, app.agent(params.agentId))
       : undefined;
   return {
     threadId: call.threadId,
@@ -386,14 +394,20 @@ async function sendOptions(
   };
 }
 
-function toMessage({ caller }: Pick<Call, "caller">, message: Wire.MessageInput): MessageInput {
-  if (caller.has("signals")) return message;
+async function toMessage(
+  call: Pick<Call, "app" | "caller">,
+  given: Wire.MessageInput,
+): Promise<MessageInput> {
+  const message = await admitContents(call, given);
+  if (call.caller.has("signals")) return message;
   if (typeof message === "string" || Array.isArray(message)) return neutraliseContents(message);
   return { ...message, contents: neutraliseContents(message.contents) };
 }
 
 /** Only words of people, unless the caller may say more. */
-function toSignal({ caller }: Pick<Call, "caller">, signal: Wire.SignalBody): SignalInput {
+async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBody): Promise<SignalInput> {
+  const { caller } = call;
+  const signal = await admitContents(call, given);
   if (caller.has("signals")) return signal;
   const { type, tagName = "user" } = signal;
   if ((type !== "user" && type !== "user-message") || tagName !== "user")

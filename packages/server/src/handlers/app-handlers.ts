@@ -47,7 +47,11 @@ interface McpServer {
   getServerDetail(): McpServerInfo;
   getToolListInfo(): { tools: Record<string, unknown>[] };
   getToolInfo(name: string): Record<string, unknown>;
-  executeTool(name: string, args: unknown, context: { extra: { authInfo?: McpCaller } }): Promise<unknown>;
+  executeTool(
+    name: string,
+    args: unknown,
+    context: { extra: { authInfo?: McpCaller }; abortSignal: AbortSignal },
+  ): Promise<unknown>;
   listResources?(caller: HostCaller): Promise<{ resources: McpResource[] }>;
   readResource?(uri: string, caller: HostCaller): Promise<{ contents: McpResourceContent[] }>;
   fetch?(request: Request, caller: { authInfo?: McpCaller }): Promise<Response>;
@@ -99,10 +103,10 @@ export const APP_HANDLERS: Handlers<Names> = {
   getMcpServer: async ({ app, params }) => mcpServer(app, params.serverId).getServerDetail(),
   listMcpTools: async ({ app, params }) => mcpServer(app, params.serverId).getToolListInfo(),
   getMcpTool: async ({ app, params }) => mcpServer(app, params.serverId).getToolInfo(params.toolId),
-  executeMcpTool: async ({ app, caller, params, body }) => {
+  executeMcpTool: async ({ app, caller, params, body, request }) => {
     const server = mcpServer(app, params.serverId);
-    const extra = toMcpCaller(caller);
-    return { result: (await server.executeTool(params.toolId, body.data ?? {}, { extra })) ?? null };
+    const context = { extra: toMcpCaller(caller), abortSignal: request.signal };
+    return { result: (await server.executeTool(params.toolId, body.data ?? {}, context)) ?? null };
   },
   listMcpResources: async ({ app, caller, params, request }) => {
     const server = mcpServer(app, params.serverId);
@@ -117,8 +121,10 @@ export const APP_HANDLERS: Handlers<Names> = {
   },
   mcpHttp: async ({ app, caller, params, request }) => {
     const server = mcpServer(app, params.serverId);
-    if (server.fetch) return server.fetch(await withinLimits(request, app), toMcpCaller(caller));
-    throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
+    if (!server.fetch)
+      throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
+    if (request.method !== "DELETE") app.checkRoom(caller);
+    return app.relay(caller, await server.fetch(await withinLimits(request, app), toMcpCaller(caller)));
   },
   mcpSse: mcpOverSse,
   mcpMessages: mcpOverSse,
@@ -170,7 +176,9 @@ async function mcpOverSse({
   if (!server.fetchSSE)
     throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over SSE.`);
   const messagePath = new URL(request.url).pathname.replace(/\/(?:sse|messages)$/, "/messages");
-  return server.fetchSSE(await withinLimits(request, app), { messagePath, ...toMcpCaller(caller) });
+  if (request.method === "GET") app.checkRoom(caller);
+  const options = { messagePath, ...toMcpCaller(caller) };
+  return app.relay(caller, await server.fetchSSE(await withinLimits(request, app), options));
 }
 
 function toMcpCaller({ resourceId }: Principal): { authInfo?: McpCaller } {
@@ -184,7 +192,7 @@ async function withinLimits(request: Request, app: App): Promise<Request> {
   const { url, method, signal } = request;
   const headers = new Headers(request.headers);
   headers.delete("content-length");
-  const body = JSON.stringify(await readBody(request, app.limits));
+  const body = JSON.stringify(await readBody(request, app.limits, app.system));
   return new Request(url, { method, headers, signal, body });
 }
 

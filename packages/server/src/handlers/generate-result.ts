@@ -1,8 +1,11 @@
 import type { FullOutput, StepResult } from "@selvedge/core/agent";
 import type { GenerateResult } from "@selvedge/protocol/routes";
+import type { Principal } from "../caller.ts";
+import { safeOutput } from "../safe-errors.ts";
 
 /** A run's outcome without what was sent to the model. */
-export function generateResult(output: FullOutput): GenerateResult {
+export function generateResult(full: FullOutput, caller: Principal): GenerateResult {
+  const output = caller.has("inspect") ? full : safeOutput(full);
   const { messages: _, ...response } = output.response as Record<string, unknown> & { messages: unknown };
   const remembered = new Set(output.rememberedMessages.map(({ id }) => id));
   const list = output.messages.filter(({ id }) => !remembered.has(id));

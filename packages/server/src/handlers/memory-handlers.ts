@@ -6,7 +6,9 @@ import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protoco
 import type { RouteCalls, WireMemoryConfig, WireMessage, WireThread } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
+import { admitContents } from "../admit-contents.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
+import { safeMessage } from "../safe-errors.ts";
 import { toWire } from "./agent-handlers.ts";
 import { searchMessages } from "./search-messages.ts";
 
@@ -113,11 +115,13 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       ...(roles !== undefined && { filter: { roles: toRoles(roles) } }),
     });
     const inOrder = direction === undefined ? messages.toReversed() : messages;
-    return { ...rest, messages: toWire(inOrder) as WireMessage[] };
+    return { ...rest, messages: toWire(shown(call.caller, inOrder)) as WireMessage[] };
   },
-  saveMessages: async ({ app, query, body, resourceId }) => {
+  saveMessages: async (call) => {
+    const { app, query, body, resourceId } = call;
     const memory = await fullMemory(app, query.agentId, "saveMessages");
-    const { messages } = await memory.saveMessages({ messages: body.messages, resourceId });
+    const given = await admitContents(call, body.messages);
+    const { messages } = await memory.saveMessages({ messages: given, resourceId });
     return { messages: toWire(messages) as WireMessage[] };
   },
   deleteMessages: async ({ app, query, body, resourceId }) => {
@@ -145,7 +149,8 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       metadata,
       ...(options && { options: { messageLimit: options.messageLimit, messageFilter } }),
     });
-    return toWire(result) as RouteCalls["cloneThread"]["response"];
+    const clonedMessages = shown(call.caller, result.clonedMessages);
+    return toWire({ ...result, clonedMessages }) as RouteCalls["cloneThread"]["response"];
   },
   getWorkingMemory: async (call) => {
     const memory = await fullMemory(call.app, call.query.agentId, "getWorkingMemory");
@@ -162,17 +167,22 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     });
     return { success: true };
   },
-  searchMemory: async ({ app, query, resourceId }) => {
+  searchMemory: async ({ app, query, resourceId, caller }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
     const { searchQuery, threadId, limit = 20 } = query;
     const results = await searchMessages(domain, memory, { text: searchQuery, threadId, resourceId, limit });
+    const safe = results.map((found) => ({ ...found, message: shown(caller, [found.message])[0] }));
     return {
-      results: toWire(results) as RouteCalls["searchMemory"]["response"]["results"],
+      results: toWire(safe) as RouteCalls["searchMemory"]["response"]["results"],
       count: results.length,
     };
   },
 };
+
+function shown(caller: Principal, messages: readonly StoredMessage[]): readonly StoredMessage[] {
+  return caller.has("inspect") ? messages : messages.map(safeMessage);
+}
 
 async function domainOf(app: App, agentName: string | undefined): Promise<MemoryDomain> {
   const storage = await app.storage(agentName);

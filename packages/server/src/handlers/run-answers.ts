@@ -1,11 +1,11 @@
 import { type Agent, AgentError } from "@selvedge/core";
 import type { AgentExecutionOptions, MessagesInput, RunOutput } from "@selvedge/core/agent";
+import { RESOURCE_ID_KEY } from "@selvedge/core/request-context";
 import { readThreadOverview, toBroadcast } from "@selvedge/core/threads";
 import type { AgentChunk } from "@selvedge/protocol";
-import type { App } from "../app.ts";
 import type { Call } from "../handler.ts";
 import type { EventSourceText } from "../sse/event-body.ts";
-import { dataFrame, endFrame, opening, startHeader } from "../sse/frames.ts";
+import { endFrame, opening, startHeader } from "../sse/frames.ts";
 import { RunEvents, type RunOver } from "../sse/run-events.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
@@ -61,10 +61,11 @@ export function chunkResponse(
   { app, caller }: Pick<Call, "app" | "caller">,
   reader: RunReader & { output?: RunOutput },
 ): Response {
+  const frames = app.frames(caller);
   const source: EventSourceText = {
     next: async () => {
       const chunks = await reader.next();
-      return chunks.length === 0 ? undefined : chunks.map((chunk) => toFrame(app, chunk)).join("");
+      return chunks.length === 0 ? undefined : chunks.map((chunk) => frames.frame(chunk)).join("");
     },
     leave: () => reader.leave(),
     farewell: (error) => endFrame(error, reader.after),
@@ -81,13 +82,20 @@ export async function startDirectly(
   agent: AnyAgent,
   messages: MessagesInput,
   options: AgentExecutionOptions,
+  resourceId: string,
 ): Promise<RunReader & { output: RunOutput }> {
+  saysWhose(options, resourceId);
   const controller = new AbortController();
   const output = await agent.stream(messages, { ...options, abortSignal: controller.signal });
   return Object.assign(
     readDirectly(output, () => endIfRunning(output, controller)),
     { output },
   );
+}
+
+/** A run without a thread is nobody's otherwise, and what waits in this process is shared out by owner. */
+export function saysWhose({ requestContext }: AgentExecutionOptions, resourceId: string): void {
+  requestContext?.set(RESOURCE_ID_KEY, resourceId);
 }
 
 /** One that waits for an answer goes on waiting. */
@@ -98,10 +106,6 @@ export function endIfRunning(output: RunOutput, controller: AbortController): vo
 /** The caller of a run without a thread has its messages from nowhere else, so they stay. */
 function withoutRequest(chunk: AgentChunk): AgentChunk {
   return chunk.type === "finish" ? chunk : toBroadcast(chunk);
-}
-
-function toFrame(app: App, chunk: AgentChunk): string {
-  return "seq" in chunk ? app.frames.frame(chunk as AgentChunk & { seq: number }) : dataFrame(chunk);
 }
 
 /** What a run left on its thread. One that could not begin left nothing, and its end is told here. */

@@ -7,6 +7,7 @@ import {
   listRuns,
   type Lane as StoredLane,
   readRunTimeline,
+  type RunRecord,
   readThreadOverview,
   removeQueued,
 } from "@selvedge/core/threads";
@@ -20,7 +21,10 @@ import type {
   WireNotification,
 } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
+import type { Principal } from "../caller.ts";
 import type { Handlers } from "../handler.ts";
+import { isPrivate, safeError } from "../safe-errors.ts";
+import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
 import { toWire } from "./agent-handlers.ts";
 import { memoryDomain } from "./memory-handlers.ts";
@@ -72,8 +76,10 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       await listQueued(await storageOf(app, query.agentId), params.threadId),
     ) as QueuedMessage[],
   }),
-  editQueued: async ({ app, params, query, body, caller }) => {
-    const contents = caller.has("signals") ? body.contents : neutraliseContents(body.contents);
+  editQueued: async (call) => {
+    const { app, params, query, body, caller } = call;
+    const admitted = await admitContents(call, body.contents);
+    const contents = caller.has("signals") ? admitted : neutraliseContents(admitted);
     const storage = await storageOf(app, query.agentId);
     return toWire(await editQueued(storage, params, contents)) as QueuedMessage;
   },
@@ -84,16 +90,16 @@ export const THREAD_HANDLERS: Handlers<Names> = {
   listLanes: async ({ app, params, query }) => ({
     lanes: toWire(await lanesOf(await storageOf(app, query.agentId), params.threadId)) as Lane[],
   }),
-  listRuns: async ({ app, params, query }) => {
+  listRuns: async ({ app, params, query, caller }) => {
     const { agentId, page, perPage } = query;
     const { runs, ...rest } = await listRuns(await storageOf(app, agentId), { ...params, page, perPage });
-    return { ...rest, runs: toWire(runs) as RunInfo[] };
+    return { ...rest, runs: toWire(runs.map((run) => shown(caller, run))) as RunInfo[] };
   },
-  getRun: async ({ app, params, query }) => {
+  getRun: async ({ app, params, query, caller }) => {
     const run = await readRunTimeline(await storageOf(app, query.agentId), params);
     if (!run)
       throw new AgentError("not-found", `There is no run "${params.runId}" on thread "${params.threadId}".`);
-    return toWire(run) as RouteCalls["getRun"]["response"];
+    return toWire(shown(caller, run)) as RouteCalls["getRun"]["response"];
   },
   listNotifications: async ({ app, params, query }) => {
     const domain = await inbox(await storageOf(app, query.agentId));
@@ -118,6 +124,13 @@ export const THREAD_HANDLERS: Handlers<Names> = {
     return { notification: toWire(notification) as WireNotification };
   },
 };
+
+function shown<Run extends RunRecord>(caller: Principal, run: Run): Run {
+  const { error, runId } = run;
+  if (caller.has("inspect") || !error || !isPrivate({ name: "AgentError", ...error })) return run;
+  const { code, message } = safeError(error, `run ${runId}`);
+  return { ...run, error: { code, message } };
+}
 
 async function storageOf(app: App, agentName: string | undefined): Promise<Storage> {
   const storage = await app.storage(agentName);

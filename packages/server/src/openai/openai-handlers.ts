@@ -80,12 +80,17 @@ function run(
   return startRun({ app, caller, params: { agentId }, body, threadId, resourceId }, inner);
 }
 
-async function whole(call: Pick<Call, "request">, reader: RunReader, form: Form): Promise<Json> {
+async function whole(
+  call: Pick<Call, "app" | "caller" | "request">,
+  reader: RunReader,
+  form: Form,
+): Promise<Json> {
+  const show = call.app.shownTo(call.caller);
   call.request.signal.addEventListener("abort", () => reader.leave());
   for (;;) {
     const chunks = await reader.next();
     if (chunks.length === 0) break;
-    for (const chunk of chunks) form.add(chunk);
+    for (const chunk of chunks) form.add(show(chunk));
   }
   const { failure } = form;
   if (failure === undefined) return form.whole();
@@ -95,8 +100,9 @@ async function whole(call: Pick<Call, "request">, reader: RunReader, form: Form)
 
 function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunReader, form: Form): Response {
   const isChat = form instanceof ChatCompletion;
+  const show = app.shownTo(caller);
   let done = false;
-  const frames = (chunks: readonly AgentChunk[]) => chunks.map((chunk) => form.frames(chunk)).join("");
+  const frames = (chunks: readonly AgentChunk[]) => chunks.map((chunk) => form.frames(show(chunk))).join("");
   return app.stream(
     caller,
     {

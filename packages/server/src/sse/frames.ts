@@ -11,8 +11,14 @@ const RETRY_MS = 1000;
 
 /** Chunks as frames. Readers of one thread share the chunk objects, so each is written down once for all of them. */
 export class FrameCache {
+  readonly #show: (chunk: AgentChunk) => AgentChunk;
   readonly #frames = new WeakMap<object, string>();
   readonly #pieces = new WeakMap<object, { available: number; count: number; bytes: Uint8Array }>();
+
+  /** `show` makes of a chunk what these readers may see. */
+  constructor(show: (chunk: AgentChunk) => AgentChunk) {
+    this.#show = show;
+  }
 
   /** Chunks from `first` on as one piece of about `size` characters. Those who read the same get the same. */
   piece(chunks: readonly NumberedChunk[], first: number, size: number): { count: number; bytes: Uint8Array } {
@@ -29,10 +35,11 @@ export class FrameCache {
     return piece;
   }
 
-  frame(chunk: NumberedChunk): string {
+  frame(chunk: AgentChunk & { seq?: number }): string {
     let frame = this.#frames.get(chunk);
     if (frame === undefined) {
-      frame = `id: ${chunk.seq}\ndata: ${JSON.stringify(chunk)}\n\n`;
+      const data = dataFrame(this.#show(chunk));
+      frame = chunk.seq === undefined ? data : `id: ${chunk.seq}\n${data}`;
       this.#frames.set(chunk, frame);
     }
     return frame;

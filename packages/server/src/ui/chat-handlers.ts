@@ -1,9 +1,9 @@
 import { type Agent, AgentError } from "@selvedge/core";
-import type { MessagesInput } from "@selvedge/core/agent";
 import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
 import type { FilePart, SignalContents, TextPart } from "@selvedge/protocol/routes";
+import { admitContents } from "../admit-contents.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
-import { checkMessages } from "../handlers/agent-handlers.ts";
+import { admitMessages } from "../handlers/agent-handlers.ts";
 import { type RunReader, startDirectly } from "../handlers/run-answers.ts";
 import { toRunOptions } from "../run-options.ts";
 import { dataFrame } from "../sse/frames.ts";
@@ -94,7 +94,7 @@ function isText(value: unknown): boolean {
 async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
   const { app, body, caller } = call;
   const address = { threadId: body.id, resourceId: ownerOf(call) };
-  const contents = toContents(last.parts ?? []);
+  const contents = await admitContents(call, toContents(last.parts ?? []));
   const again = body.trigger === "regenerate-message" && last.id !== undefined;
   if (again) await dropAnswerTo(app, agent, { ...address, messageId: last.id as string });
   const { signal, admitted } = agent.sendMessage(
@@ -104,7 +104,7 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
     },
     {
       ...address,
-      ifIdle: { streamOptions: await toRunOptions({}, caller, agent) },
+      ifIdle: { streamOptions: await toRunOptions({}, call, agent) },
       // A browser that asks again after a broken line asks for the same.
       ...(last.id && !again && { idempotencyKey: last.id }),
     },
@@ -141,8 +141,8 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
         "invalid-argument",
         "body.messages: No tool call of this chat waits for an answer.",
       );
-    const messages = [{ role: "tool", content: results }] as MessagesInput;
-    const streamOptions = await toRunOptions({}, caller, agent);
+    const messages = await admitMessages(call, [{ role: "tool", content: results }]);
+    const streamOptions = await toRunOptions({}, call, agent);
     ({ runId } = await agent.sendToolApproval({ ...address, approved: true, messages, streamOptions }));
   }
   const reader = await follow(agent, call, body.id, runId, after);
@@ -150,13 +150,9 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
 }
 
 async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Response> {
-  const { app, body, caller } = call;
-  const messages = caller.has("run-options") ? body.messages : checkMessages(body.messages);
-  const reader = await startDirectly(
-    agent,
-    messages as unknown as MessagesInput,
-    await toRunOptions({}, caller, agent),
-  );
+  const { app, body } = call;
+  const messages = await admitMessages(call, body.messages);
+  const reader = await startDirectly(agent, messages, await toRunOptions({}, call, agent), ownerOf(call));
   app.keepRun(reader.output.runId, ownerOf(call));
   return uiResponse(call, reader, new UiChunks());
 }
@@ -188,6 +184,7 @@ function uiResponse(
   ui: UiChunks,
 ): Response {
   let done = false;
+  const show = app.shownTo(caller);
   return app.stream(
     caller,
     {
@@ -195,7 +192,7 @@ function uiResponse(
         for (;;) {
           const chunks = await reader.next();
           const text = chunks
-            .flatMap((chunk) => ui.from(chunk))
+            .flatMap((chunk) => ui.from(show(chunk)))
             .map(dataFrame)
             .join("");
           if (text !== "") return text;

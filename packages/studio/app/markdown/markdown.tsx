@@ -1,5 +1,6 @@
 import type { Token, Tokens as Marked } from "marked";
 import { memo, type ReactNode, useRef } from "react";
+import { CodeBlock } from "./code-block.tsx";
 import { safeHref } from "./safe-href.ts";
 import { type Tokens, toTokens } from "./tokens.ts";
 
@@ -32,11 +33,7 @@ function block(token: Token): ReactNode {
       return <p>{inline(token.tokens)}</p>;
     case "code": {
       const { text, lang } = token as Marked.Code;
-      return (
-        <pre tabIndex={0} data-language={lang || undefined}>
-          <code>{text}</code>
-        </pre>
-      );
+      return <CodeBlock code={text} language={/^\S+/.exec(lang ?? "")?.[0] ?? ""} />;
     }
     case "blockquote":
       return <blockquote>{blocks(token.tokens)}</blockquote>;

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { newThreadPath } from "../new-thread.ts";
+import { usePageTitle } from "../page-title.ts";
 import { Link, path } from "../router.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -7,6 +8,7 @@ import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { type ListedAgent, useAgents } from "../use-agents.ts";
 
 export function AgentsPage(): ReactNode {
+  usePageTitle("Agents");
   const agents = useAgents();
   return (
     <div className="page">
@@ -83,7 +85,7 @@ function AgentCard({ agent }: { agent: ListedAgent }): ReactNode {
       )}
       <div className="card-foot">
         {agent.hasMemory ? (
-          <Link className="button" data-kind="primary" href={newThreadPath(agent.id)}>
+          <Link className="button" data-kind="primary" href={newThreadPath(agent.id)} fresh>
             <Icon name="plus" />
             New thread
           </Link>

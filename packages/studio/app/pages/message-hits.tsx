@@ -1,7 +1,6 @@
 import type { WireMessage } from "@selvedge/protocol/routes";
 import type { ReactNode } from "react";
-import { threadPath } from "../new-thread.ts";
-import { Link } from "../router.tsx";
+import { Link, path } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../use-load.ts";
@@ -25,7 +24,7 @@ export function MessageHits({ search }: { search: string }): ReactNode {
       <ul className="card thread-list">
         {value.results.map(({ threadId, threadTitle, message }) => (
           <li className="thread-item" key={message.id}>
-            <Link className="thread-link" href={threadPath(threadId, undefined)}>
+            <Link className="thread-link" href={path(["threads", threadId], { message: message.id })}>
               <span className="hit">
                 <Excerpt text={messageText(message)} search={search} />
               </span>

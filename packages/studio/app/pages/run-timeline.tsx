@@ -1,10 +1,16 @@
 import type { RunTimeline, TimelineStep, TimelineTool } from "@selvedge/protocol/routes";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { formatDuration, formatNumber, formatValue } from "../format.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { RunBadge } from "../ui/run-badge.tsx";
 import { Time } from "../ui/time.tsx";
+
+const LONG_TEXT = 240;
+const SHORTEST = 0.006;
+/** Below this the marks would all read the same. */
+const RULED_MS = 20;
 
 const TOOL_TONE: Record<TimelineTool["state"], Tone | undefined> = {
   running: "indigo",
@@ -14,14 +20,26 @@ const TOOL_TONE: Record<TimelineTool["state"], Tone | undefined> = {
   denied: undefined,
 };
 
+/** The marks above the bars, as parts of the run. */
+const RULER: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
+
+const NO_STEPS = {
+  gone: "The events of this run are no longer kept, so its steps cannot be shown.",
+  soon: "Its first step has not begun.",
+  none: "It ended before its first step.",
+};
+
 export function RunTimelineView({ run }: { run: RunTimeline }): ReactNode {
   const start = new Date(run.startedAt).getTime();
   const end = endOf(run, start);
   const span = Math.max(1, end - start);
   return (
     <section className="card panel stack" aria-label={`Run ${run.runId}`}>
-      <div className="row">
-        <h2 className="section-title mono grow truncate">{run.runId}</h2>
+      <div className="row run-head">
+        <h2 className="section-title">Run</h2>
+        <span className="mono small muted truncate">{run.runId}</span>
+        <CopyButton label="Copy the id of this run" text={() => run.runId} />
+        <span className="grow" />
         <RunBadge state={run.state} />
       </div>
       <dl className="facts">
@@ -40,9 +58,16 @@ export function RunTimelineView({ run }: { run: RunTimeline }): ReactNode {
         </p>
       )}
       {run.timeline.length === 0 ? (
-        <p className="note">The events of this run are no longer kept, so its steps cannot be shown.</p>
+        <p className="note">{NO_STEPS[whyNoSteps(run)]}</p>
       ) : (
         <ol className="timeline">
+          {span >= RULED_MS && (
+            <li className="ruler" aria-hidden="true">
+              {RULER.map((part) => (
+                <span key={part}>{formatDuration(part * span)}</span>
+              ))}
+            </li>
+          )}
           {run.timeline.map((step) => (
             <Step key={step.step} step={step} start={start} span={span} />
           ))}
@@ -50,6 +75,11 @@ export function RunTimelineView({ run }: { run: RunTimeline }): ReactNode {
       )}
     </section>
   );
+}
+
+function whyNoSteps(run: RunTimeline): keyof typeof NO_STEPS {
+  if (run.steps > 0) return "gone";
+  return run.state === "running" ? "soon" : "none";
 }
 
 function endOf(run: RunTimeline, start: number): number {
@@ -94,12 +124,9 @@ function Step({ step, start, span }: { step: TimelineStep; start: number; span: 
         </span>
       </div>
       <div className="bar-track" aria-hidden="true">
-        <div
-          className="bar"
-          style={{ left: percent(offset / span), width: percent(Math.min(1 - offset / span, length / span)) }}
-        />
+        <div className="bar" style={place(offset / span, length / span)} />
       </div>
-      {step.text && <p className="small timeline-text">{step.text}</p>}
+      {step.text && <StepText text={step.text} />}
       {step.toolCalls.map((tool) => (
         <div className="row timeline-tool" key={tool.toolCallId}>
           <Icon name="tool" />
@@ -114,6 +141,27 @@ function Step({ step, start, span }: { step: TimelineStep; start: number; span: 
   );
 }
 
+/** What the model wrote; a long text opens at a click. */
+function StepText({ text }: { text: string }): ReactNode {
+  const [open, setOpen] = useState(false);
+  if (text.length < LONG_TEXT) return <p className="small timeline-text">{text}</p>;
+  return (
+    <div>
+      <p className="small timeline-text">{open ? text : `${text.slice(0, LONG_TEXT).trimEnd()} …`}</p>
+      <button type="button" className="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? "Show less" : "Show all"}
+      </button>
+    </div>
+  );
+}
+
+/** Where a bar stands in its track. The shortest can still be seen, also at the end. */
+function place(start: number, length: number): { left: string; width: string } {
+  const width = Math.max(SHORTEST, Math.min(1, length));
+  const left = Math.max(0, Math.min(1 - width, start));
+  return { left: percent(left), width: percent(width) };
+}
+
 function percent(part: number): string {
-  return `${Math.max(0.6, Math.min(100, part * 100)).toFixed(2)}%`;
+  return `${(part * 100).toFixed(2)}%`;
 }

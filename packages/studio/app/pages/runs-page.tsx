@@ -1,7 +1,7 @@
-import type { RunInfo } from "@selvedge/protocol/routes";
 import { type ReactNode, useEffect } from "react";
-import { formatDuration, formatNumber } from "../format.ts";
+import { formatRun } from "../format.ts";
 import { threadPath } from "../new-thread.ts";
+import { usePageTitle } from "../page-title.ts";
 import { Link, path } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { Badge } from "../ui/badge.tsx";
@@ -24,6 +24,7 @@ export function RunsPage({
   runId: string | undefined;
   agentId: string | undefined;
 }): ReactNode {
+  usePageTitle("Runs");
   const { client, resourceId } = useStudio();
   const runs = useLoad(threadId, (signal) =>
     client.call("listRuns", {
@@ -87,7 +88,7 @@ export function RunsPage({
                   >
                     <span className="grow truncate">
                       <Time at={run.startedAt} />
-                      <span className="hint block truncate">{summary(run)}</span>
+                      <span className="hint block truncate">{formatRun(run)}</span>
                     </span>
                     <RunBadge state={run.state} />
                   </Link>
@@ -109,12 +110,4 @@ export function RunsPage({
       )}
     </div>
   );
-}
-
-function summary(run: RunInfo): string {
-  const parts = [run.steps === 1 ? "1 step" : `${run.steps} steps`];
-  if (run.usage?.totalTokens) parts.push(`${formatNumber(run.usage.totalTokens)} tokens`);
-  const end = run.endedAt ?? run.suspendedAt;
-  if (end) parts.push(formatDuration(new Date(end).getTime() - new Date(run.startedAt).getTime()));
-  return parts.join(" · ");
 }

@@ -1,12 +1,14 @@
 import { useThread } from "@selvedge/react";
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
-import { Link, path } from "../router.tsx";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { isFreshPlace, Link, path, settlePlace } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { ActionError, ThreadActionsProvider } from "../thread/actions.tsx";
 import { Composer } from "../thread/composer.tsx";
 import { ConnectionBadge } from "../thread/connection-badge.tsx";
 import { Conversation } from "../thread/conversation.tsx";
+import { DropZone } from "../thread/drop-zone.tsx";
 import { Inspector } from "../thread/inspector.tsx";
+import { useDraft } from "../thread/use-draft.ts";
 import { useInbox } from "../thread/use-inbox.ts";
 import { useThreadAgent } from "../thread/use-thread-agent.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -38,15 +40,25 @@ export function ThreadPage({
 }
 
 function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent }): ReactNode {
-  const { client, resourceId } = useStudio();
-  const inbox = useInbox(threadId, agent.id);
+  const { client, resourceId, noteThreads } = useStudio();
+  const [isNew] = useState(isFreshPlace);
+  const inbox = useInbox(threadId, agent.id, isNew);
   const { noticeChunk } = inbox;
   const options = useMemo(
-    () => ({ client, agentId: agent.id, threadId, resourceId, onChunk: noticeChunk }),
-    [client, agent.id, threadId, resourceId, noticeChunk],
+    () => ({ client, agentId: agent.id, threadId, resourceId, onChunk: noticeChunk, isNew }),
+    [client, agent.id, threadId, resourceId, noticeChunk, isNew],
   );
   const thread = useThread(options);
-  const title = useTitle(threadId, agent.id, thread.messages.length > 0, thread.run !== undefined);
+  const spoken = thread.messages.some(({ state }) => state !== "sending" && state !== "failed");
+  const title = useTitle(threadId, agent.id, spoken, thread.run !== undefined);
+  const draft = useDraft();
+  const box = useRef<HTMLTextAreaElement>(null);
+  const focusComposer = useCallback(() => box.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    if (!spoken) return;
+    settlePlace();
+    noteThreads();
+  }, [spoken, title, noteThreads]);
   const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
   const waiting = thread.approvals.length;
   useEffect(() => {
@@ -58,8 +70,8 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
   if (thread.status === "error")
     return <Problem error={thread.error!} onRetry={() => void thread.refresh()} />;
   return (
-    <ThreadActionsProvider thread={thread}>
-      <div className="thread-page" data-panel={panel || undefined}>
+    <ThreadActionsProvider thread={thread} focusComposer={focusComposer}>
+      <DropZone className="thread-page" onDrop={draft.attach}>
         <div className="thread-head">
           <div className="grow">
             <h1 className="truncate">{title ?? (thread.messages.length > 0 ? "Untitled" : "New thread")}</h1>
@@ -68,10 +80,10 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
                 <Icon name="agent" />
                 {agent.name}
               </span>
-              <span className="mono truncate">{threadId}</span>
+              <span className="mono truncate wide-only">{threadId}</span>
             </p>
           </div>
-          <div className="row" aria-live="polite">
+          <div className="row thread-badges" aria-live="polite">
             <ConnectionBadge connection={thread.connection} />
             {thread.run && <RunBadge state={thread.run.state} />}
             {waiting > 0 && (
@@ -81,10 +93,11 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
           <Link
             className="button"
             data-size="small"
+            aria-label="Runs"
             href={path(["threads", threadId, "runs"], { agent: agent.id })}
           >
             <Icon name="clock" />
-            Runs
+            <span className="wide-only">Runs</span>
           </Link>
           <Button
             size="small"
@@ -95,13 +108,13 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
             onClick={togglePanel}
           />
         </div>
-        <Conversation thread={thread} agentName={agent.name} />
+        <Conversation thread={thread} agent={agent} />
         <div className="thread-foot">
           <ActionError />
-          <Composer thread={thread} agentName={agent.name} />
+          <Composer thread={thread} agentName={agent.name} draft={draft} box={box} />
         </div>
         <Inspector open={panel} thread={thread} agentId={agent.id} threadId={threadId} inbox={inbox} />
-      </div>
+      </DropZone>
     </ThreadActionsProvider>
   );
 }

@@ -1,6 +1,7 @@
 import type { WireThread } from "@selvedge/protocol/routes";
 import { type ReactNode, useDeferredValue, useState } from "react";
 import { threadPath } from "../new-thread.ts";
+import { usePageTitle } from "../page-title.ts";
 import { Link } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { NewThreadButton } from "../ui/new-thread-button.tsx";
@@ -14,6 +15,7 @@ import { MessageHits } from "./message-hits.tsx";
 const PAGE_SIZE = 25;
 
 export function ThreadsPage(): ReactNode {
+  usePageTitle("Threads");
   const { client, resourceId } = useStudio();
   const [search, setSearch] = useState("");
   const [page, setPage] = useState(0);
@@ -87,13 +89,15 @@ export function ThreadsPage(): ReactNode {
 }
 
 function ThreadItem({ thread, onDeleted }: { thread: WireThread; onDeleted(): void }): ReactNode {
-  const { client, resourceId } = useStudio();
+  const { client, resourceId, noteThreads } = useStudio();
   const [asking, setAsking] = useState(false);
   const [error, setError] = useState<Error>();
   const remove = async (): Promise<void> => {
     try {
       await client.call("deleteThread", { params: { threadId: thread.id }, query: { resourceId } });
+      noteThreads();
       onDeleted();
+      document.querySelector<HTMLElement>("#main input")?.focus();
     } catch (failure) {
       setError(failure as Error);
       setAsking(false);

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { usePageTitle } from "../page-title.ts";
 import { Link, path, useRouter } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { Badge } from "../ui/badge.tsx";
@@ -9,6 +10,7 @@ import { type RunnableTool, ToolRunner } from "./tool-runner.tsx";
 
 /** Every tool of the server, and a form to run the chosen one. */
 export function ToolsPage({ toolId }: { toolId: string | undefined }): ReactNode {
+  usePageTitle("Tools");
   const { client } = useStudio();
   const { query } = useRouter();
   const agents = useAgents();

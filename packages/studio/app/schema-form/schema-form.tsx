@@ -1,35 +1,42 @@
 import { type ReactNode, useId, useState } from "react";
-import { formatValue } from "../format.ts";
+import { formatShort } from "../format.ts";
 import { Button } from "../ui/button.tsx";
-import type { Field } from "./to-field.ts";
+import { type Issues, joinPath } from "./issues.ts";
+import { JsonEntry } from "./json-entry.tsx";
+import { type Field, isOptionalGroup, optionOf } from "./to-field.ts";
 
-interface ControlProps {
+interface FieldProps<Kind extends Field["kind"] = Field["kind"]> {
+  field: Extract<Field, { kind: Kind }>;
+  value: unknown;
+  /** Where the value stands in the input. */
+  path: string;
+  issues: Issues;
+  /** `at` is where exactly it changed. */
+  onChange(value: unknown, at: string): void;
+}
+
+interface ControlProps extends FieldProps {
   name: string;
-  field: Field;
   required: boolean;
-  value: unknown;
-  onChange(value: unknown): void;
 }
 
-/** The controls for a schema's value. */
-export function SchemaForm({
-  field,
-  value,
-  onChange,
-}: Pick<ControlProps, "field" | "value" | "onChange">): ReactNode {
-  if (field.kind === "object") return <Properties field={field} value={value} onChange={onChange} />;
-  return <Control name="input" field={field} required value={value} onChange={onChange} />;
+/** The controls for a schema's value, each with what is wrong with it. */
+export function SchemaForm(props: Omit<FieldProps, "path">): ReactNode {
+  const { field, issues } = props;
+  if (field.kind !== "object") return <Control {...props} path="" name="input" required />;
+  return (
+    <>
+      <Properties {...props} field={field} path="" />
+      {issues.has("") && (
+        <p className="field-error" role="alert">
+          {issues.get("")}
+        </p>
+      )}
+    </>
+  );
 }
 
-function Properties({
-  field,
-  value,
-  onChange,
-}: {
-  field: Extract<Field, { kind: "object" }>;
-  value: unknown;
-  onChange(value: unknown): void;
-}): ReactNode {
+function Properties({ field, value, path, issues, onChange }: FieldProps<"object">): ReactNode {
   const current = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
   if (field.properties.length === 0) return <p className="hint">It takes no input.</p>;
   return (
@@ -41,7 +48,9 @@ function Properties({
           field={property.field}
           required={property.required}
           value={current[property.name]}
-          onChange={(next) => onChange({ ...current, [property.name]: next })}
+          path={joinPath(path, property.name)}
+          issues={issues}
+          onChange={(next, at) => onChange({ ...current, [property.name]: next }, at)}
         />
       ))}
     </div>
@@ -49,19 +58,28 @@ function Properties({
 }
 
 function Control(props: ControlProps): ReactNode {
-  const { name, field, required, value, onChange } = props;
+  const { name, field, required, value, path, issues, onChange } = props;
   const id = useId();
+  // What the browser finds wrong when the form is sent, until the entry changes.
+  const [found, setFound] = useState<string>();
+  const problem = found ?? issues.get(path);
   const hintId = `${id}-hint`;
+  const errorId = `${id}-error`;
+  const described = [field.description && hintId, problem && errorId].filter(Boolean).join(" ") || undefined;
   const hint = field.description && (
     <span className="hint" id={hintId}>
       {field.description}
     </span>
   );
-  const described = field.description ? hintId : undefined;
+  const error = problem && (
+    <span className="field-error" id={errorId} role="alert">
+      {problem}
+    </span>
+  );
   const label = (
     <>
       {field.title ?? name}
-      {required && field.kind !== "boolean" && (
+      {required && field.kind !== "boolean" && !field.nullable && (
         <span className="required" title="Required">
           {" "}
           *
@@ -70,42 +88,81 @@ function Control(props: ControlProps): ReactNode {
     </>
   );
 
-  if (field.kind === "object" || field.kind === "list") {
+  if (field.kind === "object" || field.kind === "list" || field.kind === "variant") {
+    const optional = isOptionalGroup(field, required);
+    const absent = optional && value === undefined;
     return (
       <fieldset className="field group" aria-describedby={described}>
         <legend className="label">{label}</legend>
         {hint}
-        {field.kind === "object" ? (
-          <Properties field={field} value={value} onChange={onChange} />
+        {absent ? (
+          <div>
+            <Button
+              size="small"
+              icon="plus"
+              aria-label={`Add ${field.title ?? name}`}
+              onClick={() => onChange(field.initial, path)}
+            >
+              Add
+            </Button>
+          </div>
         ) : (
-          <List field={field} value={value} onChange={onChange} />
+          <>
+            {field.kind === "object" && <Properties {...props} field={field} />}
+            {field.kind === "list" && <List {...props} field={field} />}
+            {field.kind === "variant" && <Variant {...props} field={field} label={field.title ?? name} />}
+            {optional && (
+              <div>
+                <Button kind="quiet" size="small" icon="cross" onClick={() => onChange(undefined, path)}>
+                  Leave out {field.title ?? name}
+                </Button>
+              </div>
+            )}
+          </>
         )}
+        {error}
       </fieldset>
     );
   }
   if (field.kind === "boolean") {
     return (
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={value === true}
-          onChange={(event) => onChange(event.target.checked)}
-        />
-        <span>
-          {label}
-          {hint && <br />}
-          {hint}
-        </span>
-      </label>
+      <div className="field">
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={value === true}
+            aria-describedby={described}
+            onChange={(event) => onChange(event.target.checked, path)}
+          />
+          <span>{label}</span>
+        </label>
+        {hint}
+        {error}
+      </div>
     );
   }
   return (
-    <div className="field">
+    <div
+      className="field"
+      onInvalid={(event) => setFound((event.target as HTMLInputElement).validationMessage)}
+    >
       <label className="label" htmlFor={id}>
         {label}
       </label>
-      <Entry {...props} id={id} described={described} />
+      <Entry
+        field={field}
+        required={required && !field.nullable}
+        value={value}
+        id={id}
+        described={described}
+        invalid={problem !== undefined}
+        onChange={(next) => {
+          setFound(undefined);
+          onChange(next, path);
+        }}
+      />
       {hint}
+      {error}
     </div>
   );
 }
@@ -117,14 +174,29 @@ function Entry({
   onChange,
   id,
   described,
-}: ControlProps & { id: string; described: string | undefined }): ReactNode {
-  const common = { id, className: "input", required, "aria-describedby": described };
+  invalid,
+}: {
+  field: Field;
+  required: boolean;
+  value: unknown;
+  onChange(value: unknown): void;
+  id: string;
+  described: string | undefined;
+  invalid: boolean;
+}): ReactNode {
+  const common = {
+    id,
+    className: "input",
+    required,
+    "aria-describedby": described,
+    "aria-invalid": invalid || undefined,
+  };
   switch (field.kind) {
     case "choice":
       return (
         <select
           {...common}
-          value={value === undefined ? "" : String(field.choices.indexOf(value))}
+          value={field.choices.includes(value) ? String(field.choices.indexOf(value)) : ""}
           onChange={(event) =>
             onChange(event.target.value === "" ? undefined : field.choices[Number(event.target.value)])
           }
@@ -132,7 +204,7 @@ function Entry({
           <option value="">–</option>
           {field.choices.map((choice, index) => (
             <option key={index} value={index}>
-              {String(choice)}
+              {formatShort(choice, 60)}
             </option>
           ))}
         </select>
@@ -150,70 +222,76 @@ function Entry({
         />
       );
     case "text": {
-      const text = typeof value === "string" ? value : "";
-      const change = (event: { target: { value: string } }): void => onChange(event.target.value);
-      const limits = { minLength: field.minLength, maxLength: field.maxLength };
-      if (field.long)
-        return (
-          <textarea
-            {...common}
-            {...limits}
-            className="input growing"
-            rows={1}
-            value={text}
-            onChange={change}
-          />
-        );
-      return (
-        <input {...common} {...limits} type="text" pattern={field.pattern} value={text} onChange={change} />
-      );
+      const shared = {
+        ...common,
+        minLength: field.minLength,
+        maxLength: field.maxLength,
+        placeholder: field.example,
+        value: typeof value === "string" ? value : "",
+        onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+      };
+      if (field.input === "long") return <textarea {...shared} className="input growing" rows={1} />;
+      return <input {...shared} type={field.input} pattern={field.pattern} />;
     }
     default:
       return <JsonEntry common={common} value={value} onChange={onChange} />;
   }
 }
 
-/** A value written as JSON. What cannot be read yet stays in the box and does not pass the form's check. */
-export function JsonEntry({
-  common,
+function Variant({
+  field,
   value,
+  path,
+  issues,
   onChange,
-}: {
-  common: Record<string, unknown>;
-  value: unknown;
-  onChange(value: unknown): void;
-}): ReactNode {
-  const [draft, setDraft] = useState(() => (value === undefined ? "" : formatValue(value)));
+  label,
+}: FieldProps<"variant"> & { label: string }): ReactNode {
+  const [chosen, setChosen] = useState(() => optionOf(field, value));
+  const option = field.options[chosen]!;
+  const choose = (next: number): void => {
+    setChosen(next);
+    onChange(field.options[next]!.field.initial, path);
+  };
   return (
-    <textarea
-      {...common}
-      className="input mono"
-      rows={4}
-      spellCheck={false}
-      placeholder="JSON"
-      value={draft}
-      onChange={(event) => {
-        setDraft(event.target.value);
-        try {
-          onChange(event.target.value.trim() === "" ? undefined : JSON.parse(event.target.value));
-          event.target.setCustomValidity("");
-        } catch {
-          event.target.setCustomValidity("This is not JSON.");
-        }
-      }}
-    />
+    <div className="stack">
+      <select
+        className="input"
+        aria-label={`Kind of ${label}`}
+        value={chosen}
+        onChange={(event) => choose(Number(event.target.value))}
+      >
+        {field.options.map((each, index) => (
+          <option key={index} value={index}>
+            {each.label}
+          </option>
+        ))}
+      </select>
+      {option.field.kind === "object" ? (
+        <Properties
+          key={chosen}
+          field={option.field}
+          value={value}
+          path={path}
+          issues={issues}
+          onChange={onChange}
+        />
+      ) : (
+        <Control
+          key={chosen}
+          name={option.label}
+          field={option.field}
+          required
+          value={value}
+          path={path}
+          issues={issues}
+          onChange={onChange}
+        />
+      )}
+    </div>
   );
 }
 
-function List({
-  field,
-  value,
-  onChange,
-}: {
-  field: Extract<Field, { kind: "list" }>;
-  value: unknown;
-  onChange(value: unknown): void;
-}): ReactNode {
+function List({ field, value, path, issues, onChange }: FieldProps<"list">): ReactNode {
   const items: unknown[] = Array.isArray(value) ? value : [];
   return (
     <div className="stack">
@@ -225,7 +303,9 @@ function List({
               field={field.item}
               required
               value={item}
-              onChange={(next) => onChange(items.with(index, next))}
+              path={joinPath(path, index)}
+              issues={issues}
+              onChange={(next, at) => onChange(items.with(index, next), at)}
             />
           </div>
           <Button
@@ -233,12 +313,17 @@ function List({
             size="small"
             icon="cross"
             label={`Remove ${index + 1}`}
-            onClick={() => onChange(items.toSpliced(index, 1))}
+            onClick={() => onChange(items.toSpliced(index, 1), path)}
           />
         </div>
       ))}
       <div>
-        <Button size="small" icon="plus" onClick={() => onChange([...items, field.item.initial])}>
+        <Button
+          size="small"
+          icon="plus"
+          disabled={field.maxItems !== undefined && items.length >= field.maxItems}
+          onClick={() => onChange([...items, field.item.initial], path)}
+        >
           Add
         </Button>
       </div>

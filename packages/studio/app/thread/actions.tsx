@@ -1,5 +1,6 @@
 import type { UseThreadResult as Thread } from "@selvedge/react";
 import { createContext, type ReactNode, use, useCallback, useMemo, useState } from "react";
+import { formatError } from "../format.ts";
 import { Button } from "../ui/button.tsx";
 import { toError } from "../use-load.ts";
 
@@ -9,15 +10,20 @@ interface Actions {
   attempt(act: () => Promise<unknown>): Promise<boolean>;
   error: Error | undefined;
   dismiss(): void;
+  /** Puts the cursor where a person writes: what they just used may be gone. */
+  focusComposer(): void;
 }
 
 const ActionsContext = createContext<Actions | undefined>(undefined);
+const ApprovalsContext = createContext<Thread["approvals"]>([]);
 
 export function ThreadActionsProvider({
   thread,
+  focusComposer,
   children,
 }: {
   thread: Thread;
+  focusComposer(): void;
   children: ReactNode;
 }): ReactNode {
   const [error, setError] = useState<Error>();
@@ -32,10 +38,19 @@ export function ThreadActionsProvider({
     }
   }, []);
   const actions = useMemo(
-    () => ({ thread, attempt, error, dismiss: () => setError(undefined) }),
-    [thread, attempt, error],
+    () => ({ thread, attempt, error, dismiss: () => setError(undefined), focusComposer }),
+    [thread, attempt, error, focusComposer],
   );
-  return <ActionsContext value={actions}>{children}</ActionsContext>;
+  return (
+    <ActionsContext value={actions}>
+      <ApprovalsContext value={thread.approvals}>{children}</ApprovalsContext>
+    </ActionsContext>
+  );
+}
+
+/** The decision that a tool call waits for. Told apart from the rest, which changes with every chunk. */
+export function useApproval(toolCallId: string): Thread["approvals"][number] | undefined {
+  return use(ApprovalsContext).find((approval) => approval.toolCallId === toolCallId);
 }
 
 export function useActions(): Actions {
@@ -49,7 +64,7 @@ export function ActionError(): ReactNode {
   if (!error) return null;
   return (
     <div className="note row" data-tone="red" role="alert">
-      <span className="grow">{error.message}</span>
+      <span className="grow">{formatError(error)}</span>
       <Button kind="quiet" size="small" icon="cross" label="Dismiss" onClick={dismiss} />
     </div>
   );

@@ -1,7 +1,7 @@
 import type { ThreadState } from "@selvedge/protocol/routes";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { formatValue } from "../format.ts";
-import { JsonEntry } from "../schema-form/schema-form.tsx";
+import { JsonEntry } from "../schema-form/json-entry.tsx";
 import { Button } from "../ui/button.tsx";
 import { useActions } from "./actions.tsx";
 
@@ -9,7 +9,7 @@ export type Approval = ThreadState["approvals"][number];
 
 /** The decision on a tool call that waits: yes, or no with a reason the model reads; or the data that it asked for. */
 export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
-  const { thread, attempt } = useActions();
+  const { thread, attempt, focusComposer } = useActions();
   const [declining, setDeclining] = useState(false);
   const [reason, setReason] = useState("");
   const [data, setData] = useState<unknown>();
@@ -21,7 +21,8 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
   const decide = async (act: () => Promise<unknown>): Promise<void> => {
     setSent(true);
     // Once it is decided this form goes away with the approval; it comes back to life only when that failed.
-    if (!(await attempt(act))) setSent(false);
+    if (await attempt(act)) focusComposer();
+    else setSent(false);
   };
   const decline = (event: FormEvent): void => {
     event.preventDefault();
@@ -65,6 +66,7 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
             className="input"
             id={reasonId}
             autoFocus
+            onKeyDown={(event) => event.key === "Escape" && setDeclining(false)}
             value={reason}
             onChange={(event) => setReason(event.target.value)}
           />

@@ -1,40 +1,63 @@
+import type { SignalContents } from "@selvedge/protocol/routes";
 import type { UseThreadResult as Thread } from "@selvedge/react";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useRef,
+} from "react";
 import { useStudio } from "../studio-context.tsx";
 import { Button } from "../ui/button.tsx";
 import { useActions } from "./actions.tsx";
+import { AttachmentList } from "./attachment-list.tsx";
+import { toContents } from "./attachment.ts";
 import { QueueList } from "./queue-list.tsx";
+import type { Draft } from "./use-draft.ts";
 
 /** Where a person writes. On a busy thread it offers both ways in: into the run under way, or after it. */
-export function Composer({ thread, agentName }: { thread: Thread; agentName: string }): ReactNode {
+export function Composer({
+  thread,
+  agentName,
+  draft,
+  box,
+}: {
+  thread: Thread;
+  agentName: string;
+  draft: Draft;
+  box: RefObject<HTMLTextAreaElement | null>;
+}): ReactNode {
   const { attempt } = useActions();
   const { name } = useStudio();
-  const [text, setText] = useState("");
-  const box = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const { text, attachments } = draft;
   const busy = thread.run !== undefined;
-  const empty = text.trim() === "";
+  const empty = text.trim() === "" && attachments.length === 0;
 
-  useEffect(() => box.current?.focus({ preventScroll: true }), []);
+  useEffect(() => box.current?.focus({ preventScroll: true }), [box]);
   useEffect(() => {
     const element = box.current!;
     element.style.height = "auto";
     element.style.height = `${element.scrollHeight + 2}px`;
-  }, [text]);
+  }, [text, box]);
 
-  const submit = (send: (contents: string) => Promise<unknown>): void => {
-    if (empty) return;
-    const contents = text;
-    setText("");
+  const submit = (send: (contents: SignalContents) => Promise<unknown>): void => {
+    if (empty || draft.reading) return;
+    const taken = draft.take();
     box.current?.focus();
-    void attempt(() => send(contents)).then((sent) => {
-      // What could not be sent goes back into the box, unless something new was typed.
-      if (!sent) setText((now) => (now === "" ? contents : now));
+    void attempt(() => send(toContents(taken.text, taken.attachments))).then((sent) => {
+      // What could not be sent goes back into the box, unless something new was written.
+      if (!sent) draft.giveBack(taken);
     });
   };
   const from = name.trim() === "" ? {} : { attributes: { name: name.trim() } };
   const send = (): void => submit((contents) => thread.sendMessage(contents, from));
   const queue = (): void => submit((contents) => thread.queueMessage(contents, from));
-  const stop = (): void => void attempt(() => thread.abort());
+  const stop = (): void => {
+    box.current?.focus();
+    void attempt(() => thread.abort());
+  };
 
   const noticeKey = (event: KeyboardEvent): void => {
     // Enter also ends the choice of a character in some writing systems.
@@ -45,6 +68,12 @@ export function Composer({ thread, agentName }: { thread: Thread; agentName: str
       else send();
     }
     if (event.key === "Escape" && busy) stop();
+  };
+  const noticePaste = (event: ClipboardEvent): void => {
+    const files = [...event.clipboardData.files];
+    if (files.length === 0) return;
+    event.preventDefault();
+    draft.attach(files);
   };
 
   return (
@@ -58,16 +87,50 @@ export function Composer({ thread, agentName }: { thread: Thread; agentName: str
           send();
         }}
       >
+        {draft.problems.length > 0 && (
+          <div className="note row" data-tone="amber" role="alert">
+            <span className="grow">{draft.problems.join(" ")}</span>
+            <Button kind="quiet" size="small" icon="cross" label="Dismiss" onClick={draft.dismiss} />
+          </div>
+        )}
+        <AttachmentList
+          attachments={attachments}
+          onRemove={(id) => {
+            draft.detach(id);
+            box.current?.focus();
+          }}
+        />
         <textarea
           ref={box}
           rows={1}
           aria-label={`Message to ${agentName}`}
           placeholder={placeholder(thread.run?.state, agentName)}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => draft.write(event.target.value)}
           onKeyDown={noticeKey}
+          onPaste={noticePaste}
         />
         <div className="composer-foot">
+          <input
+            ref={picker}
+            className="visually-hidden"
+            type="file"
+            multiple
+            tabIndex={-1}
+            aria-label="Files to attach"
+            onChange={(event) => {
+              draft.attach([...(event.target.files ?? [])]);
+              event.target.value = "";
+              box.current?.focus();
+            }}
+          />
+          <Button
+            kind="quiet"
+            size="small"
+            icon="clip"
+            label="Attach files"
+            onClick={() => picker.current?.click()}
+          />
           <span className="hint keys">
             {busy ? (
               <>
@@ -89,7 +152,7 @@ export function Composer({ thread, agentName }: { thread: Thread; agentName: str
               </Button>
             </>
           )}
-          <Button kind="primary" size="small" icon="send" type="submit" disabled={empty}>
+          <Button kind="primary" size="small" icon="send" type="submit" disabled={empty || draft.reading}>
             {busy ? "Steer" : "Send"}
           </Button>
         </div>

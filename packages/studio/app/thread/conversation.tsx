@@ -1,40 +1,78 @@
 import type { UseThreadResult as Thread } from "@selvedge/react";
-import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import type { ListedAgent } from "../use-agents.ts";
 import { Button } from "../ui/button.tsx";
 import { Loading } from "../ui/state.tsx";
-import { MessageRow } from "./message-row.tsx";
+import { useActions } from "./actions.tsx";
+import { Earlier } from "./earlier.tsx";
+import { MessageGroups } from "./message-groups.tsx";
+import { useFoundMessage } from "./use-found-message.ts";
+import { Welcome } from "./welcome.tsx";
 
 const NEAR_END = 80;
 
 /** The messages of a thread. It stays at the end while the reader is there, and stays put when they have scrolled up. */
-export function Conversation({ thread, agentName }: { thread: Thread; agentName: string }): ReactNode {
+export function Conversation({ thread, agent }: { thread: Thread; agent: ListedAgent }): ReactNode {
+  const { attempt } = useActions();
   const scroller = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const [away, setAway] = useState(false);
   const { messages, run } = thread;
+  const first = messages[0]?.id;
   const last = messages.at(-1);
+  const sending = last?.state === "sending" ? last.id : undefined;
   const thinking = run?.state === "running" && !(last?.role === "assistant" && last.state === "streaming");
+  const drawn = useRef<{ first?: string | undefined; sending?: string | undefined; height: number }>({
+    height: 0,
+  });
 
   useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element && atEnd.current) element.scrollTop = element.scrollHeight;
-  }, [messages, thinking]);
+    const element = scroller.current!;
+    const before = drawn.current;
+    // Who writes wants to see what comes of it.
+    if (sending !== undefined && sending !== before.sending) atEnd.current = true;
+    if (atEnd.current) element.scrollTop = element.scrollHeight;
+    // What came in above must not move what is being read.
+    else if (first !== before.first) element.scrollTop += element.scrollHeight - before.height;
+    drawn.current = { first, sending, height: element.scrollHeight };
+  }, [messages, thinking, first, sending]);
+
+  useEffect(() => {
+    // Pictures, opened details and the browser's own guesses change heights, too.
+    const observer = new ResizeObserver(() => {
+      const element = scroller.current!;
+      if (atEnd.current) element.scrollTop = element.scrollHeight;
+      drawn.current.height = element.scrollHeight;
+    });
+    observer.observe(list.current!);
+    return () => observer.disconnect();
+  }, []);
+
+  const leaveEnd = useCallback(() => (atEnd.current = false), []);
+  useFoundMessage(thread, scroller, leaveEnd);
 
   const noticeScroll = (): void => {
     const element = scroller.current!;
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    drawn.current.height = element.scrollHeight;
     setAway(!atEnd.current);
+  };
+  const noticeKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && run && event.target === scroller.current)
+      void attempt(() => thread.abort());
   };
   const toEnd = (): void => {
     atEnd.current = true;
     scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" });
-  };
-  const loadEarlier = async (): Promise<void> => {
-    const element = scroller.current!;
-    const fromEnd = element.scrollHeight - element.scrollTop;
-    atEnd.current = false;
-    await thread.loadEarlier();
-    requestAnimationFrame(() => (element.scrollTop = element.scrollHeight - fromEnd));
   };
 
   return (
@@ -42,35 +80,29 @@ export function Conversation({ thread, agentName }: { thread: Thread; agentName:
       className="conversation"
       ref={scroller}
       onScroll={noticeScroll}
+      onKeyDown={noticeKey}
       tabIndex={0}
       role="region"
       aria-label="Conversation"
     >
       {thread.status === "loading" && messages.length === 0 && <Loading what="messages" />}
-      {thread.status === "ready" && messages.length === 0 && !run && <Welcome agentName={agentName} />}
-      {thread.hasMore && (
-        <div className="row earlier">
-          <Button size="small" onClick={() => void loadEarlier()}>
-            Show earlier messages
-          </Button>
-        </div>
-      )}
-      <ol className="messages" aria-live="off">
-        {messages.map((message) => (
-          <MessageRow key={message.id} message={message} agentName={agentName} />
-        ))}
+      {thread.status === "ready" && messages.length === 0 && !run && <Welcome agent={agent} />}
+      {thread.hasMore && <Earlier key={first} scroller={scroller} load={thread.loadEarlier} />}
+      <div className="messages" ref={list}>
+        <MessageGroups messages={messages} agentName={agent.name} />
         {thinking && (
-          <li className="message" data-kind="agent" data-live="">
-            <div className="message-head">
-              <span className="message-name">{agentName}</span>
+          <div className="message-group" aria-hidden="true">
+            <div className="message" data-kind="agent" data-live="">
+              <div className="message-head">
+                <span className="message-name">{agent.name}</span>
+              </div>
+              <p className="thinking">
+                <span className="stitches" />
+              </p>
             </div>
-            <p className="thinking" role="status">
-              <span className="visually-hidden">{agentName} is working</span>
-              <span aria-hidden="true" className="stitches" />
-            </p>
-          </li>
+          </div>
         )}
-      </ol>
+      </div>
       {thread.runError && !run && (
         <p className="note run-error" data-tone="red" role="alert">
           The run failed: {thread.runError.message}
@@ -83,18 +115,26 @@ export function Conversation({ thread, agentName }: { thread: Thread; agentName:
           </Button>
         </div>
       )}
+      <Spoken agentName={agent.name} state={run?.state} />
     </div>
   );
 }
 
-function Welcome({ agentName }: { agentName: string }): ReactNode {
+/** For those who listen: not every word as it comes, but when the agent begins, waits and is done. */
+function Spoken({
+  agentName,
+  state,
+}: {
+  agentName: string;
+  state: "running" | "suspended" | undefined;
+}): ReactNode {
+  const worked = useRef(false);
+  if (state !== undefined) worked.current = true;
+  const idle = worked.current ? `${agentName} is done` : "";
+  const text = { running: `${agentName} is working`, suspended: `${agentName} waits for you`, idle };
   return (
-    <div className="empty welcome">
-      <strong>Talk to {agentName}</strong>
-      <p>
-        While it works you can keep writing: <em>steer</em> reaches the run under way, <em>queue</em> waits
-        for its own turn. Open this page in a second tab and both show the same stream.
-      </p>
-    </div>
+    <span className="visually-hidden" role="status">
+      {text[state ?? "idle"]}
+    </span>
   );
 }

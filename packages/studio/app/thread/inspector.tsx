@@ -1,18 +1,17 @@
 import type { UseThreadResult as Thread } from "@selvedge/react";
 import type { ReactNode } from "react";
 import { formatValue } from "../format.ts";
-import { path, Link } from "../router.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { RunBadge } from "../ui/run-badge.tsx";
 import { Time } from "../ui/time.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
 import { EventForm } from "./event-form.tsx";
 import { InboxList } from "./inbox-list.tsx";
 import { toText } from "./queue-list.tsx";
+import { RecentRuns } from "./recent-runs.tsx";
 import type { Inbox } from "./use-inbox.ts";
 
-/** What a thread carries besides its messages. */
+/** What a thread carries besides its messages. Parts that are empty take one line. */
 export function Inspector({
   open,
   thread,
@@ -26,27 +25,24 @@ export function Inspector({
   threadId: string;
   inbox: Inbox;
 }): ReactNode {
-  const { run, approvals, queue, lanes } = thread;
+  const { approvals, queue, lanes, run } = thread;
   const unread = inbox.notifications.filter(({ status }) => status === "pending").length;
+  const listed = inbox.notifications.filter(
+    ({ status }) => status !== "archived" && status !== "dismissed",
+  ).length;
+  const spoken = thread.messages.length > 0;
   return (
     <aside className="inspector" id="inspector" aria-label="What the thread carries" hidden={!open}>
-      <Section icon="run" title="Run">
-        {run ? (
-          <div className="row">
-            <RunBadge state={run.state} />
-            <Link
-              className="mono small truncate grow"
-              href={path(["threads", threadId, "runs", run.runId], { agent: agentId })}
-            >
-              {run.runId}
-            </Link>
-          </div>
-        ) : (
-          <Nothing>Idle. A message wakes the agent.</Nothing>
-        )}
+      <Section icon="run" title="Runs" nothing={spoken || run ? undefined : "none yet"}>
+        <RecentRuns run={run} agentId={agentId} threadId={threadId} />
       </Section>
-      <Section icon="check" title="Approvals" count={approvals.length} urgent>
-        {approvals.length === 0 && <Nothing>No tool call waits for a person.</Nothing>}
+      <Section
+        icon="check"
+        title="Approvals"
+        count={approvals.length}
+        nothing={approvals.length === 0 ? "none wait" : undefined}
+        urgent
+      >
         {approvals.map((approval) => (
           <div className="stack lane" key={approval.toolCallId}>
             <span className="mono small">{approval.toolName}</span>
@@ -55,8 +51,12 @@ export function Inspector({
           </div>
         ))}
       </Section>
-      <Section icon="queue" title="Mailbox" count={queue.length}>
-        {queue.length === 0 && <Nothing>Nothing waits.</Nothing>}
+      <Section
+        icon="queue"
+        title="Mailbox"
+        count={queue.length}
+        nothing={queue.length === 0 ? "empty" : undefined}
+      >
         {queue.map((message) => (
           <div className="row lane" key={message.id}>
             <span className="grow truncate small">{toText(message)}</span>
@@ -66,8 +66,12 @@ export function Inspector({
           </div>
         ))}
       </Section>
-      <Section icon="lane" title="State lanes" count={lanes.length}>
-        {lanes.length === 0 && <Nothing>No state was told to this thread.</Nothing>}
+      <Section
+        icon="lane"
+        title="State lanes"
+        count={lanes.length}
+        nothing={lanes.length === 0 ? "none" : undefined}
+      >
         {lanes.map((lane) => (
           <details className="lane" key={lane.id}>
             <summary className="row">
@@ -83,7 +87,12 @@ export function Inspector({
           </details>
         ))}
       </Section>
-      <Section icon="bell" title="Inbox" count={unread}>
+      <Section
+        icon="bell"
+        title="Inbox"
+        count={unread}
+        nothing={listed === 0 && !inbox.error ? "empty" : undefined}
+      >
         <InboxList inbox={inbox} />
       </Section>
       <Section icon="signal" title="Send an event">
@@ -98,26 +107,35 @@ function Section({
   title,
   count,
   urgent,
+  nothing,
   children,
 }: {
   icon: IconName;
   title: string;
   count?: number;
   urgent?: boolean;
+  /** What to say in place of the contents when there are none. */
+  nothing?: string | undefined;
   children: ReactNode;
 }): ReactNode {
+  if (nothing !== undefined) {
+    return (
+      <div className="inspector-section row">
+        <Icon name={icon} />
+        <h2 className="grow">{title}</h2>
+        <span className="hint">{nothing}</span>
+      </div>
+    );
+  }
   return (
     <details className="inspector-section" open>
       <summary className="row">
         <Icon name={icon} />
         <h2 className="grow">{title}</h2>
         {count !== undefined && count > 0 && <Badge tone={urgent ? "amber" : "indigo"}>{count}</Badge>}
+        <Icon name="down" />
       </summary>
       <div className="stack">{children}</div>
     </details>
   );
-}
-
-function Nothing({ children }: { children: ReactNode }): ReactNode {
-  return <p className="hint">{children}</p>;
 }

@@ -5,8 +5,12 @@ import { memo, type ReactNode } from "react";
 import { formatShort, formatValue } from "../format.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { safeHref } from "../markdown/safe-href.ts";
+import { Link, path, useRouter } from "../router.tsx";
 import { Badge } from "../ui/badge.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Icon } from "../ui/icon.tsx";
 import { Time } from "../ui/time.tsx";
+import { FilePart } from "./file-part.tsx";
 import { toSender } from "./sender.ts";
 import { ToolCall } from "./tool-call.tsx";
 
@@ -26,6 +30,7 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
         data-kind={sender.kind}
         data-state={message.state}
         data-live={message.state === "streaming" ? "" : undefined}
+        data-id={message.id}
         data-testid="message"
       >
         <div className="message-head">
@@ -42,6 +47,7 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
           {message.state === "waiting" && <Badge tone="amber">accepted, joins at the next step</Badge>}
           {message.state === "failed" && <Badge tone="red">not sent</Badge>}
           {incomplete && <Badge>stopped</Badge>}
+          {message.state !== "streaming" && <MessageActions message={message} />}
         </div>
         <div className="message-body">
           {message.parts.map((part, index) => (
@@ -57,6 +63,35 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
     );
   },
 );
+
+function MessageActions({ message }: { message: ThreadMessage }): ReactNode {
+  const { parts, runId, role } = message;
+  const hasText = parts.some((part) => part.type === "text" && part.text !== "");
+  return (
+    <span className="message-actions">
+      {hasText && <CopyButton label="Copy this message" text={() => messageText(message)} />}
+      {role === "assistant" && runId !== undefined && <RunLink runId={runId} />}
+    </span>
+  );
+}
+
+function RunLink({ runId }: { runId: string }): ReactNode {
+  const { parts, query } = useRouter();
+  const agent = query.get("agent") ?? undefined;
+  return (
+    <Link
+      className="button"
+      data-kind="quiet"
+      data-size="small"
+      data-icon=""
+      href={path([...parts.slice(0, 2), "runs", runId], { agent })}
+      aria-label="Steps of this run"
+      title="Steps of this run"
+    >
+      <Icon name="clock" />
+    </Link>
+  );
+}
 
 function Part({ part, plain }: { part: Wire<MessagePart>; plain: boolean }): ReactNode {
   switch (part.type) {
@@ -110,25 +145,7 @@ function reasoningText(part: Extract<Wire<MessagePart>, { type: "reasoning" }>):
     .join("");
 }
 
-function FilePart({
-  data,
-  mimeType,
-  filename,
-}: {
-  data: string;
-  mimeType: string;
-  filename: string | undefined;
-}): ReactNode {
-  const name = filename ?? mimeType;
-  // Only bytes that are here are drawn; an address elsewhere would be an outside call.
-  const inline =
-    /^(data:|[a-z0-9+/=]+$)/i.test(data.slice(0, 64)) && /^image\/(png|jpe?g|gif|webp)$/.test(mimeType);
-  if (!inline) return <p className="small muted">File: {name}</p>;
-  return (
-    <img
-      className="picture"
-      src={data.startsWith("data:") ? data : `data:${mimeType};base64,${data}`}
-      alt={name}
-    />
-  );
+/** What a reader would copy: the words, without tool calls and reasoning. */
+function messageText({ parts }: ThreadMessage): string {
+  return parts.flatMap((part) => (part.type === "text" && part.text !== "" ? [part.text] : [])).join("\n\n");
 }

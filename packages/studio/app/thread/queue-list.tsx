@@ -1,4 +1,4 @@
-import type { QueuedMessage } from "@selvedge/protocol/routes";
+import type { QueuedMessage, SignalContents } from "@selvedge/protocol/routes";
 import type { UseThreadResult as Thread } from "@selvedge/react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Badge } from "../ui/badge.tsx";
@@ -24,13 +24,13 @@ export function QueueList({ thread }: { thread: Thread }): ReactNode {
 }
 
 function QueueItem({ message, position }: { message: QueuedMessage; position: number }): ReactNode {
-  const { thread, attempt } = useActions();
-  const text = toText(message);
+  const { thread, attempt, focusComposer } = useActions();
   const [draft, setDraft] = useState<string>();
   const save = (event: FormEvent): void => {
     event.preventDefault();
-    const contents = draft?.trim();
-    if (!contents) return;
+    const text = draft?.trim() ?? "";
+    const contents = withText(message.signal.contents, text);
+    if (contents.length === 0) return;
     void attempt(() => thread.editQueued(message.id, contents)).then(() => setDraft(undefined));
   };
   return (
@@ -38,20 +38,23 @@ function QueueItem({ message, position }: { message: QueuedMessage; position: nu
       <Badge>{position}</Badge>
       {draft === undefined ? (
         <>
-          <span className="truncate grow">{text}</span>
+          <span className="truncate grow">{toText(message)}</span>
           <Button
             kind="quiet"
             size="small"
             icon="edit"
             label="Edit this message"
-            onClick={() => setDraft(text)}
+            onClick={() => setDraft(wordsOf(message.signal.contents))}
           />
           <Button
             kind="quiet"
             size="small"
             icon="trash"
             label="Take this message back"
-            onClick={() => void attempt(() => thread.removeQueued(message.id))}
+            onClick={() => {
+              focusComposer();
+              void attempt(() => thread.removeQueued(message.id));
+            }}
           />
         </>
       ) : (
@@ -82,4 +85,16 @@ export function toText({ signal }: QueuedMessage): string {
   return contents
     .map((part) => (part.type === "text" ? part.text : `[${part.filename ?? part.mediaType}]`))
     .join(" ");
+}
+
+function wordsOf(contents: SignalContents): string {
+  if (typeof contents === "string") return contents;
+  return contents.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** The files stay; the words are these. */
+function withText(contents: SignalContents, text: string): SignalContents {
+  if (typeof contents === "string") return text;
+  const files = contents.filter((part) => part.type !== "text");
+  return text === "" ? files : [{ type: "text", text }, ...files];
 }

@@ -2,8 +2,9 @@ import type { ToolInvocation } from "@selvedge/protocol";
 import { type ReactNode, useMemo, useState } from "react";
 import { formatShort, formatValue } from "../format.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { useActions } from "./actions.tsx";
+import { useApproval } from "./actions.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
 
 interface Look {
@@ -13,13 +14,12 @@ interface Look {
 
 /** A tool call in its place in the text; one that waits for a person asks right there. */
 export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
-  const { thread } = useActions();
-  const approval = thread.approvals.find(({ toolCallId }) => toolCallId === call.toolCallId);
+  const approval = useApproval(call.toolCallId);
   const [open, setOpen] = useState(false);
   const look = toLook(call, approval !== undefined);
   const args = call.transcript?.args ?? call.args;
   const result = call.transcript?.result ?? call.result;
-  // Drawn again with every chunk of the thread; the values change far less often, and may be large.
+  // The values may be large, and change less often than this is drawn.
   const shortArgs = useMemo(() => formatShort(args), [args]);
   const shortResult = useMemo(() => formatShort(result, 160), [result]);
   return (
@@ -54,7 +54,10 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
 function Payload({ name, value }: { name: string; value: unknown }): ReactNode {
   return (
     <div>
-      <p className="hint">{name}</p>
+      <div className="row payload-head">
+        <p className="hint grow">{name}</p>
+        <CopyButton label={`Copy the ${name.toLowerCase()}`} text={() => formatValue(value)} />
+      </div>
       <pre className="code" tabIndex={0}>
         {formatValue(value)}
       </pre>

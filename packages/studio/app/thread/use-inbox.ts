@@ -1,5 +1,5 @@
 import type { NumberedChunk, WireNotification } from "@selvedge/protocol/routes";
-import { useCallback } from "react";
+import { useCallback, useRef } from "react";
 import { useStudio } from "../studio-context.tsx";
 import { useLoad } from "../use-load.ts";
 
@@ -16,9 +16,15 @@ export interface Inbox {
 }
 
 /** The notification records of a thread. */
-export function useInbox(threadId: string, agentId: string): Inbox {
+export function useInbox(threadId: string, agentId: string, isNew: boolean): Inbox {
   const { client, resourceId } = useStudio();
-  const { value, error, reload } = useLoad(`${resourceId} ${threadId}`, async (signal) => {
+  const exists = useRef(!isNew);
+  const {
+    value,
+    error,
+    reload: load,
+  } = useLoad(`${resourceId} ${threadId}`, async (signal) => {
+    if (!exists.current) return [];
     try {
       const query = { resourceId, agentId, limit: SHOWN };
       return (await client.call("listNotifications", { params: { threadId }, query, signal })).notifications;
@@ -28,6 +34,10 @@ export function useInbox(threadId: string, agentId: string): Inbox {
       throw failure;
     }
   });
+  const reload = useCallback(() => {
+    exists.current = true;
+    load();
+  }, [load]);
   const noticeChunk = useCallback(
     (chunk: NumberedChunk) => {
       if (TELLING.has(chunk.type)) reload();

@@ -24,7 +24,12 @@ const PATHS = {
   panel: "M2 3h12v10H2zM10 3v10",
   run: "M5 3v10l8-5z",
   signal: "M8 9.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM4.5 11.5a5 5 0 0 1 0-7M11.5 4.5a5 5 0 0 1 0 7",
-  person: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8zM3 13.5c.5-2.5 2.4-3.8 5-3.8s4.500 1.300 5 3.800",
+  copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
+  clip: "m13 7.5-5.5 5.5a3.2 3.2 0 0 1-4.5-4.5l6-6a2.1 2.1 0 0 1 3 3l-6 6a1 1 0 0 1-1.5-1.5L10 4.5",
+  file: "M4 2h5l3 3v9H4zM9 2v3h3",
+  leave: "M6.5 3H3v10h3.5M10 5l3 3-3 3M13 8H6.5",
+  settings: "M2 5h6M12 5h2M2 11h2M8 11h6M10 3.5v3M6 9.5v3",
+  person: "M8 8a2.7 2.7 0 1 0 0-5.4A2.7 2.7 0 0 0 8 8zM3 13.5c.5-2.5 2.4-3.8 5-3.8s4.5 1.3 5 3.8",
 } as const;
 
 export type IconName = keyof typeof PATHS;

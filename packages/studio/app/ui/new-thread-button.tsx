@@ -31,7 +31,7 @@ export function NewThreadButton(): ReactNode {
         kind="primary"
         icon="plus"
         disabled={!agent}
-        onClick={() => agent && go(newThreadPath(agent.id))}
+        onClick={() => agent && go(newThreadPath(agent.id), { fresh: true })}
       >
         New thread
       </Button>

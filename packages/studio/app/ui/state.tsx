@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { formatError } from "../format.ts";
 import { Button } from "./button.tsx";
 
 /** What stands in for a page or a part of it that has nothing to show. */
@@ -23,7 +24,7 @@ export function Loading({ what }: { what: string }): ReactNode {
 export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }): ReactNode {
   return (
     <div className="note row" data-tone="red" role="alert">
-      <span className="grow">{error.message}</span>
+      <span className="grow">{formatError(error)}</span>
       {onRetry && (
         <Button size="small" onClick={onRetry}>
           Try again

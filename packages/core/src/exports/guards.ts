@@ -1,0 +1,5 @@
+// For those who serve callers they do not trust: nobody takes what belongs to others, or gets where they may not.
+export { FairTable } from "../guard/fair-table.ts";
+export { isPrivateHost, type ResolveHost } from "../guard/is-private-host.ts";
+export { toLimits } from "../guard/to-limits.ts";
+export { Quota } from "../guard/quota.ts";

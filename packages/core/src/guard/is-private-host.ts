@@ -1,0 +1,51 @@
+import { BlockList, isIP } from "node:net";
+
+const PRIVATE = new BlockList();
+for (const [network, prefix] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+] as const)
+  PRIVATE.addSubnet(network, prefix, "ipv4");
+for (const [network, prefix] of [
+  ["::", 96],
+  ["64:ff9b::", 96],
+  ["64:ff9b:1::", 48],
+  ["2002::", 16],
+  ["fc00::", 7],
+  ["fe80::", 10],
+  ["ff00::", 8],
+] as const)
+  PRIVATE.addSubnet(network, prefix, "ipv6");
+
+/** The addresses of a name; none where it has no meaning. */
+export type ResolveHost = (name: string) => Promise<readonly string[]>;
+
+/**
+ * Whether a host of a URL is one that only those inside reach: this machine, its network, the metadata of its cloud.
+ * `unknown` is a name that leads nowhere, as far as can be told from here.
+ */
+export async function isPrivateHost(
+  hostname: string,
+  resolve: ResolveHost = systemAddresses,
+): Promise<boolean | "unknown"> {
+  const host = hostname.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+  if (host === "localhost" || host.endsWith(".localhost")) return true;
+  const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
+  if (addresses.length === 0) return "unknown";
+  return addresses.some((address) => PRIVATE.check(address, address.includes(":") ? "ipv6" : "ipv4"));
+}
+
+/** As a connection from this process would find them. */
+async function systemAddresses(name: string): Promise<string[]> {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}

@@ -1,0 +1,24 @@
+import { AgentError, showValue } from "../errors.ts";
+
+/** Limits with defaults for those not given. One that is no number would be no limit, so it is refused. */
+export function toLimits<Limits extends { [Name in keyof Limits]: number }>(
+  defaults: Limits,
+  given: Partial<Limits> | undefined,
+): Limits {
+  const limits = { ...defaults };
+  for (const [name, value] of Object.entries<unknown>(given ?? {})) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(defaults, name))
+      throw new AgentError(
+        "invalid-argument",
+        `There is no limit "${name}". There are ${Object.keys(defaults).join(", ")}.`,
+      );
+    if (typeof value !== "number" || !(value >= 0))
+      throw new AgentError(
+        "invalid-argument",
+        `limits.${name} must be a number from 0 on, got ${showValue(value)}.`,
+      );
+    Object.assign(limits, { [name]: value });
+  }
+  return limits;
+}

@@ -1,0 +1,63 @@
+import { AgentError, type System } from "@selvedge/core";
+
+/** The time that a call of a tool has. It stands still while the client is asked: people take longer than tools. */
+export class ToolClock {
+  readonly #name: string;
+  readonly #system: System;
+  readonly #controller = new AbortController();
+  #left: number;
+  #asking = 0;
+  #since = 0;
+  #cancelTimer: () => void = () => {};
+  #onLate: (error: AgentError) => void = () => {};
+
+  /** A time of 0 is without end. */
+  constructor(name: string, ms: number, system: System) {
+    this.#name = name;
+    this.#left = ms > 0 ? ms : Number.POSITIVE_INFINITY;
+    this.#system = system;
+  }
+
+  /** Does the work within the time. Over it, or when `given` aborts, its signal aborts; over it, nobody waits on. */
+  async run<Result>(
+    given: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const { signal } = this.#controller;
+    const late = new Promise<never>((_, reject) => (this.#onLate = reject));
+    this.#start();
+    try {
+      const working = work(given ? AbortSignal.any([given, signal]) : signal);
+      // One that loses the race may still reject later; that is nobody's error any more.
+      working.catch(() => {});
+      return await Promise.race([working, late]);
+    } finally {
+      this.#left = Number.POSITIVE_INFINITY;
+      this.#cancelTimer();
+    }
+  }
+
+  async standStill<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    if (this.#asking++ === 0) this.#stop();
+    try {
+      return await ask();
+    } finally {
+      if (--this.#asking === 0) this.#start();
+    }
+  }
+
+  #start(): void {
+    if (this.#left === Number.POSITIVE_INFINITY) return;
+    this.#since = this.#system.monotonic();
+    this.#cancelTimer = this.#system.setTimer(Math.max(this.#left, 0), () => {
+      const error = new AgentError("tool-timeout", `Tool "${this.#name}" did not answer in time.`);
+      this.#controller.abort(error);
+      this.#onLate(error);
+    });
+  }
+
+  #stop(): void {
+    this.#cancelTimer();
+    this.#left -= this.#system.monotonic() - this.#since;
+  }
+}

@@ -1,0 +1,197 @@
+import { AgentError, errorFromWire, type ThreadSubscription } from "@selvedge/client-js";
+import type { NumberedChunk } from "@selvedge/protocol/routes";
+import { toApproval } from "./approval.ts";
+import type { ThreadDoor } from "./thread-door.ts";
+import type { ThreadLoader } from "./thread-loader.ts";
+import type { ThreadModel } from "./thread-model.ts";
+
+const RESTART_MS = 1000;
+
+export interface Publisher {
+  /** Shows a change now. */
+  now(): void;
+  /** Shows a change with those that follow in a moment. */
+  soon(): void;
+}
+
+/**
+ * Keeps what is known of a thread true, from what is stored and what is streamed.
+ *
+ *     start: state → messages → subscription from the start of the active run
+ *     a run ends: the stored messages are read again; they are the truth about what is over
+ */
+export class ThreadFollower {
+  readonly #door: ThreadDoor;
+  readonly #model: ThreadModel;
+  readonly #loader: ThreadLoader;
+  readonly #publish: Publisher;
+  #subscription: ThreadSubscription | undefined;
+  /** Chunks up to this number are of the past: they are shown together. */
+  #caughtUpAt = 0;
+  /** The run whose chunks were read from its first one on: its answers are built anew, whatever was stored of them. */
+  #fromStart: string | undefined;
+  /** The active run of which we have seen what it was asked. */
+  #askedIn: string | undefined;
+  /** What the active run wrote so far is no longer kept as chunks. */
+  #fromEnd = false;
+
+  constructor(door: ThreadDoor, model: ThreadModel, loader: ThreadLoader, publish: Publisher) {
+    this.#door = door;
+    this.#model = model;
+    this.#loader = loader;
+    this.#publish = publish;
+  }
+
+  /** Loads and follows until it is stopped. Where the stream has gone on without us, it begins anew. */
+  async follow(): Promise<void> {
+    const model = this.#model;
+    const life = (model.life = {});
+    for (;;) {
+      try {
+        await this.#loadAndRead(life);
+        return;
+      } catch (error) {
+        if (life !== model.life) return;
+        const isGone = AgentError.is(error, "reader-too-slow");
+        if (!isGone && !isPassing(error)) return this.#giveUp(error);
+        model.error = error as Error;
+        model.connection = model.status === "loading" ? "connecting" : "reconnecting";
+        this.#publish.now();
+        if (!isGone) await new Promise((resolve) => setTimeout(resolve, RESTART_MS * (0.5 + Math.random())));
+        if (life !== model.life) return;
+      }
+    }
+  }
+
+  stop(): void {
+    this.#model.life = {};
+    this.#subscription?.unsubscribe();
+    this.#subscription = undefined;
+  }
+
+  async #loadAndRead(life: object): Promise<void> {
+    const model = this.#model;
+    const state = await this.#loader.state();
+    const page = state && (await this.#loader.newest());
+    if (life !== model.life) return;
+    const rebuilds = state !== undefined && state.runState !== "idle" && !this.#fromEnd;
+    const after = rebuilds ? state.activeRunAfter : (state?.lastSeq ?? 0);
+    const { clientTools, reconnect = true } = this.#door.options;
+    const subscription = await this.#door.agent.subscribeToThread({
+      ...this.#door.address,
+      after,
+      ...(clientTools && { clientTools }),
+    });
+    if (life !== model.life) return subscription.unsubscribe();
+    this.#subscription = subscription;
+    model.transcript.rest();
+    model.transcript.merge(page?.messages ?? [], model.transcript.clock);
+    model.hasMore = page?.hasMore ?? false;
+    model.takeState(state);
+    this.#fromStart = undefined;
+    this.#askedIn = state?.activeRunId ?? undefined;
+    this.#caughtUpAt = state?.lastSeq ?? 0;
+    model.status = "ready";
+    model.error = undefined;
+    model.connection = "live";
+    this.#publish.now();
+    // Until the first chunk has come, an error may mean that the chunks asked for are gone.
+    this.#fromEnd = rebuilds;
+    // Between the state that was read and the subscription somebody may have queued.
+    this.#loader.refreshQueue();
+    await subscription.processDataStream({
+      onChunk: (chunk) => {
+        if (life === model.life) this.#take(chunk);
+      },
+      reconnect,
+      onConnection: (connection) => {
+        if (life !== model.life) return;
+        model.connection = connection;
+        this.#publish.now();
+        if (connection === "live") this.#loader.refreshQueue();
+      },
+      onQueueChange: () => {
+        if (life !== model.life) return;
+        model.exists = true;
+        this.#loader.refreshQueue();
+      },
+    });
+  }
+
+  #take(chunk: NumberedChunk): void {
+    this.#fromEnd = false;
+    this.#model.exists = true;
+    if (chunk.type === "start") this.#fromStart = chunk.runId;
+    this.#model.transcript.take(chunk, this.#fromStart === chunk.runId);
+    const isPast = chunk.seq < this.#caughtUpAt;
+    this.#trackRun(chunk, isPast);
+    this.#door.options.onChunk?.(chunk);
+    if (!isPast) this.#publish.soon();
+  }
+
+  #trackRun(chunk: NumberedChunk, isPast: boolean): void {
+    const model = this.#model;
+    const { runId } = chunk;
+    if (model.run?.runId !== runId || model.run.state !== "running") model.run = { runId, state: "running" };
+    switch (chunk.type) {
+      case "start":
+        model.runError = undefined;
+        this.#askedIn = undefined;
+        break;
+      case "data-user-message":
+      case "data-signal": {
+        const { id, type } = chunk.data as { id: string; type: string };
+        this.#askedIn = runId;
+        model.dropQueued(id);
+        if (type === "state" && !isPast) this.#loader.refreshInBackground();
+        break;
+      }
+      case "step-start":
+        // Asked by a call of its own and not by a message on the thread: what was asked is in the store.
+        if (this.#askedIn !== runId && !isPast) this.#loader.refreshInBackground();
+        this.#askedIn = runId;
+        break;
+      case "tool-call-approval":
+      case "tool-call-suspended":
+        model.dropApproval(chunk.payload.toolCallId);
+        model.approvals = [...model.approvals, toApproval(chunk)];
+        break;
+      case "tool-result":
+      case "tool-error":
+      case "tool-output-denied":
+        model.dropApproval(chunk.payload.toolCallId);
+        break;
+      case "tripwire":
+        model.runError = new AgentError("tripwire", chunk.payload.reason);
+        break;
+      case "error":
+        model.runError = errorFromWire(chunk.payload.error);
+        this.#endRun(isPast);
+        break;
+      case "abort":
+        this.#endRun(isPast);
+        break;
+      case "finish":
+        if (chunk.payload.stepResult.reason === "suspended") model.run = { runId, state: "suspended" };
+        else this.#endRun(isPast);
+        break;
+    }
+  }
+
+  #endRun(isPast: boolean): void {
+    this.#model.run = undefined;
+    this.#model.approvals = [];
+    if (!isPast) this.#loader.refreshInBackground();
+  }
+
+  #giveUp(error: unknown): void {
+    this.#model.status = "error";
+    this.#model.error = error instanceof Error ? error : new Error(String(error));
+    this.#publish.now();
+  }
+}
+
+/** The server cannot be reached, or not now. */
+function isPassing(error: unknown): boolean {
+  return AgentError.is(error) && (error.retryable || error.status >= 500) && error.status !== 501;
+}

@@ -1,0 +1,125 @@
+import { AgentError } from "@selvedge/client-js";
+import type { ThreadState, WireMessage } from "@selvedge/protocol/routes";
+import type { ThreadDoor } from "./thread-door.ts";
+import type { ThreadModel } from "./thread-model.ts";
+
+const PER_PAGE = 40;
+/** Messages that may be shown and not stored, for a moment. */
+const MARGIN = 4;
+
+export interface Page {
+  messages: WireMessage[];
+  hasMore: boolean;
+}
+
+/** Reads what is stored of a thread. Looks that are asked for during a look become one more. */
+export class ThreadLoader {
+  readonly #door: ThreadDoor;
+  readonly #model: ThreadModel;
+  readonly #publish: () => void;
+  #refreshing: Promise<void> | undefined;
+  #refreshAgain = false;
+  #lookingAtQueue = false;
+  #lookAgain = false;
+
+  constructor(door: ThreadDoor, model: ThreadModel, publish: () => void) {
+    this.#door = door;
+    this.#model = model;
+    this.#publish = publish;
+  }
+
+  /** `undefined` for a thread that nobody has written to: it does not exist yet, and is shown empty. */
+  async state(): Promise<ThreadState | undefined> {
+    if (!this.#model.exists) return undefined;
+    return this.#door.thread.state().catch(orNothing);
+  }
+
+  /** The newest messages. */
+  async newest(): Promise<Page | undefined> {
+    if (!this.#model.exists) return undefined;
+    return this.#door.thread.listMessages({ perPage: this.#perPage }).catch(orNothing);
+  }
+
+  /** The messages before the first that is shown. */
+  async earlier(): Promise<void> {
+    const model = this.#model;
+    const { life } = model;
+    const perPage = this.#perPage;
+    // Pages count from the newest message, which moves on: an overlap is dropped, a gap would stay.
+    let page = Math.max(0, Math.floor((model.transcript.doneCount - MARGIN) / perPage));
+    for (let found = false; model.hasMore && !found; page++) {
+      const { messages, hasMore } = await this.#door.thread.listMessages({ page, perPage });
+      if (life !== model.life) return;
+      found = model.transcript.prepend(messages);
+      model.hasMore = hasMore;
+    }
+    this.#publish();
+  }
+
+  /** Messages, queue and lanes again. */
+  refresh(): Promise<void> {
+    if (this.#refreshing) {
+      this.#refreshAgain = true;
+      return this.#refreshing;
+    }
+    const refreshing = this.#refreshNow().finally(() => {
+      this.#refreshing = undefined;
+      if (!this.#refreshAgain) return undefined;
+      this.#refreshAgain = false;
+      return this.refresh();
+    });
+    this.#refreshing = refreshing;
+    return refreshing;
+  }
+
+  /** A refresh that fails leaves what is shown as it is: the stream is still followed. */
+  refreshInBackground(): void {
+    this.refresh().catch(() => {});
+  }
+
+  /** Queue and lanes again, in the background. */
+  refreshQueue(): void {
+    if (this.#lookingAtQueue) {
+      this.#lookAgain = true;
+      return;
+    }
+    const { life } = this.#model;
+    this.#lookingAtQueue = true;
+    this.state()
+      .then((state) => {
+        if (life !== this.#model.life) return;
+        this.#model.takeQueue(state);
+        this.#publish();
+      })
+      .catch(() => {})
+      .finally(() => {
+        this.#lookingAtQueue = false;
+        if (!this.#lookAgain) return;
+        this.#lookAgain = false;
+        this.refreshQueue();
+      });
+  }
+
+  async #refreshNow(): Promise<void> {
+    const model = this.#model;
+    const { life } = model;
+    const { clock } = model.transcript;
+    const [state, page] = await Promise.all([this.state(), this.newest()]);
+    if (life !== model.life) return;
+    if (page) {
+      const isCut = model.transcript.merge(page.messages, clock);
+      if (isCut) model.hasMore = page.hasMore;
+    }
+    model.takeQueue(state);
+    this.#publish();
+  }
+
+  get #perPage(): number {
+    return this.#door.options.perPage ?? PER_PAGE;
+  }
+}
+
+function orNothing(error: unknown): undefined {
+  if (AgentError.is(error, "not-found")) return undefined;
+  throw error;
+}

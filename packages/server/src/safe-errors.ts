@@ -1,0 +1,113 @@
+import { type AgentChunk, ERROR_CODES, type StoredMessage, UNEXPECTED_CODES } from "@selvedge/protocol";
+import type { FullOutput } from "@selvedge/core/agent";
+
+const WORDS: Readonly<Record<string, string>> = {
+  "storage-failed": "The store is not available",
+  "storage-closed": "The store is not available",
+  "tool-failed": "The tool failed",
+};
+
+type ErrorLike = { name: string; message: string; code?: unknown };
+
+/** What was thrown on purpose and for others to read is one of ours, or no error at all. */
+export function isPrivate(error: unknown): error is ErrorLike {
+  const { name, message, code } = Object(error) as Partial<ErrorLike>;
+  if (typeof name !== "string" || typeof message !== "string") return false;
+  return name !== "AgentError" || !Object.hasOwn(ERROR_CODES, code as string) || UNEXPECTED_CODES.has(code);
+}
+
+/** A chunk for one who may not look into the app. References are those under which the log has the whole story. */
+export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
+  const given: AgentChunk = chunk;
+  switch (given.type) {
+    case "tool-error": {
+      const { error, toolName, toolCallId } = given.payload;
+      if (!isPrivate(error)) return chunk;
+      return withPayload(chunk, { error: toolFailure(toolName, toolCallId) });
+    }
+    case "error":
+      if (!isPrivate(given.payload.error)) return chunk;
+      return withPayload(chunk, { error: safeError(given.payload.error, `run ${given.runId}`) });
+    case "tool-output": {
+      // A subagent's chunks come as what its tool writes; other tools write what they like.
+      const { output } = given.payload;
+      const { type, payload } = Object(output) as { type?: unknown; payload?: unknown };
+      if (typeof type !== "string" || typeof payload !== "object" || payload === null) return chunk;
+      return withPayload(chunk, { output: safeChunk(output as AgentChunk) });
+    }
+    case "finish": {
+      const { all, user, nonUser } = Object(given.payload.messages) as Partial<typeof given.payload.messages>;
+      if (!Array.isArray(all) || !Array.isArray(nonUser)) return chunk;
+      return withPayload(chunk, {
+        messages: { all: all.map(safeMessage), user, nonUser: nonUser.map(safeMessage) },
+      });
+    }
+    default:
+      return chunk;
+  }
+}
+
+/** A stored message, with the words of failed tools left out in the same way. */
+export function safeMessage<Message extends Pick<StoredMessage, "content">>(message: Message): Message {
+  const { content } = Object(message) as Partial<Message>;
+  if (!Array.isArray(content?.parts)) return message;
+  return { ...message, content: { ...content, parts: content.parts.map(safePart) } };
+}
+
+/** The outcome of a run. */
+export function safeOutput(output: FullOutput): FullOutput {
+  const hidden = new Set(output.steps.flatMap((step) => step.content).flatMap(hiddenCall));
+  if (hidden.size === 0) return output;
+  const safeResult = <Result extends FullOutput["toolResults"][number]>(result: Result): Result => {
+    if (!hidden.has(result.toolCallId)) return result;
+    const safe = { result: toolFailure(result.toolName, result.toolCallId).message };
+    return { ...result, ...safe, payload: { ...result.payload, ...safe } };
+  };
+  return {
+    ...output,
+    toolResults: output.toolResults.map(safeResult),
+    messages: output.messages.map(safeMessage),
+    steps: output.steps.map((step) => ({
+      ...step,
+      toolResults: step.toolResults.map(safeResult),
+      content: step.content.map(safePart),
+    })),
+  };
+}
+
+/** What is told in place of an error, with the reference under which the log has it. */
+export function safeError({ code }: { code?: unknown }, reference: string): ErrorLike {
+  const what = (typeof code === "string" && WORDS[code]) || "The server failed";
+  return {
+    name: "AgentError",
+    code: UNEXPECTED_CODES.has(code) ? code : "internal",
+    message: `${what} (${reference}).`,
+  };
+}
+
+function toolFailure(toolName: string, toolCallId: string): ErrorLike {
+  return {
+    name: "AgentError",
+    code: "tool-failed",
+    message: `Tool "${toolName}" failed (call ${toolCallId}).`,
+  };
+}
+
+type Part = StoredMessage["content"]["parts"][number];
+
+function safePart(part: Part): Part {
+  if (part.type !== "tool-invocation" || hiddenCall(part).length === 0) return part;
+  const { toolName, toolCallId } = part.toolInvocation;
+  const result = toolFailure(toolName, toolCallId).message;
+  return { ...part, toolInvocation: { ...part.toolInvocation, result } };
+}
+
+function hiddenCall(part: Part): string[] {
+  if (part.type !== "tool-invocation") return [];
+  const { state, errorCode, toolCallId } = part.toolInvocation;
+  return state === "output-error" && UNEXPECTED_CODES.has(errorCode) ? [toolCallId] : [];
+}
+
+function withPayload<Chunk extends AgentChunk>(chunk: Chunk, changes: object): Chunk {
+  return { ...chunk, payload: { ...(chunk as { payload?: object }).payload, ...changes } };
+}

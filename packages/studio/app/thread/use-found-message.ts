@@ -1,0 +1,31 @@
+import type { UseThreadResult as Thread } from "@selvedge/react";
+import { type RefObject, useEffect, useRef } from "react";
+import { useRouter } from "../router.tsx";
+
+/** Pages of earlier messages that are fetched to find one. */
+const MAX_PAGES = 50;
+
+/** Goes to the message that the address names, and marks it; fetches earlier ones until it is there. `onFound` comes first. */
+export function useFoundMessage(
+  thread: Thread,
+  scroller: RefObject<HTMLElement | null>,
+  onFound: () => void,
+): void {
+  const { query } = useRouter();
+  const wanted = query.get("message");
+  const settled = useRef<string>(undefined);
+  const pages = useRef(0);
+  const { messages, hasMore, status, loadEarlier } = thread;
+  useEffect(() => {
+    if (wanted === null || status !== "ready" || settled.current === wanted) return;
+    const row = scroller.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(wanted)}"]`);
+    if (row) {
+      settled.current = wanted;
+      onFound();
+      row.dataset["found"] = "";
+      row.scrollIntoView({ block: "center" });
+    } else if (hasMore && pages.current++ < MAX_PAGES) {
+      loadEarlier().catch(() => (settled.current = wanted));
+    } else settled.current = wanted;
+  }, [wanted, status, messages, hasMore, loadEarlier, scroller, onFound]);
+}

@@ -218,9 +218,46 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await view.page.getByTestId("tool-call").getByText("failed").waitFor();
     await view.isIdle();
     await view.say("fail please");
-    await view.shows("The run failed: The model failed. scripted/model: The model is not there today.");
+    const failure = "The run failed: The model failed. scripted/model: The model is not there today.";
+    await view.shows(failure);
+    await view.page.reload();
+    await view.shows(failure);
     await view.page.getByRole("link", { name: "Runs" }).click();
     await view.page.getByText("It ended before its first step.").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("gives a thread the name that a person wants", async () => {
+    const view = await newThread();
+    const { page } = view;
+    const heading = (name: string) => page.getByRole("heading", { level: 1, name, exact: true });
+    const box = page.getByLabel("Name of the thread");
+    await heading("New thread").waitFor();
+    expect(await view.button("Rename this thread").count()).toBe(0);
+    await view.say("hello");
+    await view.isIdle();
+    await heading("Untitled").dblclick();
+    await box.fill("  Spring orders ");
+    await box.press("Enter");
+    await heading("Spring orders").waitFor();
+    expect(await page.title()).toBe("Spring orders · Selvedge");
+    const recent = page.getByRole("navigation", { name: "Recent threads" });
+    await recent.getByRole("link", { name: "Spring orders" }).waitFor();
+    await page.reload();
+    await heading("Spring orders").waitFor();
+    // With the keyboard, and not after all.
+    await view.button("Rename this thread").press("Enter");
+    await box.fill("Autumn orders");
+    await box.press("Escape");
+    await heading("Spring orders").waitFor();
+    // In the list, too.
+    await page.getByRole("link", { name: "Threads", exact: true }).click();
+    const list = page.getByRole("list", { name: "Threads" });
+    await list.getByRole("button", { name: "Rename Spring orders" }).click();
+    await box.fill("Summer <b>orders</b>");
+    await view.button("Save").click();
+    await list.getByText("Summer <b>orders</b>").waitFor();
+    await recent.getByRole("link", { name: "Summer <b>orders</b>" }).waitFor();
     expect(problems).toEqual([]);
   });
 

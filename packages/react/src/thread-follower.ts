@@ -72,7 +72,11 @@ export class ThreadFollower {
   async #loadAndRead(life: object): Promise<void> {
     const model = this.#model;
     const state = await this.#loader.state();
-    const page = state && (await this.#loader.newest());
+    const wasActive = state?.runState === "idle" && state.lastSeq > 0;
+    const [page, failure] = await Promise.all([
+      state && this.#loader.newest(),
+      wasActive ? this.#loader.lastFailure() : undefined,
+    ]);
     if (life !== model.life) return;
     const rebuilds = state !== undefined && state.runState !== "idle" && !this.#fromEnd;
     const after = rebuilds ? state.activeRunAfter : (state?.lastSeq ?? 0);
@@ -88,6 +92,7 @@ export class ThreadFollower {
     model.transcript.merge(page?.messages ?? [], model.transcript.clock);
     model.hasMore = page?.hasMore ?? false;
     model.takeState(state);
+    model.runError = failure;
     this.#fromStart = undefined;
     this.#askedIn = state?.activeRunId ?? undefined;
     this.#caughtUpAt = state?.lastSeq ?? 0;

@@ -1,4 +1,4 @@
-import { AgentError } from "@selvedge/client-js";
+import { AgentError, errorFromWire } from "@selvedge/client-js";
 import type { ThreadState, WireMessage } from "@selvedge/protocol/routes";
 import type { ThreadDoor } from "./thread-door.ts";
 import type { ThreadModel } from "./thread-model.ts";
@@ -38,6 +38,14 @@ export class ThreadLoader {
   async newest(): Promise<Page | undefined> {
     if (!this.#model.exists) return undefined;
     return this.#door.thread.listMessages({ perPage: this.#perPage }).catch(orNothing);
+  }
+
+  /** Why the last run failed, if it did. Not to know is no reason to show nothing. */
+  async lastFailure(): Promise<Error | undefined> {
+    const found = await this.#door.thread.listRuns({ perPage: 1 }).catch(() => undefined);
+    const run = found?.runs[0];
+    if (run?.state !== "failed") return undefined;
+    return errorFromWire(run.error ?? { code: "internal", message: "No reason was stored." });
   }
 
   /** The messages before the first that is shown. */

@@ -189,7 +189,11 @@ describe("useThread", () => {
     const page = await world([{ error: new Error("The loom is broken.") }], { maxRetries: 0 });
     const thread = await show(page);
     await thread.current.sendMessage("Hi");
-    await expect.poll(() => thread.current.runError).toMatchObject({ code: "model-failed" });
+    const failure = { code: "model-failed", message: expect.stringContaining("The loom is broken.") };
+    await expect.poll(() => thread.current.runError).toMatchObject(failure);
+    // Somebody who opens the page later is told, too.
+    const late = await show(page);
+    await expect.poll(() => late.current.runError).toMatchObject(failure);
     await expect(thread.current.sendMessage("x".repeat(2 << 20))).rejects.toMatchObject({
       code: "limit-exceeded",
     });

@@ -189,7 +189,8 @@ async function announceEnd(run: Run): Promise<void> {
       ...(tripwire!.metadata !== undefined && { metadata: tripwire!.metadata }),
       processorId: tripwire!.processorId,
     };
-    await run.conclude("failed", undefined, [agentChunk("tripwire", spec.runId, payload), finishChunk(run)]);
+    const why = new AgentError("tripwire", tripwire!.reason);
+    await run.conclude("failed", why, [agentChunk("tripwire", spec.runId, payload), finishChunk(run)]);
     await run.call("onFinish", finishEvent(run));
   } else if (run.status === "canceled") {
     await run.conclude("aborted", undefined, [agentChunk("abort", spec.runId, {})]);

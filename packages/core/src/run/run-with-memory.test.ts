@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { agentWith, bareMemory, chunksOf } from "../agent/__fixtures__/agent-with.ts";
 import type { AgentConfig } from "../agent/agent-config.ts";
 import { silentLogger } from "../logger.ts";
+import { listRuns } from "../thread/thread-overview.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { MESSAGES, MESSAGE_STEPS } from "../storage/tables.ts";
 import { EVENTS, RUNS } from "../storage/thread-tables.ts";
@@ -305,7 +306,7 @@ describe("a run with memory", () => {
   });
 
   it("stores nothing that a processor stopped at the door", async () => {
-    const { agent, messages, model } = recorded(["ok"], {
+    const { agent, messages, model, storage } = recorded(["ok"], {
       inputProcessors: [{ id: "guard", processInput: ({ abort }) => abort("no") }],
     });
     expect((await agent.generate("bad", thread)).tripwire).toMatchObject({
@@ -313,6 +314,10 @@ describe("a run with memory", () => {
       processorId: "guard",
     });
     expect([await messages(), model.calls.length]).toEqual([[], 0]);
+    // Who looks at the runs is told why.
+    expect((await listRuns(storage, { threadId: "t" })).runs).toMatchObject([
+      { state: "failed", error: { code: "tripwire", message: "no" } },
+    ]);
   });
 
   it("finds its storage in the host when the memory is made per call", async () => {

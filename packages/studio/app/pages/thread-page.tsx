@@ -8,9 +8,11 @@ import { ConnectionBadge } from "../thread/connection-badge.tsx";
 import { Conversation } from "../thread/conversation.tsx";
 import { DropZone } from "../thread/drop-zone.tsx";
 import { Inspector } from "../thread/inspector.tsx";
+import { ThreadTitle } from "../thread/thread-title.tsx";
 import { useDraft } from "../thread/use-draft.ts";
 import { useInbox } from "../thread/use-inbox.ts";
 import { useThreadAgent } from "../thread/use-thread-agent.ts";
+import { useTitle } from "../thread/use-title.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -50,7 +52,7 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
   );
   const thread = useThread(options);
   const spoken = thread.messages.some(({ state }) => state !== "sending" && state !== "failed");
-  const title = useTitle(threadId, agent.id, spoken, thread.run !== undefined);
+  const [title, setTitle] = useTitle(threadId, agent.id, spoken, thread.run !== undefined);
   const draft = useDraft();
   const box = useRef<HTMLTextAreaElement>(null);
   const focusComposer = useCallback(() => box.current?.focus({ preventScroll: true }), []);
@@ -62,9 +64,9 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
   const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
   const waiting = thread.approvals.length;
   useEffect(() => {
-    document.title = `${waiting > 0 ? "(!) " : ""}${title ?? "New thread"} · Selvedge`;
+    document.title = `${waiting > 0 ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New thread")} · Selvedge`;
     return () => void (document.title = "Selvedge studio");
-  }, [title, waiting]);
+  }, [title, spoken, waiting]);
   const togglePanel = useCallback(() => setPanel((open) => !open), []);
 
   if (thread.status === "error")
@@ -74,7 +76,13 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
       <DropZone className="thread-page" onDrop={draft.attach}>
         <div className="thread-head">
           <div className="grow">
-            <h1 className="truncate">{title ?? (thread.messages.length > 0 ? "Untitled" : "New thread")}</h1>
+            <ThreadTitle
+              threadId={threadId}
+              agentId={agent.id}
+              title={title}
+              spoken={spoken}
+              onRenamed={setTitle}
+            />
             <p className="row thread-sub">
               <span className="row">
                 <Icon name="agent" />
@@ -117,32 +125,6 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
       </DropZone>
     </ThreadActionsProvider>
   );
-}
-
-const TITLE_TRIES = 5;
-const TITLE_MS = 600;
-
-/** The thread's title. A model may write it after the first run, so a thread without one is asked a few times. */
-function useTitle(threadId: string, agentId: string, spoken: boolean, running: boolean): string | undefined {
-  const { client, resourceId } = useStudio();
-  const [title, setTitle] = useState<string>();
-  useEffect(() => {
-    if (!spoken || running || title !== undefined) return;
-    const controller = new AbortController();
-    const { signal } = controller;
-    const ask = async (triesLeft: number): Promise<void> => {
-      const query = { resourceId, agentId };
-      const thread = await client.call("getThread", { params: { threadId }, query, signal });
-      if (thread.title) return setTitle(thread.title);
-      if (triesLeft === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, TITLE_MS));
-      if (!signal.aborted) await ask(triesLeft - 1);
-    };
-    // A page without its title is still the page.
-    ask(TITLE_TRIES).catch(() => undefined);
-    return () => controller.abort();
-  }, [client, resourceId, agentId, threadId, spoken, running, title]);
-  return title;
 }
 
 function Problem({ error, onRetry }: { error: Error; onRetry(): void }): ReactNode {

@@ -7,6 +7,7 @@ import { useStudio } from "../studio-context.tsx";
 import { NewThreadButton } from "../ui/new-thread-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { RenameForm } from "../ui/rename-form.tsx";
 import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../use-load.ts";
@@ -57,7 +58,7 @@ export function ThreadsPage(): ReactNode {
       {value && value.threads.length > 0 && (
         <ul className="card thread-list" aria-label="Threads">
           {value.threads.map((thread) => (
-            <ThreadItem key={thread.id} thread={thread} onDeleted={threads.reload} />
+            <ThreadItem key={thread.id} thread={thread} onChanged={threads.reload} />
           ))}
         </ul>
       )}
@@ -88,21 +89,36 @@ export function ThreadsPage(): ReactNode {
   );
 }
 
-function ThreadItem({ thread, onDeleted }: { thread: WireThread; onDeleted(): void }): ReactNode {
+function ThreadItem({ thread, onChanged }: { thread: WireThread; onChanged(): void }): ReactNode {
   const { client, resourceId, noteThreads } = useStudio();
   const [asking, setAsking] = useState(false);
+  const [renaming, setRenaming] = useState(false);
   const [error, setError] = useState<Error>();
   const remove = async (): Promise<void> => {
     try {
       await client.call("deleteThread", { params: { threadId: thread.id }, query: { resourceId } });
       noteThreads();
-      onDeleted();
+      onChanged();
       document.querySelector<HTMLElement>("#main input")?.focus();
     } catch (failure) {
       setError(failure as Error);
       setAsking(false);
     }
   };
+  if (renaming) {
+    return (
+      <li className="thread-item">
+        <RenameForm
+          threadId={thread.id}
+          title={thread.title ?? ""}
+          onDone={(name) => {
+            setRenaming(false);
+            if (name !== undefined) onChanged();
+          }}
+        />
+      </li>
+    );
+  }
   return (
     <li className="thread-item">
       <Link className="thread-link" href={threadPath(thread.id, undefined)}>
@@ -122,13 +138,22 @@ function ThreadItem({ thread, onDeleted }: { thread: WireThread; onDeleted(): vo
           </Button>
         </span>
       ) : (
-        <Button
-          kind="quiet"
-          size="small"
-          icon="trash"
-          label={`Delete ${thread.title || "thread"}`}
-          onClick={() => setAsking(true)}
-        />
+        <span className="row">
+          <Button
+            kind="quiet"
+            size="small"
+            icon="edit"
+            label={`Rename ${thread.title || "thread"}`}
+            onClick={() => setRenaming(true)}
+          />
+          <Button
+            kind="quiet"
+            size="small"
+            icon="trash"
+            label={`Delete ${thread.title || "thread"}`}
+            onClick={() => setAsking(true)}
+          />
+        </span>
       )}
       {error && <Failure error={error} />}
     </li>

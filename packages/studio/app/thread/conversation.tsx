@@ -44,7 +44,7 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
     // What came in above must not move what is being read.
     else if (first !== before.first) element.scrollTop += element.scrollHeight - before.height;
     drawn.current = { first, sending, height: element.scrollHeight };
-  }, [messages, thinking, first, sending]);
+  }, [messages, thinking, first, sending, thread.runError]);
 
   useEffect(() => {
     // Pictures, opened details and the browser's own guesses change heights, too.

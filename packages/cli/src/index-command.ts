@@ -25,7 +25,10 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
   const size = wholeNumber("--size", flags.size, 50);
   const overlap = wholeNumber("--overlap", flags.overlap, 0);
   const info = await stat(folder).catch(() => undefined);
-  if (!info?.isDirectory()) throw new AgentError("invalid-argument", `${folder} is not a folder`);
+  if (!info?.isDirectory()) {
+    const what = info ? "is a file, not a folder" : "does not exist";
+    throw new AgentError("invalid-argument", `${folder} ${what}; index takes the folder with the documents`);
+  }
   const style = createStyle(flags.color && wantsColor(process.stderr, process.env));
   const embedder = localEmbedder();
   // A missing model is told now, not after the first file.
@@ -35,6 +38,13 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
   const unlock = await takeIndexLock(`${beside}.lock.db`);
   const vector = new LibSQLVector({ url: pathToFileURL(database).href });
   const bar = new ProgressBar(process.stderr);
+  // What is stored is whole at any moment; there is nothing to wait for.
+  const interrupt = (): void => {
+    bar.clear();
+    console.error("selvedge: stopped. The same command goes on from here.");
+    process.exit(130);
+  };
+  process.once("SIGINT", interrupt);
   try {
     const report = await indexFolder({
       folder: await realpath(folder),
@@ -64,6 +74,7 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
     await vector.buildIndex({ indexName: flags.name });
     return report.unreadable.size === 0 ? 0 : 1;
   } finally {
+    process.off("SIGINT", interrupt);
     bar.clear();
     await vector.close();
     unlock();

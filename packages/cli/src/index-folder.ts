@@ -24,10 +24,13 @@ export interface IndexFolderOptions {
   onProgress: (progress: IndexProgress) => void;
 }
 
-interface IndexProgress {
+export interface IndexProgress {
+  /** Files. */
   done: number;
   total: number;
   path: string;
+  /** Of the file that is being read, once it is cut. */
+  passages?: { done: number; total: number };
 }
 
 export interface IndexReport {
@@ -90,6 +93,12 @@ export async function indexFolder(options: IndexFolderOptions): Promise<IndexRep
     await journal.begin(path);
     await vector.deleteVectors({ indexName, filter: { path } });
     for (let start = 0; start < passages.length; start += BATCH) {
+      options.onProgress({
+        done: position,
+        total: paths.length,
+        path,
+        passages: { done: start, total: passages.length },
+      });
       const batch = passages.slice(start, start + BATCH);
       await vector.upsert({
         indexName,

@@ -73,11 +73,15 @@ export async function main(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
   const program = new Command("selvedge")
     .description("Agents whose threads do not unravel.")
-    .version(version())
+    .version(version(), "-v, --version", "show the version")
+    .helpOption("-h, --help", "show this help")
     .showHelpAfterError("Add --help to see what it takes.")
     .exitOverride();
   for (const { usage, description, options, help, run } of COMMANDS) {
-    const command = program.command(usage).description(description);
+    const command = program
+      .command(usage)
+      .description(description)
+      .helpOption("-h, --help", "show this help");
     for (const option of options) command.option(...option);
     if (help) command.addHelpText("after", help);
     command.action(async () => {

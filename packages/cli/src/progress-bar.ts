@@ -1,3 +1,5 @@
+import type { IndexProgress } from "./index-folder.ts";
+
 const WIDTH = 24;
 
 /** A line that is drawn over itself on a terminal. Elsewhere it says nothing: logs want no pictures. */
@@ -9,13 +11,13 @@ export class ProgressBar {
     this.#output = output;
   }
 
-  draw({ done, total, path }: { done: number; total: number; path: string }): void {
+  draw(progress: IndexProgress): void {
     if (!this.#output.isTTY) return;
     // Thirty times a second is enough for an eye.
     const now = performance.now();
     if (now - this.#drawnAt < 33) return;
     this.#drawnAt = now;
-    this.#output.write(`\r\x1b[2K${progressLine(done, total, path, this.#output.columns || 80)}`);
+    this.#output.write(`\r\x1b[2K${progressLine(progress, this.#output.columns || 80)}`);
   }
 
   clear(): void {
@@ -23,10 +25,13 @@ export class ProgressBar {
   }
 }
 
-export function progressLine(done: number, total: number, path: string, columns: number): string {
-  const filled = total === 0 ? WIDTH : Math.round((done / total) * WIDTH);
+export function progressLine({ done, total, path, passages }: IndexProgress, columns: number): string {
+  const within = passages ? passages.done / passages.total : 0;
+  const filled = total === 0 ? WIDTH : Math.floor(((done + within) / total) * WIDTH);
   const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${total} `;
-  const room = Math.max(0, columns - bar.length - 1);
+  const tail = passages ? `, passage ${passages.done + 1} of ${passages.total}` : "";
+  const room = Math.max(0, columns - bar.length - tail.length - 1);
   const plain = path.replaceAll(/\p{Cc}/gu, "");
-  return bar + (plain.length > room ? `…${plain.slice(plain.length - Math.max(0, room - 1))}` : plain);
+  const shown = plain.length > room ? `…${plain.slice(plain.length - Math.max(0, room - 1))}` : plain;
+  return (bar + shown + tail).slice(0, Math.max(0, columns - 1));
 }

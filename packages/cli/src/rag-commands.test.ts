@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { watch } from "node:fs";
-import { mkdir, mkdtemp, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -111,6 +111,24 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect(fresh.out).toMatch(new RegExp(`^${passages} passages `));
   });
 
+  it("says how to go on where it was stopped by hand", async () => {
+    for (let index = 0; index < 30; index++) await write(`f${index}.txt`, `Number ${index}. `.repeat(40));
+    await mkdir(join(folder, ".selvedge"));
+    const child = start("index", "docs");
+    let err = "";
+    child.stderr!.on("data", (data) => (err += data));
+    const closed = once(child, "close");
+    const watcher = watch(join(folder, ".selvedge"));
+    // The journal is there once the run has begun.
+    while (!(await stat(join(folder, ".selvedge", "index.db.docs.journal")).catch(() => undefined)))
+      await once(watcher, "change");
+    watcher.close();
+    child.kill("SIGINT");
+    await closed;
+    expect([child.exitCode, err]).toEqual([130, "selvedge: stopped. The same command goes on from here.\n"]);
+    expect((await run("index", "docs")).code).toBe(0);
+  });
+
   it("keeps the folder that an index holds, unless told to give it up", async () => {
     await run("index", "docs");
     await mkdir(join(folder, "other"));
@@ -174,7 +192,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     });
     expect(await run("index", "nowhere")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("nowhere is not a folder"),
+      err: expect.stringContaining("nowhere does not exist; index takes the folder"),
     });
     expect(await run("index", "docs", "--size", "x")).toMatchObject({
       code: 1,
@@ -220,9 +238,18 @@ describe("the journal of an index", () => {
 });
 
 describe("progressLine", () => {
+  const file = { done: 1, total: 2, path: "a/b.md" };
+
   it("fits its terminal", () => {
-    expect(progressLine(1, 2, "a/b.md", 80)).toBe(`${"█".repeat(12)}${"░".repeat(12)} 1/2 a/b.md`);
-    expect(progressLine(5, 10, "x".repeat(200), 60)).toHaveLength(59);
-    expect(progressLine(0, 0, "", 80)).toContain("0/0");
+    expect(progressLine(file, 80)).toBe(`${"█".repeat(12)}${"░".repeat(12)} 1/2 a/b.md`);
+    expect(progressLine({ done: 5, total: 10, path: "x".repeat(200) }, 60)).toHaveLength(59);
+    expect(progressLine({ done: 0, total: 0, path: "" }, 80)).toContain("0/0");
+    const passages = { done: 1_000, total: 2_000 };
+    expect(progressLine({ ...file, passages }, 20).length).toBeLessThan(20);
+  });
+
+  it("moves within a file", () => {
+    const line = progressLine({ ...file, passages: { done: 16, total: 32 } }, 80);
+    expect(line).toBe(`${"█".repeat(18)}${"░".repeat(6)} 1/2 a/b.md, passage 17 of 32`);
   });
 });

@@ -48,10 +48,10 @@ interrupted goes on where it stopped. Works offline, without a key.
 An index is of one folder: give another folder another --name, or --replace the first.
 
   selvedge index docs
-  selvedge ask "How do I resume a run?"`;
+  selvedge ask "Who may approve a tool call?"`;
 
 const ASK_HELP = `
 Scores compare within one answer only. They are at most 1, except with --by words.
 
-  selvedge ask "How do I resume a run?" --top 3
+  selvedge ask "Who may approve a tool call?" --top 3
   selvedge ask retries --by words --json`;

@@ -59,8 +59,9 @@ export class App {
   }
 
   /** Any failure as one that a caller may read. */
-  toWireError(thrown: unknown, inspects: boolean): AgentError {
-    return toWireError(thrown, { inspects, logger: this.mastra.logger, newId: () => this.system.newId() });
+  toWireError(thrown: unknown, inspects: boolean, what: string): AgentError {
+    const { logger } = this.mastra;
+    return toWireError(thrown, { what, inspects, logger, newId: () => this.system.newId() });
   }
 
   /** Frames as a caller may see them. */
@@ -184,7 +185,7 @@ export class App {
         try {
           return await source.next();
         } catch (error) {
-          throw this.toWireError(error, caller.has("inspect"));
+          throw this.toWireError(error, caller.has("inspect"), "A stream");
         }
       },
       leave: () => source.leave(),

@@ -47,6 +47,7 @@ describe("a tool that breaks", () => {
     expect(code).toBe("tool-failed");
     const [, reference] = /^The tool failed \(reference (.+)\)\.$/.exec(message)!;
     expect(logged(reference!)).toBe(true);
+    expect(log.join()).toMatch(/^POST \/api\/agents\/:agentId\/tools\/:toolId\/execute failed \(reference /);
     expect((await run("ann+tools,inspect")).message).toContain(SECRET);
     expect((await run("ann+tools", "refuses")).message).toBe("There is no flight on that day.");
   });

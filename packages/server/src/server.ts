@@ -145,7 +145,8 @@ export class Server {
   }
 
   #refuse(thrown: unknown, inspects: boolean, route?: Entry): Response {
-    const error = this.#app.toWireError(thrown, inspects);
+    const what = route ? `${route.method} ${route.path}` : "A request";
+    const error = this.#app.toWireError(thrown, inspects, what);
     return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
   }
 }

@@ -1,4 +1,5 @@
 import { AgentError, type Logger } from "@selvedge/core";
+import { UNEXPECTED_CODES } from "@selvedge/protocol";
 import { isPrivate, safeError } from "./safe-errors.ts";
 import type { ErrorBody } from "@selvedge/protocol/routes";
 
@@ -15,7 +16,7 @@ export function jsonResponse(value: unknown, status = 200): Response {
 /** Any failure as an error of ours, without what is not for the caller: that is in the log, under a reference. */
 export function toWireError(
   thrown: unknown,
-  context: { inspects: boolean; logger: Logger; newId(): string },
+  context: { what: string; inspects: boolean; logger: Logger; newId(): string },
 ): AgentError {
   const error = AgentError.is(thrown)
     ? thrown
@@ -24,8 +25,12 @@ export function toWireError(
       });
   const hidden = !context.inspects && isPrivate(error);
   const reference = hidden ? `reference ${context.newId()}` : undefined;
-  if (error.status >= 500)
-    context.logger.error(`A request failed${reference ? ` (${reference})` : ""}: ${error.message}`, thrown);
+  if (error.status >= 500) {
+    // What was thrown on purpose says all there is to say; where the rest comes from is in its stack.
+    const stack = UNEXPECTED_CODES.has(error.code) ? [thrown] : [];
+    const about = reference ? ` (${reference})` : "";
+    context.logger.error(`${context.what} failed${about}: ${error.message}`, ...stack);
+  }
   if (!hidden) return error;
   return new AgentError(error.code, safeError(error, reference as string).message);
 }

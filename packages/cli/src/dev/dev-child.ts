@@ -71,7 +71,10 @@ class AddressError extends AgentError {
   constructor(cause: unknown, port: number) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const taken = `Port ${port} of ${settings.host} is taken. Choose another with --port, or leave it out for one that is free.`;
-    const other = AgentError.is(cause) ? message : `Cannot listen at ${settings.host}:${port}: ${message}`;
+    const other = AgentError.is(cause)
+      ? `${settings.host} can be reached from elsewhere, and nobody checks here who is calling. ` +
+        "Leave --host out; to serve others, write a server with an authoriser (serve of @selvedge/server/node)."
+      : `Cannot listen at ${settings.host}:${port}: ${message}`;
     super("invalid-argument", code === "EADDRINUSE" ? taken : other, { cause });
   }
 }

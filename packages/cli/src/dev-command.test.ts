@@ -101,6 +101,12 @@ describe("selvedge dev", { timeout: SLOW }, () => {
     expect(await command.exitCode()).toBe(1);
   });
 
+  it("ends where the demo cannot be served, and says why without a stack", async () => {
+    const command = dev(await projectWith({ "chat.db": "not a database" }), "--storage", "chat.db");
+    expect(await command.exitCode()).toBe(1);
+    expect(command.output).toMatch(/^selvedge: .*chat\.db.*\n$/);
+  });
+
   it("ends where the port it was told to take is taken, and says what to do", async () => {
     const folder = await projectWith({ "src/mastra/index.ts": host("", '"Weaver"') });
     const port = new URL(await dev(folder).url()).port;

@@ -80,10 +80,11 @@ class AddressError extends AgentError {
 }
 
 start().catch((error: unknown) => {
-  const address = error instanceof AddressError;
-  const message = error instanceof Error ? (!address && error.stack) || error.message : String(error);
+  const final = error instanceof AddressError || settings.entry === undefined;
+  const isTold = final && AgentError.is(error);
+  const message = error instanceof Error ? (!isTold && error.stack) || error.message : String(error);
   const code = (error as { code?: unknown } | null)?.code;
   // What a project opened before it failed must not keep this process.
   const needsTransform = code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";
-  tell({ kind: "failed", message, needsTransform, address }, () => process.exit(1));
+  tell({ kind: "failed", message, needsTransform, final }, () => process.exit(1));
 });

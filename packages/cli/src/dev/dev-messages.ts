@@ -15,5 +15,5 @@ export interface DevSettings {
 export type DevMessage =
   | { kind: "file"; file: string }
   | { kind: "ready"; url: string; port: number; about: string }
-  /** `address`: what failed is the address, which no change of a file will mend. */
-  | { kind: "failed"; message: string; needsTransform: boolean; address: boolean };
+  /** `final`: no change of a file will mend it, for what failed is the address or the demo. */
+  | { kind: "failed"; message: string; needsTransform: boolean; final: boolean };

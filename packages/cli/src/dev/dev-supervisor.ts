@@ -64,7 +64,7 @@ export class DevSupervisor {
         if (message.needsTransform && this.#mode === "strip") {
           this.#mode = "transform";
           this.start(because);
-        } else if (message.address && !this.#wasReady) {
+        } else if (message.final && !this.#wasReady) {
           this.#report.gaveUp(message.message);
         } else {
           this.#report.failed(message.message);

@@ -22,6 +22,22 @@ const anchors = (page: string): string[] =>
       .replaceAll(" ", "-"),
   );
 
+/** Options of public interfaces, as the sources of a package have them. */
+function publicOptions(folder: string): { name: string; option: string }[] {
+  const exported = [...read(`${folder}/package.json`).matchAll(/"selvedge-source": "\.\/(\S+\.ts)"/g)]
+    .map(([, file]) => read(`${folder}/${file}`))
+    .join("\n");
+  const sources = globSync(`${folder}/src/**/*.ts`, { cwd: ROOT }).filter((file) => !file.includes(".test"));
+  return sources.flatMap((file) =>
+    [...read(file).matchAll(/^export interface (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)]
+      .filter(([, name]) => /(?:Options|Config|Settings|Limits|Policy|Input)$/.test(name!))
+      .filter(([, name]) => new RegExp(`\\b${name}\\b`).test(exported))
+      .flatMap(([, name, body]) =>
+        [...body!.matchAll(/^ {2}(\w+)\??[:(]/gm)].map(([, option]) => ({ name: name!, option: option! })),
+      ),
+  );
+}
+
 describe.concurrent("an example", { timeout: 60_000 }, () => {
   it.each(EXAMPLES)("%s checks itself and succeeds", async (path) => {
     await run(process.execPath, ["--conditions=selvedge-source", path], { cwd: ROOT });
@@ -40,6 +56,12 @@ describe("a page", () => {
 
   it.each(snippets)("$page quotes $example as it is", ({ example, code }) => {
     expect(read(example)).toContain(code);
+  });
+
+  it.each(globSync("packages/*", { cwd: ROOT }))("names every public option of %s", (folder) => {
+    const words = new Set(PAGES.flatMap((page) => read(page).match(/\w+/g) ?? []));
+    const unnamed = publicOptions(folder).filter(({ option }) => !words.has(option));
+    expect(unnamed).toEqual([]);
   });
 
   it("quotes every example somewhere", () => {

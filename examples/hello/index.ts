@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { Agent } from "@selvedge/core/agent";
-import { createTool } from "@selvedge/core/tools";
+import { Agent, createTool } from "@selvedge/core";
 import { scriptedModel } from "@selvedge/testing";
 import { z } from "zod";
 
@@ -10,17 +9,11 @@ const add = createTool({
   inputSchema: z.object({ a: z.number(), b: z.number() }),
   execute: async ({ context }) => ({ sum: context.a + context.b }),
 });
+// A model from a script, so that this runs anywhere. With a key set: const model = "openai/gpt-5.5";
+const model = scriptedModel([{ toolCalls: [{ toolName: "add", input: { a: 19, b: 23 } }] }, "It is 42."]);
+const agent = new Agent({ name: "calculator", instructions: "Add with the tool.", model, tools: { add } });
 
-const agent = new Agent({
-  name: "calculator",
-  instructions: "Use the tool to add numbers.",
-  // A model from a script, so that this runs anywhere. With a key set: model: "openai/gpt-5.5"
-  model: scriptedModel([{ toolCalls: [{ toolName: "add", input: { a: 19, b: 23 } }] }, "The sum is 42."]),
-  tools: { add },
-});
+const { text, toolResults } = await agent.generate("What is 19 + 23?");
+console.log(toolResults[0]?.result, text); // { sum: 42 } It is 42.
 
-const run = await agent.stream("What is 19 + 23?");
-for await (const text of run.textStream) process.stdout.write(`${text}\n`);
-
-const [result] = await run.toolResults;
-assert.deepEqual(result?.result, { sum: 42 });
+assert.deepEqual(toolResults[0]?.result, { sum: 42 });

@@ -3,7 +3,7 @@ import { createElement as h, type ReactNode } from "react";
 
 /** A live thread. Two of them on one thread show the same. */
 export function Chat({ threadId }: { threadId: string }): ReactNode {
-  const thread = useThread({ agentId: "weaver", threadId, resourceId: "ada" });
+  const thread = useThread({ agentId: "weaver", threadId });
   if (thread.status === "loading") return "…";
   return h("main", null, [
     ...thread.messages.map((message) => h("p", { key: message.id }, `${message.role}: ${textOf(message)}`)),

@@ -4,26 +4,38 @@ import { Mastra } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
 import { InMemoryStore } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
-import { MastraReactProvider, ThreadStore, type ThreadSnapshot } from "@selvedge/react";
+import { ThreadStore, type ThreadSnapshot } from "@selvedge/react";
 import { serve } from "@selvedge/server/node";
 import { scriptedModel } from "@selvedge/testing";
 import { createElement as h } from "react";
 import { renderToString } from "react-dom/server";
-import { Chat } from "./chat.ts";
+import { App } from "./app.ts";
 
 const model = scriptedModel([{ text: ["Good ", "day."] }]);
 const memory = new Memory({ storage: new InMemoryStore() });
 const agent = new Agent({ name: "weaver", instructions: "Greet.", model, memory });
 const mastra = new Mastra({ agents: { weaver: agent }, logger: false });
-const server = await serve({ mastra, port: 0 });
+const users = new Map([
+  ["Bearer token-of-ada", "ada"],
+  ["Bearer token-of-ben", "ben"],
+]);
+const server = await serve({
+  mastra,
+  port: 0,
+  authorize: (request) => {
+    const resourceId = users.get(request.headers.get("authorization") ?? "");
+    return resourceId === undefined ? null : { resourceId };
+  },
+});
 
 // A page renders without a connection, on a server too.
-const page = h(MastraReactProvider, { baseUrl: server.url }, h(Chat, { threadId: "greetings" }));
-assert.equal(renderToString(page), "…");
+const page = h(App, { baseUrl: server.url, token: "token-of-ada" });
+assert.equal(renderToString(page), "<button>New</button>");
 
 // What is behind the hook works without React: a snapshot, and listeners.
-const client = new MastraClient({ baseUrl: server.url });
-const store = new ThreadStore(client, { agentId: "weaver", threadId: "greetings", resourceId: "ada" });
+const clientOf = (user: string) =>
+  new MastraClient({ baseUrl: server.url, headers: { authorization: `Bearer token-of-${user}` } });
+const store = new ThreadStore(clientOf("ada"), { agentId: "weaver", threadId: "greetings" });
 const answered = Promise.withResolvers<ThreadSnapshot>();
 const leave = store.subscribe(() => {
   const snapshot = store.getSnapshot();
@@ -43,5 +55,9 @@ assert.deepEqual(
   ],
 );
 leave();
+
+// What is Ada's is not there for Ben.
+assert.equal((await clientOf("ada").listMemoryThreads()).total, 1);
+assert.equal((await clientOf("ben").listMemoryThreads()).total, 0);
 await server.close();
 await mastra.close();

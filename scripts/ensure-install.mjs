@@ -25,7 +25,7 @@ function reason() {
 
 const why = reason();
 if (why !== undefined) {
-  console.log(`selvedge: ${why}, running npm ci …`);
+  console.log(`selvedge: ${why}, running npm ci, which takes about a minute …`);
   const npm = process.env.npm_execpath;
   const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
   // Not with the Node of node_modules, which npm ci is about to delete.

@@ -1,5 +1,6 @@
 import { AgentError, type ClientOptions, MastraClient } from "@selvedge/client-js";
 import { createContext, createElement, type ReactNode, useContext, useMemo } from "react";
+import { useLatest } from "./use-latest.ts";
 
 const ClientContext = createContext<MastraClient | undefined>(undefined);
 
@@ -14,12 +15,20 @@ export interface MastraReactProviderProps {
 /** Gives the hooks below it their client. */
 export function MastraReactProvider(props: MastraReactProviderProps): ReactNode {
   const { client, baseUrl, headers, children } = props;
-  const made = useMemo(
-    () =>
-      client ??
-      (baseUrl === undefined ? undefined : new MastraClient({ baseUrl, ...(headers && { headers }) })),
-    [client, baseUrl, headers],
-  );
+  // Headers are often written in place: the same ones must not make another client. A function is the last render's.
+  const fixed = typeof headers === "function" ? undefined : JSON.stringify(headers);
+  const asked = typeof headers === "function";
+  const latest = useLatest(headers);
+  const made = useMemo(() => {
+    if (client ?? baseUrl === undefined) return client;
+    const ask = async (): Promise<Record<string, string>> => {
+      const now = latest.current;
+      return typeof now === "function" ? now() : (now ?? {});
+    };
+    const same = fixed === undefined ? undefined : (JSON.parse(fixed) as Record<string, string>);
+    const sent = asked ? ask : same;
+    return new MastraClient({ baseUrl, ...(sent && { headers: sent }) });
+  }, [client, baseUrl, fixed, asked, latest]);
   return createElement(ClientContext.Provider, { value: made }, children);
 }
 

@@ -3,7 +3,6 @@ import { createNotificationInboxTool } from "@selvedge/core/notifications";
 import type { Storage } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
 import type { ModelChoice } from "../choose-model.ts";
-import { demoTitleModel } from "./demo-model.ts";
 import { calculator, createWriteNote, currentTime, wait } from "./demo-tools.ts";
 import { notesLane } from "./notes-lane.ts";
 
@@ -24,7 +23,7 @@ export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentO
   const scripted = choice.scripted === true;
   const memory = new Memory({
     storage,
-    options: { lastMessages: 40, generateTitle: scripted ? { model: demoTitleModel() } : true },
+    options: { lastMessages: 40, threads: { generateTitle: true } },
   });
   const inbox = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
   const writeNote = createWriteNote(notesFile);

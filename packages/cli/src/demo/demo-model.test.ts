@@ -1,7 +1,9 @@
 import { Agent } from "@selvedge/core/agent";
+import { InMemoryStore } from "@selvedge/core/storage";
 import type { Tool } from "@selvedge/core/tools";
+import { Memory } from "@selvedge/memory";
 import { describe, expect, it } from "vitest";
-import { demoModel, demoTitleModel } from "./demo-model.ts";
+import { demoModel } from "./demo-model.ts";
 import { calculator, createWriteNote } from "./demo-tools.ts";
 
 async function answer(messages: Parameters<Agent["generate"]>[0], tools: Record<string, Tool> = {}) {
@@ -41,9 +43,13 @@ describe("demoModel", () => {
     );
   });
 
-  it("names a thread by its first words", async () => {
-    const agent = new Agent({ name: "a", instructions: "", model: demoTitleModel() });
-    expect((await agent.generate("How do I bake bread?")).text).toBe("How do I bake bread?");
-    expect((await agent.generate("word ".repeat(50))).text.length).toBeLessThan(60);
+  it("names a thread by the first words of its first message", async () => {
+    const storage = new InMemoryStore();
+    const memory = new Memory({ storage, options: { threads: { generateTitle: true } } });
+    const model = demoModel({ wordDelayMs: 0 });
+    const agent = new Agent({ name: "a", instructions: "Help.", model, memory });
+    await agent.generate(`what is ${"1 + ".repeat(40)}1?`, { memory: { thread: "t", resource: "r" } });
+    const title = async () => (await memory.getThreadById({ threadId: "t" }))?.title;
+    await expect.poll(title).toMatch(/^what is 1 \+ 1 .{20,40}$/);
   });
 });

@@ -19,14 +19,6 @@ export function demoModel({ wordDelayMs = 20 }: DemoModelOptions = {}): Scripted
   });
 }
 
-/** Names a thread by the first words of its first message. */
-export function demoTitleModel(): ScriptedModel {
-  return scriptedModel(({ prompt }) => shorten(userTexts(prompt).at(-1) ?? "A thread", 48), {
-    provider: "selvedge",
-    modelId: "demo-title",
-  });
-}
-
 const WHAT_I_AM =
   "I am a scripted demo model: no language model is configured, so I follow a few fixed rules. " +
   "Set OPENAI_API_KEY or another provider's key, or pass --model, to talk to a real one.";
@@ -38,7 +30,15 @@ const WHAT_TO_TRY = `Try one of these:
 - **count to 8** takes a while: steer it, queue something, or stop it
 - **what did I say?** shows that the conversation is remembered, also after a restart`;
 
+/** Whether a memory wants a name for a thread. */
+function isForTitle(prompt: Prompt): boolean {
+  return prompt.some(({ role, content }) => role === "system" && /^Write a title\b/.test(String(content)));
+}
+
 function toReply(prompt: Prompt, tools: Tools = []): ScriptedReply {
+  // The first words of the first message, at once.
+  if (isForTitle(prompt))
+    return { text: shorten(userTexts(prompt).at(-1) ?? "A thread", 48), chunkDelayMs: 0 };
   const reply = findReply(prompt);
   const missing = reply.toolCalls?.find((wanted) => !tools.some(({ name }) => name === wanted.toolName));
   return missing ? say(`I would call ${missing.toolName} now, but I was given no such tool.`) : reply;

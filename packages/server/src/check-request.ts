@@ -36,7 +36,10 @@ export function checkRequest(request: Request, rules: RequestRules): string | un
   }
   if (rules.allowedOrigins.includes(origin)) return origin;
   if (originHost(origin) === host.toLowerCase()) return undefined;
-  throw new AgentError("forbidden", `Pages of "${origin.slice(0, 200)}" may not call this server.`);
+  throw new AgentError(
+    "forbidden",
+    `Pages of "${origin.slice(0, 200)}" may not call this server. Name it in allowedOrigins, or let the page call its own origin and pass /api on from there.`,
+  );
 }
 
 /** Browsers tell no origin where a page loads an image or a script, but from where they do. Links may be followed. */

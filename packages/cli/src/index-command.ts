@@ -22,7 +22,7 @@ export interface IndexFlags {
   color: boolean;
 }
 
-/** Each takes 370 MB, so not all of a large machine. */
+/** Each takes up to 280 MB, so not all of a large machine. */
 const MOST_THREADS_UNASKED = 4;
 
 /** `selvedge index <folder>`. */

@@ -76,6 +76,13 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
     expect(ticks).toBeGreaterThan(took / 30);
   });
 
+  it("refuses what is not a list of texts", async () => {
+    const embed = localEmbedder().embed as (texts: unknown) => Promise<number[][]>;
+    for (const texts of ["loom", undefined, [1], [null]]) {
+      await expect(embed(texts)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+  });
+
   it("refuses a number of threads that cannot be", () => {
     for (const threads of [0, -1, 1.5, 17, Number.NaN, "2" as unknown as number]) {
       expect(() => localEmbedder({ threads })).toThrow(/threads must be a whole number from 1 to 16, got /);

@@ -7,13 +7,13 @@ import { ModelPool } from "./model-pool.ts";
 import { findWorkerFile, ModelThread } from "./model-thread.ts";
 
 export interface LocalEmbedderOptions {
-  /** The most threads that compute at a time, 1 unless given. Each takes about 370 MB while it is there. */
+  /** The most threads that compute at a time, 1 unless given. Each takes 160 to 280 MB while it is there. */
   threads?: number;
   system?: System;
 }
 
 const MAX_THREADS = 16;
-/** More than the model reads of any text. */
+/** Ten times what the model reads of a text in English: its first 128 tokens. */
 const MAX_LENGTH = 4_000;
 
 /**
@@ -40,7 +40,10 @@ export function localEmbedder(options: LocalEmbedderOptions = {}): Embedder {
     id: "selvedge/use-lite-en-0.2.0",
     dimension: DIMENSION,
     async embed(texts, { abortSignal } = {}) {
-      for (const text of texts) {
+      if (!Array.isArray(texts)) {
+        throw new AgentError("invalid-argument", `embed takes an array of strings, got ${typeof texts}`);
+      }
+      for (const text of texts as unknown[]) {
         if (typeof text === "string") continue;
         throw new AgentError("invalid-argument", `embed takes an array of strings, got ${typeof text} in it`);
       }

@@ -31,8 +31,10 @@ const embedInProcess = async (text: string, ...flags: string[]): Promise<number[
 };
 
 describe("localEmbedder", { timeout: 60_000 }, () => {
+  const embedder = localEmbedder();
+
   it("puts what means the same near to each other", async () => {
-    const [cat, kitten, market] = await localEmbedder().embed([
+    const [cat, kitten, market] = await embedder.embed([
       "The cat sleeps on the sofa.",
       "A kitten is napping on the couch.",
       "Share prices fell sharply today.",
@@ -42,7 +44,6 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
   });
 
   it("takes any text, in order, and gives the same vector for the same text", async () => {
-    const embedder = localEmbedder();
     const texts = ["", "   ", "a", "日本語", "\u{1F600}", "\uD800", "x ".repeat(50_000), "a"];
     const vectors = await embedder.embed(texts);
     expect(vectors).toHaveLength(texts.length);
@@ -64,16 +65,13 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
   });
 
   it("leaves the thread of its caller free", async () => {
-    const embedder = localEmbedder();
     await embedder.embed(["loaded"]);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 5);
-    const start = performance.now();
     await embedder.embed(Array.from({ length: 20 }, (_, index) => `${index} is a long text. `.repeat(40)));
-    const took = performance.now() - start;
     clearInterval(timer);
-    // On the thread itself there is a tick between batches at best, one in 80 ms.
-    expect(ticks).toBeGreaterThan(took / 30);
+    // On the thread itself there would be one tick between two texts.
+    expect(ticks).toBeGreaterThan(60);
   });
 
   it("refuses what is not a list of texts", async () => {
@@ -90,12 +88,12 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
   });
 
   it("keeps a process until it is done, and no longer", async () => {
-    const [vector] = await localEmbedder().embed(["loom"]);
+    const [vector] = await embedder.embed(["loom"]);
     expect(furthest([await embedInProcess("loom")], [vector!])).toBeLessThan(1e-5);
   });
 
   it("computes on the thread of its caller where a process may not start others", async () => {
-    const [vector] = await localEmbedder().embed(["loom"]);
+    const [vector] = await embedder.embed(["loom"]);
     const found = await embedInProcess("loom", "--permission", "--allow-fs-read=*");
     expect(furthest([found], [vector!])).toBeLessThan(1e-5);
   });
@@ -103,7 +101,7 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
   it("stops when it is told to", async () => {
     const abort = new AbortController();
     abort.abort(new Error("enough"));
-    const embedding = localEmbedder().embed(["a"], { abortSignal: abort.signal });
+    const embedding = embedder.embed(["a"], { abortSignal: abort.signal });
     await expect(embedding).rejects.toThrow("enough");
   });
 

@@ -4,6 +4,7 @@ import { LibSQLStore } from "@selvedge/libsql";
 import { Chat } from "./chat.ts";
 import type { ChatPeer } from "./chat-peer.ts";
 import { chooseModel } from "./choose-model.ts";
+import { findDevAddress } from "./dev/dev-address.ts";
 import { createDemoAgent } from "./demo/demo-agent.ts";
 import { LocalPeer } from "./local-peer.ts";
 import { toUrl } from "./storage-url.ts";
@@ -14,6 +15,8 @@ export interface ChatFlags {
   thread?: string;
   storage: string;
   url?: string;
+  /** The server that `selvedge dev` runs in this folder. */
+  dev?: boolean;
   agent?: string;
   token?: string;
   resource: string;
@@ -25,14 +28,15 @@ export interface ChatFlags {
 export async function runChatCommand(flags: ChatFlags): Promise<number> {
   // The reader of a pipe may leave early, as `head` does.
   process.stdout.on("error", () => process.exit(0));
-  if (flags.url !== undefined) {
+  const url = flags.url ?? (flags.dev ? findDevAddress(process.cwd()) : undefined);
+  if (url !== undefined) {
     const { RemotePeer } = await import("./remote-peer.ts");
-    const peer = await RemotePeer.connect(flags.url, {
+    const peer = await RemotePeer.connect(url, {
       agentId: flags.agent,
       resourceId: flags.resource,
       token: flags.token ?? process.env["SELVEDGE_TOKEN"],
     });
-    return talk(peer, flags, peer.name, `on ${flags.url}`);
+    return talk(peer, flags, peer.name, `on ${url}`);
   }
   const choice = await chooseModel(flags.model, process.env);
   // A missing key or package is told now, not after the first question.

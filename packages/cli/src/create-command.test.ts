@@ -24,7 +24,10 @@ describe("selvedge create", { timeout: 60_000 }, () => {
     const command = new RunningCommand(["create", "loom"], { cwd: parent });
     await command.says(/npm run dev/);
     const folder = join(parent, "loom");
-    expect(JSON.parse(await readFile(join(folder, "package.json"), "utf8"))).toMatchObject({ name: "loom" });
+    expect(JSON.parse(await readFile(join(folder, "package.json"), "utf8"))).toMatchObject({
+      name: "loom",
+      scripts: { chat: "selvedge chat --dev" },
+    });
     expect(await readFile(join(folder, ".gitignore"), "utf8")).toContain(".env");
     await symlink(MODULES, join(folder, "node_modules"));
 

@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { AgentError } from "@selvedge/core/errors";
+import { forgetDevAddress, noteDevAddress } from "./dev/dev-address.ts";
 import { DevSupervisor } from "./dev/dev-supervisor.ts";
 import { findEntry } from "./dev/find-entry.ts";
 import { createStyle, wantsColor } from "./style.ts";
@@ -32,6 +33,7 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
     },
     {
       ready({ url, about, ms, because }) {
+        noteDevAddress(folder, url);
         const seconds = `${(ms / 1000).toFixed(1)} s`;
         const what = about || relative(folder, entry ?? "");
         const why =
@@ -59,6 +61,7 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
   process.once("SIGINT", () => ended.resolve(0));
   process.once("SIGTERM", () => ended.resolve(0));
   const exitCode = await ended.promise;
+  forgetDevAddress(folder);
   await supervisor.close();
   return exitCode;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -57,6 +57,40 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
     const second = await chat("what did I say?\n", "--url", url, "--thread", "t");
     expect(second.stdout).toContain("- what is 2 * 21?");
     expect(second.exitCode).toBe(0);
+  });
+
+  it("finds with --dev the server that runs in its folder, at whatever port", async () => {
+    const { stdout, stderr } = await chat("what is 6 * 7?\n", "--dev", "--thread", "dev");
+    expect(stderr).toContain(`Assistant (on ${url})`);
+    expect(stdout).toContain("6 * 7 = 42.");
+  });
+
+  it("says with --dev what to do when none runs there, or one that was has died", async () => {
+    const empty = await mkdtemp(join(tmpdir(), "selvedge-nobody-"));
+    try {
+      const nobody = async () => {
+        const command = new RunningCommand(["chat", "--dev"], { cwd: empty });
+        expect(await command.exitCode()).toBe(1);
+        expect(command.output).toMatch(/^selvedge: No `selvedge dev` runs in .*npm run dev.*--url\.\n$/);
+      };
+      await nobody();
+      const dev = new RunningCommand(["dev", "--port", "0", "--model", "demo", "--storage", ":memory:"], {
+        cwd: empty,
+      });
+      await dev.url();
+      const note = join(empty, ".selvedge", "dev.json");
+      const text = await readFile(note, "utf8");
+      await dev.stop();
+      await expect(readFile(note, "utf8")).rejects.toMatchObject({ code: "ENOENT" });
+      await nobody();
+      // As a process leaves it that was killed.
+      await writeFile(note, text);
+      await nobody();
+      await writeFile(note, "no JSON");
+      await nobody();
+    } finally {
+      await rm(empty, { recursive: true, force: true });
+    }
   });
 
   it("asks before a tool runs that wants to be asked", async () => {

@@ -93,6 +93,18 @@ export class MastraClient {
     return new ClientVector(this.#transport, vectorName);
   }
 
+  listEmbedders(): Promise<CallResult<"listEmbedders">> {
+    return this.call("listEmbedders");
+  }
+
+  getMcpServerResources(serverId: string): Promise<CallResult<"listMcpResources">> {
+    return this.call("listMcpResources", { params: { serverId } });
+  }
+
+  readMcpServerResource(serverId: string, uri: string): Promise<CallResult<"readMcpResource">> {
+    return this.call("readMcpResource", { params: { serverId }, body: { uri } });
+  }
+
   listMcpServers(query: RouteCalls["listMcpServers"]["query"] = {}): Promise<CallResult<"listMcpServers">> {
     return this.call("listMcpServers", { query });
   }

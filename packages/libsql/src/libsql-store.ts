@@ -9,6 +9,7 @@ import {
   encodeNewRow,
   encodeRow,
   mergeCell,
+  MESSAGES,
   type Row,
   type Select,
   Storage,
@@ -19,11 +20,12 @@ import {
   type Write,
 } from "@selvedge/core/storage";
 import { Connection, type Durability } from "./connection.ts";
+import { MessageIndex } from "./message-index.ts";
 import { migrate } from "./migrate.ts";
 import { mentionsSql } from "./search-index.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
 import { type Sql, SqlWriter } from "./sql-writer.ts";
-import { isUniqueViolation } from "./to-storage-error.ts";
+import { isReadOnly, isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
 export interface LibSQLStoreOptions {
@@ -42,6 +44,7 @@ const FEW_ROWS = 500;
 export class LibSQLStore extends Storage {
   readonly #connection: Connection;
   readonly #sql = new SqlWriter();
+  readonly #messages: MessageIndex;
   readonly #watching = new Set<() => void>();
   #ownerId: string | undefined;
 
@@ -53,6 +56,7 @@ export class LibSQLStore extends Storage {
       system: options.system,
       prepare: (connection) => migrate(connection, Math.trunc(this.system.now())),
     });
+    this.#messages = new MessageIndex(this.#connection, this.system);
   }
 
   protected override migrate(): Promise<void> {
@@ -71,6 +75,7 @@ export class LibSQLStore extends Storage {
   }
 
   override async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
+    if (query.table.name === MESSAGES.name) return this.#messagesMentioning(query, terms);
     const mentions = mentionsSql(query.table, terms);
     if (!mentions) return this.select(query);
     checkSelect(query);
@@ -84,6 +89,23 @@ export class LibSQLStore extends Storage {
       const { text, params } = isFew ? all : search;
       return this.#connection.all<Cells>(text, params);
     });
+    return rows.map((cells) => decodeRow(query.table, cells));
+  }
+
+  async #messagesMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
+    checkSelect(query);
+    const conditions = toConditions(query.table, query.where);
+    const mentions = this.#messages.mentions(query.where, terms);
+    if (!mentions) return this.select(query);
+    try {
+      await this.#messages.catchUp();
+    } catch (error) {
+      // A file that cannot be written has no index that is up to date.
+      if (isReadOnly(error)) return this.select(query);
+      throw error;
+    }
+    const { text, params } = this.#sql.select(query, conditions, mentions);
+    const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
     return rows.map((cells) => decodeRow(query.table, cells));
   }
 

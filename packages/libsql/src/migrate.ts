@@ -1,6 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
 import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
+import { addMessageIndex } from "./message-index.ts";
 import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
 import { addSearchIndex } from "./search-index.ts";
 
@@ -33,6 +34,7 @@ export function migrate(connection: Connection, now: number): void {
     const version = storedVersion(connection);
     if (version === SCHEMA_VERSION) return;
     for (const table of TABLES) addTable(connection, table);
+    addMessageIndex(connection);
     for (const { before, sql } of CHANGES)
       if (version !== undefined && version < before) for (const one of sql) connection.exec(one);
     connection.run("INSERT INTO selvedge_migrations (version, applied_at) VALUES (?, ?)", [

@@ -6,6 +6,7 @@ import { quote } from "./schema-sql.ts";
 const SHORTEST_TERM = 3;
 const MOST_TERMS = 8;
 const LONGEST_TERM = 64;
+const MOST_TRIPLES = 32;
 /** Characters whose other case the index does not know. Text is searched without it then. */
 const UNKNOWN_CASE = /[\u0307\u03f3]|(?![\u1e00-\u1fff])[\u0528-\u{10ffff}]/u;
 
@@ -47,6 +48,17 @@ export function mentionsSql(
     text: `${quote(table.auto)} IN (SELECT rowid FROM ${index} WHERE ${index} MATCH ?)`,
     params: [phrases.join(" AND ")],
   };
+}
+
+/** What an index that knows of triples alone can be asked about terms: each of them, as far as it helps. */
+export function toTriples(terms: readonly string[]): string[] {
+  const triples = new Set<string>();
+  for (const term of terms.filter(isIndexed)) {
+    const characters = Array.from(term);
+    for (let at = 0; at + SHORTEST_TERM <= characters.length && triples.size < MOST_TRIPLES; at++)
+      triples.add(toPhrase(characters.slice(at, at + SHORTEST_TERM).join("")));
+  }
+  return [...triples];
 }
 
 function indexName(table: Table): string {

@@ -3,12 +3,13 @@ import { AgentError, errorMessage } from "@selvedge/core/errors";
 // Result codes of SQLite. The driver has names for some of the extended ones only; the low byte is always the basic code.
 const BUSY = 5;
 const LOCKED = 6;
+const READ_ONLY = 8;
 const UNIQUE_VIOLATIONS: ReadonlySet<number> = new Set([1555, 2067, 2579]);
 
 const HINTS: Readonly<Record<number, string>> = {
   [BUSY]: "another process kept the file locked",
   [LOCKED]: "another connection kept a table locked",
-  8: "the file or its folder is read-only",
+  [READ_ONLY]: "the file or its folder is read-only",
   10: "reading or writing the file failed",
   11: "the file is damaged",
   13: "the disk is full",
@@ -19,6 +20,12 @@ const HINTS: Readonly<Record<number, string>> = {
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error) & 0xff;
   return code === BUSY || code === LOCKED;
+}
+
+/** Of what the database threw, or of that as a `storage-failed`. */
+export function isReadOnly(error: unknown): boolean {
+  const thrown = AgentError.is(error) ? error.cause : error;
+  return (resultCode(thrown) & 0xff) === READ_ONLY;
 }
 
 export function isUniqueViolation(error: unknown): boolean {

@@ -19,7 +19,7 @@ import type {
   Storage,
 } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
-import { toEmbedder } from "@selvedge/core/vector";
+import { type Embedder, toEmbedder } from "@selvedge/core/vector";
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { findMessages } from "./find-messages.ts";
 import type {
@@ -54,6 +54,8 @@ export class Memory implements MastraMemory {
   readonly #options: MemoryConfig;
   readonly #processors: readonly Processor[];
   readonly #index: MessageIndex | undefined;
+  /** What messages are searched with by meaning. */
+  readonly embedder?: Embedder;
   readonly #has: { vector: boolean; embedder: boolean };
   readonly #workingMemory: WorkingMemoryStore;
   readonly #toolInputs = new WeakMap<object, JsonSchema>();
@@ -74,7 +76,8 @@ export class Memory implements MastraMemory {
     const settings = this.#settings(undefined);
     if (vector && embedder) {
       const indexName = settings.recall?.indexName;
-      this.#index = new MessageIndex({ vector, embedder: toEmbedder(embedder), indexName });
+      this.embedder = toEmbedder(embedder);
+      this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName });
     }
     // A schema that cannot be shown to a model is told here, not in the first run.
     if (settings.workingMemory) this.#toolInput(settings.workingMemory);

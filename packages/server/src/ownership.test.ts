@@ -16,6 +16,7 @@ interface Ids {
   toolCallId: string;
   messageId: string;
   notificationId: string;
+  responseId: string;
 }
 
 const agentId = "helper";
@@ -102,9 +103,12 @@ const EXAMPLES: Examples = {
   listMcpTools: () => ({ params: { serverId: "tools" } }),
   getMcpTool: () => ({ params: { serverId: "tools", toolId: "add" } }),
   executeMcpTool: () => ({ params: { serverId: "tools", toolId: "add" }, body: { data: { a: 1, b: 1 } } }),
+  listMcpResources: () => ({ params: { serverId: "tools" } }),
+  readMcpResource: () => ({ params: { serverId: "tools" }, body: { uri: "notes://none" } }),
   mcpHttp: () => ({ params: { serverId: "tools" } }),
   mcpSse: () => ({ params: { serverId: "nobody" } }),
   mcpMessages: () => ({ params: { serverId: "tools" } }),
+  listEmbedders: () => ({}),
   listVectors: () => ({}),
   listVectorIndexes: () => ({ params: { vectorName: "docs" } }),
   getVectorIndex: () => ({ params: { vectorName: "docs", indexName: "none" } }),
@@ -120,6 +124,8 @@ const EXAMPLES: Examples = {
   listModels: () => ({}),
   chatCompletions: () => ({ body: { model: agentId, messages: [{ role: "user", content: "x" }] } }),
   responses: ({ threadId }) => ({ body: { model: agentId, input: "x", conversation: threadId } }),
+  getResponse: ({ responseId }) => ({ params: { responseId } }),
+  deleteResponse: ({ responseId }) => ({ params: { responseId } }),
 };
 
 async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<string> }> {
@@ -144,7 +150,10 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
   await json("updateWorkingMemory", { params: { threadId }, body: { workingMemory: MARK } }, "ann");
   const { notifications } = await json("listNotifications", { params: { threadId } }, "ann");
   const { approvals } = await json("getThreadState", { params: { threadId } }, "ann");
+  const response = await json("responses", { body: { model: agentId, input: MARK } }, "ann");
+  const responseId = response["id"] as string;
   const ids = {
+    responseId,
     threadId,
     runId,
     toolCallId: approvals[0]!.toolCallId,
@@ -159,6 +168,7 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
       await json("listMessages", { params: { threadId } }, "ann"),
       await json("listNotifications", { params: { threadId } }, "ann"),
       await json("listRuns", { params: { threadId } }, "ann"),
+      await json("getResponse", { params: { responseId } }, "ann"),
     ]);
   return { world, ids, state: look };
 }
@@ -169,6 +179,7 @@ const ABSENT: Ids = {
   toolCallId: "no-call",
   messageId: "no-message",
   notificationId: "no-notification",
+  responseId: "no-response",
 };
 
 /** A body without the names of what was asked for. */
@@ -183,7 +194,8 @@ function smuggle(input: { body?: object; query?: object }, owner: string): objec
 
 describe.each(ROUTE_LIST)("$method $path", (route) => {
   const example = EXAMPLES[route.name] as (ids: Ids) => Input<typeof route.name>;
-  const isOwned = ["thread", "new-thread", "run"].includes(route.owner) && route.name !== "chatCompletions";
+  const isOwned =
+    ["thread", "new-thread", "run", "response"].includes(route.owner) && route.name !== "chatCompletions";
 
   test("lets nobody in whom the authoriser does not know, unless it is public", async () => {
     const { call } = served([], { authorize: byHeader });

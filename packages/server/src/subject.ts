@@ -4,6 +4,7 @@ import { ownerOfRun, ownerOfThread } from "@selvedge/core/threads";
 import type { AnyRoute } from "@selvedge/protocol/routes";
 import type { App } from "./app.ts";
 import type { Principal } from "./caller.ts";
+import { findResponse, noResponse } from "./openai/stored-responses.ts";
 
 /** The parts of a request after their shapes were checked. */
 export interface Input {
@@ -42,6 +43,8 @@ export async function findSubject(
       return { resourceId: said, threadId: undefined };
     case "run":
       return runSubject(input, caller, app);
+    case "response":
+      return responseSubject(input.params["responseId"], said, app);
     case "thread":
     case "new-thread":
       return threadSubject(route, input, said, caller, app);
@@ -60,6 +63,8 @@ async function threadSubject(
     if (input.body["runId"] !== undefined && "message" in input.body) return runSubject(input, caller, app);
     if (input.body["runId"] !== undefined && "signal" in input.body) return runSubject(input, caller, app);
     if (route.owner === "thread") throw new AgentError("invalid-argument", "This needs a threadId.");
+    const previous = input.body["previous_response_id"];
+    if (typeof previous === "string") return responseSubject(previous, said, app);
     return { resourceId: said ?? LOCAL_RESOURCE, threadId: undefined };
   }
   const storage = await storageOf(input, app);
@@ -82,6 +87,13 @@ async function runSubject(input: Input, caller: Principal, app: App): Promise<Su
   if (kept !== undefined && (caller.isTrusted || caller.resourceId === kept))
     return { resourceId: kept, threadId: undefined };
   throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+}
+
+async function responseSubject(id: unknown, said: string | undefined, app: App): Promise<Subject> {
+  const responseId = checkId("responseId", id);
+  const found = await findResponse(app, responseId);
+  if (!found || (said !== undefined && said !== found.response.resourceId)) throw noResponse(responseId);
+  return { resourceId: found.response.resourceId, threadId: found.response.threadId };
 }
 
 /** Where the threads of a request are: of the agent in its path or model, else of the memory it names. */

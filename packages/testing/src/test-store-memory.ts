@@ -54,6 +54,109 @@ export function testMemoryDomain(test: StoreTest): void {
   testMessages(test);
   testSteps(test);
   testResources(test);
+  testMessageSearch(test);
+}
+
+function testMessageSearch(test: StoreTest): void {
+  const say = (id: string, text: string, more: Partial<StoredMessage> = {}): StoredMessage =>
+    message(id, { content: { format: 2, parts: [{ type: "text", text }] }, ...more });
+
+  test("finds words in any message of a resource, however old, in any case, and the newest first", async (storage) => {
+    const memory = await memoryOf(storage);
+    await memory.saveThread({ thread: thread("t") });
+    await memory.saveThread({ thread: thread("u") });
+    await memory.saveMessages({ messages: [say("old", 'A needle in Ünder "quotes" 100%')] });
+    const hay = Array.from({ length: 700 }, (_, index) => say(`h${index}`, `hay ${index}`));
+    await memory.saveMessages({ messages: hay });
+    await memory.saveMessages({ messages: [say("new", "Another NEEDLE", { threadId: "u" })] });
+    const search = async (text: string, more: object = { resourceId: "r" }) =>
+      idsOf(await memory.searchMessages({ text, ...more }));
+    expect(await search("needle")).toEqual(["new", "old"]);
+    expect(await search("needle", { resourceId: "r", threadId: "t" })).toEqual(["old"]);
+    expect(await search("needle", {})).toEqual(["new", "old"]);
+    expect(await search("needle", { resourceId: "r", limit: 1 })).toEqual(["new"]);
+    for (const text of ["üNDER", '"quotes"', "100%", "dl", "e", "edle in Ü"])
+      expect(await search(text, { resourceId: "r", threadId: "t" })).toContain("old");
+    expect(await search("hay 699")).toEqual(["h699"]);
+    // Names of fields and other things that are no words.
+    for (const text of ["format", "parts", "needl_", "ne*dle", "hay AND needle"])
+      expect(await search(text)).toEqual([]);
+    await expect(search("")).rejects.toMatchObject({ code: "invalid-argument" });
+  });
+
+  test("never finds what another resource says", async (storage) => {
+    const memory = await memoryOf(storage);
+    await memory.saveThread({ thread: thread("t") });
+    await memory.saveThread({ thread: thread("other", { resourceId: "s" }) });
+    await memory.saveMessages({
+      messages: [
+        say("mine", "a common word"),
+        say("theirs", "a common word", { threadId: "other", resourceId: "s" }),
+      ],
+    });
+    const search = async (text: string, resourceId: string) =>
+      idsOf(await memory.searchMessages({ text, resourceId }));
+    for (const text of ["common", "o"]) {
+      expect(await search(text, "r")).toEqual(["mine"]);
+      expect(await search(text, "s")).toEqual(["theirs"]);
+      expect(await search(text, "nobody")).toEqual([]);
+    }
+  });
+
+  test("searches what is stored now: changed, deleted and added to since it was last asked", async (storage, harness) => {
+    const memory = await memoryOf(storage);
+    await memory.saveThread({ thread: thread("t") });
+    const assistant = say("a", "first step", { role: "assistant" });
+    await memory.saveMessages({ messages: [say("m", "silk"), say("gone", "silk"), assistant] });
+    const search = async (text: string, from: Storage = storage) =>
+      idsOf(await (await memoryOf(from)).searchMessages({ text, resourceId: "r" }));
+    expect(await search("silk")).toEqual(["gone", "m"]);
+    await memory.saveMessages({ messages: [say("m", "cotton")] });
+    await memory.deleteMessages(["gone"]);
+    const step = (text: string) =>
+      putStep({ messageId: "a", threadId: "t", step: 1, parts: [{ type: "text", text }] });
+    await storage.commit([step("a velvet step")]);
+    expect([await search("silk"), await search("cotton"), await search("velvet")]).toEqual([
+      [],
+      ["m"],
+      ["a"],
+    ]);
+    await storage.commit([step("a linen step")]);
+    expect([await search("velvet"), await search("linen"), await search("first")]).toEqual([
+      [],
+      ["a"],
+      ["a"],
+    ]);
+    // A replaced message has no later steps.
+    await memory.saveMessages({ messages: [say("a", "first step", { role: "assistant" })] });
+    expect([await search("linen"), await search("first")]).toEqual([[], ["a"]]);
+    if (!harness.reopen) return;
+    await storage.close();
+    const again = await harness.reopen();
+    expect([await search("cotton", again), await search("silk", again)]).toEqual([["m"], []]);
+    await (await memoryOf(again)).deleteThread({ threadId: "t" });
+    expect(await search("cotton", again)).toEqual([]);
+    await again.close();
+  });
+
+  test("finds threads by title and id among all of them, a page at a time", async (storage) => {
+    const memory = await memoryOf(storage);
+    const many = Array.from({ length: 1100 }, (_, index) =>
+      thread(`t${index}`, { title: index % 100 === 0 ? `Whäle ${index}` : "other", createdAt: at(index) }),
+    );
+    for (const one of many) await memory.saveThread({ thread: one });
+    await memory.saveThread({ thread: thread("x", { title: "Whäle", resourceId: "s" }) });
+    const list = (text: string, more: object = {}) =>
+      memory.listThreads({ filter: { resourceId: "r", text }, perPage: 4, ...more });
+    const first = await list("wHÄLE");
+    expect(first).toMatchObject({ total: 11, hasMore: true, page: 0, perPage: 4 });
+    expect(idsOf(first.threads)).toEqual(["t1000", "t900", "t800", "t700"]);
+    const last = await list("whäle", { page: 2 });
+    expect(last).toMatchObject({ total: 11, hasMore: false });
+    expect(idsOf(last.threads)).toEqual(["t200", "t100", "t0"]);
+    expect(idsOf((await list("T1099")).threads)).toEqual(["t1099"]);
+    expect(await list("")).toMatchObject({ total: 1100 });
+  });
 }
 
 function testThreads(test: StoreTest): void {

@@ -17,6 +17,7 @@ export { MemoryDomain } from "../storage/memory-domain.ts";
 export type { ListThreadsOptions, ListThreadsResult } from "../storage/memory-domain.ts";
 export type { ListMessagesOptions, ListMessagesResult } from "../storage/list-messages.ts";
 export type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
+export type { SearchMessagesOptions } from "../storage/search-messages.ts";
 export type { StoredResource } from "../storage/resource-rows.ts";
 export type { Page, PageOptions } from "../storage/page.ts";
 export {
@@ -31,6 +32,10 @@ export {
 export { NotificationDomain } from "../storage/notification-domain.ts";
 export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
 export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
+
+// Answers by their ids.
+export { ResponseDomain } from "../storage/response-domain.ts";
+export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
 
 // For those who write a store.
 export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } from "../storage/tables.ts";

@@ -35,7 +35,13 @@ export interface CloneThreadResult {
 export async function cloneThread(
   storage: Storage,
   options: CloneThreadOptions,
-  context: { newId: () => string; now: number },
+  context: {
+    newId: () => string;
+    now: number;
+    /** Only messages up to this number, as they are after `edit`. */
+    untilSeq?: number | undefined;
+    edit?: ((message: StoredMessage) => StoredMessage) | undefined;
+  },
 ): Promise<CloneThreadResult> {
   const sourceId = checkId("sourceThreadId", options.sourceThreadId);
   const [sourceRow] = await storage.select({ table: THREADS, where: { id: sourceId }, limit: 1 });
@@ -55,9 +61,10 @@ export async function cloneThread(
     createdAt: now,
     updatedAt: now,
   };
-  const messages = await sourceMessages(storage, sourceId, options.options ?? {});
+  const { untilSeq, edit = (message: StoredMessage) => message } = context;
+  const messages = await sourceMessages(storage, sourceId, options.options ?? {}, untilSeq);
   const clonedMessages = messages.map((message) => ({
-    ...message,
+    ...edit(message),
     id: context.newId(),
     threadId: thread.id,
     resourceId: thread.resourceId,
@@ -75,6 +82,7 @@ async function sourceMessages(
   storage: Storage,
   threadId: string,
   { messageLimit, messageFilter }: NonNullable<CloneThreadOptions["options"]>,
+  untilSeq: number | undefined,
 ): Promise<StoredMessage[]> {
   const created: Comparison = {
     ...(messageFilter?.startDate && { gte: toMillis("startDate", messageFilter.startDate) }),
@@ -82,6 +90,7 @@ async function sourceMessages(
   };
   const where: Where = {
     thread_id: threadId,
+    ...(untilSeq !== undefined && { seq: { lte: untilSeq } }),
     ...(Object.keys(created).length > 0 && { created_at: created }),
     ...(messageFilter?.messageIds && { id: { in: messageFilter.messageIds } }),
   };

@@ -1,6 +1,6 @@
 import type { Storage } from "./storage.ts";
 
-const LISTENERS = Symbol("deletion listeners");
+const LISTENERS = Symbol.for("selvedge.deletion-listeners");
 
 /** Who wants to hear, in this process, that a thread was deleted. Other processes notice that the store changed. */
 export function deletionListeners(storage: Storage): Set<(threadId: string) => void> {

@@ -14,8 +14,10 @@ import { toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
+import { RESPONSES } from "./response-table.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
-import type { Row, Storage, Where, Write } from "./storage.ts";
+import { searchMessages, type SearchMessagesOptions } from "./search-messages.ts";
+import type { Row, Select, Storage, Where, Write } from "./storage.ts";
 import { MESSAGES, MESSAGE_STEPS, RESOURCES, THREADS } from "./tables.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS, SENDS } from "./thread-tables.ts";
 import { withLanes } from "./with-lanes.ts";
@@ -26,6 +28,8 @@ export interface ListThreadsOptions extends PageOptions {
         resourceId?: string | undefined;
         /** Threads whose metadata has all of these keys with these values. */
         metadata?: Record<string, string | number | boolean | null> | undefined;
+        /** Threads with this in their title or id, in any case. */
+        text?: string | undefined;
       }
     | undefined;
   orderBy?:
@@ -37,7 +41,10 @@ export interface ListThreadsResult extends Page {
   threads: StoredThread[];
 }
 
-const OF_THREADS = [ACTORS, MAILBOX, RUNS, CALLS, LANES, EVENTS, SENDS, NOTIFICATIONS] as const;
+/** Threads read at a time while looking for a text. */
+const LOOKED_AT = 500;
+
+const OF_THREADS = [ACTORS, MAILBOX, RUNS, CALLS, LANES, EVENTS, SENDS, NOTIFICATIONS, RESPONSES] as const;
 
 /** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
 export class MemoryDomain {
@@ -126,16 +133,22 @@ export class MemoryDomain {
     };
     const column = options.orderBy?.field === "updatedAt" ? "updated_at" : "created_at";
     const direction = options.orderBy?.direction === "ASC" ? "asc" : "desc";
+    // The id makes the order of threads of the same millisecond the same on every page.
+    const orderBy = [
+      { column, direction },
+      { column: "id", direction },
+    ] as const;
+    const text = options.filter?.text?.toLowerCase() ?? "";
+    if (text !== "") {
+      const { rows, total } = await this.#threadsWith(text, where, orderBy, window);
+      return { threads: rows.map(toThread), ...window.page(total) };
+    }
     const [total, rows] = await Promise.all([
       this.#storage.count({ table: THREADS, where }),
       this.#storage.select({
         table: THREADS,
         where,
-        // The id makes the order of threads of the same millisecond the same on every page.
-        orderBy: [
-          { column, direction },
-          { column: "id", direction },
-        ],
+        orderBy,
         ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }),
       }),
     ]);
@@ -144,6 +157,11 @@ export class MemoryDomain {
 
   async listMessages(options: ListMessagesOptions): Promise<ListMessagesResult> {
     return listMessages(this.#storage, options);
+  }
+
+  /** Messages of a resource that have words in them, the newest first, however old. */
+  async searchMessages(options: SearchMessagesOptions): Promise<StoredMessage[]> {
+    return searchMessages(this.#storage, options);
   }
 
   /** The messages that exist, in thread order. */
@@ -242,6 +260,33 @@ export class MemoryDomain {
         `Resource ${patch.resourceId} is no longer at version ${patch.expectedVersion}; read it and try again`,
     );
     return this.#resource(patch.resourceId);
+  }
+
+  /** Looks at all threads, a piece at a time, and keeps those of the page. */
+  async #threadsWith(
+    text: string,
+    where: Where,
+    orderBy: NonNullable<Select["orderBy"]>,
+    { offset, limit = Number.POSITIVE_INFINITY }: { offset: number; limit?: number | undefined },
+  ): Promise<{ rows: Row[]; total: number }> {
+    const rows: Row[] = [];
+    let total = 0;
+    for (let at = 0; ; at += LOOKED_AT) {
+      const some = await this.#storage.select({
+        table: THREADS,
+        where,
+        orderBy,
+        limit: LOOKED_AT,
+        offset: at,
+      });
+      for (const row of some) {
+        const { title = "", id } = toThread(row);
+        if (!`${title}\n${id}`.toLowerCase().includes(text)) continue;
+        if (total >= offset && rows.length < limit) rows.push(row);
+        total++;
+      }
+      if (some.length < LOOKED_AT) return { rows, total };
+    }
   }
 
   #now(): number {

@@ -2,6 +2,7 @@ import type { JSONValue } from "@selvedge/protocol";
 import { realSystem, type System } from "../system.ts";
 import { MemoryDomain } from "./memory-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
+import { ResponseDomain } from "./response-domain.ts";
 import type { Table } from "./tables.ts";
 
 /** A value of a column. `json` columns take any JSON value; everything else a scalar. `null` means "no value". */
@@ -94,6 +95,7 @@ export abstract class Storage {
     this.#domains ??= {
       memory: new MemoryDomain(this, this.system),
       notifications: new NotificationDomain(this, this.system),
+      responses: new ResponseDomain(this, this.system),
     };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
   }
@@ -126,7 +128,8 @@ export abstract class Storage {
   abstract select(query: Select): Promise<Row[]>;
 
   /**
-   * Rows that match, less those in which one of the terms is in none of the table's `search` columns. A store may leave
+   * Rows that match, less those in which one of the terms is in none of the table's `search` columns; of messages, in none
+   * of the texts that they and their later steps have. A store may leave
    * out any of these, which is what a full-text index is good for, and must not leave out others: the caller looks again,
    * at lower-case text. Without an index it is `select`.
    */
@@ -150,4 +153,6 @@ export interface StorageDomains {
   memory: MemoryDomain;
   /** The notification inbox. */
   notifications: NotificationDomain;
+  /** Answers that can be gone on from by their ids. */
+  responses: ResponseDomain;
 }

@@ -1,4 +1,5 @@
 import { NOTIFICATIONS } from "./notification-table.ts";
+import { RESPONSES } from "./response-table.ts";
 import type { Table } from "./table.ts";
 import { THREAD_TABLES } from "./thread-tables.ts";
 
@@ -70,7 +71,7 @@ export const RESOURCES: Table = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 5;
+export const SCHEMA_VERSION: number = 6;
 
 /** In the order migrations create them. Add at the end. */
 export const TABLES: readonly Table[] = [
@@ -80,4 +81,5 @@ export const TABLES: readonly Table[] = [
   RESOURCES,
   ...THREAD_TABLES,
   NOTIFICATIONS,
+  RESPONSES,
 ];

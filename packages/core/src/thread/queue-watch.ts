@@ -2,7 +2,7 @@ import { checkId } from "../storage/check-id.ts";
 import type { Row, Storage } from "../storage/storage.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 
-const KEY = Symbol("queue watch");
+const KEY = Symbol.for("selvedge.queue-watch");
 const AT_ONCE = 500;
 
 interface Watched {

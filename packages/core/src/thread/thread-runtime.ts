@@ -66,7 +66,8 @@ export interface ThreadHost {
   forget(thread: Thread): void;
 }
 
-const KEY = Symbol("thread-runtime");
+// One per store and process, also when the process has two copies of this package, as it has under an alias.
+const KEY = Symbol.for("selvedge.thread-runtime");
 const CLOSE_GRACE_MS = 5_000;
 const MAX_LIVE_OPTIONS = 10_000;
 const CLOSE_POLL_MS = 10;

@@ -66,6 +66,23 @@ export function listingExtra(ctx: ServerContext): CallExtra {
   return callExtra(() => ctx, ctx.mcpReq.signal, refuse, {});
 }
 
+/** For calls that no client made: there is nobody to ask or to tell. */
+export function hostExtra(
+  requestId: string,
+  { authInfo, signal = new AbortController().signal }: { authInfo?: AuthInfo; signal?: AbortSignal } = {},
+): CallExtra {
+  return {
+    ...(authInfo && { authInfo }),
+    signal,
+    requestId,
+    clientCapabilities: {},
+    log: async () => {},
+    sendNotification: async () => {},
+    sendRequest: ({ method }) =>
+      Promise.reject(new AgentError("not-supported", `"${method}" cannot be asked: no client is connected.`)),
+  };
+}
+
 function isAskOptions(value: unknown): value is { key?: string } {
   return typeof value === "object" && value !== null && !("~standard" in value) && !("parse" in value);
 }

@@ -7,6 +7,9 @@ import {
   type AuthInfo,
   InMemoryServerEventBus,
   type McpRequestContext,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
   type Server,
   type ServerEvent,
   type WebStandardStreamableHTTPServerTransport,
@@ -15,12 +18,14 @@ import { serveStdio, type StdioServerHandle, StdioServerTransport } from "@model
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { consoleLogger } from "../console-logger.ts";
 import { Authorizer } from "./authorizer.ts";
+import { type CallExtra, hostExtra } from "./call-extra.ts";
 import { callTool, type CallGuard } from "./call-tool.ts";
 import { checkCaller } from "./check-caller.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { converseInRounds, converseOverSession } from "./conversation.ts";
 import { HttpEndpoint, type StreamableHTTPServerTransportOptions } from "./http-endpoint.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { readResource } from "./resources-handlers.ts";
 import { type ServedTool } from "./served-tool.ts";
 import { servedTools } from "./served-tools.ts";
 import { DEFAULT_CALL_LIMITS, type MCPServerConfig } from "./server-config.ts";
@@ -40,6 +45,11 @@ import { SseEndpoint, type SseRequest } from "./sse-endpoint.ts";
 // What web frameworks hand over differs; the documents leave it open too.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Given = any;
+
+/** Who asks, where it is the host that asks in their name. */
+interface HostCaller {
+  extra?: { authInfo?: AuthInfo; signal?: AbortSignal };
+}
 
 /** Serves tools, agents and workflows to MCP clients, over stdio, HTTP or SSE, to several clients at once. */
 export class MCPServer {
@@ -241,6 +251,25 @@ export class MCPServer {
     return callTool(this.#find(toolId), args ?? {}, executionContext, this.#guard);
   }
 
+  /** What resources there are, without a client. Lists may differ from caller to caller. */
+  async listResources(caller: HostCaller = {}): Promise<{ resources: Resource[] }> {
+    const { resources } = this.#config;
+    return { resources: resources ? await resources.listResources({ extra: this.#extra(caller) }) : [] };
+  }
+
+  /** Reads a resource without a client: one that is listed, or fits a listed template. */
+  async readResource(uri: string, caller: HostCaller = {}): Promise<ReadResourceResult> {
+    const { resources } = this.#config;
+    try {
+      if (!resources) throw new ResourceNotFoundError(uri);
+      return await readResource(resources, uri, this.#extra(caller));
+    } catch (thrown) {
+      if (!(thrown instanceof ResourceNotFoundError)) throw thrown;
+      const message = `There is no resource "${uri}" on MCP server "${this.name}".`;
+      throw new AgentError("not-found", message, { cause: thrown });
+    }
+  }
+
   getStdioTransport(): StdioServerTransport | undefined {
     return this.#stdio?.transport;
   }
@@ -255,6 +284,10 @@ export class MCPServer {
 
   getStreamableHTTPTransport(): WebStandardStreamableHTTPServerTransport | undefined {
     return this.#http.latestTransport;
+  }
+
+  #extra({ extra }: HostCaller): CallExtra {
+    return hostExtra(this.#system.newId(), extra);
   }
 
   #find(toolName: string): ServedTool {

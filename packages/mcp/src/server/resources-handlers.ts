@@ -6,8 +6,7 @@ import {
   type ReadResourceResult,
   type Server,
 } from "@modelcontextprotocol/server";
-import { listingExtra } from "./call-extra.ts";
-import type { Conversation } from "./conversation.ts";
+import { type CallExtra, listingExtra } from "./call-extra.ts";
 import { invalidParams } from "./invalid-params.ts";
 import { publicMessage } from "./public-message.ts";
 import type { MCPServerResources } from "./server-config.ts";
@@ -33,7 +32,7 @@ export function handleResources(
   );
   server.setRequestHandler("resources/read", ({ params: { uri } }, ctx) =>
     parts.converse(server, ctx, uri, true, (conversation) =>
-      guarded(parts, () => readResource(resources, uri, conversation)),
+      guarded(parts, () => readResource(resources, uri, conversation.extra)),
     ),
   );
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
@@ -61,10 +60,10 @@ async function guarded<Result>(parts: ServerParts, work: () => Promise<Result>):
 }
 
 /** Only what is listed, or fits a listed template, can be read. */
-async function readResource(
+export async function readResource(
   resources: MCPServerResources,
   uri: string,
-  { extra }: Conversation,
+  extra: CallExtra,
 ): Promise<ReadResourceResult> {
   const listed =
     (await resources.listResources({ extra })).find((resource) => resource.uri === uri) ??

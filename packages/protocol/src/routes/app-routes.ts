@@ -42,9 +42,16 @@ export interface AppCalls {
     body: { data?: unknown };
     response: { result: unknown };
   };
+  listMcpResources: { params: ServerParams; response: { resources: Wire.McpResource[] } };
+  readMcpResource: {
+    params: ServerParams;
+    body: { uri: string };
+    response: { contents: Wire.McpResourceContent[] };
+  };
   mcpHttp: { params: ServerParams };
   mcpSse: { params: ServerParams };
   mcpMessages: { params: ServerParams };
+  listEmbedders: { response: { embedders: Wire.EmbedderInfo[] } };
   listVectors: { response: { vectors: { name: string; id: string }[] } };
   listVectorIndexes: { params: VectorParams; response: { indexes: string[] } };
   getVectorIndex: {
@@ -194,6 +201,31 @@ export const APP_ROUTES: { readonly [Name in keyof AppCalls]: Route<AppCalls[Nam
     body: object<{ data?: unknown }>({ data: optional(anything()) }),
     response: openObject<{ result: unknown }>({ result: anything() }),
   }),
+  listMcpResources: route({
+    method: "GET",
+    path: "/api/mcp/:serverId/resources",
+    tag: "mcp",
+    summary: "Resources of an MCP server, as the caller sees them",
+    owner: "grant",
+    grant: "mcp",
+    params: server,
+    response: openObject<{ resources: Wire.McpResource[] }>({
+      resources: list(anyObject<Wire.McpResource>()),
+    }),
+  }),
+  readMcpResource: route({
+    method: "POST",
+    path: "/api/mcp/:serverId/resources/read",
+    tag: "mcp",
+    summary: "Reads a resource of an MCP server",
+    owner: "grant",
+    grant: "mcp",
+    params: server,
+    body: object<{ uri: string }>({ uri: text({ minLength: 1, maxLength: 4096 }) }),
+    response: openObject<{ contents: Wire.McpResourceContent[] }>({
+      contents: list(anyObject<Wire.McpResourceContent>()),
+    }),
+  }),
   mcpHttp: route({
     method: "ALL",
     path: "/api/mcp/:serverId/mcp",
@@ -223,6 +255,25 @@ export const APP_ROUTES: { readonly [Name in keyof AppCalls]: Route<AppCalls[Nam
     grant: "mcp",
     kind: "raw",
     params: server,
+  }),
+  listEmbedders: route({
+    method: "GET",
+    path: "/api/embedders",
+    tag: "vectors",
+    summary: "Embedders that memories of the host search with",
+    owner: "grant",
+    grant: "vectors",
+    response: openObject<AppCalls["listEmbedders"]["response"]>({
+      embedders: list(
+        openObject<Wire.EmbedderInfo>({
+          id: text(),
+          provider: text(),
+          name: text(),
+          description: text(),
+          dimensions: optional(integer()),
+        }),
+      ),
+    }),
   }),
   listVectors: route({
     method: "GET",

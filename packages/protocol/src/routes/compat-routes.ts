@@ -28,6 +28,11 @@ export interface ResponsesBody {
   input: string | Record<string, unknown>[];
   /** A thread. */
   conversation?: string | { id: string } | null;
+  /** Goes on from this response. */
+  previous_response_id?: string | null;
+  /** `false`: nothing of it is kept. */
+  store?: boolean | null;
+  instructions?: string | null;
   stream?: boolean | null;
 }
 
@@ -37,6 +42,11 @@ export interface CompatCalls {
   listModels: { response: { object: string; data: Record<string, unknown>[] } };
   chatCompletions: { body: ChatCompletionsBody; response: Record<string, unknown> };
   responses: { body: ResponsesBody; response: Record<string, unknown> };
+  getResponse: { params: { responseId: string }; response: Record<string, unknown> };
+  deleteResponse: {
+    params: { responseId: string };
+    response: { id: string; object: string; deleted: boolean };
+  };
 }
 
 const params = object<AgentParams>({ agentId: id() });
@@ -101,7 +111,8 @@ export const COMPAT_ROUTES: { readonly [Name in keyof CompatCalls]: Route<Compat
     method: "POST",
     path: "/v1/responses",
     tag: "openai",
-    summary: "OpenAI's responses, with an agent's id as model. conversation is a thread",
+    summary:
+      "OpenAI's responses, with an agent's id as model. conversation is a thread; previous_response_id goes on from a response",
     owner: "new-thread",
     threadAt: ["body.conversation.id", "body.conversation"],
     body: openObject<ResponsesBody>({
@@ -112,9 +123,34 @@ export const COMPAT_ROUTES: { readonly [Name in keyof CompatCalls]: Route<Compat
           type: "null",
         }),
       ),
+      previous_response_id: optional(either<[string, null]>(id(), { type: "null" })),
+      store: optional(either<[boolean, null]>(flag(), { type: "null" })),
+      instructions: optional(either<[string, null]>(text(), { type: "null" })),
       stream: optional(either<[boolean, null]>(flag(), { type: "null" })),
     }),
     response: anyObject(),
     events: "openai",
+  }),
+  getResponse: route({
+    method: "GET",
+    path: "/v1/responses/:responseId",
+    tag: "openai",
+    summary: "A stored response",
+    owner: "response",
+    params: object<{ responseId: string }>({ responseId: id() }),
+    response: anyObject(),
+  }),
+  deleteResponse: route({
+    method: "DELETE",
+    path: "/v1/responses/:responseId",
+    tag: "openai",
+    summary: "Deletes a response. What later ones build on stays until they are deleted",
+    owner: "response",
+    params: object<{ responseId: string }>({ responseId: id() }),
+    response: openObject<CompatCalls["deleteResponse"]["response"]>({
+      id: text(),
+      object: text(),
+      deleted: flag(),
+    }),
   }),
 };

@@ -25,8 +25,17 @@ export type Grant =
  * - `thread`: the thread in `threadId`; one of another owner is answered like one that does not exist.
  * - `new-thread`: the same, and a thread that does not exist yet becomes the caller's.
  * - `run`: the run in `runId`, by the owner of its thread.
+ * - `response`: the stored response in `responseId`.
  */
-export type Ownership = "public" | "app" | "grant" | "resource" | "thread" | "new-thread" | "run";
+export type Ownership =
+  | "public"
+  | "app"
+  | "grant"
+  | "resource"
+  | "thread"
+  | "new-thread"
+  | "run"
+  | "response";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ALL";
 

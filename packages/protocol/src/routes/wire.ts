@@ -540,6 +540,32 @@ export interface McpServerInfo {
   version_detail?: { version: string; release_date: string; is_latest: boolean };
 }
 
+export interface McpResource {
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+}
+
+export interface McpResourceContent {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  /** In base64. */
+  blob?: string;
+}
+
+export interface EmbedderInfo {
+  /** `provider/name`, of embedders that say so. */
+  id: string;
+  provider: string;
+  name: string;
+  description: string;
+  /** The length of its vectors, where it is known before the first. */
+  dimensions?: number;
+}
+
 export interface VectorQueryBody {
   indexName: string;
   queryVector: number[];

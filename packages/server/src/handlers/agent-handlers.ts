@@ -11,6 +11,7 @@ import {
 } from "@selvedge/core/agent";
 import { ownerOfRun, readRunRecord, readThreadOverview, watchQueue } from "@selvedge/core/threads";
 import { callTool, type ToolLike } from "@selvedge/core/tools";
+import type { StoredMessage } from "@selvedge/protocol";
 import type * as Wire from "@selvedge/protocol/routes";
 import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
@@ -221,13 +222,24 @@ export function pickTool(tools: Record<string, ToolLike>, toolId: string): { nam
 }
 
 /** A run that a request asked for, on its thread or without one. */
+/** What the server itself says about a run, and no request can. */
+export interface RunPlace {
+  runId?: string | undefined;
+  /** What was said before, for a run without a thread. */
+  history?: readonly StoredMessage[] | undefined;
+  /** Leaves the thread as it is. */
+  readOnly?: boolean | undefined;
+}
+
 export async function startRun(
   call: Pick<Call<"generate">, "app" | "body" | "params" | "caller" | "threadId" | "resourceId">,
+  place: RunPlace = {},
 ): Promise<RunReader & { output: RunOutput }> {
   const { app, body, params, caller } = call;
   const agent = app.agent(params.agentId);
   const { messages: given, memory, threadId: _, resourceId: __, runId, ...asked } = body;
-  const messages = await admitMessages(call, given);
+  const said = await admitMessages(call, given);
+  const messages = place.history ? ([...place.history, ...(said as never[])] as MessagesInput) : said;
   if (memory?.options !== undefined) caller.require("run-options", "memory.options");
   const options = await toRunOptions(asked, call, agent);
   // An id that somebody else's run has, or will have, is not for a caller to choose.
@@ -235,6 +247,7 @@ export async function startRun(
     caller.require("run-options", "runId");
     options.runId = await freeRunId(app, agent, runId);
   }
+  if (place.runId !== undefined) options.runId = place.runId;
   if (call.threadId === undefined) {
     const reader = await startDirectly(agent, messages, options, ownerOf(call));
     app.keepRun(reader.output.runId, ownerOf(call));
@@ -244,9 +257,14 @@ export async function startRun(
   const thread = typeof memory?.thread === "object" ? memory.thread : call.threadId;
   const onThread: AgentExecutionOptions = {
     ...options,
-    memory: { ...memory, thread, resource: address.resourceId },
+    memory: {
+      ...memory,
+      thread,
+      resource: address.resourceId,
+      ...(place.readOnly && { readOnly: true }),
+    },
   };
-  if (memory?.readOnly) return startDirectly(agent, messages, onThread, address.resourceId);
+  if (memory?.readOnly || place.readOnly) return startDirectly(agent, messages, onThread, address.resourceId);
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
 }
 

@@ -1,7 +1,7 @@
 import { AgentError, type Agent } from "@selvedge/core";
 import type { ToolLike } from "@selvedge/core/tools";
 import type { Vector } from "@selvedge/core/vector";
-import type { McpServerInfo, RouteCalls } from "@selvedge/protocol/routes";
+import type { McpResource, McpResourceContent, McpServerInfo, RouteCalls } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import type { Call, Handlers } from "../handler.ts";
@@ -11,6 +11,7 @@ import { explorerPage } from "../pages/explorer.ts";
 import { toRequestContext } from "../run-options.ts";
 import { pickTool, runTool } from "./agent-handlers.ts";
 import { toolInfo } from "./agent-info.ts";
+import { listEmbedders } from "./list-embedders.ts";
 
 type Names =
   | "health"
@@ -24,9 +25,12 @@ type Names =
   | "listMcpTools"
   | "getMcpTool"
   | "executeMcpTool"
+  | "listMcpResources"
+  | "readMcpResource"
   | "mcpHttp"
   | "mcpSse"
   | "mcpMessages"
+  | "listEmbedders"
   | "listVectors"
   | "listVectorIndexes"
   | "getVectorIndex"
@@ -48,8 +52,14 @@ interface McpServer {
     args: unknown,
     context: { extra: { authInfo?: McpCaller }; abortSignal: AbortSignal },
   ): Promise<unknown>;
+  listResources?(caller: HostCaller): Promise<{ resources: McpResource[] }>;
+  readResource?(uri: string, caller: HostCaller): Promise<{ contents: McpResourceContent[] }>;
   fetch?(request: Request, caller: { authInfo?: McpCaller }): Promise<Response>;
   fetchSSE?(request: Request, options: { messagePath: string; authInfo?: McpCaller }): Promise<Response>;
+}
+
+interface HostCaller {
+  extra: { authInfo?: McpCaller; signal: AbortSignal };
 }
 
 /** A caller as the Model Context Protocol's libraries know one. Its token stays here. */
@@ -98,6 +108,17 @@ export const APP_HANDLERS: Handlers<Names> = {
     const context = { extra: toMcpCaller(caller), abortSignal: request.signal };
     return { result: (await server.executeTool(params.toolId, body.data ?? {}, context)) ?? null };
   },
+  listMcpResources: async ({ app, caller, params, request }) => {
+    const server = mcpServer(app, params.serverId);
+    if (!server.listResources) return { resources: [] };
+    return server.listResources({ extra: { ...toMcpCaller(caller), signal: request.signal } });
+  },
+  readMcpResource: async ({ app, caller, params, body, request }) => {
+    const server = mcpServer(app, params.serverId);
+    if (server.readResource)
+      return server.readResource(body.uri, { extra: { ...toMcpCaller(caller), signal: request.signal } });
+    throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot read resources.`);
+  },
   mcpHttp: async ({ app, caller, params, request }) => {
     const server = mcpServer(app, params.serverId);
     if (!server.fetch)
@@ -108,6 +129,7 @@ export const APP_HANDLERS: Handlers<Names> = {
   mcpSse: mcpOverSse,
   mcpMessages: mcpOverSse,
 
+  listEmbedders: async ({ app }) => ({ embedders: await listEmbedders(app) }),
   listVectors: async ({ app }) => ({
     vectors: (Object.entries(app.mastra.listVectors()) as [string, Vector][]).map(([name, { id }]) => ({
       name,

@@ -42,9 +42,6 @@ interface FullMemory extends MastraMemory {
 
 const PER_PAGE = 40;
 const THREADS_PER_PAGE = 100;
-const SEARCH_PAGE = 200;
-/** How many threads are looked through for a title. */
-const SEARCHED_THREADS = 5000;
 
 export const MEMORY_HANDLERS: Handlers<Names> = {
   memoryStatus: async ({ app, query }) => {
@@ -75,20 +72,13 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   listThreads: async ({ app, query, resourceId }) => {
     const domain = await domainOf(app, query.agentId);
     const { search, page = 0, perPage = THREADS_PER_PAGE, orderBy = "updatedAt", direction = "DESC" } = query;
-    const options = { filter: { resourceId }, orderBy: { field: orderBy, direction } } as const;
-    if (search === undefined || search === "") {
-      const { threads, ...rest } = await domain.listThreads({ ...options, page, perPage });
-      return { ...rest, threads: toWire(threads) as WireThread[] };
-    }
-    const found = await searchThreads(domain, options, search.toLowerCase());
-    const threads = found.slice(page * perPage, (page + 1) * perPage);
-    return {
-      threads: toWire(threads) as WireThread[],
-      total: found.length,
+    const { threads, ...rest } = await domain.listThreads({
+      filter: { resourceId, text: search },
+      orderBy: { field: orderBy, direction },
       page,
       perPage,
-      hasMore: (page + 1) * perPage < found.length,
-    };
+    });
+    return { ...rest, threads: toWire(threads) as WireThread[] };
   },
   createThread: async (call) => {
     const { threadId, title, metadata } = call.body;
@@ -228,17 +218,6 @@ async function fullMemory(
   const memory = (await app.memory(agentName)) as Partial<FullMemory>;
   if (typeof memory[method] === "function") return memory as FullMemory;
   throw new AgentError("not-supported", `The memory of this app has no ${method}().`);
-}
-
-async function searchThreads(domain: MemoryDomain, options: object, wanted: string): Promise<StoredThread[]> {
-  const found: StoredThread[] = [];
-  for (let page = 0; page * SEARCH_PAGE < SEARCHED_THREADS; page++) {
-    const { threads, hasMore } = await domain.listThreads({ ...options, page, perPage: SEARCH_PAGE });
-    for (const thread of threads)
-      if (`${thread.title ?? ""}\n${thread.id}`.toLowerCase().includes(wanted)) found.push(thread);
-    if (!hasMore) break;
-  }
-  return found;
 }
 
 const ROLES: ReadonlySet<string> = new Set(["user", "assistant", "system", "signal"]);

@@ -8,63 +8,69 @@ interface Found {
   message: StoredMessage;
 }
 
+interface Search {
+  text: string;
+  threadId: string | undefined;
+  resourceId: string | undefined;
+  limit: number;
+}
+
 interface RecallMemory extends MastraMemory {
   recall(options: object): Promise<{ messages: StoredMessage[] }>;
 }
-
-/** How far back words are looked for. */
-const SEARCHED_THREADS = 100;
-const SEARCHED_MESSAGES = 5000;
-const PAGE = 500;
 
 /** Messages by meaning, where the memory has an index, and then by words, the newest first. */
 export async function searchMessages(
   domain: MemoryDomain,
   memory: MastraMemory,
-  search: { text: string; threadId: string | undefined; resourceId: string | undefined; limit: number },
+  search: Search,
 ): Promise<Found[]> {
-  const threads = await searchedThreads(domain, search);
+  const { threadId, resourceId, limit } = search;
+  const start = await startThread(domain, search);
+  if (!start) return [];
   const found = new Map<string, StoredMessage>();
-  for (const message of await byMeaning(memory, threads, search)) found.set(message.id, message);
-  if (found.size < search.limit && threads.size > 0)
-    for await (const message of byWords(domain, [...threads.keys()], search.text.toLowerCase())) {
-      found.set(message.id, message);
-      if (found.size >= search.limit) break;
-    }
-  return [...found.values()].slice(0, search.limit).flatMap((message) => {
+  for (const message of await byMeaning(memory, start, search)) found.set(message.id, message);
+  if (found.size < limit) {
+    // What has been found already may be found again.
+    const more = { text: search.text, threadId, resourceId, limit: limit + found.size };
+    for (const message of await domain.searchMessages(more)) found.set(message.id, message);
+  }
+  const hits = [...found.values()].slice(0, limit);
+  const threads = new Map<string, StoredThread | null>();
+  for (const { threadId: id = "" } of hits)
+    if (id !== "" && !threads.has(id)) threads.set(id, await domain.getThreadById({ threadId: id }));
+  return hits.flatMap((message) => {
     const thread = threads.get(message.threadId ?? "");
-    if (!thread) return [];
-    return [
-      { threadId: thread.id, ...(thread.title !== undefined && { threadTitle: thread.title }), message },
-    ];
+    // Whose a message is, is said by its thread.
+    if (!thread || (resourceId !== undefined && thread.resourceId !== resourceId)) return [];
+    const { id, title } = thread;
+    return [{ threadId: id, ...(title !== undefined && { threadTitle: title }), message }];
   });
 }
 
 /** The one thread, if it is the caller's; else the newest of the caller's. */
-async function searchedThreads(
+async function startThread(
   domain: MemoryDomain,
-  { threadId, resourceId }: { threadId: string | undefined; resourceId: string | undefined },
-): Promise<Map<string, StoredThread>> {
+  { threadId, resourceId }: Search,
+): Promise<StoredThread | undefined> {
   if (threadId !== undefined) {
     const thread = await domain.getThreadById({ threadId });
-    const mine = thread && (resourceId === undefined || thread.resourceId === resourceId);
-    return new Map(mine ? [[thread.id, thread]] : []);
+    return thread && (resourceId === undefined || thread.resourceId === resourceId) ? thread : undefined;
   }
   const { threads } = await domain.listThreads({
     filter: { resourceId },
     orderBy: { field: "updatedAt" },
-    perPage: SEARCHED_THREADS,
+    perPage: 1,
   });
-  return new Map(threads.map((thread) => [thread.id, thread]));
+  return threads[0];
 }
 
 async function byMeaning(
   memory: MastraMemory,
-  threads: ReadonlyMap<string, StoredThread>,
-  { text, limit }: { text: string; limit: number },
+  thread: StoredThread,
+  { text, limit, threadId }: Search,
 ): Promise<StoredMessage[]> {
-  const [thread] = threads.values();
-  if (!thread || typeof (memory as Partial<RecallMemory>).recall !== "function") return [];
+  if (typeof (memory as Partial<RecallMemory>).recall !== "function") return [];
   const { messages } = await (memory as RecallMemory)
     .recall({
       threadId: thread.id,
@@ -72,30 +78,13 @@ async function byMeaning(
       vectorSearchString: text,
       perPage: 0,
       threadConfig: {
-        semanticRecall: { topK: limit, messageRange: 0, scope: threads.size > 1 ? "resource" : "thread" },
+        semanticRecall: {
+          topK: limit,
+          messageRange: 0,
+          scope: threadId === undefined ? "resource" : "thread",
+        },
       },
     })
     .catch(() => ({ messages: [] }));
   return messages;
-}
-
-async function* byWords(
-  domain: MemoryDomain,
-  threadIds: string[],
-  wanted: string,
-): AsyncGenerator<StoredMessage> {
-  for (let page = 0; page * PAGE < SEARCHED_MESSAGES; page++) {
-    const { messages, hasMore } = await domain.listMessages({
-      threadId: threadIds,
-      page,
-      perPage: PAGE,
-      orderBy: { direction: "DESC" },
-    });
-    for (const message of messages)
-      if (
-        message.content.parts.some((part) => part.type === "text" && part.text.toLowerCase().includes(wanted))
-      )
-        yield message;
-    if (!hasMore) return;
-  }
 }

@@ -2,17 +2,21 @@ import { type Agent, AgentError } from "@selvedge/core";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
-import { startRun } from "../handlers/agent-handlers.ts";
+import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
 import type { RunReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
 import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
 import { ResponseBuilder } from "./response.ts";
+import { toPlace } from "./response-place.ts";
+import { deleteResponse, findResponse, type Found, noResponse, readResponse } from "./stored-responses.ts";
 
 type Json = Record<string, unknown>;
 
 /** OpenAI's endpoints, with an agent's id as `model`. The agent's own tools run here and are not shown. */
-export const OPENAI_HANDLERS: Handlers<"listModels" | "chatCompletions" | "responses"> = {
+export const OPENAI_HANDLERS: Handlers<
+  "listModels" | "chatCompletions" | "responses" | "getResponse" | "deleteResponse"
+> = {
   listModels: async ({ app }) => ({
     object: "list",
     data: (Object.values(app.mastra.listAgents()) as Agent[]).map(({ id }) => ({
@@ -37,22 +41,26 @@ export const OPENAI_HANDLERS: Handlers<"listModels" | "chatCompletions" | "respo
   },
   responses: async (call) => {
     const { app, body } = call;
-    const { previous_response_id: previous, instructions } = body as object as Json;
-    if (typeof previous === "string")
-      throw new AgentError(
-        "not-supported",
-        "previous_response_id is not supported. Pass conversation: a thread.",
-      );
-    const system = typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
-    const messages = [...system, ...fromResponseInput(body.input)];
-    const reader = await run(call, body.model, messages, call.threadId);
+    const place = await toPlace(call);
+    const { previous_response_id: previous } = body;
+    const reader = await place.run(async (inner) =>
+      run(call, body.model, fromResponseInput(body.input, place.calls), place.threadId, inner),
+    );
     const form = new ResponseBuilder({
       id: reader.output.runId,
       model: body.model,
       created: seconds(app),
-      conversation: call.threadId,
+      conversation: call.body.conversation ? call.threadId : undefined,
+      previous: previous ?? undefined,
+      store: place.isStored,
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
+  },
+  getResponse: async ({ app, params }) => readResponse(await requireResponse(app, params.responseId)),
+  deleteResponse: async ({ app, params }) => {
+    const { responseId: id } = params;
+    await deleteResponse(await requireResponse(app, id), app);
+    return { id, object: "response", deleted: true };
   },
 };
 
@@ -63,11 +71,13 @@ function run(
   agentId: string,
   messages: readonly (string | Json)[],
   threadId: string | undefined,
+  inner?: RunPlace,
 ): ReturnType<typeof startRun> {
   const { app, caller } = call;
   const options = toOptions(call.body as Json, caller);
   const body = { messages: [...messages], ...options };
-  return startRun({ app, caller, params: { agentId }, body, threadId, resourceId: ownerOf(call) ?? "local" });
+  const resourceId = ownerOf(call) ?? "local";
+  return startRun({ app, caller, params: { agentId }, body, threadId, resourceId }, inner);
 }
 
 async function whole(
@@ -112,6 +122,13 @@ function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunRead
     },
     "",
   );
+}
+
+/** Whose it is was checked before; it may have gone since. */
+async function requireResponse(app: App, id: string): Promise<Found> {
+  const found = await findResponse(app, id);
+  if (found) return found;
+  throw noResponse(id);
 }
 
 function seconds(app: App): number {

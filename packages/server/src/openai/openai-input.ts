@@ -35,12 +35,24 @@ export function fromChatMessages(messages: readonly Json[]): Json[] {
   });
 }
 
-/** Items of OpenAI's responses as ours. */
-export function fromResponseInput(input: string | readonly Json[]): (string | Json)[] {
+/** Items of OpenAI's responses as ours. `calls` are those that earlier responses asked for. */
+export function fromResponseInput(
+  input: string | readonly Json[],
+  calls: ReadonlyMap<string, { toolName: string }>,
+): (string | Json)[] {
   if (typeof input === "string") return [input];
+  const here = new Set(input.flatMap(({ type, call_id: id }) => (type === "function_call" ? [id] : [])));
   return input.map((item) => {
-    if (item["type"] === "function_call_output")
-      return toolResult(item["call_id"], plainText(item["output"]));
+    if (item["type"] === "function_call_output") {
+      const { call_id: id } = item;
+      const name = here.has(id) ? "" : calls.get(String(id))?.toolName;
+      if (name === undefined)
+        throw new AgentError(
+          "invalid-argument",
+          `There is no function call ${JSON.stringify(id)} to answer.`,
+        );
+      return toolResult(id, plainText(item["output"]), name);
+    }
     if (item["type"] === "function_call")
       return { role: "assistant", content: [toolCall(item["call_id"], item["name"], item["arguments"])] };
     return fromChatMessages([item])[0] as Json;
@@ -52,8 +64,9 @@ export function toOptions(body: Json, caller: Principal): RunOptions {
   const tools = toTools(body["tools"]);
   const format = Object(body["response_format"] ?? Object(body["text"] as unknown)["format"]) as Json;
   const schema = (Object(format["json_schema"]) as Json)["schema"] ?? format["schema"];
-  const { temperature } = body;
+  const { temperature, instructions } = body;
   return {
+    ...(typeof instructions === "string" && { system: instructions }),
     ...(tools && { clientTools: tools }),
     ...toolChoice(body["tool_choice"]),
     ...(format["type"] === "json_schema" && isObject(schema) && { structuredOutput: { schema } }),
@@ -127,12 +140,12 @@ function toolCall(id: unknown, name: unknown, input: unknown): Json {
   return { type: "tool-call", toolCallId: id, toolName: name, input: parse(input) };
 }
 
-function toolResult(id: unknown, text: string): Json {
+function toolResult(id: unknown, text: string, toolName = ""): Json {
   if (typeof id !== "string")
     throw new AgentError("invalid-argument", "body: a tool result needs the id of its call.");
   return {
     role: "tool",
-    content: [{ type: "tool-result", toolCallId: id, toolName: "", output: { type: "text", value: text } }],
+    content: [{ type: "tool-result", toolCallId: id, toolName, output: { type: "text", value: text } }],
   };
 }
 

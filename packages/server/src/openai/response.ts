@@ -4,17 +4,29 @@ import { RunCollector } from "./run-collector.ts";
 
 type Json = Record<string, unknown>;
 
+export interface ResponseOptions {
+  /** The run's. */
+  id: string;
+  model: string;
+  created: number;
+  conversation: string | undefined;
+  previous: string | undefined;
+  /** Whether it can be gone on from by its id. */
+  store: boolean;
+}
+
 /** A run as OpenAI's response, whole or as its events. */
 export class ResponseBuilder {
-  readonly #run = new RunCollector();
+  readonly #run: RunCollector;
   readonly #base: Json;
   readonly #messageId: string;
   #sequence = 0;
   #begun = false;
   #writing = false;
 
-  constructor(options: { id: string; model: string; created: number; conversation: string | undefined }) {
-    const { id, model, created, conversation } = options;
+  constructor(options: ResponseOptions, run: RunCollector = new RunCollector()) {
+    const { id, model, created, conversation, previous, store } = options;
+    this.#run = run;
     this.#messageId = `msg_${id}`;
     this.#base = {
       id: `resp_${id}`,
@@ -26,6 +38,8 @@ export class ResponseBuilder {
       instructions: null,
       metadata: {},
       parallel_tool_calls: true,
+      previous_response_id: previous ?? null,
+      store,
       temperature: null,
       tool_choice: "auto",
       tools: [],

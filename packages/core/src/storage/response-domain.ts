@@ -1,0 +1,212 @@
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { realSystem, type System } from "../system.ts";
+import { checkId } from "./check-id.ts";
+import { cloneThread } from "./clone-thread.ts";
+import { assemble } from "./list-messages.ts";
+import { RESPONSES } from "./response-table.ts";
+import type { Row, Storage, Where } from "./storage.ts";
+import { MESSAGES } from "./tables.ts";
+
+/** An answer whose id names the state of a thread right after it. */
+export interface StoredResponse {
+  id: string;
+  threadId: string;
+  resourceId: string;
+  agentId: string;
+  /** The one it went on from. */
+  previousId?: string;
+  createdAt: Date;
+}
+
+/** Where a response stands on its thread. */
+interface Span {
+  after: number;
+  /** `undefined`: the end of the thread. */
+  until: number | undefined;
+  /** Calls it left open, though they have results by now. */
+  open: ReadonlySet<string>;
+}
+
+/** What nobody needs any more when a response is deleted. */
+export type ResponseRemains =
+  | { kind: "thread"; threadId: string }
+  | { kind: "messages"; messageIds: string[] };
+
+/** How many messages go along when a response gets a second continuation. */
+const MOST_COPIED = 1000;
+const MOST_ANSWERED = 1000;
+
+/** Responses by their ids: going on from any of them, as often as wanted, on threads like all others. */
+export class ResponseDomain {
+  readonly #storage: Storage;
+  readonly #system: System;
+
+  constructor(storage: Storage, system: System = realSystem) {
+    this.#storage = storage;
+    this.#system = system;
+  }
+
+  async getResponse(id: string): Promise<StoredResponse | undefined> {
+    const row = await this.#find({ id: checkId("responseId", id), deleted_at: null });
+    return row && toResponse(row);
+  }
+
+  /**
+   * Notes a response that is about to be made. The thread it is to be made on is a new one, that of `previous` if nothing
+   * has gone on from there, or a copy of it up to there. `answered` are calls of `previous` that now get results.
+   */
+  async beginResponse(options: {
+    id: string;
+    resourceId: string;
+    agentId: string;
+    previous?: StoredResponse | undefined;
+    answered?: readonly string[] | undefined;
+  }): Promise<StoredResponse> {
+    const { id, resourceId, agentId, previous, answered = [] } = options;
+    if (answered.length > MOST_ANSWERED)
+      throw new AgentError("invalid-argument", `A response takes at most ${MOST_ANSWERED} results of calls.`);
+    const row = {
+      id: checkId("responseId", id),
+      resource_id: checkId("resourceId", resourceId),
+      agent_id: agentId,
+      previous_id: previous?.id ?? null,
+      answered: answered.length === 0 ? null : [...answered],
+      created_at: Math.trunc(this.#system.now()),
+    };
+    if (!previous) return this.#insert({ ...row, thread_id: this.#system.newId(), after_seq: 0 });
+    try {
+      const { threadId: thread_id } = previous;
+      const after_seq = await this.#lastSeq(thread_id);
+      return await this.#insert({ ...row, thread_id, after_seq, follows: previous.id });
+    } catch (error) {
+      if (!AgentError.is(error, "conflict")) throw error;
+      const thread_id = await this.#branch(previous, id);
+      return this.#insert({ ...row, thread_id, after_seq: await this.#lastSeq(thread_id) });
+    }
+  }
+
+  /** Takes back one that was never made. */
+  async forgetResponse({ id }: StoredResponse): Promise<void> {
+    await this.#storage.commit([{ op: "delete", table: RESPONSES, where: { id } }]);
+  }
+
+  /** What a response says, with what it was asked. */
+  async listResponseMessages(response: StoredResponse): Promise<StoredMessage[]> {
+    const { after, ...span } = await this.#span(response);
+    return this.#read(response, { ...span, after }, MOST_COPIED);
+  }
+
+  /** The last messages of the conversation that a response ends. */
+  async listMessagesUntil(response: StoredResponse, limit: number): Promise<StoredMessage[]> {
+    return this.#read(response, { ...(await this.#span(response)), after: 0 }, limit);
+  }
+
+  /**
+   * Deletes what can go with a response, by `remove`, and then the response. What later ones on its thread build on stays until
+   * they go.
+   */
+  async deleteResponse(
+    { id, threadId }: StoredResponse,
+    remove: (remains: ResponseRemains) => Promise<void>,
+  ): Promise<void> {
+    const [last] = await this.#storage.select({
+      table: RESPONSES,
+      where: { thread_id: threadId, deleted_at: null, id: { ne: id } },
+      orderBy: [{ column: "after_seq", direction: "desc" }],
+      limit: 1,
+    });
+    if (!last) return remove({ kind: "thread", threadId });
+    const { until } = await this.#span(toResponse(last));
+    if (until !== undefined) {
+      const where = { thread_id: threadId, seq: { gt: until } };
+      const rows = await this.#storage.select({ table: MESSAGES, where });
+      await remove({ kind: "messages", messageIds: rows.map((row) => row.id as string) });
+    }
+    const set = { deleted_at: Math.trunc(this.#system.now()) };
+    await this.#storage.commit([{ op: "update", table: RESPONSES, where: { id }, set }]);
+  }
+
+  async #insert(row: Row): Promise<StoredResponse> {
+    await this.#storage.commit([{ op: "insert", table: RESPONSES, row }]);
+    return toResponse(row);
+  }
+
+  async #branch(previous: StoredResponse, id: string): Promise<string> {
+    const { until, open } = await this.#span(previous);
+    const { thread } = await cloneThread(
+      this.#storage,
+      {
+        sourceThreadId: previous.threadId,
+        metadata: { response: { id, previousId: previous.id } },
+        options: { messageLimit: MOST_COPIED },
+      },
+      {
+        newId: () => this.#system.newId(),
+        now: this.#system.now(),
+        untilSeq: until,
+        edit: (message) => reopen(message, open),
+      },
+    );
+    return thread.id;
+  }
+
+  async #span({ id }: StoredResponse): Promise<Span> {
+    const [own, next] = await Promise.all([this.#find({ id }), this.#find({ follows: id })]);
+    if (!own) throw new AgentError("not-found", `There is no response "${id}".`);
+    return {
+      after: own.after_seq as number,
+      until: (next?.after_seq ?? undefined) as number | undefined,
+      open: new Set((next?.answered ?? []) as string[]),
+    };
+  }
+
+  async #read({ threadId }: StoredResponse, { after, until, open }: Span, limit: number) {
+    const seq = { gt: after, ...(until !== undefined && { lte: until }) };
+    const rows = await this.#storage.select({
+      table: MESSAGES,
+      where: { thread_id: threadId, seq },
+      orderBy: [{ column: "seq", direction: "desc" }],
+      limit,
+    });
+    const messages = await assemble(this.#storage, rows.reverse());
+    return messages.map((message) => reopen(message, open));
+  }
+
+  async #lastSeq(threadId: string): Promise<number> {
+    const [row] = await this.#storage.select({
+      table: MESSAGES,
+      where: { thread_id: threadId },
+      orderBy: [{ column: "seq", direction: "desc" }],
+      limit: 1,
+    });
+    return (row?.seq as number | undefined) ?? 0;
+  }
+
+  async #find(where: Where): Promise<Row | undefined> {
+    const [row] = await this.#storage.select({ table: RESPONSES, where, limit: 1 });
+    return row;
+  }
+}
+
+/** A message as it was when calls in it had no results yet. */
+function reopen(message: StoredMessage, open: ReadonlySet<string>): StoredMessage {
+  if (open.size === 0 || message.role !== "assistant") return message;
+  const parts = message.content.parts.map((part): MessagePart => {
+    if (part.type !== "tool-invocation" || !open.has(part.toolInvocation.toolCallId)) return part;
+    const { result: _, isError: __, modelOutput: ___, ...call } = part.toolInvocation;
+    return { ...part, toolInvocation: { ...call, state: "call" } };
+  });
+  return { ...message, content: { ...message.content, parts } };
+}
+
+function toResponse(row: Row): StoredResponse {
+  return {
+    id: row.id as string,
+    threadId: row.thread_id as string,
+    resourceId: row.resource_id as string,
+    agentId: row.agent_id as string,
+    ...(typeof row.previous_id === "string" && { previousId: row.previous_id }),
+    createdAt: new Date(row.created_at as number),
+  };
+}

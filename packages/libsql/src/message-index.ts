@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { MESSAGE_STEPS, MESSAGES, sleep, type System, type Where } from "@selvedge/core/storage";
+import type { Connection } from "./connection.ts";
+import { quote } from "./schema-sql.ts";
+import { toTriples } from "./search-index.ts";
+import type { Sql } from "./sql-writer.ts";
+
+const [messages, steps] = [quote(MESSAGES.name), quote(MESSAGE_STEPS.name)];
+const INDEX = quote(`${MESSAGES.name}_search`);
+/** One row: the messages up to this number are in the index. */
+const STATE = quote(`${MESSAGES.name}_search_state`);
+/** Messages of those that have changed since. */
+const AGAIN = quote(`${MESSAGES.name}_search_again`);
+
+const PRIVATE_USE = { first: 0xe000, count: 6400 } as const;
+
+/** How long indexing may hold the write lock and the event loop. */
+const SLICE_MS = 10;
+
+interface MessageCells {
+  seq: number;
+  id: string;
+  role: string;
+  resource_id: string | null;
+  content: string;
+}
+
+/**
+ * Makes the tables of the full-text index of messages. Messages are written often and searched seldom, so a write only notes
+ * that a message which is in the index has changed; new ones are found by their numbers. Reading them in is `MessageIndex`.
+ */
+export function addMessageIndex(connection: Connection): void {
+  if (connection.all("SELECT 1 FROM sqlite_master WHERE name = ?", [`${MESSAGES.name}_search`]).length > 0)
+    return;
+  connection.exec(
+    `CREATE VIRTUAL TABLE ${INDEX} USING fts5(words, content='', contentless_delete=1, detail=none, tokenize='trigram')`,
+  );
+  connection.exec(`CREATE TABLE ${STATE} (upto INTEGER NOT NULL)`);
+  connection.exec(`INSERT INTO ${STATE} VALUES (0)`);
+  connection.exec(`CREATE TABLE ${AGAIN} (seq INTEGER PRIMARY KEY)`);
+  const upto = `(SELECT upto FROM ${STATE})`;
+  const note = (seq: string): string =>
+    `INSERT INTO ${AGAIN} SELECT ${seq} WHERE ${seq} NOT IN (SELECT seq FROM ${AGAIN});`;
+  const trigger = (name: string, event: string, when: string, work: string): void =>
+    connection.exec(
+      `CREATE TRIGGER ${quote(`${MESSAGES.name}_search_${name}`)} AFTER ${event} WHEN ${when} BEGIN ${work} END`,
+    );
+  const changed = "old.content IS NOT new.content OR old.resource_id IS NOT new.resource_id";
+  const update = `UPDATE OF content, resource_id ON ${messages}`;
+  trigger("update", update, `old.seq <= ${upto} AND (${changed})`, note("old.seq"));
+  trigger("delete", `DELETE ON ${messages}`, `old.seq <= ${upto}`, note("old.seq"));
+  const ofStep = (row: "old" | "new"): string =>
+    `INSERT INTO ${AGAIN} SELECT seq FROM ${messages} WHERE id = ${row}.message_id AND seq <= ${upto}
+       AND seq NOT IN (SELECT seq FROM ${AGAIN});`;
+  // In a store that was never searched this is all it costs.
+  const isUsed = `${upto} > 0`;
+  trigger("step_insert", `INSERT ON ${steps}`, isUsed, ofStep("new"));
+  trigger("step_update", `UPDATE OF parts ON ${steps}`, isUsed, ofStep("new"));
+  trigger("step_delete", `DELETE ON ${steps}`, isUsed, ofStep("old"));
+}
+
+/** The full-text index of what messages say, brought up to date when it is asked. */
+export class MessageIndex {
+  readonly #connection: Connection;
+  readonly #system: System;
+
+  constructor(connection: Connection, system: System) {
+    this.#connection = connection;
+    this.#system = system;
+  }
+
+  /** A condition on messages that the index can help with, or `undefined` where it cannot. */
+  mentions(where: Where | undefined, terms: readonly string[]): Sql | undefined {
+    const owner = where?.["resource_id"];
+    const triples = toTriples(terms);
+    // The index is everybody's. With the owner in it, a search costs what the owner has, not what all have.
+    if (typeof owner === "string") triples.unshift(`"${ownerKey(owner)}"`);
+    if (triples.length === 0) return undefined;
+    return {
+      text: `seq IN (SELECT rowid FROM ${INDEX} WHERE ${INDEX} MATCH ?)`,
+      params: [triples.join(" AND ")],
+    };
+  }
+
+  /** Reads in what has been written until now, in slices that let others have their turn. */
+  async catchUp(): Promise<void> {
+    // Up to here and no further: others may write as fast as this reads.
+    const last = await this.#connection.read(() => this.#last());
+    while (!(await this.#connection.read(() => this.#isAt(last)))) {
+      await this.#connection.write(() => this.#slice(last));
+      await sleep(this.#system, 0);
+    }
+  }
+
+  #last(): number {
+    const sql = `SELECT coalesce(max(seq), 0) AS last FROM ${messages}`;
+    return this.#connection.get<{ last: number }>(sql, [])!.last;
+  }
+
+  #isAt(last: number): boolean {
+    const sql = `SELECT 1 FROM ${STATE} WHERE upto < ? OR EXISTS (SELECT 1 FROM ${AGAIN})`;
+    return this.#connection.get(sql, [last]) === undefined;
+  }
+
+  #slice(last: number): void {
+    const connection = this.#connection;
+    const end = this.#system.monotonic() + SLICE_MS;
+    do {
+      const again = connection.get<{ seq: number }>(`SELECT seq FROM ${AGAIN} LIMIT 1`, []);
+      if (again) {
+        connection.run(`DELETE FROM ${AGAIN} WHERE seq = ?`, [again.seq]);
+        connection.run(`DELETE FROM ${INDEX} WHERE rowid = ?`, [again.seq]);
+        const message = this.#message("seq = ?", again.seq);
+        if (message) this.#add(message);
+        continue;
+      }
+      const message = this.#message(`seq > (SELECT upto FROM ${STATE}) ORDER BY seq LIMIT 1`);
+      if (!message) {
+        // Those up to there are gone. No number is given twice.
+        connection.run(`UPDATE ${STATE} SET upto = max(upto, ?)`, [last]);
+        return;
+      }
+      this.#add(message);
+      connection.run(`UPDATE ${STATE} SET upto = ?`, [message.seq]);
+    } while (this.#system.monotonic() < end);
+  }
+
+  #message(which: string, ...params: number[]): MessageCells | undefined {
+    const sql = `SELECT seq, id, role, resource_id, content FROM ${messages} WHERE ${which}`;
+    return this.#connection.get<MessageCells>(sql, params);
+  }
+
+  #add({ seq, id, role, resource_id: owner, content }: MessageCells): void {
+    const texts = textsOf((JSON.parse(content) as { parts?: unknown }).parts);
+    if (role === "assistant") {
+      const sql = `SELECT parts FROM ${steps} WHERE message_id = ? ORDER BY step`;
+      for (const { parts } of this.#connection.all<{ parts: string }>(sql, [id]))
+        texts.push(...textsOf(JSON.parse(parts)));
+    }
+    if (owner !== null) texts.unshift(ownerKey(owner));
+    const insert = `INSERT INTO ${INDEX} (rowid, words) VALUES (?, ?)`;
+    this.#connection.run(insert, [seq, texts.join("\n")]);
+  }
+}
+
+/**
+ * One triple of characters that no script uses, so that one entry of the index has all messages of an owner. Two owners may
+ * have the same: the search asks for the resource too.
+ */
+function ownerKey(resourceId: string): string {
+  const hash = createHash("sha256").update(resourceId).digest();
+  const character = (index: number): number =>
+    PRIVATE_USE.first + (hash.readUInt16LE(index) % PRIVATE_USE.count);
+  return String.fromCodePoint(character(0), character(2), character(4));
+}
+
+function textsOf(parts: unknown): string[] {
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part: { type?: unknown; text?: unknown } | null) =>
+    part?.type === "text" && typeof part.text === "string" ? [part.text] : [],
+  );
+}

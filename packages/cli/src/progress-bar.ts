@@ -25,9 +25,9 @@ export class ProgressBar {
   }
 }
 
-export function progressLine({ done, total, path, passages }: IndexProgress, columns: number): string {
-  const within = passages ? passages.done / passages.total : 0;
-  const filled = total === 0 ? WIDTH : Math.floor(((done + within) / total) * WIDTH);
+export function progressLine(progress: IndexProgress, columns: number): string {
+  const { done, total, share, path, passages } = progress;
+  const filled = Math.floor(share * WIDTH);
   const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${total} `;
   const tail = passages ? `, passage ${passages.done + 1} of ${passages.total}` : "";
   const room = Math.max(0, columns - bar.length - tail.length - 1);

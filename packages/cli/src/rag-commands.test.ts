@@ -198,6 +198,12 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
       code: 1,
       err: expect.stringContaining("--size"),
     });
+    for (const threads of ["0", "17", "x"]) {
+      expect(await run("index", "docs", "--threads", threads)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(`threads must be a whole number .*, got ${threads}`),
+      });
+    }
     expect((await run("index", "--help")).out).toContain("goes on where it stopped");
     expect((await run("ask", "--help")).out).toContain("meaning, words or both");
     expect(await run("index")).toMatchObject({ code: 1, err: expect.stringContaining("Add --help") });
@@ -238,18 +244,17 @@ describe("the journal of an index", () => {
 });
 
 describe("progressLine", () => {
-  const file = { done: 1, total: 2, path: "a/b.md" };
+  const file = { done: 1, total: 2, share: 0.5, path: "a/b.md" };
 
   it("fits its terminal", () => {
     expect(progressLine(file, 80)).toBe(`${"█".repeat(12)}${"░".repeat(12)} 1/2 a/b.md`);
-    expect(progressLine({ done: 5, total: 10, path: "x".repeat(200) }, 60)).toHaveLength(59);
-    expect(progressLine({ done: 0, total: 0, path: "" }, 80)).toContain("0/0");
+    expect(progressLine({ ...file, path: "x".repeat(200) }, 60)).toHaveLength(59);
     const passages = { done: 1_000, total: 2_000 };
     expect(progressLine({ ...file, passages }, 20).length).toBeLessThan(20);
   });
 
   it("moves within a file", () => {
-    const line = progressLine({ ...file, passages: { done: 16, total: 32 } }, 80);
+    const line = progressLine({ ...file, share: 0.75, passages: { done: 16, total: 32 } }, 80);
     expect(line).toBe(`${"█".repeat(18)}${"░".repeat(6)} 1/2 a/b.md, passage 17 of 32`);
   });
 });

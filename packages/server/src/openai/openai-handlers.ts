@@ -56,7 +56,8 @@ export const OPENAI_HANDLERS: Handlers<
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
-  getResponse: async ({ app, params }) => readResponse(await requireResponse(app, params.responseId)),
+  getResponse: async ({ app, caller, params }) =>
+    readResponse(await requireResponse(app, params.responseId), caller),
   deleteResponse: async ({ app, params }) => {
     const { responseId: id } = params;
     await deleteResponse(await requireResponse(app, id), app);

@@ -4,7 +4,9 @@ import type { ResponseDomain, ResponseRemains, Storage, StoredResponse } from "@
 import { ownerOfRun, readRunRecord, readThreadOverview } from "@selvedge/core/threads";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
+import type { Principal } from "../caller.ts";
 import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { safeRun } from "../safe-errors.ts";
 import { ResponseBuilder } from "./response.ts";
 import { RunCollector } from "./run-collector.ts";
 
@@ -84,7 +86,7 @@ export async function historyOf(
 }
 
 /** A stored response in OpenAI's form. */
-export async function readResponse({ response, storage }: Found): Promise<Json> {
+export async function readResponse({ response, storage }: Found, caller: Principal): Promise<Json> {
   const { threadId, agentId, previousId, createdAt } = response;
   const runId = toRunId(response);
   const [messages, record] = await Promise.all([
@@ -94,7 +96,8 @@ export async function readResponse({ response, storage }: Found): Promise<Json> 
   const run = new RunCollector();
   for (const message of messages) if (message.role === "assistant") collect(run, message);
   run.usage = record?.usage;
-  if (record?.state === "failed") run.failure = record.error ?? {};
+  if (record?.state === "failed")
+    run.failure = (caller.has("inspect") ? record : safeRun(record)).error ?? {};
   const form = new ResponseBuilder(
     {
       id: runId,

@@ -11,6 +11,7 @@ import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
+import { Turns } from "./turns.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
 
@@ -33,6 +34,8 @@ export class App {
   readonly #frames = new FrameCache(asItIs);
   readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
+  /** Searches, which may have to look at all that somebody ever said. */
+  readonly searches: Turns = new Turns();
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
   readonly #requests: Quota;

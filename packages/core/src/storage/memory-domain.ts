@@ -1,6 +1,6 @@
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
-import { realSystem, type System } from "../system.ts";
+import { realSystem, sleep, type System } from "../system.ts";
 import { deletionListeners } from "./deletion-listeners.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { cloneThread, type CloneThreadOptions, type CloneThreadResult } from "./clone-thread.ts";
@@ -161,7 +161,7 @@ export class MemoryDomain {
 
   /** Messages of a resource that have words in them, the newest first, however old. */
   async searchMessages(options: SearchMessagesOptions): Promise<StoredMessage[]> {
-    return searchMessages(this.#storage, options);
+    return searchMessages(this.#storage, options, this.#system);
   }
 
   /** The messages that exist, in thread order. */
@@ -286,6 +286,8 @@ export class MemoryDomain {
         total++;
       }
       if (some.length < LOOKED_AT) return { rows, total };
+      // Others have their turn.
+      await sleep(this.#system, 0);
     }
   }
 

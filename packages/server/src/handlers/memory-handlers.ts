@@ -69,15 +69,17 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       }) as WireMemoryConfig,
     };
   },
-  listThreads: async ({ app, query, resourceId }) => {
+  listThreads: async ({ app, query, resourceId, caller }) => {
     const domain = await domainOf(app, query.agentId);
     const { search, page = 0, perPage = THREADS_PER_PAGE, orderBy = "updatedAt", direction = "DESC" } = query;
-    const { threads, ...rest } = await domain.listThreads({
-      filter: { resourceId, text: search },
-      orderBy: { field: orderBy, direction },
-      page,
-      perPage,
-    });
+    const list = () =>
+      domain.listThreads({
+        filter: { resourceId, text: search },
+        orderBy: { field: orderBy, direction },
+        page,
+        perPage,
+      });
+    const { threads, ...rest } = await (search ? app.searches.take(caller.resourceId, list) : list());
     return { ...rest, threads: toWire(threads) as WireThread[] };
   },
   createThread: async (call) => {
@@ -167,11 +169,12 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     });
     return { success: true };
   },
-  searchMemory: async ({ app, query, resourceId, caller }) => {
+  searchMemory: async ({ app, query, resourceId, caller, request: { signal } }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
     const { searchQuery, threadId, limit = 20 } = query;
-    const results = await searchMessages(domain, memory, { text: searchQuery, threadId, resourceId, limit });
+    const search = { text: searchQuery, threadId, resourceId, limit, signal };
+    const results = await app.searches.take(caller.resourceId, () => searchMessages(domain, memory, search));
     const safe = results.map((found) => ({ ...found, message: shown(caller, [found.message])[0] }));
     return {
       results: toWire(safe) as RouteCalls["searchMemory"]["response"]["results"],

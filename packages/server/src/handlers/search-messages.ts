@@ -13,6 +13,7 @@ interface Search {
   threadId: string | undefined;
   resourceId: string | undefined;
   limit: number;
+  signal: AbortSignal;
 }
 
 interface RecallMemory extends MastraMemory {
@@ -25,14 +26,15 @@ export async function searchMessages(
   memory: MastraMemory,
   search: Search,
 ): Promise<Found[]> {
-  const { threadId, resourceId, limit } = search;
+  const { threadId, resourceId, limit, signal } = search;
+  if (signal.aborted) return [];
   const start = await startThread(domain, search);
   if (!start) return [];
   const found = new Map<string, StoredMessage>();
   for (const message of await byMeaning(memory, start, search)) found.set(message.id, message);
   if (found.size < limit) {
     // What has been found already may be found again.
-    const more = { text: search.text, threadId, resourceId, limit: limit + found.size };
+    const more = { text: search.text, threadId, resourceId, limit: limit + found.size, signal };
     for (const message of await domain.searchMessages(more)) found.set(message.id, message);
   }
   const hits = [...found.values()].slice(0, limit);

@@ -221,7 +221,6 @@ export function pickTool(tools: Record<string, ToolLike>, toolId: string): { nam
   throw new AgentError("tool-not-found", `There is no tool "${toolId}".`);
 }
 
-/** A run that a request asked for, on its thread or without one. */
 /** What the server itself says about a run, and no request can. */
 export interface RunPlace {
   runId?: string | undefined;
@@ -231,6 +230,7 @@ export interface RunPlace {
   readOnly?: boolean | undefined;
 }
 
+/** A run that a request asked for, on its thread or without one. */
 export async function startRun(
   call: Pick<Call<"generate">, "app" | "body" | "params" | "caller" | "threadId" | "resourceId">,
   place: RunPlace = {},
@@ -251,6 +251,7 @@ export async function startRun(
   if (call.threadId === undefined) {
     const reader = await startDirectly(agent, messages, options, ownerOf(call));
     app.keepRun(reader.output.runId, ownerOf(call));
+    app.countRun(ownerOf(call), reader.output);
     return reader;
   }
   const address = { threadId: call.threadId, resourceId: ownerOf(call) };
@@ -264,7 +265,11 @@ export async function startRun(
       ...(place.readOnly && { readOnly: true }),
     },
   };
-  if (memory?.readOnly || place.readOnly) return startDirectly(agent, messages, onThread, address.resourceId);
+  if (memory?.readOnly || place.readOnly) {
+    const reader = await startDirectly(agent, messages, onThread, address.resourceId);
+    app.countRun(address.resourceId, reader.output);
+    return reader;
+  }
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
 }
 
@@ -364,6 +369,7 @@ async function answer(
     return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
   saysWhose(options, ownerOf(call));
   const output = await start();
+  app.countRun(ownerOf(call), output);
   return Object.assign(
     readDirectly(output, () => endIfRunning(output, controller)),
     { output },

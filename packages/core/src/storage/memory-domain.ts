@@ -156,7 +156,7 @@ export class MemoryDomain {
   }
 
   async listMessages(options: ListMessagesOptions): Promise<ListMessagesResult> {
-    return listMessages(this.#storage, options);
+    return listMessages(this.#storage, options, this.#system);
   }
 
   /** Messages of a resource that have words in them, the newest first, however old. */
@@ -221,6 +221,7 @@ export class MemoryDomain {
     return cloneThread(this.#storage, options, {
       newId: newId ?? (() => this.#system.newId()),
       now: this.#now(),
+      system: this.#system,
     });
   }
 

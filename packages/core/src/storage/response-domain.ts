@@ -35,6 +35,7 @@ export type ResponseRemains =
 
 /** How many messages go along when a response gets a second continuation. */
 const MOST_COPIED = 1000;
+const MOST_COPIED_BYTES = 64 << 20;
 const MOST_ANSWERED = 1000;
 
 /** Responses by their ids: going on from any of them, as often as wanted, on threads like all others. */
@@ -139,11 +140,12 @@ export class ResponseDomain {
       {
         sourceThreadId: previous.threadId,
         metadata: { response: { id, previousId: previous.id } },
-        options: { messageLimit: MOST_COPIED },
+        options: { messageLimit: MOST_COPIED, maxBytes: MOST_COPIED_BYTES },
       },
       {
         newId: () => this.#system.newId(),
         now: this.#system.now(),
+        system: this.#system,
         untilSeq: until,
         edit: (message) => reopen(message, open),
       },

@@ -42,6 +42,8 @@ interface FullMemory extends MastraMemory {
 
 const PER_PAGE = 40;
 const THREADS_PER_PAGE = 100;
+/** Of messages in one answer, or one copy. */
+const MOST_BYTES = 64 << 20;
 
 export const MEMORY_HANDLERS: Handlers<Names> = {
   memoryStatus: async ({ app, query }) => {
@@ -113,11 +115,13 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       threadId: params.threadId,
       page,
       perPage,
+      maxBytes: MOST_BYTES,
       orderBy: { direction: direction ?? "DESC" },
       ...(roles !== undefined && { filter: { roles: toRoles(roles) } }),
     });
     const inOrder = direction === undefined ? messages.toReversed() : messages;
-    return { ...rest, messages: toWire(shown(call.caller, inOrder)) as WireMessage[] };
+    // Written down once: this can be much.
+    return { ...rest, messages: shown(call.caller, inOrder) as unknown as WireMessage[] };
   },
   saveMessages: async (call) => {
     const { app, query, body, resourceId } = call;
@@ -149,10 +153,10 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       newThreadId,
       title,
       metadata,
-      ...(options && { options: { messageLimit: options.messageLimit, messageFilter } }),
+      options: { messageLimit: options?.messageLimit, messageFilter, maxBytes: MOST_BYTES },
     });
     const clonedMessages = shown(call.caller, result.clonedMessages);
-    return toWire({ ...result, clonedMessages }) as RouteCalls["cloneThread"]["response"];
+    return { ...result, clonedMessages } as unknown as RouteCalls["cloneThread"]["response"];
   },
   getWorkingMemory: async (call) => {
     const memory = await fullMemory(call.app, call.query.agentId, "getWorkingMemory");

@@ -60,7 +60,7 @@ export const OPENAI_HANDLERS: Handlers<
     readResponse(await requireResponse(app, params.responseId), caller),
   deleteResponse: async ({ app, params }) => {
     const { responseId: id } = params;
-    await deleteResponse(await requireResponse(app, id), app);
+    await deleteResponse(await requireResponse(app, id, true), app);
     return { id, object: "response", deleted: true };
   },
 };
@@ -126,8 +126,8 @@ function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunRead
 }
 
 /** Whose it is was checked before; it may have gone since. */
-async function requireResponse(app: App, id: string): Promise<Found> {
-  const found = await findResponse(app, id);
+async function requireResponse(app: App, id: string, toDelete = false): Promise<Found> {
+  const found = await findResponse(app, id, toDelete);
   if (found) return found;
   throw noResponse(id);
 }

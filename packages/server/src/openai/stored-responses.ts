@@ -30,13 +30,14 @@ function toRunId({ id }: StoredResponse): string {
   return id.slice(PREFIX.length);
 }
 
-/** A response in one of the stores of the app. */
-export async function findResponse(app: App, id: string): Promise<Found | undefined> {
+/** A response in one of the stores of the app; with `toDelete`, also one whose deletion was not ended. */
+export async function findResponse(app: App, id: string, toDelete = false): Promise<Found | undefined> {
   const stores = new Set<Storage | undefined>();
   for (const agent of Object.values(app.mastra.listAgents())) stores.add(await storageFor(app, agent.id));
   for (const storage of stores) {
     if (!storage) continue;
-    const response = await (await responsesOf(storage)).getResponse(id);
+    const responses = await responsesOf(storage);
+    const response = await (toDelete ? responses.getDeletable(id) : responses.getResponse(id));
     if (response) return { response, storage };
   }
   return undefined;

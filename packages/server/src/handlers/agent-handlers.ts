@@ -18,6 +18,7 @@ import type { App } from "../app.ts";
 import type { Call, Handlers } from "../handler.ts";
 import { ownerOf } from "../handler.ts";
 import { admitContents } from "../admit-contents.ts";
+import { checkMetadata } from "../check-metadata.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
 import { opening, startHeader, startAfter } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
@@ -256,6 +257,7 @@ export async function startRun(
   }
   const address = { threadId: call.threadId, resourceId: ownerOf(call) };
   const thread = typeof memory?.thread === "object" ? memory.thread : call.threadId;
+  if (typeof thread === "object") checkMetadata(thread.metadata);
   const onThread: AgentExecutionOptions = {
     ...options,
     memory: {

@@ -7,6 +7,7 @@ import type { RouteCalls, WireMemoryConfig, WireMessage, WireThread } from "@sel
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
+import { checkMetadata } from "../check-metadata.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
 import { safeMessage } from "../safe-errors.ts";
 import { toWire } from "./agent-handlers.ts";
@@ -86,6 +87,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   createThread: async (call) => {
     const { threadId, title, metadata } = call.body;
+    checkMetadata(metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "createThread");
     return toWire(
       await memory.createThread({ resourceId: ownerOf(call), threadId, title, metadata }),
@@ -97,8 +99,9 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   updateThread: async ({ app, params, query, body }) => {
     const domain = await domainOf(app, query.agentId);
-    await requireThread(domain, params.threadId);
+    const thread = await requireThread(domain, params.threadId);
     const { title, metadata } = body;
+    checkMetadata(metadata, thread.metadata);
     return toWire(await domain.updateThread({ id: params.threadId, title, metadata })) as WireThread;
   },
   deleteThread: async (call) => {
@@ -137,6 +140,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   cloneThread: async (call) => {
     const { newThreadId, title, metadata, options } = call.body;
+    checkMetadata(metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "cloneThread");
     if (newThreadId !== undefined) await checkUnused(memory.storage, newThreadId, call.caller);
     const { startDate, endDate, messageIds } = options?.messageFilter ?? {};

@@ -43,3 +43,19 @@ test.each(["ASC", "DESC", undefined] as const)("a long page is whole and in orde
   const page = direction === "ASC" ? ids.slice(120, 240) : ids.slice(60, 180);
   expect(messages.map(({ id }) => id)).toEqual(direction === "DESC" ? page.toReversed() : page);
 });
+
+test("a search finds fewer messages where they are large", async () => {
+  const world = served(["Hello."], { authorize: byHeader });
+  await world.json("createThread", { query: {}, body: { threadId: "t" } as never }, "ann");
+  const domain = (await world.storage.getStore("memory"))!;
+  const ids = Array.from({ length: 12 }, (_, index) => `m${index}`);
+  const say = (id: string): StoredMessage => {
+    const message = large(id);
+    message.content.parts.push({ type: "text", text: "needle" });
+    return message;
+  };
+  await domain.saveMessages({ messages: ids.map(say) });
+  const query = { searchQuery: "needle", limit: 100 };
+  const { results } = await world.json("searchMemory", { query }, "ann");
+  expect(results.map(({ message }) => message.id)).toEqual(["m11", "m10", "m9", "m8", "m7"]);
+});

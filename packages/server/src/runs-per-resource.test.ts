@@ -67,4 +67,19 @@ describe("runs of one resource", () => {
     expect(await second.text()).toContain("Done.");
     expect(await (await begin()).text()).toContain("Done.");
   });
+
+  test("without threads end where the caller has left before they begin", async () => {
+    const world = slow(1);
+    const signal = AbortSignal.abort();
+    const body = { messages: "Go." };
+    await world.call("generate", { params, body, signal }, "ann");
+    const chat = { model: "bare", messages: [{ role: "user", content: "Go." }] };
+    await world.call("chatCompletions", { body: chat, signal } as never, "ann");
+    const asked = world.modelAsked();
+    const next = await world.call("stream", { params, body }, "ann");
+    expect(next.status).toBe(200);
+    await asked;
+    world.release.open();
+    expect(await next.text()).toContain("Done.");
+  });
 });

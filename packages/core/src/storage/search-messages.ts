@@ -3,6 +3,7 @@ import { AgentError } from "../errors.ts";
 import { sleep, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { assemble } from "./list-messages.ts";
+import { textLength } from "./select-messages.ts";
 import type { Storage, Where } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
 
@@ -14,6 +15,8 @@ export interface SearchMessagesOptions {
   threadId?: string | undefined;
   /** 20, unless said otherwise. */
   limit?: number | undefined;
+  /** Ends with the message that makes it more than this together, about. */
+  maxBytes?: number | undefined;
   /** Nobody waits any more: what has been found by then is answered. */
   signal?: AbortSignal | undefined;
 }
@@ -29,14 +32,17 @@ const PAGE_MS = 10;
  */
 export async function searchMessages(
   storage: Storage,
-  { text, resourceId, threadId, limit = 20, signal }: SearchMessagesOptions,
+  options: SearchMessagesOptions,
   system: System,
 ): Promise<StoredMessage[]> {
+  const { text, resourceId, threadId, limit = 20, maxBytes = Number.POSITIVE_INFINITY, signal } = options;
   const wanted = text.toLowerCase();
   if (wanted === "") throw new AgentError("invalid-argument", "text is empty: say what to search for.");
   const found: StoredMessage[] = [];
+  const isFull = () => found.length >= limit || bytes > maxBytes;
+  let bytes = 0;
   let page: number = PAGE.first;
-  for (let before = Number.MAX_SAFE_INTEGER; found.length < limit && !signal?.aborted;) {
+  for (let before = Number.MAX_SAFE_INTEGER; !isFull() && !signal?.aborted;) {
     const began = system.monotonic();
     const where: Where = {
       ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
@@ -45,8 +51,11 @@ export async function searchMessages(
     };
     const orderBy = [{ column: "seq", direction: "desc" }] as const;
     const rows = await storage.selectMentioning({ table: MESSAGES, where, orderBy, limit: page }, [wanted]);
-    for (const message of await assemble(storage, rows))
-      if (found.length < limit && says(message, wanted)) found.push(message);
+    for (const message of await assemble(storage, rows)) {
+      if (isFull() || !says(message, wanted)) continue;
+      found.push(message);
+      if (maxBytes < Number.POSITIVE_INFINITY) bytes += textLength(message.content);
+    }
     if (rows.length < page) break;
     before = rows.at(-1)!.seq as number;
     const isLong = system.monotonic() - began > PAGE_MS;

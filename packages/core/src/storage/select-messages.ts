@@ -54,7 +54,7 @@ export async function selectMessages(
 }
 
 /** About how much JSON a value is: the texts in it. */
-function textLength(value: unknown): number {
+export function textLength(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 8;
   let length = 0;

@@ -32,6 +32,7 @@ import {
   readDirectly,
   type RunReader,
   saysWhose,
+  whenGone,
   startDirectly,
   startOnThread,
 } from "./run-answers.ts";
@@ -76,7 +77,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     const reader = await startRun(call);
     try {
       // A run without a thread has nobody else to end it.
-      if (call.threadId === undefined) call.request.signal.addEventListener("abort", () => reader.leave());
+      if (call.threadId === undefined) whenGone(call.request, () => reader.leave());
       return generateResult(await reader.output.getFullOutput(), call.caller);
     } finally {
       reader.leave();

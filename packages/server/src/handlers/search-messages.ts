@@ -16,6 +16,9 @@ interface Search {
   signal: AbortSignal;
 }
 
+/** Of messages in one answer. Fewer are found where they are large. */
+const MOST_BYTES = 32 << 20;
+
 interface RecallMemory extends MastraMemory {
   recall(options: object): Promise<{ messages: StoredMessage[] }>;
 }
@@ -34,7 +37,14 @@ export async function searchMessages(
   for (const message of await byMeaning(memory, start, search)) found.set(message.id, message);
   if (found.size < limit) {
     // What has been found already may be found again.
-    const more = { text: search.text, threadId, resourceId, limit: limit + found.size, signal };
+    const more = {
+      text: search.text,
+      threadId,
+      resourceId,
+      limit: limit + found.size,
+      maxBytes: MOST_BYTES,
+      signal,
+    };
     for (const message of await domain.searchMessages(more)) found.set(message.id, message);
   }
   const hits = [...found.values()].slice(0, limit);

@@ -3,7 +3,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
 import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
-import type { RunReader } from "../handlers/run-answers.ts";
+import { type RunReader, whenGone } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
 import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
@@ -87,7 +87,7 @@ async function whole(
   form: Form,
 ): Promise<Json> {
   const show = call.app.shownTo(call.caller);
-  call.request.signal.addEventListener("abort", () => reader.leave());
+  whenGone(call.request, () => reader.leave());
   for (;;) {
     const chunks = await reader.next();
     if (chunks.length === 0) break;

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -14,20 +15,28 @@ export interface IndexFlags {
   name: string;
   size: string;
   overlap: string;
+  threads?: string;
   fresh?: boolean;
   replace?: boolean;
   all?: boolean;
   color: boolean;
 }
 
+/** Each takes up to 280 MB, so not all of a large machine. */
+const MOST_THREADS_UNASKED = 4;
+
 /** `selvedge index <folder>`. */
 export async function runIndexCommand(folder: string, flags: IndexFlags): Promise<number> {
   const size = wholeNumber("--size", flags.size, 50);
   const overlap = wholeNumber("--overlap", flags.overlap, 0);
+  const threads =
+    flags.threads === undefined
+      ? Math.min(availableParallelism(), MOST_THREADS_UNASKED)
+      : wholeNumber("--threads", flags.threads, 1);
   const info = await stat(folder).catch(() => undefined);
   if (!info?.isDirectory()) throw new AgentError("invalid-argument", `${folder} is not a folder`);
   const style = createStyle(flags.color && wantsColor(process.stderr, process.env));
-  const embedder = localEmbedder();
+  const embedder = localEmbedder({ threads });
   // A missing model is told now, not after the first file.
   await embedder.embed(["."]);
   const database = await realFile(resolve(flags.database));
@@ -47,6 +56,8 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
       fresh: flags.fresh === true,
       replace: flags.replace === true,
       all: flags.all === true,
+      // One more, so that there is something to embed while a file is stored.
+      filesAtOnce: threads + 1,
       onProgress: (progress) => bar.draw(progress),
     });
     bar.clear();

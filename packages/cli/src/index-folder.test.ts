@@ -33,8 +33,9 @@ describe("indexFolder", () => {
     },
   };
 
-  const run = (): Promise<IndexReport> =>
+  const run = (options: { filesAtOnce?: number } = {}): Promise<IndexReport> =>
     indexFolder({
+      ...options,
       folder: join(folder, "docs"),
       vector,
       embedder,
@@ -109,5 +110,57 @@ describe("indexFolder", () => {
     onEmbed = async () => {};
     expect(await run()).toMatchObject({ read: 2, unchanged: 2, passages: 4 });
     expect((await texts()).length).toBe(4);
+  });
+
+  it("embeds only the passages of a file that changed", async () => {
+    const sections = ["warp", "weft", "shuttle", "heddle"].map(
+      (name) => `# ${name}\n\n${`${name} `.repeat(20)}`,
+    );
+    await write("a.md", sections.join("\n\n"));
+    await run();
+    const before = await vector.query({
+      indexName: "docs",
+      queryVector: [1, 1],
+      topK: 100,
+      includeVector: true,
+    });
+    const embedded: string[] = [];
+    onEmbed = async (text) => void embedded.push(text);
+    await write(
+      "a.md",
+      [`# new\n\n${"new ".repeat(30)}`, ...sections.with(1, `# weft\n\n${"other ".repeat(20)}`)].join("\n\n"),
+    );
+    await run();
+    expect(embedded.map((text) => text.split("\n")[0])).toEqual(["# new", "# weft"]);
+    const after = await vector.query({
+      indexName: "docs",
+      queryVector: [1, 1],
+      topK: 100,
+      includeVector: true,
+    });
+    const shuttle = (found: typeof after): unknown =>
+      found.find(({ document }) => document?.includes("shuttle"));
+    expect(shuttle(after)).toMatchObject({ metadata: { path: "a.md", line: 13 } });
+    expect(shuttle(after)).toMatchObject({ vector: (shuttle(before) as { vector: number[] }).vector });
+  });
+
+  it("reads several files at once, and comes to rest before it fails", async () => {
+    for (let index = 0; index < 20; index++) await write(`f${index}.md`, `text of f${index}.md`);
+    let under = 0;
+    const three = Promise.withResolvers<void>();
+    onEmbed = async (text) => {
+      if (++under === 3) three.resolve();
+      await three.promise;
+      under--;
+      if (text === "text of f13.md") throw new Error("no more");
+    };
+    await expect(run({ filesAtOnce: 3 })).rejects.toThrow("no more");
+    expect(under).toBe(0);
+    onEmbed = async () => {};
+    const report = await run({ filesAtOnce: 3 });
+    expect(report).toMatchObject({ passages: 24 });
+    expect(report.read + report.unchanged).toBe(24);
+    expect(report.unchanged).toBeGreaterThan(0);
+    expect(new Set(await texts()).size).toBe(24);
   });
 });

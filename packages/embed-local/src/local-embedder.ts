@@ -1,47 +1,53 @@
 import { AgentError } from "@selvedge/core/errors";
-import { realSystem, sleep, type System } from "@selvedge/core/storage";
+import { realSystem, type System } from "@selvedge/core/storage";
 import type { Embedder } from "@selvedge/core/vector";
-import { loadModel, type Model } from "./load-model.ts";
+import { DIMENSION } from "./load-model.ts";
+import { MainThreadModel } from "./main-thread-model.ts";
+import { ModelPool } from "./model-pool.ts";
+import { findWorkerFile, ModelThread } from "./model-thread.ts";
 
 export interface LocalEmbedderOptions {
+  /** The most threads that compute at a time, 1 unless given. Each takes 160 to 280 MB while it is there. */
+  threads?: number;
   system?: System;
 }
 
-/** Texts of one call of the model. It computes on this thread; between calls others get their turn. */
-const BATCH = 4;
-/** About a thousand tokens. The model reads a sentence or a passage; what is beyond says little and takes long. */
+const MAX_THREADS = 16;
+/** Ten times what the model reads of a text in English: its first 128 tokens. */
 const MAX_LENGTH = 4_000;
 
 /**
  * An embedder that works without a key and without a network: a Universal Sentence Encoder (lite, English, 512 numbers)
- * whose weights are in optional packages of npm. They are loaded on first use.
+ * whose weights are in optional packages of npm. It computes in threads of its own, which are started on first use, do
+ * not keep the process alive, and end when they are not used for a minute.
  */
 export function localEmbedder(options: LocalEmbedderOptions = {}): Embedder {
-  const system = options.system ?? realSystem;
-  let model: Promise<Model> | undefined;
-  const load = (): Promise<Model> => {
-    model ??= loadModel().catch((error: unknown) => {
-      model = undefined;
-      throw error;
-    });
-    return model;
-  };
+  const { threads = 1, system = realSystem } = options;
+  if (!Number.isInteger(threads) || threads < 1 || threads > MAX_THREADS) {
+    throw new AgentError(
+      "invalid-argument",
+      `threads must be a whole number from 1 to ${MAX_THREADS}, got ${String(threads)}`,
+    );
+  }
+  const file = findWorkerFile();
+  const pool = new ModelPool({
+    // On this thread a second model would only take memory.
+    runners: file ? threads : 1,
+    start: () => (file ? new ModelThread(file) : new MainThreadModel(system)),
+    system,
+  });
   return {
     id: "selvedge/use-lite-en-0.2.0",
-    dimension: 512,
+    dimension: DIMENSION,
     async embed(texts, { abortSignal } = {}) {
-      for (const text of texts) {
+      if (!Array.isArray(texts)) {
+        throw new AgentError("invalid-argument", `embed takes an array of strings, got ${typeof texts}`);
+      }
+      for (const text of texts as unknown[]) {
         if (typeof text === "string") continue;
         throw new AgentError("invalid-argument", `embed takes an array of strings, got ${typeof text} in it`);
       }
-      const loaded = await load();
-      const vectors: number[][] = [];
-      for (let start = 0; start < texts.length; start += BATCH) {
-        abortSignal?.throwIfAborted();
-        vectors.push(...(await loaded.embed(texts.slice(start, start + BATCH).map(toInput))));
-        await sleep(system, 0);
-      }
-      return vectors;
+      return pool.embed(texts.map(toInput), abortSignal);
     },
   };
 }

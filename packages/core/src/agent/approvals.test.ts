@@ -418,6 +418,35 @@ describe("a tool that suspends", () => {
     reader.stop();
   });
 
+  it("is listed whole beside others that ran, and its run can be aborted", async () => {
+    const { tools } = makeTools();
+    const { agent, follow, idle, messages, storage } = onThread(
+      [
+        {
+          toolCalls: [
+            { toolName: "ask", input: { n: 7 }, toolCallId: "q" },
+            { toolName: "safe", input: {} },
+          ],
+        },
+      ],
+      { tools: { ...tools, ask: asking([]) } },
+    );
+    await chunksOf(await agent.stream("go", ON));
+    expect((await agent.listSuspendedRuns()).runs).toMatchObject([
+      { toolCalls: [{ toolCallId: "q", toolName: "ask", args: { n: 7 }, suspendPayload: { question: 1 } }] },
+    ]);
+    const reader = await follow();
+    expect(reader.subscription.abort()).toBe(true);
+    await idle();
+    reader.stop();
+    expect(await storage.count({ table: CALLS, where: {} })).toBe(0);
+    expect((await messages()).at(-1)!.content.parts).toMatchObject([
+      { type: "step-start" },
+      { toolInvocation: { toolCallId: "q", state: "output-error" } },
+      { toolInvocation: { toolName: "safe", state: "result" } },
+    ]);
+  });
+
   it("is not run with data that do not fit: who answers is told, and may answer again", async () => {
     for (const memory of [true, false]) {
       const seen: unknown[] = [];

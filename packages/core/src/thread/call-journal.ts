@@ -45,7 +45,7 @@ export class CallJournal {
     const columns = { state: "started", requires_approval: 0 };
     return {
       openStep: { messageId: step.message.id, messageStep, parts: [...step.parts], started },
-      writes: this.#hasRows ? calls.map((call) => this.#row(place, call, columns, "update")) : [],
+      writes: this.#hasRows ? calls.map((call) => put(this.#row(place, call, columns), "update")) : [],
     };
   }
 
@@ -58,7 +58,7 @@ export class CallJournal {
       state: "done",
       outcome: storeOutcome(outcome) as never,
     };
-    return { op: "insert", table: CALLS, onConflict: "update", row };
+    return put(row, "update");
   }
 
   /** The calls that wait; those that were answered need no journal any more. */
@@ -117,7 +117,8 @@ export class CallJournal {
     const [run] = await storage.select({ table: RUNS, where: { id: this.#runId }, limit: 1 });
     const open = openStepOf(run);
     if (open) return open;
-    const [call] = await storage.select({ table: CALLS, where: { run_id: this.#runId }, limit: 1 });
+    const where = { run_id: this.#runId, message_id: { ne: null } };
+    const [call] = await storage.select({ table: CALLS, where, limit: 1 });
     if (!call) return undefined;
     const messageId = call["message_id"] as string;
     const messageStep = call["message_step"] as number;
@@ -125,45 +126,41 @@ export class CallJournal {
   }
 
   #waitingRow(place: PlacedStep, intent: CallIntent, call: OpenCall): Write[] {
-    const columns: Row = {
+    const row = this.#row(place, intent, {
       state: "waiting",
       requires_approval: call.requiresApproval ? 1 : 0,
       suspend_payload: (call.suspendPayload ?? null) as never,
       resume_schema: call.resumeSchema,
       outcome: null,
       decision: null,
-    };
+    });
+    const { run_id: _run, tool_call_id: _call, ...set } = row;
     const ran = { run_id: this.#runId, tool_call_id: call.toolCallId, state: { in: ["started", "done"] } };
     return [
       // One that waits already may have been decided since this run looked: that stands.
-      this.#row(place, intent, columns, "ignore"),
-      { op: "update", table: CALLS, where: ran, set: columns },
+      put(row, "ignore"),
+      // One that has run has a row that may hold its outcome and nothing else.
+      { op: "update", table: CALLS, where: ran, set },
     ];
   }
 
-  #row(
-    { step, messageStep }: PlacedStep,
-    call: CallIntent,
-    columns: Row,
-    onConflict: "update" | "ignore",
-  ): Write {
+  #row({ step, messageStep }: PlacedStep, call: CallIntent, columns: Row): Row {
     return {
-      op: "insert",
-      table: CALLS,
-      onConflict,
-      row: {
-        run_id: this.#runId,
-        tool_call_id: call.toolCallId,
-        thread_id: this.#threadId,
-        step: step.stepNumber,
-        message_id: step.message.id,
-        message_step: messageStep,
-        position: call.position,
-        tool_name: call.toolName,
-        args: (call.args ?? null) as never,
-        args_hash: hashArgs(call.toolName, call.args),
-        ...columns,
-      },
+      run_id: this.#runId,
+      tool_call_id: call.toolCallId,
+      thread_id: this.#threadId,
+      step: step.stepNumber,
+      message_id: step.message.id,
+      message_step: messageStep,
+      position: call.position,
+      tool_name: call.toolName,
+      args: (call.args ?? null) as never,
+      args_hash: hashArgs(call.toolName, call.args),
+      ...columns,
     };
   }
+}
+
+function put(row: Row, onConflict: "update" | "ignore"): Write {
+  return { op: "insert", table: CALLS, onConflict, row };
 }

@@ -188,14 +188,15 @@ async function answerAll(stage: Stage): Promise<void> {
   }
 }
 
-/** What waits for a person is listed, in any process. */
+/** What waits for a person is listed, in any process, by the names of what is to be decided. */
 async function checkListed(stage: Stage, waiting: readonly Row[]): Promise<void> {
   const { world } = stage;
   const { agents } = world.random.pick(stage.apps());
   const lists = Promise.all([agents.agent.listSuspendedRuns(), agents.other.listSuspendedRuns()]);
   let listed: string[] | undefined;
   void lists.then((all) => {
-    listed = all.flatMap(({ runs }) => runs.flatMap((run) => run.toolCalls.map((call) => call.toolCallId)));
+    const calls = all.flatMap(({ runs }) => runs.flatMap((run) => run.toolCalls));
+    listed = calls.map((call) => (call.toolName ? call.toolCallId : `${call.toolCallId} without a name`));
   });
   for (let step = 0; step < 50 && !listed; step++) {
     world.step();

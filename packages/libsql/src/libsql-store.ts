@@ -95,7 +95,7 @@ export class LibSQLStore extends Storage {
   async #messagesMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
     checkSelect(query);
     const conditions = toConditions(query.table, query.where);
-    const mentions = this.#messages.mentions(query.where, terms);
+    const mentions = this.#messages.mentions(query, terms);
     if (!mentions) return this.select(query);
     try {
       await this.#messages.catchUp();

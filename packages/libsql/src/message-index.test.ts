@@ -134,3 +134,25 @@ describe("the index of messages", () => {
     database.close();
   });
 });
+
+it("lets others have their turn while somebody looks for what no index knows, and stops when nobody waits", async () => {
+  const domain = await memory();
+  await say(domain, "qz", ...hay(3000));
+  await found(domain, "hay");
+  let turns = 0;
+  let searching = true;
+  const others = (async () => {
+    while (searching) {
+      turns++;
+      await setImmediate();
+    }
+  })();
+  expect(await found(domain, "qz")).toEqual(["qz"]);
+  expect(turns).toBeGreaterThan(5);
+  const controller = new AbortController();
+  const left = domain.searchMessages({ text: "qz", resourceId: "r", signal: controller.signal });
+  controller.abort();
+  expect(await left).toEqual([]);
+  searching = false;
+  await others;
+});

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { MESSAGE_STEPS, MESSAGES, sleep, type System, type Where } from "@selvedge/core/storage";
+import { MESSAGE_STEPS, MESSAGES, type Select, sleep, type System } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
 import { quote } from "./schema-sql.ts";
 import { toTriples } from "./search-index.ts";
-import type { Sql } from "./sql-writer.ts";
+import type { Mentions } from "./sql-writer.ts";
 
 const [messages, steps] = [quote(MESSAGES.name), quote(MESSAGE_STEPS.name)];
 const INDEX = quote(`${MESSAGES.name}_search`);
@@ -69,16 +69,27 @@ export class MessageIndex {
     this.#system = system;
   }
 
-  /** A condition on messages that the index can help with, or `undefined` where it cannot. */
-  mentions(where: Where | undefined, terms: readonly string[]): Sql | undefined {
+  /** What the index adds to a query for messages, or `undefined` where it cannot help. */
+  mentions({ where, orderBy }: Select, terms: readonly string[]): Mentions | undefined {
     const owner = where?.["resource_id"];
     const triples = toTriples(terms);
+    const isOneThread = where?.["thread_id"] !== undefined;
+    if (isOneThread && triples.length === 0) return undefined;
     // The index is everybody's. With the owner in it, a search costs what the owner has, not what all have.
     if (typeof owner === "string") triples.unshift(`"${ownerKey(owner)}"`);
     if (triples.length === 0) return undefined;
+    const match = triples.join(" AND ");
+    const [order, ...others] = orderBy ?? [];
+    const isNewestFirst = order?.column === "seq" && order.direction === "desc" && others.length === 0;
+    if (isOneThread || !isNewestFirst)
+      return { text: `seq IN (SELECT rowid FROM ${INDEX} WHERE ${INDEX} MATCH ?)`, params: [match] };
+    // Read in the order of the index, from where the page begins, a page costs what is on it, however much there is.
+    const { lt = Number.MAX_SAFE_INTEGER } = (where?.["seq"] ?? {}) as { lt?: number };
     return {
-      text: `seq IN (SELECT rowid FROM ${INDEX} WHERE ${INDEX} MATCH ?)`,
-      params: [triples.join(" AND ")],
+      text: `${INDEX} MATCH ? AND ${INDEX}.rowid < ?`,
+      params: [match, lt],
+      from: `${INDEX} CROSS JOIN ${messages} ON ${messages}.seq = ${INDEX}.rowid`,
+      order: `${INDEX}.rowid DESC`,
     };
   }
 

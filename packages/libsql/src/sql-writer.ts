@@ -7,6 +7,12 @@ export interface Sql {
   params: (string | number | null)[];
 }
 
+/** A condition in words of its own; `from` and `order` where its rows come by way of another table. */
+export interface Mentions extends Sql {
+  from?: string;
+  order?: string;
+}
+
 const COMPARE = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 const MAX_TEXTS = 512;
 
@@ -14,8 +20,7 @@ const MAX_TEXTS = 512;
 export class SqlWriter {
   readonly #texts = new Map<string, string>();
 
-  /** `more` is a condition in words of its own. */
-  select(query: Select, conditions: readonly Condition[], more?: Sql): Sql {
+  select(query: Select, conditions: readonly Condition[], more?: Mentions): Sql {
     const { table, orderBy = [], limit, offset } = query;
     const params = paramsOf(conditions);
     if (more) params.push(...more.params);
@@ -24,9 +29,9 @@ export class SqlWriter {
     );
     const isPart = limit !== undefined || offset !== undefined;
     if (isPart) params.push(limit ?? -1, offset ?? 0);
-    const shape = `${shapeOf(conditions)}${more?.text ?? ""}`;
+    const shape = `${shapeOf(conditions)}${more?.text ?? ""}${more?.from ?? ""}`;
     const key = `select ${table.name} ${shape}${order.join()}${isPart ? " part" : ""}`;
-    return { text: this.#text(key, () => selectText(query, whereText(conditions, more), isPart)), params };
+    return { text: this.#text(key, () => selectText(query, conditions, more, isPart)), params };
   }
 
   /** Has a row when so many rows match, or fewer. */
@@ -94,12 +99,19 @@ export class SqlWriter {
   }
 }
 
-function selectText(query: Select, where: string, isPart: boolean): string {
-  const order = (query.orderBy ?? []).map(({ column, direction }) =>
+function selectText(
+  query: Select,
+  conditions: readonly Condition[],
+  more: Mentions | undefined,
+  isPart: boolean,
+): string {
+  const table = quote(query.table.name);
+  const columns = (query.orderBy ?? []).map(({ column, direction }) =>
     direction === "desc" ? `${quote(column)} DESC` : quote(column),
   );
-  let text = `SELECT * FROM ${quote(query.table.name)}${where}`;
-  if (order.length > 0) text += ` ORDER BY ${order.join(", ")}`;
+  const order = more?.order ?? columns.join(", ");
+  let text = `SELECT ${table}.* FROM ${more?.from ?? table}${whereText(conditions, more)}`;
+  if (order !== "") text += ` ORDER BY ${order}`;
   return isPart ? `${text} LIMIT ? OFFSET ?` : text;
 }
 

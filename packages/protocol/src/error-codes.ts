@@ -50,11 +50,12 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Errors of an app and not of a request. Their messages hold words of stores, tools and libraries: they are for its log. */
+/** Errors of an app and not of a request. Their messages hold words of stores, tools, providers and libraries: they are for its log. */
 export const UNEXPECTED_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
   "internal",
   "storage-failed",
   "storage-closed",
   "tool-failed",
   "processor-failed",
+  "model-failed",
 ]);

@@ -137,6 +137,9 @@ describe("a file by URL", () => {
     "http://[::1]/",
     "http://[::ffff:192.168.0.1]/",
     "http://[fd00::1]/",
+    "http://[::ffff:0:127.0.0.1]/",
+    "http://[fec0::1]/",
+    "http://[2001:0:a00:1::]/",
   ];
 
   test.each(Object.entries(WAYS))("%s does not come from inside", async (_, [name, input]) => {

@@ -1,7 +1,9 @@
 import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
 import { FairTable, Quota } from "@selvedge/core/guards";
 import type { MastraMemory } from "@selvedge/core/memory";
+import type { RunOutput } from "@selvedge/core/agent";
 import type { Storage } from "@selvedge/core/storage";
+import { countRunning, readThreadOverview } from "@selvedge/core/threads";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { Principal } from "./caller.ts";
 import { safeChunk } from "./safe-errors.ts";
@@ -11,6 +13,7 @@ import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
+import { Turns } from "./turns.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
 
@@ -33,9 +36,12 @@ export class App {
   readonly #frames = new FrameCache(asItIs);
   readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
+  /** Searches, which may have to look at all that somebody ever said. */
+  readonly searches: Turns = new Turns();
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
   readonly #requests: Quota;
+  readonly #direct = new Quota({ total: Number.POSITIVE_INFINITY, each: Number.POSITIVE_INFINITY });
   /** Whose runs without a thread are; those of threads are in the store. */
   readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
@@ -122,6 +128,31 @@ export class App {
       full === "total"
         ? `There are ${requests} requests under way already. Try again later.`
         : `You have ${requestsPerResource} requests under way already. Wait until one is answered.`,
+    );
+  }
+
+  /** Counts a run without a thread until it is over. Those of threads are counted in the store. */
+  countRun(resourceId: string, output: RunOutput): void {
+    void output.consumeStream().finally(this.#direct.take(resourceId));
+  }
+
+  /** Refuses to start a run for one who has enough of them. A message to a thread whose run goes on starts none. */
+  async checkRuns({ resourceId }: Principal, agentName: string, threadId: string | undefined): Promise<void> {
+    if (resourceId === undefined) return;
+    const { runsPerResource } = this.limits;
+    const storage = await this.agent(agentName).getThreadStorage();
+    let count = this.#direct.countOf(resourceId);
+    // An agent without memory has a store of its own.
+    for (const store of new Set([storage, this.mastra.getStorage()])) {
+      await store?.init();
+      if (store) count += await countRunning(store, resourceId);
+    }
+    if (count < runsPerResource) return;
+    const overview = threadId === undefined ? undefined : await readThreadOverview(storage, threadId);
+    if (overview?.runState === "running") return;
+    throw new AgentError(
+      "too-many-requests",
+      `You have ${runsPerResource} runs under way already. Wait until one is over, or abort one.`,
     );
   }
 

@@ -238,6 +238,34 @@ describe("an app that breaks", () => {
     }
   });
 
+  test("tells no more where its stored responses are read", async () => {
+    const { call } = world("breaks", broken);
+    const body = { model: "helper", input: "Go.", stream: true };
+    const text = await (await call("responses", { body } as never, "ann")).text();
+    const responseId = /"id":"(resp_[^"]+)"/.exec(text)![1]!;
+    const ask = async (as: string) => (await call("getResponse", { params: { responseId } }, as)).text();
+    expect(await ask("ann")).toContain(`The server failed (run ${responseId.slice("resp_".length)})`);
+    expect(await ask("ann")).not.toContain("hunter2");
+    expect(await ask("ann+inspect")).toContain("hunter2");
+  });
+
+  test("tells nothing of where its model is, and what its provider says", async () => {
+    const app = served(
+      () => {
+        throw new Error(SECRET);
+      },
+      { authorize: byHeader, logger, agent: { logger, maxRetries: 0 } },
+    );
+    const body = { messages: "Go.", memory: { thread: "t" } };
+    const ask = (as: string) => app.call("stream", { params, body }, as);
+    const text = await (await ask("ann")).text();
+    const [, runId] = /The model failed \(run ([^)]+)\)/.exec(text)!;
+    expect(text).toContain('"code":"model-failed"');
+    expect(text).not.toContain("hunter2");
+    expect(logged(runId!)).toBe(true);
+    expect(await (await ask("ann+inspect")).text()).toContain("hunter2");
+  });
+
   test("without an authoriser tells everything: it is the developer who asks", async () => {
     const { call } = served(() => ({ toolCalls: [{ toolName: "breaks", input: {} }] }), {
       tools: { breaks },

@@ -1,10 +1,12 @@
 import { type AgentChunk, ERROR_CODES, type StoredMessage, UNEXPECTED_CODES } from "@selvedge/protocol";
 import type { FullOutput } from "@selvedge/core/agent";
+import type { RunRecord } from "@selvedge/core/threads";
 
 const WORDS: Readonly<Record<string, string>> = {
   "storage-failed": "The store is not available",
   "storage-closed": "The store is not available",
   "tool-failed": "The tool failed",
+  "model-failed": "The model failed",
 };
 
 type ErrorLike = { name: string; message: string; code?: unknown };
@@ -73,6 +75,14 @@ export function safeOutput(output: FullOutput): FullOutput {
       content: step.content.map(safePart),
     })),
   };
+}
+
+/** The record of a run. */
+export function safeRun<Run extends Pick<RunRecord, "runId" | "error">>(run: Run): Run {
+  const { error, runId } = run;
+  if (!error || !isPrivate({ name: "AgentError", ...error })) return run;
+  const { code, message } = safeError(error, `run ${runId}`);
+  return { ...run, error: { code, message } };
 }
 
 /** What is told in place of an error, with the reference under which the log has it. */

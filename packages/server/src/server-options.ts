@@ -12,6 +12,8 @@ export interface ServerLimits {
   requests: number;
   /** Of these, for one resource that the authoriser names. */
   requestsPerResource: number;
+  /** Runs that go on at once for one resource that the authoriser names. Those that wait for a person do not count. */
+  runsPerResource: number;
   /** Open connections. Of `serve()` only. */
   connections: number;
   /** Of these, from one address, or network of 64 bits in IPv6. A proxy in front of the server needs more. */
@@ -34,6 +36,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   bodyMs: 30_000,
   requests: 10_000,
   requestsPerResource: 100,
+  runsPerResource: 100,
   connections: 20_000,
   connectionsPerAddress: 1000,
   heartbeatMs: 20_000,

@@ -28,6 +28,25 @@ const HANDLERS: Handlers = {
   ...OPENAI_HANDLERS,
 };
 
+const STARTS_RUNS: ReadonlySet<RouteName> = new Set<RouteName>([
+  "generate",
+  "stream",
+  "sendMessage",
+  "queueMessage",
+  "sendSignal",
+  "sendStateSignal",
+  "sendNotification",
+  "sendToolApproval",
+  "approveToolCall",
+  "declineToolCall",
+  "approveToolCallGenerate",
+  "declineToolCallGenerate",
+  "resumeStream",
+  "chat",
+  "chatCompletions",
+  "responses",
+]);
+
 type AnyHandler = (call: Call) => Promise<unknown>;
 type Entry = AnyRoute & { readonly name: RouteName };
 
@@ -118,6 +137,7 @@ export class Server {
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
+      if (STARTS_RUNS.has(route.name)) await this.#app.checkRuns(caller, agentOf(input), subject.threadId);
       const call = { app: this.#app, request, caller, ...input, ...subject };
       const answer = await handle(call as unknown as Call);
       return answer instanceof Response ? answer : jsonResponse(answer, route.status);
@@ -149,6 +169,10 @@ export class Server {
     const error = this.#app.toWireError(thrown, inspects, what);
     return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
   }
+}
+
+function agentOf({ params, body }: Input): string {
+  return (params["agentId"] ?? body["model"]) as string;
 }
 
 interface Checks {

@@ -44,7 +44,7 @@ export async function findSubject(
     case "run":
       return runSubject(input, caller, app);
     case "response":
-      return responseSubject(input.params["responseId"], said, app);
+      return responseSubject(input.params["responseId"], said, app, route.method === "DELETE");
     case "thread":
     case "new-thread":
       return threadSubject(route, input, said, caller, app);
@@ -89,9 +89,14 @@ async function runSubject(input: Input, caller: Principal, app: App): Promise<Su
   throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
 }
 
-async function responseSubject(id: unknown, said: string | undefined, app: App): Promise<Subject> {
+async function responseSubject(
+  id: unknown,
+  said: string | undefined,
+  app: App,
+  toDelete = false,
+): Promise<Subject> {
   const responseId = checkId("responseId", id);
-  const found = await findResponse(app, responseId);
+  const found = await findResponse(app, responseId, toDelete);
   if (!found || (said !== undefined && said !== found.response.resourceId)) throw noResponse(responseId);
   return { resourceId: found.response.resourceId, threadId: found.response.threadId };
 }

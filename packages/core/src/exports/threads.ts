@@ -2,6 +2,7 @@
 export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/queue.ts";
 export { watchQueue } from "../thread/queue-watch.ts";
 export {
+  countRunning,
   listLanes,
   listRuns,
   ownerOfRun,

@@ -9,22 +9,23 @@ for (const [network, prefix] of [
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
+  ["192.88.99.0", 24],
   ["192.168.0.0", 16],
   ["198.18.0.0", 15],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
 ] as const)
   PRIVATE.addSubnet(network, prefix, "ipv4");
+
+/** Of version 6 only 2000::/3 is public, without what leads to another address or a special one. */
+const PUBLIC_6 = new BlockList();
+PUBLIC_6.addSubnet("2000::", 3, "ipv6");
+const PRIVATE_6 = new BlockList();
 for (const [network, prefix] of [
-  ["::", 96],
-  ["64:ff9b::", 96],
-  ["64:ff9b:1::", 48],
+  ["2001::", 23],
   ["2002::", 16],
-  ["fc00::", 7],
-  ["fe80::", 10],
-  ["ff00::", 8],
 ] as const)
-  PRIVATE.addSubnet(network, prefix, "ipv6");
+  PRIVATE_6.addSubnet(network, prefix, "ipv6");
 
 /** The addresses of a name; none where it has no meaning. */
 export type ResolveHost = (name: string) => Promise<readonly string[]>;
@@ -41,7 +42,12 @@ export async function isPrivateHost(
   if (host === "localhost" || host.endsWith(".localhost")) return true;
   const addresses = isIP(host) ? [host] : await resolve(host).catch(() => []);
   if (addresses.length === 0) return "unknown";
-  return addresses.some((address) => PRIVATE.check(address, address.includes(":") ? "ipv6" : "ipv4"));
+  return addresses.some(isPrivateAddress);
+}
+
+function isPrivateAddress(address: string): boolean {
+  if (!address.includes(":")) return PRIVATE.check(address, "ipv4");
+  return !PUBLIC_6.check(address, "ipv6") || PRIVATE_6.check(address, "ipv6");
 }
 
 /** As a connection from this process would find them. */

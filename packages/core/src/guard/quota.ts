@@ -12,6 +12,10 @@ export class Quota {
     return this.#count;
   }
 
+  countOf(owner: string): number {
+    return this.#owners.get(owner) ?? 0;
+  }
+
   /** Which limit one more would break. */
   full(owner: string | undefined): "total" | "each" | undefined {
     if (owner !== undefined && (this.#owners.get(owner) ?? 0) >= this.#limits.each) return "each";

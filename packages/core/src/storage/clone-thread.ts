@@ -1,11 +1,13 @@
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
+import type { System } from "../system.ts";
 import { checkId, checkMetadata } from "./check-id.ts";
 import { assemble } from "./list-messages.ts";
 import { toMillis, toThread, toThreadRow } from "./message-rows.ts";
 import { insertMessage } from "./message-writes.ts";
+import { selectMessages } from "./select-messages.ts";
 import type { Comparison, Storage, Where } from "./storage.ts";
-import { MESSAGES, THREADS } from "./tables.ts";
+import { THREADS } from "./tables.ts";
 import { ACTORS } from "./thread-tables.ts";
 
 export interface CloneThreadOptions {
@@ -19,6 +21,8 @@ export interface CloneThreadOptions {
     | {
         /** Only the last so many. */
         messageLimit?: number | undefined;
+        /** Refuses to copy more than this, about. */
+        maxBytes?: number | undefined;
         messageFilter?:
           | { startDate?: Date | undefined; endDate?: Date | undefined; messageIds?: string[] | undefined }
           | undefined;
@@ -38,6 +42,7 @@ export async function cloneThread(
   context: {
     newId: () => string;
     now: number;
+    system: System;
     /** Only messages up to this number, as they are after `edit`. */
     untilSeq?: number | undefined;
     edit?: ((message: StoredMessage) => StoredMessage) | undefined;
@@ -61,8 +66,8 @@ export async function cloneThread(
     createdAt: now,
     updatedAt: now,
   };
-  const { untilSeq, edit = (message: StoredMessage) => message } = context;
-  const messages = await sourceMessages(storage, sourceId, options.options ?? {}, untilSeq);
+  const { edit = (message: StoredMessage) => message } = context;
+  const messages = await sourceMessages(storage, sourceId, options.options ?? {}, context);
   const clonedMessages = messages.map((message) => ({
     ...edit(message),
     id: context.newId(),
@@ -81,8 +86,8 @@ export async function cloneThread(
 async function sourceMessages(
   storage: Storage,
   threadId: string,
-  { messageLimit, messageFilter }: NonNullable<CloneThreadOptions["options"]>,
-  untilSeq: number | undefined,
+  { messageLimit, messageFilter, maxBytes }: NonNullable<CloneThreadOptions["options"]>,
+  { untilSeq, system }: { untilSeq?: number | undefined; system: System },
 ): Promise<StoredMessage[]> {
   const created: Comparison = {
     ...(messageFilter?.startDate && { gte: toMillis("startDate", messageFilter.startDate) }),
@@ -94,11 +99,7 @@ async function sourceMessages(
     ...(Object.keys(created).length > 0 && { created_at: created }),
     ...(messageFilter?.messageIds && { id: { in: messageFilter.messageIds } }),
   };
-  const rows = await storage.select({
-    table: MESSAGES,
-    where,
-    orderBy: [{ column: "seq", direction: "desc" }],
-    ...(messageLimit !== undefined && { limit: messageLimit }),
-  });
+  const query = { where, ...(messageLimit !== undefined && { limit: messageLimit }) };
+  const rows = await selectMessages(storage, query, "desc", maxBytes, system);
   return assemble(storage, rows.reverse());
 }

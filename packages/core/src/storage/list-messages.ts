@@ -1,8 +1,10 @@
 import type { MessageContent, MessagePart, MessageRole, StoredMessage } from "@selvedge/protocol";
+import { realSystem, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { toMessage, toMillis } from "./message-rows.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import type { Comparison, Row, Storage, Where } from "./storage.ts";
+import { selectMessages } from "./select-messages.ts";
 import { MESSAGES, MESSAGE_STEPS } from "./tables.ts";
 
 export interface ListMessagesOptions extends PageOptions {
@@ -25,6 +27,8 @@ export interface ListMessagesOptions extends PageOptions {
         roles?: MessageRole[] | undefined;
       }
     | undefined;
+  /** Refuses a page whose messages have more than this together, about. What steps added to answers does not count. */
+  maxBytes?: number | undefined;
 }
 
 export interface ListMessagesResult extends Page {
@@ -35,6 +39,7 @@ export interface ListMessagesResult extends Page {
 export async function listMessages(
   storage: Storage,
   options: ListMessagesOptions,
+  system: System = realSystem,
 ): Promise<ListMessagesResult> {
   const window = toWindow(options, 40);
   const where = toWhere(options);
@@ -43,12 +48,13 @@ export async function listMessages(
     storage.count({ table: MESSAGES, where }),
     window.limit === 0
       ? []
-      : storage.select({
-          table: MESSAGES,
-          where,
-          orderBy: [{ column: "seq", direction }],
-          ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }),
-        }),
+      : selectMessages(
+          storage,
+          { where, ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }) },
+          direction,
+          options.maxBytes,
+          system,
+        ),
     includedRows(storage, options),
   ]);
   const all = [...new Map([...rows, ...included].map((row) => [row.id as string, row])).values()];

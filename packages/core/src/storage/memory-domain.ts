@@ -1,6 +1,6 @@
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
-import { realSystem, type System } from "../system.ts";
+import { realSystem, sleep, type System } from "../system.ts";
 import { deletionListeners } from "./deletion-listeners.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { cloneThread, type CloneThreadOptions, type CloneThreadResult } from "./clone-thread.ts";
@@ -156,12 +156,12 @@ export class MemoryDomain {
   }
 
   async listMessages(options: ListMessagesOptions): Promise<ListMessagesResult> {
-    return listMessages(this.#storage, options);
+    return listMessages(this.#storage, options, this.#system);
   }
 
   /** Messages of a resource that have words in them, the newest first, however old. */
   async searchMessages(options: SearchMessagesOptions): Promise<StoredMessage[]> {
-    return searchMessages(this.#storage, options);
+    return searchMessages(this.#storage, options, this.#system);
   }
 
   /** The messages that exist, in thread order. */
@@ -221,6 +221,7 @@ export class MemoryDomain {
     return cloneThread(this.#storage, options, {
       newId: newId ?? (() => this.#system.newId()),
       now: this.#now(),
+      system: this.#system,
     });
   }
 
@@ -286,6 +287,8 @@ export class MemoryDomain {
         total++;
       }
       if (some.length < LOOKED_AT) return { rows, total };
+      // Others have their turn.
+      await sleep(this.#system, 0);
     }
   }
 

@@ -35,6 +35,7 @@ export type ResponseRemains =
 
 /** How many messages go along when a response gets a second continuation. */
 const MOST_COPIED = 1000;
+const MOST_COPIED_BYTES = 64 << 20;
 const MOST_ANSWERED = 1000;
 
 /** Responses by their ids: going on from any of them, as often as wanted, on threads like all others. */
@@ -50,6 +51,15 @@ export class ResponseDomain {
   async getResponse(id: string): Promise<StoredResponse | undefined> {
     const row = await this.#find({ id: checkId("responseId", id), deleted_at: null });
     return row && toResponse(row);
+  }
+
+  /** One that can be deleted: also one whose deletion a process began and did not end. */
+  async getDeletable(id: string): Promise<StoredResponse | undefined> {
+    const row = await this.#find({ id: checkId("responseId", id) });
+    if (!row || row["deleted_at"] == null) return row && toResponse(row);
+    // With the last response of a thread its rows go too.
+    const response = toResponse(row);
+    return (await this.#lastOthers(response)) ? undefined : response;
   }
 
   /**
@@ -74,15 +84,15 @@ export class ResponseDomain {
       answered: answered.length === 0 ? null : [...answered],
       created_at: Math.trunc(this.#system.now()),
     };
-    if (!previous) return this.#insert({ ...row, thread_id: this.#system.newId(), after_seq: 0 });
+    if (!previous) return this.#insert({ ...row, thread_id: this.#system.newId(), after_seq: 0 }, previous);
     try {
       const { threadId: thread_id } = previous;
       const after_seq = await this.#lastSeq(thread_id);
-      return await this.#insert({ ...row, thread_id, after_seq, follows: previous.id });
+      return await this.#insert({ ...row, thread_id, after_seq, follows: previous.id }, previous);
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw error;
       const thread_id = await this.#branch(previous, id);
-      return this.#insert({ ...row, thread_id, after_seq: await this.#lastSeq(thread_id) });
+      return this.#insert({ ...row, thread_id, after_seq: await this.#lastSeq(thread_id) }, previous);
     }
   }
 
@@ -103,32 +113,57 @@ export class ResponseDomain {
   }
 
   /**
-   * Deletes what can go with a response, by `remove`, and then the response. What later ones on its thread build on stays until
-   * they go.
+   * Deletes a response, and what can go with it by `remove`. What later ones on its thread build on stays until they go. From
+   * the first moment nothing goes on from it, so what is removed is nobody's ground.
    */
   async deleteResponse(
-    { id, threadId }: StoredResponse,
+    response: StoredResponse,
     remove: (remains: ResponseRemains) => Promise<void>,
   ): Promise<void> {
+    const { id, threadId } = response;
+    await this.#mark(id, Math.trunc(this.#system.now()));
+    try {
+      const last = await this.#lastOthers(response);
+      if (!last) return await remove({ kind: "thread", threadId });
+      const { until } = await this.#span(toResponse(last));
+      if (until === undefined) return;
+      const where = { thread_id: threadId, seq: { gt: until } };
+      const rows = await this.#storage.select({ table: MESSAGES, where });
+      await remove({ kind: "messages", messageIds: rows.map((row) => row.id as string) });
+    } catch (error) {
+      await this.#mark(id, null);
+      throw error;
+    }
+  }
+
+  #mark(id: string, deletedAt: number | null): Promise<unknown> {
+    const set = { deleted_at: deletedAt };
+    return this.#storage.commit([{ op: "update", table: RESPONSES, where: { id }, set }]);
+  }
+
+  /** The last of the other responses on the same thread. */
+  async #lastOthers({ id, threadId }: StoredResponse): Promise<Row | undefined> {
     const [last] = await this.#storage.select({
       table: RESPONSES,
       where: { thread_id: threadId, deleted_at: null, id: { ne: id } },
       orderBy: [{ column: "after_seq", direction: "desc" }],
       limit: 1,
     });
-    if (!last) return remove({ kind: "thread", threadId });
-    const { until } = await this.#span(toResponse(last));
-    if (until !== undefined) {
-      const where = { thread_id: threadId, seq: { gt: until } };
-      const rows = await this.#storage.select({ table: MESSAGES, where });
-      await remove({ kind: "messages", messageIds: rows.map((row) => row.id as string) });
-    }
-    const set = { deleted_at: Math.trunc(this.#system.now()) };
-    await this.#storage.commit([{ op: "update", table: RESPONSES, where: { id }, set }]);
+    return last;
   }
 
-  async #insert(row: Row): Promise<StoredResponse> {
-    await this.#storage.commit([{ op: "insert", table: RESPONSES, row }]);
+  async #insert(row: Row, previous: StoredResponse | undefined): Promise<StoredResponse> {
+    const insert = { op: "insert", table: RESPONSES, row } as const;
+    if (!previous) await this.#storage.commit([insert]);
+    else {
+      const where = { id: previous.id, deleted_at: null };
+      try {
+        await this.#storage.commit([{ op: "require", table: RESPONSES, where, exists: true }, insert]);
+      } catch (error) {
+        if (!AgentError.is(error, "conflict") || error.details?.["index"] !== 0) throw error;
+        throw new AgentError("not-found", `There is no response "${previous.id}".`);
+      }
+    }
     return toResponse(row);
   }
 
@@ -139,11 +174,12 @@ export class ResponseDomain {
       {
         sourceThreadId: previous.threadId,
         metadata: { response: { id, previousId: previous.id } },
-        options: { messageLimit: MOST_COPIED },
+        options: { messageLimit: MOST_COPIED, maxBytes: MOST_COPIED_BYTES },
       },
       {
         newId: () => this.#system.newId(),
         now: this.#system.now(),
+        system: this.#system,
         untilSeq: until,
         edit: (message) => reopen(message, open),
       },

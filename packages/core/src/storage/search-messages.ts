@@ -1,7 +1,9 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
+import { sleep, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { assemble } from "./list-messages.ts";
+import { textLength } from "./select-messages.ts";
 import type { Storage, Where } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
 
@@ -13,30 +15,52 @@ export interface SearchMessagesOptions {
   threadId?: string | undefined;
   /** 20, unless said otherwise. */
   limit?: number | undefined;
+  /** Ends with the message that makes it more than this together, about. */
+  maxBytes?: number | undefined;
+  /** Nobody waits any more: what has been found by then is answered. */
+  signal?: AbortSignal | undefined;
 }
 
-const PAGE = 200;
+/** Messages can be large, so it begins with few at a time. */
+const PAGE = { first: 16, most: 256 } as const;
+/** How long a page may hold the event loop, about. */
+const PAGE_MS = 10;
 
-/** Messages that say something, the newest first. Looks at as many as it takes, a page at a time. */
+/**
+ * Messages that say something, the newest first. Looks at as many as it takes, a page at a time, and others have their turn
+ * in between.
+ */
 export async function searchMessages(
   storage: Storage,
-  { text, resourceId, threadId, limit = 20 }: SearchMessagesOptions,
+  options: SearchMessagesOptions,
+  system: System,
 ): Promise<StoredMessage[]> {
+  const { text, resourceId, threadId, limit = 20, maxBytes = Number.POSITIVE_INFINITY, signal } = options;
   const wanted = text.toLowerCase();
   if (wanted === "") throw new AgentError("invalid-argument", "text is empty: say what to search for.");
   const found: StoredMessage[] = [];
-  for (let before = Number.MAX_SAFE_INTEGER; found.length < limit;) {
+  const isFull = () => found.length >= limit || bytes > maxBytes;
+  let bytes = 0;
+  let page: number = PAGE.first;
+  for (let before = Number.MAX_SAFE_INTEGER; !isFull() && !signal?.aborted;) {
+    const began = system.monotonic();
     const where: Where = {
       ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
       ...(threadId !== undefined && { thread_id: checkId("threadId", threadId) }),
       seq: { lt: before },
     };
     const orderBy = [{ column: "seq", direction: "desc" }] as const;
-    const rows = await storage.selectMentioning({ table: MESSAGES, where, orderBy, limit: PAGE }, [wanted]);
-    for (const message of await assemble(storage, rows))
-      if (found.length < limit && says(message, wanted)) found.push(message);
-    if (rows.length < PAGE) break;
+    const rows = await storage.selectMentioning({ table: MESSAGES, where, orderBy, limit: page }, [wanted]);
+    for (const message of await assemble(storage, rows)) {
+      if (isFull() || !says(message, wanted)) continue;
+      found.push(message);
+      if (maxBytes < Number.POSITIVE_INFINITY) bytes += textLength(message.content);
+    }
+    if (rows.length < page) break;
     before = rows.at(-1)!.seq as number;
+    const isLong = system.monotonic() - began > PAGE_MS;
+    page = isLong ? Math.max(1, page >> 1) : Math.min(page << 1, PAGE.most);
+    await sleep(system, 0);
   }
   return found;
 }

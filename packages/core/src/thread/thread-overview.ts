@@ -2,7 +2,7 @@ import type { Usage } from "@selvedge/protocol";
 import { checkId } from "../storage/check-id.ts";
 import type { Row, Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { CALLS, LANES, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, LANES, RUNS } from "../storage/thread-tables.ts";
 import { type Page, toWindow } from "../storage/page.ts";
 import { firstFreeSeq, readActor } from "./actor.ts";
 import { type Lane, toLane } from "./lane.ts";
@@ -45,6 +45,16 @@ export async function ownerOfThread(storage: Storage, threadId: string): Promise
   if (actor) return actor.resourceId;
   const [row] = await storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
   return row?.["resource_id"] as string | undefined;
+}
+
+/** How many runs of a resource go on, in whichever process. Those that wait for somebody do not count. */
+export function countRunning(storage: Storage, resourceId: string): Promise<number> {
+  const where = {
+    run_state: "running",
+    run_id: { ne: null },
+    resource_id: checkId("resourceId", resourceId),
+  };
+  return storage.count({ table: ACTORS, where });
 }
 
 /** Where a run is and whose; `undefined` when none is kept under this id. */

@@ -1,3 +1,4 @@
+import { AgentError } from "@selvedge/core";
 import { createTool } from "@selvedge/core/tools";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -83,6 +84,147 @@ describe.each(["legacy", "modern"] as const)("a call over HTTP, %s generation", 
     expect(refused).toMatchObject({ isError: true });
     expect(textOf(refused)).toMatch(/over the limit of 1000/);
   });
+});
+
+describe.each(["legacy", "modern"] as const)("what is no tool, %s generation,", (era) => {
+  const never = () => new Promise<never>(() => {});
+  const resource = { uri: "note://1", name: "One" };
+  const resources = { listResources: async () => [resource], getResourceContent: never };
+  const prompts = { listPrompts: async () => [{ name: "greet" }], getPromptMessages: never };
+
+  it("has as much time as tools have", async () => {
+    const { url } = await hosted({ resources, prompts, complete: never, limits: { toolTimeoutMs: 50 } });
+    const client = await clientOf(url, era);
+    await expect(client.readResource({ uri: "note://1" })).rejects.toThrow(/did not answer in time/);
+    await expect(client.getPrompt({ name: "greet" })).rejects.toThrow(
+      /Prompt "greet" did not answer in time/,
+    );
+    const ref = { type: "ref/prompt" as const, name: "greet" };
+    const argument = { name: "who", value: "A" };
+    await expect(client.complete({ ref, argument })).rejects.toThrow(/did not answer in time/);
+  });
+
+  it("has no time to list without end either", async () => {
+    const limits = { toolTimeoutMs: 50 };
+    const { url } = await hosted({
+      resources: { ...resources, listResources: never, resourceTemplates: never },
+      prompts: { listPrompts: never },
+      limits,
+    });
+    const client = await clientOf(url, era);
+    await expect(client.listResources()).rejects.toThrow(/did not answer in time/);
+    await expect(client.listResourceTemplates()).rejects.toThrow(/did not answer in time/);
+    await expect(client.listPrompts()).rejects.toThrow(/did not answer in time/);
+  });
+
+  it("answers no more than tools do", async () => {
+    const text = "x".repeat(5000);
+    const { url } = await hosted({
+      resources: { ...resources, getResourceContent: async () => ({ text }) },
+      prompts: {
+        ...prompts,
+        getPromptMessages: async () => [{ role: "user" as const, content: { type: "text" as const, text } }],
+      },
+      limits: { toolResultBytes: 1000 },
+    });
+    const client = await clientOf(url, era);
+    await expect(client.readResource({ uri: "note://1" })).rejects.toThrow(/over the limit of 1000/);
+    await expect(client.getPrompt({ name: "greet" })).rejects.toThrow(/over the limit of 1000/);
+    expect((await client.listResources()).resources).toEqual([resource]);
+  });
+
+  it("keeps its insides to itself", async () => {
+    const broken = () => {
+      throw new TypeError("x.y of postgres://app:hunter2@10.0.0.5");
+    };
+    const { url } = await hosted({
+      resources: { ...resources, listResources: broken },
+      prompts: { ...prompts, listPrompts: broken },
+      complete: broken,
+    });
+    const client = await clientOf(url, era);
+    const ref = { type: "ref/prompt" as const, name: "greet" };
+    for (const ask of [
+      () => client.listResources(),
+      () => client.listPrompts(),
+      () => client.complete({ ref, argument: { name: "who", value: "A" } }),
+    ]) {
+      const error: Error = await ask().then(
+        () => expect.fail("it answered"),
+        (thrown: Error) => thrown,
+      );
+      expect(error.message).toMatch(/failed for an internal reason \(reference /);
+      expect(error.message).not.toContain("hunter2");
+    }
+  });
+});
+
+it("the host reads resources within the limits, and each caller within its own number", async () => {
+  const made = server({
+    resources: {
+      listResources: async () => [{ uri: "note://1", name: "One" }],
+      getResourceContent: () => new Promise<never>(() => {}),
+    },
+    limits: { toolTimeoutMs: 50, callsPerCaller: 1 },
+  });
+  const read = (user: string) => made.readResource("note://1", { extra: { authInfo: authInfo(user) } });
+  const first = read("bob");
+  await expect(made.listResources({ extra: { authInfo: authInfo("bob") } })).rejects.toMatchObject({
+    code: "too-many-requests",
+  });
+  expect(await made.listResources({ extra: { authInfo: authInfo("ann") } })).toMatchObject({
+    resources: [{}],
+  });
+  await expect(first).rejects.toMatchObject({ code: "tool-timeout" });
+  expect(await made.listResources({ extra: { authInfo: authInfo("bob") } })).toMatchObject({
+    resources: [{}],
+  });
+});
+
+it("tells a caller by name what an AgentError says and no more, unless it may look inside", async () => {
+  const fail = (error: Error) =>
+    createTool({
+      id: "fail",
+      description: "",
+      execute: async () => {
+        throw error;
+      },
+    });
+  const made = server({
+    tools: {
+      secret: fail(new Error("postgres://app:hunter2@10.0.0.5")),
+      told: fail(new AgentError("not-found", "There is no such city.")),
+    },
+  });
+  const call = async (name: string, caller: { authInfo?: AuthInfo }) => {
+    const params = {
+      name,
+      arguments: {},
+      _meta: {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+      },
+    };
+    const request = new Request("http://x/mcp", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": name,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+    });
+    return (await made.fetch(request, caller)).text();
+  };
+  expect(await call("secret", { authInfo: authInfo("ann") })).toMatch(/internal reason \(reference /);
+  expect(await call("told", { authInfo: authInfo("ann") })).toContain("There is no such city.");
+  const inside = { ...authInfo("ann"), extra: { sub: "ann", inspect: true } };
+  expect(await call("secret", { authInfo: inside })).toContain("hunter2");
+  // Nobody is told apart: whoever calls is the one who runs it.
+  expect(await call("secret", {})).toContain("hunter2");
 });
 
 it("a tool's own time wins", async () => {

@@ -7,7 +7,7 @@ import {
   type ToolInputError,
 } from "@selvedge/core/tools";
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import { principalOf } from "./principal.ts";
+import { enterCall } from "./enter-call.ts";
 import type { CallLimits } from "./server-config.ts";
 import type { ServedTool } from "./served-tool.ts";
 import { ToolClock } from "./tool-clock.ts";
@@ -43,25 +43,20 @@ export async function callTool(
 ): Promise<unknown> {
   const { tool, wire } = served;
   const requestContext = new RequestContext();
-  if (await needsApproval(tool.definition, args, requestContext)) {
-    throw new AgentError(
-      "not-supported",
-      `Tool "${wire.name}" needs a person's approval, which cannot be given over MCP. Run it through an agent.`,
-    );
-  }
-  const caller = principalOf(options.extra?.["authInfo"] as AuthInfo | undefined);
-  const full = running.full(caller);
-  if (full)
-    throw new AgentError(
-      "too-many-requests",
-      `${full === "each" ? "You have" : "There are"} too many calls under way. Try again when one has ended.`,
-    );
-  const end = running.take(caller);
+  const end = enterCall(running, options.extra?.["authInfo"] as AuthInfo | undefined);
   try {
-    const clock = new ToolClock(wire.name, tool.definition.timeoutMs ?? limits.toolTimeoutMs, system);
-    const output: unknown = await clock.run(options.abortSignal, (abortSignal) =>
-      tool.execute({ context: args, requestContext }, { ...asking(options, clock), abortSignal }),
-    );
+    const ms = tool.definition.timeoutMs ?? limits.toolTimeoutMs;
+    const clock = new ToolClock(`Tool "${wire.name}"`, ms, system);
+    const output: unknown = await clock.run(options.abortSignal, async (abortSignal) => {
+      if (await needsApproval(tool.definition, args, requestContext))
+        throw new AgentError(
+          "not-supported",
+          `Tool "${wire.name}" needs a person's approval, which cannot be given over MCP. Run it through an agent.`,
+        );
+      // Over its time, it is not to begin any more.
+      abortSignal.throwIfAborted();
+      return tool.execute({ context: args, requestContext }, { ...asking(options, clock), abortSignal });
+    });
     if (isInputError(output)) throw inputProblem(args, output);
     return limited(served, output, limits.toolResultBytes);
   } finally {

@@ -1,4 +1,6 @@
 import { Server, type RequestStateCodec } from "@modelcontextprotocol/server";
+import { answerHandler } from "./answer-handler.ts";
+import { listingExtra } from "./call-extra.ts";
 import { handlePrompts } from "./prompts-handlers.ts";
 import { handleResources } from "./resources-handlers.ts";
 import type { ServerParts } from "./server-parts.ts";
@@ -38,8 +40,8 @@ export function openConnection(parts: ServerParts, codec?: RequestStateCodec): C
   if (config.prompts) handlePrompts(server, parts, config.prompts);
   const { complete } = config;
   if (complete) {
-    server.setRequestHandler("completion/complete", async ({ params }) => {
-      const given = await complete(params);
+    server.setRequestHandler("completion/complete", async ({ params }, ctx) => {
+      const given = await answerHandler("The completion", listingExtra(ctx), parts, () => complete(params));
       // The protocol allows 100 values at most.
       const all = Array.isArray(given) ? { values: given, total: given.length } : given;
       const values = all.values.slice(0, 100);

@@ -25,6 +25,7 @@ import { type Connection, openConnection } from "./connection.ts";
 import { converseInRounds, converseOverSession } from "./conversation.ts";
 import { HttpEndpoint, type StreamableHTTPServerTransportOptions } from "./http-endpoint.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { runHandler } from "./run-handler.ts";
 import { readResource } from "./resources-handlers.ts";
 import { type ServedTool } from "./served-tool.ts";
 import { servedTools } from "./served-tools.ts";
@@ -254,7 +255,10 @@ export class MCPServer {
   /** What resources there are, without a client. Lists may differ from caller to caller. */
   async listResources(caller: HostCaller = {}): Promise<{ resources: Resource[] }> {
     const { resources } = this.#config;
-    return { resources: resources ? await resources.listResources({ extra: this.#extra(caller) }) : [] };
+    if (!resources) return { resources: [] };
+    return runHandler("The list of resources", this.#extra(caller), this.#guard, async (extra) => ({
+      resources: await resources.listResources({ extra }),
+    }));
   }
 
   /** Reads a resource without a client: one that is listed, or fits a listed template. */
@@ -262,7 +266,9 @@ export class MCPServer {
     const { resources } = this.#config;
     try {
       if (!resources) throw new ResourceNotFoundError(uri);
-      return await readResource(resources, uri, this.#extra(caller));
+      return await runHandler("The resource handler", this.#extra(caller), this.#guard, (extra) =>
+        readResource(resources, uri, extra),
+      );
     } catch (thrown) {
       if (!(thrown instanceof ResourceNotFoundError)) throw thrown;
       const message = `There is no resource "${uri}" on MCP server "${this.name}".`;

@@ -1,44 +1,34 @@
-import {
-  type GetPromptResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  type Server,
-} from "@modelcontextprotocol/server";
+import type { GetPromptResult, Server } from "@modelcontextprotocol/server";
 import { PROMPT_VERSION_META, withoutVersion } from "../prompt-version.ts";
-import { listingExtra } from "./call-extra.ts";
-import type { Conversation } from "./conversation.ts";
+import { answerHandler } from "./answer-handler.ts";
+import { type CallExtra, listingExtra } from "./call-extra.ts";
 import { invalidParams } from "./invalid-params.ts";
-import { publicMessage } from "./public-message.ts";
 import type { MCPServerPrompts } from "./server-config.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** Answers `prompts/list` and `prompts/get`. The wire has no versions, so they travel as metadata. */
 export function handlePrompts(server: Server, parts: ServerParts, prompts: MCPServerPrompts): void {
-  server.setRequestHandler("prompts/list", async (_request, ctx) => ({
-    prompts: (await prompts.listPrompts({ extra: listingExtra(ctx) })).map(withoutVersion),
-  }));
+  server.setRequestHandler("prompts/list", (_request, ctx) =>
+    answerHandler("The list of prompts", listingExtra(ctx), parts, async (extra) => ({
+      prompts: (await prompts.listPrompts({ extra })).map(withoutVersion),
+    })),
+  );
   server.setRequestHandler("prompts/get", ({ params }, ctx) => {
     const version = ctx.mcpReq._meta?.[PROMPT_VERSION_META];
     const { name, arguments: args } = params;
     const asked = { name, ...(args && { args }), ...(typeof version === "string" && { version }) };
-    return parts.converse(server, ctx, asked, true, async (conversation) => {
-      try {
-        return await getPrompt(prompts, asked, conversation);
-      } catch (thrown) {
-        if (ProtocolError.isInstance(thrown)) throw thrown;
-        throw new ProtocolError(
-          ProtocolErrorCode.InternalError,
-          publicMessage(`Prompt "${name}"`, thrown, parts),
-        );
-      }
-    });
+    return parts.converse(server, ctx, asked, true, (conversation) =>
+      answerHandler(`Prompt "${name}"`, conversation.extra, parts, (extra) =>
+        getPrompt(prompts, asked, extra),
+      ),
+    );
   });
 }
 
 async function getPrompt(
   prompts: MCPServerPrompts,
   asked: { name: string; args?: Record<string, string>; version?: string },
-  { extra }: Conversation,
+  extra: CallExtra,
 ): Promise<GetPromptResult> {
   const { name, args, version } = asked;
   const prompt = (await prompts.listPrompts({ extra })).find(

@@ -1,19 +1,18 @@
 import {
-  ProtocolError,
-  ProtocolErrorCode,
   ResourceNotFoundError,
   UriTemplate,
   type ReadResourceResult,
   type Server,
 } from "@modelcontextprotocol/server";
+import { answerHandler } from "./answer-handler.ts";
 import { type CallExtra, listingExtra } from "./call-extra.ts";
 import { invalidParams } from "./invalid-params.ts";
-import { publicMessage } from "./public-message.ts";
 import type { MCPServerResources } from "./server-config.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** Per session. */
 const MAX_SUBSCRIPTIONS = 1000;
+const MAX_URI = 8192;
 
 /** Answers what clients ask about resources. Lists are asked for each time: they may differ from caller to caller. */
 export function handleResources(
@@ -23,21 +22,27 @@ export function handleResources(
   subscriptions: Set<string>,
 ): void {
   server.setRequestHandler("resources/list", (_request, ctx) =>
-    guarded(parts, async () => ({ resources: await resources.listResources({ extra: listingExtra(ctx) }) })),
+    answerHandler("The list of resources", listingExtra(ctx), parts, async (extra) => ({
+      resources: await resources.listResources({ extra }),
+    })),
   );
   server.setRequestHandler("resources/templates/list", (_request, ctx) =>
-    guarded(parts, async () => ({
-      resourceTemplates: (await resources.resourceTemplates?.({ extra: listingExtra(ctx) })) ?? [],
+    answerHandler("The list of resource templates", listingExtra(ctx), parts, async (extra) => ({
+      resourceTemplates: (await resources.resourceTemplates?.({ extra })) ?? [],
     })),
   );
   server.setRequestHandler("resources/read", ({ params: { uri } }, ctx) =>
     parts.converse(server, ctx, uri, true, (conversation) =>
-      guarded(parts, () => readResource(resources, uri, conversation.extra)),
+      answerHandler("The resource handler", conversation.extra, parts, (extra) =>
+        readResource(resources, uri, extra),
+      ),
     ),
   );
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
     if (subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw invalidParams(`A client may subscribe to ${MAX_SUBSCRIPTIONS} resources.`);
+    // They are kept for as long as the session lasts.
+    if (uri.length > MAX_URI) throw invalidParams(`A URI has at most ${MAX_URI} characters.`);
     subscriptions.add(uri);
     return {};
   });
@@ -45,18 +50,6 @@ export function handleResources(
     subscriptions.delete(uri);
     return {};
   });
-}
-
-async function guarded<Result>(parts: ServerParts, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (thrown) {
-    if (ProtocolError.isInstance(thrown)) throw thrown;
-    throw new ProtocolError(
-      ProtocolErrorCode.InternalError,
-      publicMessage("The resource handler", thrown, parts),
-    );
-  }
 }
 
 /** Only what is listed, or fits a listed template, can be read. */

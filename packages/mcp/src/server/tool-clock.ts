@@ -2,7 +2,7 @@ import { AgentError, type System } from "@selvedge/core";
 
 /** The time that a call of a tool has. It stands still while the client is asked: people take longer than tools. */
 export class ToolClock {
-  readonly #name: string;
+  readonly #subject: string;
   readonly #system: System;
   readonly #controller = new AbortController();
   #left: number;
@@ -11,9 +11,9 @@ export class ToolClock {
   #cancelTimer: () => void = () => {};
   #onLate: (error: AgentError) => void = () => {};
 
-  /** A time of 0 is without end. */
-  constructor(name: string, ms: number, system: System) {
-    this.#name = name;
+  /** `subject` is what has the time, in words. A time of 0 is without end. */
+  constructor(subject: string, ms: number, system: System) {
+    this.#subject = subject;
     this.#left = ms > 0 ? ms : Number.POSITIVE_INFINITY;
     this.#system = system;
   }
@@ -50,7 +50,7 @@ export class ToolClock {
     if (this.#left === Number.POSITIVE_INFINITY) return;
     this.#since = this.#system.monotonic();
     this.#cancelTimer = this.#system.setTimer(Math.max(this.#left, 0), () => {
-      const error = new AgentError("tool-timeout", `Tool "${this.#name}" did not answer in time.`);
+      const error = new AgentError("tool-timeout", `${this.#subject} did not answer in time.`);
       this.#controller.abort(error);
       this.#onLate(error);
     });

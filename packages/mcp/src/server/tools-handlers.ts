@@ -51,6 +51,6 @@ async function answerCall(
   } catch (thrown) {
     // What the protocol has a code for, such as a capability the client lacks, is not the tool's failure.
     if (ProtocolError.isInstance(thrown)) throw thrown;
-    return errorResult(publicMessage(`Tool "${name}"`, thrown, parts));
+    return errorResult(publicMessage(`Tool "${name}"`, thrown, parts, extra.authInfo));
   }
 }

@@ -349,7 +349,7 @@ export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<Memory
     params,
     query: agentQuery,
     body: object<MemoryCalls["updateWorkingMemory"]["body"]>({
-      workingMemory: text(),
+      workingMemory: text({ maxLength: 262_144 }),
       resourceId: optional(shapes.resourceId),
     }),
     response: openObject<{ success: true }>({ success: only(true) }),

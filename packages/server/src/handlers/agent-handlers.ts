@@ -18,6 +18,7 @@ import type { App } from "../app.ts";
 import type { Call, Handlers } from "../handler.ts";
 import { ownerOf } from "../handler.ts";
 import { admitContents } from "../admit-contents.ts";
+import { checkMetadata } from "../check-metadata.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
 import { opening, startHeader, startAfter } from "../sse/frames.ts";
 import { RunEvents } from "../sse/run-events.ts";
@@ -31,6 +32,7 @@ import {
   readDirectly,
   type RunReader,
   saysWhose,
+  whenGone,
   startDirectly,
   startOnThread,
 } from "./run-answers.ts";
@@ -75,7 +77,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     const reader = await startRun(call);
     try {
       // A run without a thread has nobody else to end it.
-      if (call.threadId === undefined) call.request.signal.addEventListener("abort", () => reader.leave());
+      if (call.threadId === undefined) whenGone(call.request, () => reader.leave());
       return generateResult(await reader.output.getFullOutput(), call.caller);
     } finally {
       reader.leave();
@@ -221,7 +223,6 @@ export function pickTool(tools: Record<string, ToolLike>, toolId: string): { nam
   throw new AgentError("tool-not-found", `There is no tool "${toolId}".`);
 }
 
-/** A run that a request asked for, on its thread or without one. */
 /** What the server itself says about a run, and no request can. */
 export interface RunPlace {
   runId?: string | undefined;
@@ -231,6 +232,7 @@ export interface RunPlace {
   readOnly?: boolean | undefined;
 }
 
+/** A run that a request asked for, on its thread or without one. */
 export async function startRun(
   call: Pick<Call<"generate">, "app" | "body" | "params" | "caller" | "threadId" | "resourceId">,
   place: RunPlace = {},
@@ -251,10 +253,12 @@ export async function startRun(
   if (call.threadId === undefined) {
     const reader = await startDirectly(agent, messages, options, ownerOf(call));
     app.keepRun(reader.output.runId, ownerOf(call));
+    app.countRun(ownerOf(call), reader.output);
     return reader;
   }
   const address = { threadId: call.threadId, resourceId: ownerOf(call) };
   const thread = typeof memory?.thread === "object" ? memory.thread : call.threadId;
+  if (typeof thread === "object") checkMetadata(thread.metadata);
   const onThread: AgentExecutionOptions = {
     ...options,
     memory: {
@@ -264,7 +268,11 @@ export async function startRun(
       ...(place.readOnly && { readOnly: true }),
     },
   };
-  if (memory?.readOnly || place.readOnly) return startDirectly(agent, messages, onThread, address.resourceId);
+  if (memory?.readOnly || place.readOnly) {
+    const reader = await startDirectly(agent, messages, onThread, address.resourceId);
+    app.countRun(address.resourceId, reader.output);
+    return reader;
+  }
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
 }
 
@@ -364,6 +372,7 @@ async function answer(
     return startOnThread(agent, { threadId: call.threadId, resourceId: ownerOf(call) }, start);
   saysWhose(options, ownerOf(call));
   const output = await start();
+  app.countRun(ownerOf(call), output);
   return Object.assign(
     readDirectly(output, () => endIfRunning(output, controller)),
     { output },

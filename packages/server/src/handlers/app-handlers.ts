@@ -67,7 +67,7 @@ interface McpCaller {
   token: string;
   clientId: string;
   scopes: string[];
-  extra: { sub: string };
+  extra: { sub: string; inspect: boolean };
 }
 
 export const APP_HANDLERS: Handlers<Names> = {
@@ -181,9 +181,11 @@ async function mcpOverSse({
   return app.relay(caller, await server.fetchSSE(await withinLimits(request, app), options));
 }
 
-function toMcpCaller({ resourceId }: Principal): { authInfo?: McpCaller } {
-  if (resourceId === undefined) return {};
-  return { authInfo: { token: "", clientId: "selvedge", scopes: [], extra: { sub: resourceId } } };
+function toMcpCaller(caller: Principal): { authInfo?: McpCaller } {
+  const { resourceId: sub } = caller;
+  if (sub === undefined) return {};
+  const extra = { sub, inspect: caller.has("inspect") };
+  return { authInfo: { token: "", clientId: "selvedge", scopes: [], extra } };
 }
 
 /** A request whose body was read as those of other routes are: others would read it without end. */

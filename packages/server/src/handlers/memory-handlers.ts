@@ -7,6 +7,7 @@ import type { RouteCalls, WireMemoryConfig, WireMessage, WireThread } from "@sel
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
+import { checkMetadata } from "../check-metadata.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
 import { safeMessage } from "../safe-errors.ts";
 import { toWire } from "./agent-handlers.ts";
@@ -42,6 +43,8 @@ interface FullMemory extends MastraMemory {
 
 const PER_PAGE = 40;
 const THREADS_PER_PAGE = 100;
+/** Of messages in one answer, or one copy. */
+const MOST_BYTES = 64 << 20;
 
 export const MEMORY_HANDLERS: Handlers<Names> = {
   memoryStatus: async ({ app, query }) => {
@@ -69,19 +72,22 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       }) as WireMemoryConfig,
     };
   },
-  listThreads: async ({ app, query, resourceId }) => {
+  listThreads: async ({ app, query, resourceId, caller }) => {
     const domain = await domainOf(app, query.agentId);
     const { search, page = 0, perPage = THREADS_PER_PAGE, orderBy = "updatedAt", direction = "DESC" } = query;
-    const { threads, ...rest } = await domain.listThreads({
-      filter: { resourceId, text: search },
-      orderBy: { field: orderBy, direction },
-      page,
-      perPage,
-    });
+    const list = () =>
+      domain.listThreads({
+        filter: { resourceId, text: search },
+        orderBy: { field: orderBy, direction },
+        page,
+        perPage,
+      });
+    const { threads, ...rest } = await (search ? app.searches.take(caller.resourceId, list) : list());
     return { ...rest, threads: toWire(threads) as WireThread[] };
   },
   createThread: async (call) => {
     const { threadId, title, metadata } = call.body;
+    checkMetadata(metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "createThread");
     return toWire(
       await memory.createThread({ resourceId: ownerOf(call), threadId, title, metadata }),
@@ -93,8 +99,9 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   updateThread: async ({ app, params, query, body }) => {
     const domain = await domainOf(app, query.agentId);
-    await requireThread(domain, params.threadId);
+    const thread = await requireThread(domain, params.threadId);
     const { title, metadata } = body;
+    checkMetadata(metadata, thread.metadata);
     return toWire(await domain.updateThread({ id: params.threadId, title, metadata })) as WireThread;
   },
   deleteThread: async (call) => {
@@ -111,11 +118,13 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       threadId: params.threadId,
       page,
       perPage,
+      maxBytes: MOST_BYTES,
       orderBy: { direction: direction ?? "DESC" },
       ...(roles !== undefined && { filter: { roles: toRoles(roles) } }),
     });
     const inOrder = direction === undefined ? messages.toReversed() : messages;
-    return { ...rest, messages: toWire(shown(call.caller, inOrder)) as WireMessage[] };
+    // Written down once: this can be much.
+    return { ...rest, messages: shown(call.caller, inOrder) as unknown as WireMessage[] };
   },
   saveMessages: async (call) => {
     const { app, query, body, resourceId } = call;
@@ -131,6 +140,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   cloneThread: async (call) => {
     const { newThreadId, title, metadata, options } = call.body;
+    checkMetadata(metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "cloneThread");
     if (newThreadId !== undefined) await checkUnused(memory.storage, newThreadId, call.caller);
     const { startDate, endDate, messageIds } = options?.messageFilter ?? {};
@@ -147,10 +157,10 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       newThreadId,
       title,
       metadata,
-      ...(options && { options: { messageLimit: options.messageLimit, messageFilter } }),
+      options: { messageLimit: options?.messageLimit, messageFilter, maxBytes: MOST_BYTES },
     });
     const clonedMessages = shown(call.caller, result.clonedMessages);
-    return toWire({ ...result, clonedMessages }) as RouteCalls["cloneThread"]["response"];
+    return { ...result, clonedMessages } as unknown as RouteCalls["cloneThread"]["response"];
   },
   getWorkingMemory: async (call) => {
     const memory = await fullMemory(call.app, call.query.agentId, "getWorkingMemory");
@@ -167,11 +177,12 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     });
     return { success: true };
   },
-  searchMemory: async ({ app, query, resourceId, caller }) => {
+  searchMemory: async ({ app, query, resourceId, caller, request: { signal } }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
     const { searchQuery, threadId, limit = 20 } = query;
-    const results = await searchMessages(domain, memory, { text: searchQuery, threadId, resourceId, limit });
+    const search = { text: searchQuery, threadId, resourceId, limit, signal };
+    const results = await app.searches.take(caller.resourceId, () => searchMessages(domain, memory, search));
     const safe = results.map((found) => ({ ...found, message: shown(caller, [found.message])[0] }));
     return {
       results: toWire(safe) as RouteCalls["searchMemory"]["response"]["results"],

@@ -93,6 +93,12 @@ export async function startDirectly(
   );
 }
 
+/** Calls back when the caller of a request leaves, or has left while its run was started. */
+export function whenGone({ signal }: Request, leave: () => void): void {
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+}
+
 /** A run without a thread is nobody's otherwise, and what waits in this process is shared out by owner. */
 export function saysWhose({ requestContext }: AgentExecutionOptions, resourceId: string): void {
   requestContext?.set(RESOURCE_ID_KEY, resourceId);

@@ -13,7 +13,11 @@ interface Search {
   threadId: string | undefined;
   resourceId: string | undefined;
   limit: number;
+  signal: AbortSignal;
 }
+
+/** Of messages in one answer. Fewer are found where they are large. */
+const MOST_BYTES = 32 << 20;
 
 interface RecallMemory extends MastraMemory {
   recall(options: object): Promise<{ messages: StoredMessage[] }>;
@@ -25,14 +29,22 @@ export async function searchMessages(
   memory: MastraMemory,
   search: Search,
 ): Promise<Found[]> {
-  const { threadId, resourceId, limit } = search;
+  const { threadId, resourceId, limit, signal } = search;
+  if (signal.aborted) return [];
   const start = await startThread(domain, search);
   if (!start) return [];
   const found = new Map<string, StoredMessage>();
   for (const message of await byMeaning(memory, start, search)) found.set(message.id, message);
   if (found.size < limit) {
     // What has been found already may be found again.
-    const more = { text: search.text, threadId, resourceId, limit: limit + found.size };
+    const more = {
+      text: search.text,
+      threadId,
+      resourceId,
+      limit: limit + found.size,
+      maxBytes: MOST_BYTES,
+      signal,
+    };
     for (const message of await domain.searchMessages(more)) found.set(message.id, message);
   }
   const hits = [...found.values()].slice(0, limit);

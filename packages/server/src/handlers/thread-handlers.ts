@@ -23,7 +23,7 @@ import type {
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import type { Handlers } from "../handler.ts";
-import { isPrivate, safeError } from "../safe-errors.ts";
+import { safeRun } from "../safe-errors.ts";
 import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
 import { toWire } from "./agent-handlers.ts";
@@ -126,10 +126,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
 };
 
 function shown<Run extends RunRecord>(caller: Principal, run: Run): Run {
-  const { error, runId } = run;
-  if (caller.has("inspect") || !error || !isPrivate({ name: "AgentError", ...error })) return run;
-  const { code, message } = safeError(error, `run ${runId}`);
-  return { ...run, error: { code, message } };
+  return caller.has("inspect") ? run : safeRun(run);
 }
 
 async function storageOf(app: App, agentName: string | undefined): Promise<Storage> {

@@ -3,7 +3,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
 import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
-import type { RunReader } from "../handlers/run-answers.ts";
+import { type RunReader, whenGone } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
 import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
@@ -56,10 +56,11 @@ export const OPENAI_HANDLERS: Handlers<
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
-  getResponse: async ({ app, params }) => readResponse(await requireResponse(app, params.responseId)),
+  getResponse: async ({ app, caller, params }) =>
+    readResponse(await requireResponse(app, params.responseId), caller),
   deleteResponse: async ({ app, params }) => {
     const { responseId: id } = params;
-    await deleteResponse(await requireResponse(app, id), app);
+    await deleteResponse(await requireResponse(app, id, true), app);
     return { id, object: "response", deleted: true };
   },
 };
@@ -86,7 +87,7 @@ async function whole(
   form: Form,
 ): Promise<Json> {
   const show = call.app.shownTo(call.caller);
-  call.request.signal.addEventListener("abort", () => reader.leave());
+  whenGone(call.request, () => reader.leave());
   for (;;) {
     const chunks = await reader.next();
     if (chunks.length === 0) break;
@@ -125,8 +126,8 @@ function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunRead
 }
 
 /** Whose it is was checked before; it may have gone since. */
-async function requireResponse(app: App, id: string): Promise<Found> {
-  const found = await findResponse(app, id);
+async function requireResponse(app: App, id: string, toDelete = false): Promise<Found> {
+  const found = await findResponse(app, id, toDelete);
   if (found) return found;
   throw noResponse(id);
 }

@@ -4,7 +4,9 @@ import type { ResponseDomain, ResponseRemains, Storage, StoredResponse } from "@
 import { ownerOfRun, readRunRecord, readThreadOverview } from "@selvedge/core/threads";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
+import type { Principal } from "../caller.ts";
 import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { safeRun } from "../safe-errors.ts";
 import { ResponseBuilder } from "./response.ts";
 import { RunCollector } from "./run-collector.ts";
 
@@ -28,13 +30,14 @@ function toRunId({ id }: StoredResponse): string {
   return id.slice(PREFIX.length);
 }
 
-/** A response in one of the stores of the app. */
-export async function findResponse(app: App, id: string): Promise<Found | undefined> {
+/** A response in one of the stores of the app; with `toDelete`, also one whose deletion was not ended. */
+export async function findResponse(app: App, id: string, toDelete = false): Promise<Found | undefined> {
   const stores = new Set<Storage | undefined>();
   for (const agent of Object.values(app.mastra.listAgents())) stores.add(await storageFor(app, agent.id));
   for (const storage of stores) {
     if (!storage) continue;
-    const response = await (await responsesOf(storage)).getResponse(id);
+    const responses = await responsesOf(storage);
+    const response = await (toDelete ? responses.getDeletable(id) : responses.getResponse(id));
     if (response) return { response, storage };
   }
   return undefined;
@@ -84,7 +87,7 @@ export async function historyOf(
 }
 
 /** A stored response in OpenAI's form. */
-export async function readResponse({ response, storage }: Found): Promise<Json> {
+export async function readResponse({ response, storage }: Found, caller: Principal): Promise<Json> {
   const { threadId, agentId, previousId, createdAt } = response;
   const runId = toRunId(response);
   const [messages, record] = await Promise.all([
@@ -94,7 +97,8 @@ export async function readResponse({ response, storage }: Found): Promise<Json> 
   const run = new RunCollector();
   for (const message of messages) if (message.role === "assistant") collect(run, message);
   run.usage = record?.usage;
-  if (record?.state === "failed") run.failure = record.error ?? {};
+  if (record?.state === "failed")
+    run.failure = (caller.has("inspect") ? record : safeRun(record)).error ?? {};
   const form = new ResponseBuilder(
     {
       id: runId,

@@ -154,6 +154,7 @@ async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Respo
   const messages = await admitMessages(call, body.messages);
   const reader = await startDirectly(agent, messages, await toRunOptions({}, call, agent), ownerOf(call));
   app.keepRun(reader.output.runId, ownerOf(call));
+  app.countRun(ownerOf(call), reader.output);
   return uiResponse(call, reader, new UiChunks());
 }
 

@@ -16,6 +16,8 @@ class Watched extends InMemoryStorage {
   selects = 0;
   broken = false;
   failing = false;
+  /** The next commit is made, and reported as failed. */
+  mumbles = false;
   #watchers: (() => void)[] = [];
 
   /** As if another process had written. */
@@ -32,6 +34,10 @@ class Watched extends InMemoryStorage {
     this.commits++;
     if (this.broken && writes.some((write) => write.op === "insert" && write.table === MAILBOX))
       return Promise.reject(new Error("disk full"));
+    if (this.mumbles) {
+      this.mumbles = false;
+      return super.commit(writes).then(() => Promise.reject(new Error("no answer")));
+    }
     return super.commit(writes);
   }
 
@@ -69,6 +75,15 @@ async function until(storage: InMemoryStorage, count: number): Promise<void> {
 }
 
 describe("the dispatcher", () => {
+  it("delivers what a store has taken and called a failure", async () => {
+    const { agent, system, storage } = await dispatching();
+    storage.mumbles = true;
+    await expect(agent.sendNotificationSignal(CI, TARGET)).rejects.toThrow("no answer");
+    await system.advance(CLAIM_MS + MINUTE);
+    await until(storage, 1);
+    expect(await told(storage)).toHaveLength(1);
+  });
+
   it("tells of gathered records in one summary, at the first tick after their window", async () => {
     const { agent, hold, system, storage, list } = await dispatching();
     const go = await hold();

@@ -100,8 +100,7 @@ export class NotificationDomain {
       if (merged) return merged;
       const row = { ...toNotificationRow(input, this.system.newId(), now), ...undecided };
       try {
-        await this.storage.commit([...before, { op: "insert", table: NOTIFICATIONS, row }]);
-        this.changed();
+        await this.#commit([...before, { op: "insert", table: NOTIFICATIONS, row }]);
         return this.#require(input.threadId, row["id"] as string);
       } catch (error) {
         // Somebody with the same key was faster: merge into theirs.
@@ -208,13 +207,12 @@ export class NotificationDomain {
   /** Changes a record that is still as it was seen; answers whether it was. */
   async tryUpdate(seen: VersionedNotification, patch: NotificationPatch, more?: Row): Promise<boolean> {
     try {
-      await this.storage.commit([updateRecord(seen, patch, Math.trunc(this.system.now()), more)]);
+      await this.#commit([updateRecord(seen, patch, Math.trunc(this.system.now()), more)]);
+      return true;
     } catch (error) {
       if (AgentError.is(error, "conflict")) return false;
       throw error;
     }
-    this.changed();
-    return true;
   }
 
   /** Takes records for a while; answers those that nobody else took or changed first. */
@@ -261,6 +259,15 @@ export class NotificationDomain {
     for (const listener of this.#listeners) listener();
   }
 
+  /** A store that failed may have done it all the same, so listeners hear of it in any case. */
+  async #commit(writes: readonly Write[]): Promise<void> {
+    try {
+      await this.storage.commit(writes);
+    } finally {
+      this.changed();
+    }
+  }
+
   async #merge(
     input: NotificationInput,
     slot: ReturnType<typeof slots>,
@@ -282,13 +289,12 @@ export class NotificationDomain {
         require: true,
       };
       try {
-        await this.storage.commit([...before, update]);
+        await this.#commit([...before, update]);
       } catch (error) {
         if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) < before.length)
           throw error;
         continue; // It is no longer pending.
       }
-      this.changed();
       return this.#require(input.threadId, row["id"] as string);
     }
     return undefined;

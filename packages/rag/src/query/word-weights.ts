@@ -7,7 +7,7 @@ const LEAST_SAMPLE = 10;
 /** Vectors and words count alike where the nearest and the farthest hit are this share of the words' coverage apart. */
 const BALANCE = 1 / 3;
 /** How fast one side wins as it gets the clearer one. */
-const STEEPNESS = 3;
+const STEEPNESS = 4;
 
 /**
  * How much words and vectors should count for one question: each as much as it tells the passages apart. Words do by how

@@ -9,6 +9,8 @@ export type Order = readonly { column: string; direction?: "asc" | "desc" }[];
 interface Index {
   columns: readonly string[];
   unique: boolean;
+  /** Only rows with a value in this column are in it. */
+  having: string | undefined;
   buckets: Map<Cell, Cells[]>;
 }
 
@@ -28,9 +30,10 @@ export class MemoryTable {
   constructor(table: Table) {
     this.table = table;
     this.#indexes = [{ columns: table.key, unique: true }, ...table.indexes].map(
-      ({ columns, unique = false }) => ({
+      ({ columns, unique = false, having }: Table["indexes"][number]) => ({
         columns,
         unique,
+        having,
         buckets: new Map(),
       }),
     );
@@ -57,6 +60,7 @@ export class MemoryTable {
     this.#rows.add(cells);
     if (!this.#arrival.has(cells)) this.#arrival.set(cells, ++this.#arrivals);
     for (const index of this.#indexes) {
+      if (!isIn(index, cells)) continue;
       const first = cells[index.columns[0]!] ?? null;
       const bucket = index.buckets.get(first);
       if (bucket) bucket.splice(this.#position(bucket, index, cells), 0, cells);
@@ -67,6 +71,7 @@ export class MemoryTable {
   remove(cells: Cells): void {
     this.#rows.delete(cells);
     for (const index of this.#indexes) {
+      if (!isIn(index, cells)) continue;
       const first = cells[index.columns[0]!] ?? null;
       const bucket = index.buckets.get(first)!;
       bucket.splice(this.#position(bucket, index, cells), 1);
@@ -98,8 +103,10 @@ export class MemoryTable {
 
   /** The smallest set of rows the indexes give, in the asked order if one of them has it. */
   #source(conditions: readonly Condition[], order: Order): { rows: Iterable<Cells>; sorted: boolean } {
-    const usable = this.#indexes.filter((index) =>
-      conditions.some(({ column, op }) => column === index.columns[0] && (op === "eq" || op === "in")),
+    const usable = this.#indexes.filter(
+      (index) =>
+        conditions.some(({ column, op }) => column === index.columns[0] && (op === "eq" || op === "in")) &&
+        hasAll(index, conditions),
     );
     const inOrder = usable.find(
       (index) => isOrderOf(index, order) && bucketsOf(index, conditions).length === 1,
@@ -110,10 +117,16 @@ export class MemoryTable {
       return { rows: walk(bucket!, range, order[0]?.direction === "desc"), sorted: true };
     }
     if (usable.length === 0) return { rows: this.#rows, sorted: order.length === 0 };
-    const candidates = usable.map((index) => bucketsOf(index, conditions));
-    const size = (buckets: Cells[][]): number => buckets.reduce((sum, bucket) => sum + bucket.length, 0);
+    const candidates = usable.map((index) =>
+      bucketsOf(index, conditions).map((rows) => ({ rows, ...rangeOf(rows, index.columns[1], conditions) })),
+    );
+    const size = (parts: (typeof candidates)[number]): number =>
+      parts.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
     const best = candidates.reduce((a, b) => (size(b) < size(a) ? b : a));
-    return { rows: best.flat(), sorted: order.length === 0 };
+    return {
+      rows: best.flatMap(({ rows, start, end }) => rows.slice(start, end)),
+      sorted: order.length === 0,
+    };
   }
 
   #twin(index: Index, cells: Cells): Cells | undefined {
@@ -149,6 +162,24 @@ function isOrderOf(index: Index, order: Order): boolean {
   return order.length === 1 && index.columns.length === 2 && order[0]!.column === index.columns[1];
 }
 
+function isIn({ having }: Index, cells: Cells): boolean {
+  return having === undefined || (cells[having] ?? null) !== null;
+}
+
+/** Whether every row that the conditions leave is in the index. */
+function hasAll({ having }: Index, conditions: readonly Condition[]): boolean {
+  return (
+    having === undefined ||
+    conditions.some(
+      (condition) =>
+        condition.column === having &&
+        (condition.op === "eq" ||
+          condition.op === "in" ||
+          (condition.op === "ne" && condition.value === null)),
+    )
+  );
+}
+
 function bucketsOf(index: Index, conditions: readonly Condition[]): Cells[][] {
   const column = index.columns[0]!;
   const equal = conditions.find((condition) => condition.column === column && condition.op === "eq");
@@ -177,10 +208,11 @@ function rangeOf(
     });
   for (const condition of conditions) {
     if (condition.column !== column) continue;
+    const isEqual = condition.op === "eq";
+    if (isEqual || condition.op === "gte") start = Math.max(start, at(condition.value, false));
+    if (isEqual || condition.op === "lte") end = Math.min(end, at(condition.value, true));
     if (condition.op === "gt") start = Math.max(start, at(condition.value, true));
-    else if (condition.op === "gte") start = Math.max(start, at(condition.value, false));
     else if (condition.op === "lt") end = Math.min(end, at(condition.value, false));
-    else if (condition.op === "lte") end = Math.min(end, at(condition.value, true));
   }
   return { start, end };
 }

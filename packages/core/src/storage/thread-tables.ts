@@ -22,7 +22,7 @@ export const ACTORS: Table = {
     mailbox_bytes: "integer",
   },
   key: ["thread_id"],
-  indexes: [{ columns: ["run_state"], having: "run_id" }],
+  indexes: [{ columns: ["run_state", "resource_id"], having: "run_id" }],
 };
 
 /** A process that runs threads, as long as it shows that it lives. */

@@ -40,3 +40,4 @@ export type { FinishReason, Usage } from "./usage.ts";
 // Errors
 export { AgentError } from "./agent-error.ts";
 export { ERROR_CODES, type ErrorCode, UNEXPECTED_CODES } from "./error-codes.ts";
+export { isHiddenFailure, toolFailed } from "./hidden-failure.ts";

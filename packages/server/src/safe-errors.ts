@@ -1,4 +1,11 @@
-import { type AgentChunk, ERROR_CODES, type StoredMessage, UNEXPECTED_CODES } from "@selvedge/protocol";
+import {
+  type AgentChunk,
+  ERROR_CODES,
+  isHiddenFailure,
+  type StoredMessage,
+  toolFailed,
+  UNEXPECTED_CODES,
+} from "@selvedge/protocol";
 import type { FullOutput } from "@selvedge/core/agent";
 import type { RunRecord } from "@selvedge/core/threads";
 
@@ -58,11 +65,12 @@ export function safeMessage<Message extends Pick<StoredMessage, "content">>(mess
 
 /** The outcome of a run. */
 export function safeOutput(output: FullOutput): FullOutput {
-  const hidden = new Set(output.steps.flatMap((step) => step.content).flatMap(hiddenCall));
+  const failures = output.steps.flatMap((step) => step.content.filter(isHiddenFailure));
+  const hidden = new Set(failures.map(({ toolInvocation }) => toolInvocation.toolCallId));
   if (hidden.size === 0) return output;
   const safeResult = <Result extends FullOutput["toolResults"][number]>(result: Result): Result => {
     if (!hidden.has(result.toolCallId)) return result;
-    const safe = { result: toolFailure(result.toolName, result.toolCallId).message };
+    const safe = { result: toolFailed(result.toolName, result.toolCallId) };
     return { ...result, ...safe, payload: { ...result.payload, ...safe } };
   };
   return {
@@ -99,23 +107,17 @@ function toolFailure(toolName: string, toolCallId: string): ErrorLike {
   return {
     name: "AgentError",
     code: "tool-failed",
-    message: `Tool "${toolName}" failed (call ${toolCallId}).`,
+    message: toolFailed(toolName, toolCallId),
   };
 }
 
 type Part = StoredMessage["content"]["parts"][number];
 
 function safePart(part: Part): Part {
-  if (part.type !== "tool-invocation" || hiddenCall(part).length === 0) return part;
+  if (!isHiddenFailure(part)) return part;
   const { toolName, toolCallId } = part.toolInvocation;
-  const result = toolFailure(toolName, toolCallId).message;
+  const result = toolFailed(toolName, toolCallId);
   return { ...part, toolInvocation: { ...part.toolInvocation, result } };
-}
-
-function hiddenCall(part: Part): string[] {
-  if (part.type !== "tool-invocation") return [];
-  const { state, errorCode, toolCallId } = part.toolInvocation;
-  return state === "output-error" && UNEXPECTED_CODES.has(errorCode) ? [toolCallId] : [];
 }
 
 function withPayload<Chunk extends AgentChunk>(chunk: Chunk, changes: object): Chunk {

@@ -1,5 +1,5 @@
-import type { MessagePart } from "@selvedge/protocol";
-import { AgentError, UNEXPECTED_CODES } from "../errors.ts";
+import { isHiddenFailure, toolFailed } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import type { JsonSchema } from "../schema/schema.ts";
 import { createTool, type Tool } from "../tool/tool.ts";
@@ -67,11 +67,16 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       }
       if (full.tripwire)
         throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${full.tripwire.reason}`);
-      const failed = new Set(full.steps.flatMap(({ content }) => content.flatMap(failedCall)));
+      // Those words are for the subagent's model and for the log.
+      const hidden = new Set(
+        full.steps.flatMap(({ content }) =>
+          content.filter(isHiddenFailure).map(({ toolInvocation }) => toolInvocation.toolCallId),
+        ),
+      );
       const toolResults = full.toolResults.map(({ toolName, toolCallId: id, result }) => ({
         toolName,
         toolCallId: id,
-        result: failed.has(id) ? `Tool "${toolName}" failed (call ${id}).` : result,
+        result: hidden.has(id) ? toolFailed(toolName, id) : result,
       }));
       return {
         text: full.text,
@@ -80,12 +85,6 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       } satisfies SubagentOutput;
     },
   });
-}
-
-/** A call whose words are for the subagent's model and for the log. */
-function failedCall(part: MessagePart): string[] {
-  if (part.type !== "tool-invocation" || !UNEXPECTED_CODES.has(part.toolInvocation.errorCode)) return [];
-  return [part.toolInvocation.toolCallId];
 }
 
 /** The parent's thread is not the subagent's. */

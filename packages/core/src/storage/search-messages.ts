@@ -1,8 +1,9 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
-import { sleep, type System } from "../system.ts";
+import type { System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { assemble } from "./list-messages.ts";
+import { PageSize } from "./page-size.ts";
 import { textLength } from "./select-messages.ts";
 import type { Storage, Where } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
@@ -21,8 +22,6 @@ export interface SearchMessagesOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Messages can be large, so it begins with few at a time. */
-const PAGE = { first: 16, most: 256 } as const;
 /** How long a page may hold the event loop, about. */
 const PAGE_MS = 10;
 
@@ -41,26 +40,25 @@ export async function searchMessages(
   const found: StoredMessage[] = [];
   const isFull = () => found.length >= limit || bytes > maxBytes;
   let bytes = 0;
-  let page: number = PAGE.first;
+  const page = new PageSize(system, PAGE_MS);
   for (let before = Number.MAX_SAFE_INTEGER; !isFull() && !signal?.aborted;) {
-    const began = system.monotonic();
     const where: Where = {
       ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
       ...(threadId !== undefined && { thread_id: checkId("threadId", threadId) }),
       seq: { lt: before },
     };
     const orderBy = [{ column: "seq", direction: "desc" }] as const;
-    const rows = await storage.selectMentioning({ table: MESSAGES, where, orderBy, limit: page }, [wanted]);
+    const rows = await storage.selectMentioning({ table: MESSAGES, where, orderBy, limit: page.value }, [
+      wanted,
+    ]);
     for (const message of await assemble(storage, rows)) {
       if (isFull() || !says(message, wanted)) continue;
       found.push(message);
       if (maxBytes < Number.POSITIVE_INFINITY) bytes += textLength(message.content);
     }
-    if (rows.length < page) break;
+    if (rows.length < page.value) break;
     before = rows.at(-1)!.seq as number;
-    const isLong = system.monotonic() - began > PAGE_MS;
-    page = isLong ? Math.max(1, page >> 1) : Math.min(page << 1, PAGE.most);
-    await sleep(system, 0);
+    await page.next();
   }
   return found;
 }

@@ -1,10 +1,9 @@
 import { AgentError } from "../errors.ts";
-import { sleep, type System } from "../system.ts";
+import type { System } from "../system.ts";
+import { PageSize } from "./page-size.ts";
 import type { Row, Select, Storage } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
 
-/** Messages can be large, so it begins with few at a time. */
-const SLICE = { first: 16, most: 256 } as const;
 /** How long a slice may hold the event loop, about. */
 const SLICE_MS = 20;
 /** What a row takes beside its texts. */
@@ -26,10 +25,9 @@ export async function selectMessages(
   const { limit = Number.POSITIVE_INFINITY, offset = 0, where } = query;
   const rows: Row[] = [];
   let bytes = 0;
-  let slice: number = SLICE.first;
+  const slice = new PageSize(system, SLICE_MS);
   for (;;) {
-    const began = system.monotonic();
-    const size = Math.min(slice, limit - rows.length);
+    const size = Math.min(slice.value, limit - rows.length);
     const last = rows.at(-1)?.["seq"] as number | undefined;
     const range = last === undefined ? {} : direction === "asc" ? { gt: last } : { lt: last };
     const seq = { ...(where?.["seq"] as object | undefined), ...range };
@@ -47,9 +45,7 @@ export async function selectMessages(
       );
     rows.push(...more);
     if (more.length < size || rows.length >= limit) return rows;
-    const isLong = system.monotonic() - began > SLICE_MS;
-    slice = isLong ? Math.max(1, slice >> 1) : Math.min(slice << 1, SLICE.most);
-    await sleep(system, 0);
+    await slice.next();
   }
 }
 

@@ -68,10 +68,10 @@ export class LibSQLStore extends Storage {
     const { text, params } = this.#sql.select(query, toConditions(query.table, query.where));
     if (query.limit === 1) {
       const cells = await this.#connection.read(() => this.#connection.get<Cells>(text, params));
-      return cells ? [decodeRow(query.table, cells)] : [];
+      return cells ? [decodeRow(query.table, cells, query.columns)] : [];
     }
     const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
-    return rows.map((cells) => decodeRow(query.table, cells));
+    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
   }
 
   override async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -89,7 +89,7 @@ export class LibSQLStore extends Storage {
       const { text, params } = isFew ? all : search;
       return this.#connection.all<Cells>(text, params);
     });
-    return rows.map((cells) => decodeRow(query.table, cells));
+    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
   }
 
   async #messagesMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -106,7 +106,7 @@ export class LibSQLStore extends Storage {
     }
     const { text, params } = this.#sql.select(query, conditions, mentions);
     const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
-    return rows.map((cells) => decodeRow(query.table, cells));
+    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
   }
 
   override async count({ table, where }: { table: Table; where?: Where }): Promise<number> {

@@ -17,6 +17,11 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
       "DELETE FROM selvedge_message_steps WHERE step = 0",
     ],
   },
+  {
+    // A thread says whether something waits in its mailbox.
+    before: 7,
+    sql: ["UPDATE selvedge_actors SET has_mail = 1 WHERE mailbox_count > 0"],
+  },
 ];
 
 /**

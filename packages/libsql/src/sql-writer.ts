@@ -21,7 +21,7 @@ export class SqlWriter {
   readonly #texts = new Map<string, string>();
 
   select(query: Select, conditions: readonly Condition[], more?: Mentions): Sql {
-    const { table, orderBy = [], limit, offset } = query;
+    const { table, orderBy = [], limit, offset, columns = [] } = query;
     const params = paramsOf(conditions);
     if (more) params.push(...more.params);
     const order = orderBy.map(
@@ -30,7 +30,7 @@ export class SqlWriter {
     const isPart = limit !== undefined || offset !== undefined;
     if (isPart) params.push(limit ?? -1, offset ?? 0);
     const shape = `${shapeOf(conditions)}${more?.text ?? ""}${more?.from ?? ""}`;
-    const key = `select ${table.name} ${shape}${order.join()}${isPart ? " part" : ""}`;
+    const key = `select ${columns.join()} ${table.name} ${shape}${order.join()}${isPart ? " part" : ""}`;
     return { text: this.#text(key, () => selectText(query, conditions, more, isPart)), params };
   }
 
@@ -110,7 +110,8 @@ function selectText(
     direction === "desc" ? `${quote(column)} DESC` : quote(column),
   );
   const order = more?.order ?? columns.join(", ");
-  let text = `SELECT ${table}.* FROM ${more?.from ?? table}${whereText(conditions, more)}`;
+  const what = query.columns?.map((column) => `${table}.${quote(column)}`).join(", ") ?? `${table}.*`;
+  let text = `SELECT ${what} FROM ${more?.from ?? table}${whereText(conditions, more)}`;
   if (order !== "") text += ` ORDER BY ${order}`;
   return isPart ? `${text} LIMIT ? OFFSET ?` : text;
 }

@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   "too-many-requests": { status: 429, retryable: true },
   "too-many-streams": { status: 429, retryable: true },
   "reader-too-slow": { status: 410, retryable: true },
+  "attempts-exhausted": { status: 500, retryable: false },
   "tool-outcome-unknown": { status: 500, retryable: false },
   "tool-not-found": { status: 404, retryable: false },
   "tool-input-invalid": { status: 400, retryable: false },

@@ -143,7 +143,7 @@ export class ThreadRuns implements ThreadAgent {
     } catch (error) {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       const state = controller.signal.aborted ? "aborted" : "failed";
-      await this.#failToStart(threadRun, letter, state, error).catch((failure: unknown) => {
+      await this.#failToStart(threadRun, state, error).catch((failure: unknown) => {
         threadRun.abandon();
         this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
       });
@@ -258,17 +258,11 @@ export class ThreadRuns implements ThreadAgent {
     );
   }
 
-  async #failToStart(
-    threadRun: ThreadRun,
-    { signal, messages }: Letter,
-    state: "failed" | "aborted",
-    error: unknown,
-  ): Promise<void> {
+  async #failToStart(threadRun: ThreadRun, state: "failed" | "aborted", error: unknown): Promise<void> {
     const { runId } = threadRun;
     if (state === "failed") this.#environment.logger.error(`Run ${runId} could not start`, error);
+    threadRun.publish(agentChunk("start", runId, {}));
     const chunks = [
-      agentChunk("start", runId, {}),
-      ...(messages ? [] : [{ ...signal.toDataPart(), runId, from: "AGENT" as const }]),
       state === "failed" ? agentChunk("error", runId, { error }) : agentChunk("abort", runId, {}),
     ];
     await threadRun.end({ state, mayContinue: false, ...(state === "failed" && { error }), chunks });

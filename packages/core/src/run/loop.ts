@@ -1,5 +1,6 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage, UNEXPECTED_CODES } from "../errors.ts";
+import { echoOf } from "../signal/echo.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
@@ -57,9 +58,8 @@ async function begin(run: Run): Promise<void> {
   const early = run.early ?? [];
   run.early = undefined;
   const input = [...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())];
-  const folded = await thread?.begin(input, answered);
-  for (const signal of signals)
-    await run.emit({ ...signal.toDataPart(), runId: run.spec.runId, from: "AGENT" });
+  const folded = await thread?.begin(input, answered, signals);
+  for (const signal of signals) await run.reveal(echoOf(signal, run.spec.runId));
   for (const signal of folded ?? []) await run.join(signal);
   await run.joinLater();
 }

@@ -40,11 +40,18 @@ export interface RunEnd {
 export interface RunThread {
   /** Waits until the thread is free and makes this run its active one, which others may abort. */
   acquire(controller: AbortController): Promise<void>;
-  /** Stores the input, and earlier messages that it changed. Answers signals that arrived meanwhile, stored as input too. */
-  begin(input: readonly StoredMessage[], changed: readonly StoredMessage[]): Promise<CreatedAgentSignal[]>;
+  /**
+   * Stores the input, and earlier messages that it changed; the `signals` among the input go on the stream in the same
+   * commit. Returns signals that arrived meanwhile, stored and shown as input too.
+   */
+  begin(
+    input: readonly StoredMessage[],
+    changed: readonly StoredMessage[],
+    signals: readonly CreatedAgentSignal[],
+  ): Promise<CreatedAgentSignal[]>;
   /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */
   publish(chunk: AgentChunk): void;
-  /** Stores a signal in its place. Answers false when one of the conditions in `alongside` does not hold. */
+  /** Stores a signal in its place and on the stream. Returns false when a condition in `alongside` does not hold. */
   record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean>;
   /** The state of a lane. */
   lane(laneId: string): Promise<Lane | undefined>;
@@ -61,9 +68,10 @@ export interface RunThread {
   /** After a tool ran, while others still do. */
   settle(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /**
-   * A step is over. With `take`, answers the signals that joined the run, stored in their place after the step and
-   * after the run's `own`. With `endsNow` nothing lies between this step and the end of the run, so they may be stored
-   * together; chunks never become visible before the step.
+   * A step is over. With `take`, returns the signals that joined the run, stored in their place after the step and
+   * after the run's `own`. `finish` gives the chunks that close the step; they go on the stream with it, followed by the
+   * signals. With `endsNow` nothing lies between this step and the end of the run, so they may be stored together;
+   * chunks never become visible before the step.
    */
   border(
     step: StepRecord | undefined,
@@ -72,6 +80,7 @@ export interface RunThread {
       next: "continue" | "stop";
       own?: readonly CreatedAgentSignal[];
       endsNow?: boolean;
+      finish?: (joined: boolean) => Promise<readonly AgentChunk[]>;
     },
   ): Promise<CreatedAgentSignal[]>;
   /**

@@ -85,11 +85,11 @@ describe("a run with memory", () => {
     expect(answer!.content.metadata).toBeUndefined();
   });
 
-  it("stores a step once when its tools may be run again", async () => {
+  it("writes down every call before it runs, also of tools that may run again", async () => {
     const pure = createTool({ id: "t", description: "", idempotent: true, execute: async () => "ok" });
     const { agent, storage } = recorded([again, again, "done"], { tools: { t: pure } });
     await agent.generate("go", thread);
-    expect(storage.steps).toHaveLength(3);
+    expect(storage.steps).toHaveLength(5);
   });
 
   it("writes no more for a late step than for an early one", async () => {

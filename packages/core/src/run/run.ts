@@ -8,6 +8,7 @@ import type { Processor, ProcessorContext } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
+import { echoOf } from "../signal/echo.ts";
 import { EventStream } from "../stream/event-stream.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
@@ -189,12 +190,23 @@ export class Run {
    * then it is not over. Throws when a processor objects to the chunk.
    */
   async finish(chunk: AgentChunk): Promise<boolean> {
+    const chunks = await this.prepare(chunk);
+    const ended = await this.#end({ state: "done", mayContinue: this.mayContinue, chunks });
+    if (ended) for (const one of chunks) await this.reveal(one);
+    return ended;
+  }
+
+  /** A chunk as it will be shown, for a commit that puts it on the thread's stream. Show it with `reveal` after that. */
+  async prepare(chunk: AgentChunk): Promise<AgentChunk[]> {
     await this.#tail;
     const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
-    const chunks = await Promise.all([passed ?? []].flat().map((one) => this.#displayed(one)));
-    const ended = await this.#end({ state: "done", mayContinue: this.mayContinue, chunks });
-    if (ended) for (const one of chunks) await this.#shown(one);
-    return ended;
+    return Promise.all([passed ?? []].flat().map((one) => this.#displayed(one)));
+  }
+
+  /** Shows the caller a chunk that is on the thread's stream already. */
+  async reveal(chunk: AgentChunk): Promise<void> {
+    await this.#tail;
+    await this.#shown(chunk);
   }
 
   /** Ends a run that did not go well. Processors have no say in it, and neither has a store that fails. */
@@ -212,7 +224,7 @@ export class Run {
       this.spec.thread?.abandon();
       this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);
     }
-    for (const chunk of displayed) await this.#shown(chunk);
+    for (const chunk of displayed) await this.reveal(chunk);
   }
 
   async #end(end: RunEnd): Promise<boolean> {
@@ -297,8 +309,11 @@ export class Run {
       this.#later.push(signal);
       return signal;
     }
-    if (this.early) this.early.push(signal);
-    else await this.spec.thread?.record(signal, []);
+    if (this.early) {
+      this.early.push(signal);
+      // Nothing of a run is visible before its input is stored: this goes into that commit.
+      this.spec.thread?.publish(echoOf(signal, this.spec.runId));
+    } else await this.spec.thread?.record(signal, []);
     await this.join(signal);
     return signal;
   }
@@ -325,11 +340,11 @@ export class Run {
     return this.#states.splice(0);
   }
 
-  /** A signal joins the conversation: what the model says after it is a message of its own. */
+  /** A signal that is stored joins the conversation: what the model says after it is a message of its own. */
   async join(signal: CreatedAgentSignal): Promise<void> {
     this.spec.list.append(signal.toDBMessage(), "response");
     this.responseId = this.spec.system.newId();
-    await this.emit({ ...signal.toDataPart(), runId: this.spec.runId, from: "AGENT" });
+    await this.reveal(echoOf(signal, this.spec.runId));
   }
 
   close(): void {

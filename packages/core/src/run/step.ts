@@ -2,7 +2,6 @@ import type { AgentChunk, MessagePart } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
-import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
@@ -174,19 +173,36 @@ export async function endStep(
   converse(run, step);
   const { thread } = run.spec;
   const record = stepRecord(run, step, tools.metadata);
-  const own = next === "suspend" ? [] : run.takeLater();
-  let signals: CreatedAgentSignal[] = [];
-  if (thread && next === "suspend") await thread.suspend(record, run.openCalls);
-  else if (thread)
-    signals = await thread.border(record, {
-      take: room && !tools.client,
-      next: next === "continue" ? "continue" : "stop",
-      own,
-      endsNow: next === "stop" && !run.looksBack,
-    });
-  if (signals.length > 0 && next === "stop") step.finishReason = "other";
-  await tools.announce();
-  await closeStep(run, step, signals.length > 0 ? "continue" : next);
+  if (!thread || next === "suspend") {
+    await thread?.suspend(record, run.openCalls);
+    await tools.announce();
+    await closeStep(run, step, next);
+    await run.joinLater();
+    return next;
+  }
+  const own = run.takeLater();
+  let shown: AgentChunk[] = [];
+  let objection: { thrown: unknown } | undefined;
+  const signals = await thread.border(record, {
+    take: room && !tools.client,
+    next: next === "continue" ? "continue" : "stop",
+    own,
+    endsNow: next === "stop" && !run.looksBack,
+    async finish(joined) {
+      if (joined && next === "stop") step.finishReason = "other";
+      try {
+        shown = await run.prepare(stepFinish(run, step, joined ? "continue" : next));
+      } catch (thrown) {
+        // A processor's. It ends the run, not the commit of what was said before.
+        objection = { thrown };
+      }
+      return shown;
+    },
+  });
+  countStep(run, step);
+  for (const chunk of shown) await run.reveal(chunk);
+  if (objection) throw (objection as { thrown: unknown }).thrown;
+  await run.call("onStepFinish", step.build());
   for (const signal of [...own, ...signals]) await run.join(signal);
   await run.joinLater();
   return signals.length > 0 ? "continue" : next;
@@ -229,21 +245,28 @@ async function keepSignals(run: Run): Promise<void> {
 }
 
 async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void> {
+  countStep(run, step);
+  await run.emit(stepFinish(run, step, next));
+  if (step.finishReason !== "retry") await run.call("onStepFinish", step.build());
+}
+
+function countStep(run: Run, step: StepBuilder): void {
   const result = step.build();
   if (step.finishReason === "retry") run.totalUsage = addUsage(run.totalUsage, result.usage);
   else run.addStep(result);
-  await run.emit(
-    agentChunk("step-finish", run.spec.runId, {
-      stepResult: {
-        reason: result.finishReason,
-        isContinued: next === "continue",
-        warnings: result.warnings,
-      },
-      output: { text: result.text, toolCalls: step.calls, usage: result.usage },
-      metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
-    }),
-  );
-  if (step.finishReason !== "retry") await run.call("onStepFinish", result);
+}
+
+function stepFinish(run: Run, step: StepBuilder, next: Next): AgentChunk {
+  const result = step.build();
+  return agentChunk("step-finish", run.spec.runId, {
+    stepResult: {
+      reason: result.finishReason,
+      isContinued: next === "continue",
+      warnings: result.warnings,
+    },
+    output: { text: result.text, toolCalls: step.calls, usage: result.usage },
+    metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
+  });
 }
 
 function currentResponse(run: Run): { content: { parts: MessagePart[] } } | undefined {

@@ -49,11 +49,14 @@ export async function runToolCalls(
   );
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
-  // Tools that may be run again need no journal: a crash costs the step, not an effect.
-  const journaled =
-    thread !== undefined && running.some((item) => !item.settled && !item.tool.definition.idempotent);
+  // Also of tools that may run again: a model that is asked again makes another call, with another idempotency key.
+  const journaled = thread !== undefined && running.length > 0;
   if (journaled) {
-    const intents = running.map(({ call }, position) => ({ ...call, position }));
+    // What began before a crash stays marked, whatever became of it.
+    const begun = checked.filter(
+      (item) => !item.settled || journal.get(item.call.toolCallId)?.state === "started",
+    );
+    const intents = begun.map(({ call }, position) => ({ ...call, position }));
     await thread.intend(stepRecord(run, step), intents);
   }
   const waiting: OpenCall[] = [];

@@ -3,8 +3,9 @@ import { columnType } from "./row-codec.ts";
 import type { Select } from "./storage.ts";
 
 /** What every adapter refuses in a select, before it reads. */
-export function checkSelect({ table, orderBy = [], limit, offset }: Select): void {
+export function checkSelect({ table, orderBy = [], limit, offset, columns = [] }: Select): void {
   for (const { column } of orderBy) columnType(table, column);
+  for (const column of columns) columnType(table, column);
   for (const [name, value] of Object.entries({ limit, offset })) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0)) {
       throw new AgentError("invalid-argument", `${name} must be 0 or more, got ${String(value)}`);

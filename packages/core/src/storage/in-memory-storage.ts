@@ -31,7 +31,7 @@ export class InMemoryStorage extends Storage {
       query.orderBy,
     )) {
       if (skipped++ < offset) continue;
-      rows.push(decodeRow(query.table, cells));
+      rows.push(decodeRow(query.table, cells, query.columns));
       if (rows.length === limit) break;
     }
     return rows;

@@ -44,9 +44,13 @@ export function encodeCell(table: Table, column: string, value: ColumnValue): Ce
   );
 }
 
-export function decodeRow(table: Table, cells: Cells): Row {
+export function decodeRow(
+  table: Table,
+  cells: Cells,
+  columns: readonly string[] = Object.keys(table.columns),
+): Row {
   const row: Row = {};
-  for (const column of Object.keys(table.columns)) {
+  for (const column of columns) {
     const cell = cells[column] ?? null;
     row[column] = cell !== null && table.columns[column] === "json" ? JSON.parse(cell as string) : cell;
   }

@@ -31,6 +31,8 @@ export interface Select {
   orderBy?: readonly { column: string; direction?: "asc" | "desc" }[];
   limit?: number;
   offset?: number;
+  /** The columns to return; all of them unless given. */
+  columns?: readonly string[];
 }
 
 /**

@@ -71,7 +71,7 @@ export const RESOURCES: Table = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 6;
+export const SCHEMA_VERSION: number = 7;
 
 /** In the order migrations create them. Add at the end. */
 export const TABLES: readonly Table[] = [

@@ -20,9 +20,15 @@ export const ACTORS: Table = {
     abort_run: "text",
     mailbox_count: "integer",
     mailbox_bytes: "integer",
+    /** 1 while the mailbox has something in it, no value otherwise: finds idle threads with work to do. */
+    has_mail: "integer",
   },
   key: ["thread_id"],
-  indexes: [{ columns: ["run_state", "resource_id"], having: "run_id" }],
+  indexes: [
+    { columns: ["run_state", "resource_id"], having: "run_id" },
+    { columns: ["has_mail", "run_state"], having: "has_mail" },
+    { columns: ["abort_run"], having: "abort_run" },
+  ],
 };
 
 /** A process that runs threads, as long as it shows that it lives. */
@@ -52,6 +58,8 @@ export const MAILBOX: Table = {
     signal: "json",
     options: "json",
     bytes: "integer",
+    /** How often a run that it opened came to nothing. */
+    attempts: "integer",
   },
   key: ["id"],
   auto: "seq",
@@ -86,6 +94,8 @@ export const RUNS: Table = {
     agent_id: "text",
     fence: "integer",
     state: "text",
+    /** How often it was started since it last completed a step. */
+    attempts: "integer",
     options: "json",
     step: "integer",
     /** What the loop does after the last stored step. */
@@ -136,7 +146,7 @@ export const CALLS: Table = {
     decision: "json",
   },
   key: ["run_id", "tool_call_id"],
-  indexes: [],
+  indexes: [{ columns: ["state"] }, { columns: ["thread_id"] }],
 };
 
 /** The current state of each lane of a thread. */

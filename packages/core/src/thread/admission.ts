@@ -1,6 +1,7 @@
 import type { JSONValue, StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
+import { echoOf } from "../signal/echo.ts";
 import { cleanAttributes, type CreatedAgentSignal, type SignalAttributes } from "../signal/signal.ts";
 import { insertMessage, insertThread, touchThread } from "../storage/message-writes.ts";
 import type { CommitResult, Write } from "../storage/storage.ts";
@@ -249,7 +250,7 @@ function pseudoRun(signal: CreatedAgentSignal, runId: string): Parameters<typeof
   const payload = { stepResult: { reason: "stop" as const }, output: { usage }, metadata: {}, messages };
   return [
     { type: "start", runId, from, payload: {} },
-    { ...signal.toDataPart(), runId, from },
+    echoOf(signal, runId),
     { type: "finish", runId, from, payload },
   ];
 }

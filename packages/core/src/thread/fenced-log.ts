@@ -115,7 +115,7 @@ export class FencedLog {
     const lease = this.#lease;
     if (!lease || this.#closed) throw superseded(threadId);
     const buffered = quiet ? 0 : this.#buffer.length;
-    const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks];
+    const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
     // Another commit has taken along what this one was for.
     if (writes.length === 0 && chunks.length === 0 && !run && !last) return;
     const held = { id: this.#runId, fence: lease.fence };

@@ -28,6 +28,8 @@ export interface Letter {
   messages?: StoredMessage[] | undefined;
   options: StoredOptions | undefined;
   bytes: number;
+  /** How often a run that it opened came to nothing. */
+  attempts?: number;
 }
 
 export interface MailboxLimits {
@@ -67,6 +69,7 @@ export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): 
       op: "update",
       table: ACTORS,
       where: room,
+      set: { has_mail: 1 },
       increment: { mailbox_count: 1, mailbox_bytes: letter.bytes },
       require: true,
     },
@@ -90,6 +93,31 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
       where: { thread_id: threadId },
       increment: { mailbox_count: -letters.length, mailbox_bytes: -bytes },
     },
+    noteEmpty(threadId),
+  ];
+}
+
+/** After something was taken out. */
+export function noteEmpty(threadId: string): Write {
+  return {
+    op: "update",
+    table: ACTORS,
+    where: { thread_id: threadId, mailbox_count: 0 },
+    set: { has_mail: null },
+  };
+}
+
+/** The run that a letter opened came to nothing before it took the letter. */
+export function countAttempt(threadId: string, runId: string): Write[] {
+  const count = { attempts: 1 };
+  return [
+    {
+      op: "update",
+      table: MAILBOX,
+      where: { thread_id: threadId, opens: 1, run_id: runId },
+      increment: count,
+    },
+    { op: "update", table: MAILBOX, where: { thread_id: threadId, opens: 0, id: runId }, increment: count },
   ];
 }
 
@@ -138,5 +166,6 @@ function toLetter(row: Row): Letter {
     ...(messages !== undefined && { messages: messages as unknown as StoredMessage[] }),
     options: row["options"] ? options : undefined,
     bytes: row["bytes"] as number,
+    attempts: (row["attempts"] as number | null) ?? 0,
   };
 }

@@ -8,6 +8,12 @@ export interface LeaseLimits {
   renewMs: number;
 }
 
+/** An owner's row, as it was read. */
+interface SeenOwner {
+  id: string;
+  leaseUntil: number;
+}
+
 export const DEFAULT_LEASE: LeaseLimits = { leaseMs: 15_000, renewMs: 5_000 };
 
 /**
@@ -55,12 +61,43 @@ export class Owner {
     return !row || (row["lease_until"] as number) < this.#system.now();
   }
 
+  /** Owners that live, this one among them, and those whose threads may be taken. */
+  async gone(): Promise<{ live: Set<string>; dead: SeenOwner[] }> {
+    const rows = await this.#storage.select({ table: OWNERS });
+    const live = new Set([this.id]);
+    const dead: SeenOwner[] = [];
+    for (const row of rows) {
+      const seen = { id: row["id"] as string, leaseUntil: row["lease_until"] as number };
+      if (seen.id === this.id) continue;
+      if (seen.leaseUntil < this.#system.now() || this.#storage.isOwnerDead(seen.id)) dead.push(seen);
+      else live.add(seen.id);
+    }
+    return { live, dead };
+  }
+
+  /** Owners that are gone and have no threads any more need no row, unless one showed up again. */
+  async forget(dead: readonly SeenOwner[]): Promise<void> {
+    if (dead.length === 0) return;
+    await this.#storage.commit(
+      dead.map(({ id, leaseUntil }) => ({
+        op: "delete" as const,
+        table: OWNERS,
+        where: { id, lease_until: leaseUntil },
+      })),
+    );
+  }
+
   /** Gives up: threads of this process may be taken at once. */
   async retire(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#leaseUntil = 0;
-    await this.#storage.commit([{ op: "delete", table: OWNERS, where: { id: this.id } }]);
+    const where = { id: this.id };
+    await this.#storage.commit([
+      this.#held > 0
+        ? { op: "update", table: OWNERS, where, set: { lease_until: 0 } }
+        : { op: "delete", table: OWNERS, where },
+    ]);
   }
 
   async #beat(): Promise<void> {

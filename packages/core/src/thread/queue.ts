@@ -4,7 +4,7 @@ import type { CreatedAgentSignal, SignalLimits } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
-import { CONTINUE, type Letter, NEXT, readLetters, runOpenedBy } from "./mailbox.ts";
+import { CONTINUE, type Letter, NEXT, noteEmpty, readLetters, runOpenedBy } from "./mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
 
 /** A message that was accepted and that no run has taken yet. */
@@ -115,6 +115,7 @@ async function commit(
         require: true,
       },
       write,
+      noteEmpty(threadId),
     ]);
   } catch (error) {
     if (AgentError.is(error, "conflict")) throw gone(threadId, signal.id);

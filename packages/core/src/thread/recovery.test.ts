@@ -130,6 +130,83 @@ describe("a process that was killed", () => {
     await mastra.close();
   }, 30_000);
 
+  it("is taken over by one that was there before it", async () => {
+    const { agent, history, idle, storage } = heir(({ index }) => `reply ${index}`);
+    const mastra = new Mastra({ agents: { agent }, storage, logger: false });
+    await mastra.start();
+    const first = start("work");
+    await first.says("at work", 2);
+    await first.kill();
+    await until(async () => (await history()).includes("signal: queued"), 15_000);
+    await idle();
+    expect((await history()).at(-1)).toMatch(/^assistant: reply/);
+    await mastra.close();
+  }, 30_000);
+
+  it("leaves a tool that may run again under way: it runs again with the same key, and the model is not asked", async () => {
+    const first = start("pay");
+    await first.says("at work");
+    await first.kill();
+    const before = (await log()).filter((line) => line.startsWith("again"));
+    const { agent, ran, history, idle, storage } = heir(({ index }) =>
+      index === 0 ? "paid" : { toolCalls: [{ toolName: "again", toolCallId: `other-${index}`, input: {} }] },
+    );
+    const mastra = new Mastra({ agents: { agent }, storage, logger: false });
+    await mastra.start();
+    await until(() => ran.length > 0);
+    await until(async () => (await history()).length >= 2);
+    await idle();
+    expect(ran.slice(0, 1)).toEqual(before);
+    expect((await history())[1]).toBe("assistant: [again result]|paid");
+    await mastra.close();
+  }, 30_000);
+
+  it.each(["die-asking", "die-preparing"])(
+    "every time it tries (%s) is not tried without end: the run fails after five attempts, and the message is kept",
+    async (mode) => {
+      const lives = [start(mode, "send")];
+      for (;;) {
+        await lives.at(-1)!.ended;
+        if (lives.length === 5) break;
+        lives.push(start(mode));
+      }
+      const asked = (await log()).length;
+      expect(asked).toBe(5);
+      const { agent, model, history, follow, idle } = heir(() => "not reached");
+      const reader = await follow({ after: 0 });
+      await agent.recover();
+      const error = await reader.until("error");
+      expect(error).toMatchObject({ payload: { error: { code: "attempts-exhausted" } } });
+      await idle();
+      expect(reader.types.filter((type) => type === "data-user-message")).toHaveLength(1);
+      expect(model.calls).toHaveLength(0);
+      expect((await history())[0]).toBe("signal: go");
+      reader.stop();
+    },
+    90_000,
+  );
+
+  it("on many threads leaves work that is taken up a few runs at a time", async () => {
+    const first = start("many");
+    await first.says("at work");
+    await first.kill();
+    let atOnce = 0;
+    let most = 0;
+    let done = 0;
+    const { agent, storage } = heir(async () => {
+      most = Math.max(most, ++atOnce);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      atOnce--;
+      done++;
+      return "ok";
+    });
+    const mastra = new Mastra({ agents: { agent }, storage, logger: false, threads: { recoverAtOnce: 3 } });
+    await mastra.start();
+    await until(() => done === 40, 20_000);
+    expect(most).toBe(3);
+    await mastra.close();
+  }, 40_000);
+
   it("leaves approvals that still wait, here and for whoever asks", async () => {
     const first = start("wait");
     await first.says("waiting");

@@ -56,6 +56,7 @@ export function takeWrites(
         agent_id: agentId,
         fence,
         state: "running",
+        attempts: 1,
         options,
         step: 0,
         next: "continue",

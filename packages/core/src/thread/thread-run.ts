@@ -2,6 +2,7 @@ import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { OpenCall } from "../run/run.ts";
 import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-thread.ts";
+import { echoOf } from "../signal/echo.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import {
   insertMessage,
@@ -18,7 +19,6 @@ import { sleep } from "../system.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
 import { CallJournal, type PlacedStep } from "./call-journal.ts";
-import { toBroadcast } from "./event-log.ts";
 import { FencedLog, type Lease } from "./fenced-log.ts";
 import { type Letter, NOW, readLetters, takeLetters } from "./mailbox.ts";
 import { storeStep } from "./open-step.ts";
@@ -103,6 +103,7 @@ export class ThreadRun implements RunThread {
   async begin(
     input: readonly StoredMessage[],
     changed: readonly StoredMessage[],
+    among: readonly CreatedAgentSignal[],
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
@@ -129,6 +130,7 @@ export class ThreadRun implements RunThread {
     writes.push(...takeLetters(threadId, letters));
     await this.#log.commit(writes, {
       run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
+      chunks: this.#echoes([...among, ...signals]),
       explain: (index) =>
         index === 0
           ? new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`)
@@ -150,6 +152,7 @@ export class ThreadRun implements RunThread {
     const { threadId, resourceId } = this.#thread;
     try {
       await this.#log.commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], {
+        chunks: this.#echoes([signal]),
         explain: () => new LostRace(),
       });
       return true;
@@ -198,7 +201,7 @@ export class ThreadRun implements RunThread {
 
   async border(
     step: StepRecord | undefined,
-    { take, next, own = [], endsNow = false }: Parameters<RunThread["border"]>[1],
+    { take, next, own = [], endsNow = false, finish }: Parameters<RunThread["border"]>[1],
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
@@ -216,16 +219,25 @@ export class ThreadRun implements RunThread {
     ];
     if (!step && writes.length === 0) return [];
     const progress: Row = {
-      ...(step && { step: step.stepNumber + 1, usage: step.usage as never, open_step: null, next }),
+      ...(step && {
+        step: step.stepNumber + 1,
+        usage: step.usage as never,
+        open_step: null,
+        next,
+        attempts: 1,
+      }),
       ...(step && this.#place(step)),
       // What follows signals is a message of its own.
       ...(joins && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
     };
+    const closing = (await finish?.(signals.length > 0)) ?? [];
     // When the end is stored right after this, one commit does for both.
-    if (endsNow && !joins && !this.#journal.isOpen) this.#log.stage({ writes, run: progress });
-    else {
-      await this.#log.commit(writes, { run: progress });
+    if (endsNow && !joins && !this.#journal.isOpen) {
+      this.#log.stage({ writes, run: progress });
+      for (const chunk of closing) this.#log.publish(chunk);
+    } else {
+      await this.#log.commit(writes, { run: progress, chunks: [...closing, ...this.#echoes(joining)] });
       this.#journal.closed();
     }
     if (step) this.#countStep(step);
@@ -275,7 +287,7 @@ export class ThreadRun implements RunThread {
     this.#leave();
   }
 
-  async end(end: RunEnd): Promise<boolean> {
+  async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
     const { threadId, system } = this.#thread;
     if (!this.#lease) {
       this.#leave();
@@ -291,7 +303,9 @@ export class ThreadRun implements RunThread {
           },
         ]
       : [];
-    const opener = this.#begun || !this.#opener ? [] : this.#storeOpener(this.#opener);
+    const unread = this.#begun ? undefined : this.#opener;
+    const opener = unread ? this.#storeOpener(unread) : [];
+    const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
     const now = Math.trunc(system.now());
     const error =
@@ -301,10 +315,10 @@ export class ThreadRun implements RunThread {
     const idle = { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null };
     try {
       await this.#log.commit(
-        [...guard, ...opener, ...unanswered, ...this.#journal.close(), touchThread(threadId, now)],
+        [...guard, ...opener, ...unanswered, ...this.#journal.close(), ...also, touchThread(threadId, now)],
         {
           run: { state: end.state, ended_at: now, error, open_step: null },
-          chunks: end.chunks.map(toBroadcast),
+          chunks: [...echo, ...end.chunks],
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new LettersWaiting();
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
@@ -332,7 +346,7 @@ export class ThreadRun implements RunThread {
       }
       // It had begun after all: the store had done it and not said so.
       this.#hasBegun();
-      return this.end(end);
+      return this.end(end, also);
     }
     this.#leave();
     return true;
@@ -368,6 +382,10 @@ export class ThreadRun implements RunThread {
     const memory = await storage.getStore("memory");
     const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
     return messages.filter((message) => message.resourceId === resourceId);
+  }
+
+  #echoes(signals: readonly CreatedAgentSignal[]): AgentChunk[] {
+    return signals.map((signal) => echoOf(signal, this.runId));
   }
 
   /** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */

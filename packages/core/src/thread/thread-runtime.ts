@@ -5,10 +5,13 @@ import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
 import { deletionListeners } from "../storage/deletion-listeners.ts";
 import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, RUNS } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
+import { agentChunk } from "../run/model-part-chunk.ts";
 import { type Actor, firstFreeSeq, readActor, toActor } from "./actor.ts";
-import { DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
+import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
+import { Recovery } from "./recovery.ts";
+import { countAttempt, DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
 import type { Resumption } from "../run/resume.ts";
 import { readResumption } from "./resumption.ts";
@@ -24,6 +27,8 @@ export interface ThreadLimits {
   retentionMs: number;
   /** Without it a thread has signals and a stream, and forgets what was said when its run ends. */
   keepHistory: boolean;
+  /** How many threads that other processes left are carried out at the same time. */
+  recoverAtOnce: number;
 }
 
 export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
@@ -32,6 +37,7 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
   lease: DEFAULT_LEASE,
   retentionMs: 3_600_000,
   keepHistory: true,
+  recoverAtOnce: 20,
 };
 
 /** An agent as the runtime needs it: somebody who can carry out a run. */
@@ -55,10 +61,13 @@ export interface ThreadHost {
   readonly logger: Logger;
   readonly owner: Owner;
   readonly limits: ThreadLimits;
+  /** While closing, nothing new begins here. */
+  readonly isClosing: boolean;
   hasAgent(agentId: string): boolean;
   open(thread: Thread, run: ThreadRun, letter: Letter): void;
   resume(thread: Thread, actor: Actor): Promise<boolean>;
-  lookAgain(thread: Thread): void;
+  /** Looks at a thread again later: after a while, or after `ms`. */
+  lookAgain(thread: Thread, ms?: number): void;
   /** The handle in use for a thread: this one, unless it was forgotten and another was made since. */
   current(thread: Thread): Thread;
   /** Whose a thread is, where that was not known. */
@@ -87,11 +96,10 @@ export class ThreadRuntime implements ThreadHost {
   readonly #agents = new Map<string, ThreadAgent>();
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
-  readonly #lookAt = new Set<Thread>();
-  #cancelLook: (() => void) | undefined;
+  /** Threads to look at again, with what cancels that. */
+  readonly #lookAt = new Map<Thread, () => void>();
+  readonly #recovery: Recovery;
   #stopWatching: (() => void) | undefined;
-  #recovery: Promise<void> | undefined;
-  #cancelRecovery: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(storage: Storage, system: System, logger: Logger, limits: Partial<ThreadLimits>) {
@@ -100,6 +108,7 @@ export class ThreadRuntime implements ThreadHost {
     this.logger = logger;
     this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
     this.owner = new Owner(storage, system, this.limits.lease);
+    this.#recovery = new Recovery(this);
     deletionListeners(storage).add((threadId) => {
       for (const thread of this.#threads.values()) if (thread.threadId === threadId) thread.tail.refresh();
     });
@@ -118,14 +127,15 @@ export class ThreadRuntime implements ThreadHost {
   register(agent: ThreadAgent): void {
     const known = this.#agents.get(agent.id);
     this.#agents.set(agent.id, agent);
-    // What was found before the agent was there can go on now.
-    if (known || !this.#recovery) return;
-    this.#recovery = this.#recovery.then(() => this.#recoverFor(agent.id));
-    this.#recovery.catch(() => this.#recoverLater());
+    // What was found before the agent was there can continue now.
+    if (!known) this.#recovery.lookAgain();
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
   }
 
   hasAgent(agentId: string): boolean {
-    // While closing, nothing new begins here.
     return !this.#closing && this.#agents.has(agentId);
   }
 
@@ -204,14 +214,18 @@ export class ThreadRuntime implements ThreadHost {
 
   /** Goes on with a run that nobody carries out. Answers whether the thread should be looked at again at once. */
   async resume(thread: Thread, actor: Actor): Promise<boolean> {
-    const [row] = await this.storage.select({ table: RUNS, where: { id: actor.runId as string }, limit: 1 });
+    const runId = actor.runId as string;
+    const [row] = await this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
     const agent = actor.agentId === undefined ? undefined : this.#agents.get(actor.agentId);
     if (!agent && row?.["first_message_id"]) return false; // Another process may have the agent.
-    const lease = await thread.takeOver(actor);
+    // A run that waited and was answered has not failed.
+    const attempts = actor.owner === undefined ? 0 : ((row?.["attempts"] as number | null) ?? 1);
+    if (!thread.mayTry(runId, attempts)) return false;
+    const lease = await thread.takeOver(actor, attempts);
     if (!lease) return true;
     let resumption: Resumption | undefined;
     try {
-      resumption = await this.#readTaken(thread, lease, actor.runId as string);
+      resumption = await this.#readTaken(thread, lease, runId);
     } catch (error) {
       thread.letGo();
       throw error;
@@ -219,17 +233,21 @@ export class ThreadRuntime implements ThreadHost {
     if (!resumption || !agent || !resumption.begun) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
       const error = new AgentError("superseded", "The process ended before the run began.");
-      await thread.giveUp(actor.runId as string, lease, {
-        state: "failed",
-        mayContinue: false,
-        error,
-        chunks: [],
-      });
+      const end = { state: "failed", mayContinue: false, error, chunks: [] } as const;
+      await thread.giveUp({ runId, lease, end, also: countAttempt(thread.threadId, runId) });
+      return true;
+    }
+    if (attempts >= MAX_ATTEMPTS) {
+      const error = exhausted(runId);
+      this.logger.error(error.message);
+      const chunks = [agentChunk("error", runId, { error })];
+      const end = { state: "failed", mayContinue: false, error, chunks } as const;
+      await thread.giveUp({ runId, lease, end, begun: true });
       return true;
     }
     const run = new ThreadRun({
       thread,
-      runId: actor.runId as string,
+      runId,
       agentId: agent.id,
       create: {},
       opener: undefined,
@@ -256,18 +274,21 @@ export class ThreadRuntime implements ThreadHost {
     return resumption;
   }
 
-  lookAgain(thread: Thread): void {
+  lookAgain(thread: Thread, ms: number = this.limits.lease.renewMs): void {
     if (this.#closing) return;
-    this.#lookAt.add(thread);
+    this.#lookAt.get(thread)?.();
     const look = (): void => {
-      this.#cancelLook = undefined;
-      const threads = [...this.#lookAt];
-      this.#lookAt.clear();
-      for (const one of threads) one.pump();
+      this.#lookAt.delete(thread);
+      thread.pump();
     };
     // A call that waits for the thread keeps the process alive; curiosity does not.
-    const background = !thread.isAwaited;
-    this.#cancelLook ??= this.system.setTimer(this.limits.lease.renewMs, look, { background });
+    this.#lookAt.set(thread, this.system.setTimer(ms, look, { background: !thread.isAwaited }));
+  }
+
+  async carryOut(threadId: string, resourceId: string): Promise<void> {
+    const thread = this.thread(threadId, resourceId);
+    thread.pump();
+    await thread.atRest();
   }
 
   current(thread: Thread): Thread {
@@ -289,27 +310,12 @@ export class ThreadRuntime implements ThreadHost {
     if (this.#unclaimed.get(thread.threadId) === thread) this.#unclaimed.delete(thread.threadId);
   }
 
-  /** Takes up what other processes left unfinished, of agents that are registered. Later calls wait for the first. */
+  /**
+   * Takes up what other processes left unfinished, of agents that are registered, now and as long as this process lives.
+   * Resolves when everything there is has been found.
+   */
   recover(): Promise<void> {
-    if (this.#recovery) return this.#recovery;
-    this.#recovery = this.#recoverFor(undefined);
-    this.#recovery.catch(() => this.#recoverLater());
-    return this.#recovery;
-  }
-
-  /** What others left must not stay with nobody because the store failed at the wrong moment. */
-  #recoverLater(): void {
-    this.#recovery = undefined;
-    if (this.#closing) return;
-    this.#cancelRecovery ??= this.system.setTimer(this.limits.lease.renewMs, () => {
-      this.#cancelRecovery = undefined;
-      this.recover().catch((error: unknown) =>
-        this.logger.error(
-          "What other processes left unfinished could not be taken up, and is tried again",
-          error,
-        ),
-      );
-    });
+    return this.#recovery.start();
   }
 
   /** Lets the runs of this process end, for a moment; what is still going on then is for others to take up. */
@@ -319,8 +325,9 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   async #close(): Promise<void> {
-    this.#cancelLook?.();
-    this.#cancelRecovery?.();
+    this.#recovery.stop();
+    for (const cancel of this.#lookAt.values()) cancel();
+    this.#lookAt.clear();
     this.#stopWatching?.();
     const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
     while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);
@@ -331,26 +338,6 @@ export class ThreadRuntime implements ThreadHost {
   #isRunning(): boolean {
     for (const thread of this.#threads.values()) if (thread.run) return true;
     return false;
-  }
-
-  async #recoverFor(agentId: string | undefined): Promise<void> {
-    const mine = { run_id: { ne: null }, ...(agentId !== undefined && { agent_id: agentId }) };
-    const calls = await this.storage.select({ table: CALLS, where: { state: "decided" } });
-    const decided = [...new Set(calls.map((row) => row["thread_id"] as string))];
-    // A thread that waits for a person stays as it is, unless it was answered, aborted, or not quite left.
-    const groups = await Promise.all(
-      [
-        { run_state: "running", ...mine },
-        { run_state: "suspended", abort_run: { ne: null }, ...mine },
-        { run_state: "suspended", owner: { ne: null }, ...mine },
-        { run_state: "suspended", thread_id: { in: decided }, ...mine },
-        { run_state: "idle", mailbox_count: { gt: 0 } },
-      ].map((where) => this.storage.select({ table: ACTORS, where })),
-    );
-    const found = new Map(
-      groups.flat().map((row) => [row["thread_id"] as string, row["resource_id"] as string]),
-    );
-    for (const [threadId, resourceId] of found) this.thread(threadId, resourceId).pump();
   }
 
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */

@@ -4,8 +4,10 @@ import type { CommitResult, Storage, Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
+import { agentChunk } from "../run/model-part-chunk.ts";
 import type { RunEnd } from "../run/run-thread.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
+import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { type Letter, noLetterNow, NOW, readLetters, runOpenedBy } from "./mailbox.ts";
 import type { SendTurn } from "./send.ts";
 import type { StoredOptions } from "./stored-options.ts";
@@ -53,6 +55,8 @@ export class Thread {
   readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
   readonly pruner: Pruner;
   readonly #waiters: Waiter[] = [];
+  readonly #backoff = new Backoff();
+  #resting: (() => void)[] = [];
   #pump: Promise<void> | undefined;
   #pumpAgain = false;
 
@@ -105,6 +109,7 @@ export class Thread {
     }
     this.#look(
       this.#pumpAll().catch((error: unknown) => {
+        if (AgentError.is(error, "storage-closed")) return this.#refuseAll(error);
         this.#host.logger.error(
           `Thread "${this.threadId}" could not go on, and is looked at again later`,
           error,
@@ -118,10 +123,26 @@ export class Thread {
   #look(looking: Promise<void>): void {
     this.#pump = looking.finally(() => {
       this.#pump = undefined;
-      if (!this.#pumpAgain) return this.#host.forget(this);
-      this.#pumpAgain = false;
-      this.pump();
+      if (this.#pumpAgain) {
+        this.#pumpAgain = false;
+        return this.pump();
+      }
+      if (!this.run) for (const resolve of this.#resting.splice(0)) resolve();
+      this.#host.forget(this);
     });
+  }
+
+  /** Resolves when nothing of the thread is under way here. */
+  atRest(): Promise<void> {
+    if (!this.run && !this.#pump) return Promise.resolve();
+    return new Promise((resolve) => this.#resting.push(resolve));
+  }
+
+  /** Whether what was tried that often may be tried again now. If not, the thread is looked at again in time. */
+  mayTry(id: string, attempts: number): boolean {
+    const wait = this.#backoff.wait(id, attempts, this.system.monotonic());
+    if (wait > 0) this.#host.lookAgain(this, wait);
+    return wait === 0;
   }
 
   /** Takes an idle thread for a run. Answers `undefined` when somebody else was faster. */
@@ -179,7 +200,7 @@ export class Thread {
   }
 
   /** Takes over a run that was left behind, or that waits and was answered. Only then does nobody else write. */
-  async takeOver(actor: Actor): Promise<Lease | undefined> {
+  async takeOver(actor: Actor, attempts: number): Promise<Lease | undefined> {
     const writes: Write[] = [
       {
         op: "update",
@@ -192,7 +213,7 @@ export class Thread {
         op: "update",
         table: RUNS,
         where: { id: actor.runId as string },
-        set: { state: "running", suspended_at: null, fence: actor.fence + 1 },
+        set: { state: "running", suspended_at: null, fence: actor.fence + 1, attempts: attempts + 1 },
       },
     ];
     return this.#graspUnlessTaken(writes, {
@@ -204,19 +225,35 @@ export class Thread {
   }
 
   /** Ends a run of which nothing is here but the right to it. */
-  async giveUp(runId: string, lease: Lease, end: RunEnd): Promise<void> {
+  async giveUp({
+    runId,
+    lease,
+    end,
+    opener,
+    begun = false,
+    also = [],
+  }: {
+    runId: string;
+    lease: Lease;
+    end: RunEnd;
+    opener?: Letter;
+    begun?: boolean;
+    also?: readonly Write[];
+  }): Promise<void> {
     const run = new ThreadRun({
       thread: this,
       runId,
       agentId: "",
       create: {},
-      opener: undefined,
+      opener,
+      resumed: begun,
       enter: async () => lease,
     });
-    run.hold(lease);
+    run.hold(lease, begun);
     this.run = run;
+    if (opener) run.publish(agentChunk("start", runId, {}));
     try {
-      await run.end(end);
+      await run.end(end, also);
     } catch (error) {
       run.abandon();
       throw error;
@@ -301,6 +338,10 @@ export class Thread {
     }
   }
 
+  #refuseAll(error: unknown): void {
+    for (const waiter of this.#waiters.splice(0)) waiter.refuse(error);
+  }
+
   #notHere(): AgentError {
     return new AgentError(
       "not-found",
@@ -316,7 +357,7 @@ export class Thread {
       const actor = await readActor(this.storage, this.threadId);
       if (actor && actor.resourceId !== this.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
-        for (const waiter of this.#waiters.splice(0)) waiter.refuse(this.#notHere());
+        this.#refuseAll(this.#notHere());
         return this.#host.claim(this, actor.resourceId);
       }
       if (actor && actor.mailboxCount > 0) this.mayHaveLetters = true;
@@ -338,13 +379,14 @@ export class Thread {
         limit: 1,
       });
       if (decided || actor.abortRun === actor.runId) return this.#host.resume(this, actor);
-      for (const waiter of this.#waiters.splice(0)) waiter.refuse(waitsForSomebody(actor));
+      this.#refuseAll(waitsForSomebody(actor));
       return false;
     }
     // A run that is ours in the store and not here was left behind by a failure of the store.
     if (actor.owner === this.owner || (await this.#host.owner.mayTake(actor)))
       return this.#host.resume(this, actor);
-    this.#host.lookAgain(this);
+    // Nobody here needs it: whoever finds its owner gone takes it up.
+    if (this.isAwaited) this.#host.lookAgain(this);
     return false;
   }
 
@@ -358,6 +400,12 @@ export class Thread {
       this.#host.hasAgent(letter.agentId)
     ) {
       return this.#open(actor, letter);
+    }
+    if (this.#host.isClosing) {
+      this.#refuseAll(
+        new AgentError("storage-closed", "This process is shutting down and starts no more runs."),
+      );
+      return false;
     }
     if (!waiter) {
       if (!letter && this.line.isEmpty) this.reserved = undefined;
@@ -375,7 +423,8 @@ export class Thread {
     if (!lease) return true;
     if (!this.#dismiss(waiter)) {
       // Aborted while the store answered: the run exists there and has to be ended.
-      await this.giveUp(waiter.ticket.runId, lease, { state: "aborted", mayContinue: false, chunks: [] });
+      const end = { state: "aborted", mayContinue: false, chunks: [] } as const;
+      await this.giveUp({ runId: waiter.ticket.runId, lease, end });
       return true;
     }
     this.run = waiter.run;
@@ -393,12 +442,21 @@ export class Thread {
   async #open(actor: Actor | undefined, letter: Letter): Promise<boolean> {
     // One that was meant for a run that is over opens a run of its own, under a name of its own.
     const runId = runOpenedBy(letter);
+    const { attempts = 0 } = letter;
+    if (!this.mayTry(runId, attempts)) return false;
     // It goes on with the options of the run it came for.
     letter.options ??= letter.opens ? {} : await this.#optionsOf(letter.runId);
     const ticket = { runId, agentId: letter.agentId, options: letter.options };
     // What came to join a run must not find itself in one that was promised to somebody else.
     const lease = await this.take(actor, ticket, letter.due === NOW ? [] : [noLetterNow(this.threadId)]);
     if (!lease) return true;
+    if (attempts >= MAX_ATTEMPTS) {
+      const error = exhausted(runId);
+      const chunks = [agentChunk("error", runId, { error })];
+      const end = { state: "failed", mayContinue: false, error, chunks } as const;
+      await this.giveUp({ runId, lease, end, opener: letter });
+      return true;
+    }
     this.#start(lease, runId, letter);
     return false;
   }

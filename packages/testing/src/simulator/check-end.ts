@@ -10,6 +10,9 @@ import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS } from "./tables.ts";
 /** The chunks a run ends with. */
 const ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
 
+/** What is done with a message that a run takes in. */
+const ACTIONS_THAT_ECHO: ReadonlySet<unknown> = new Set(["wake", "deliver", "queue"]);
+
 /** Everything that must hold when all has come to rest. */
 export async function checkEnd(stage: Stage): Promise<void> {
   const histories = new Map<string, StoredMessage[]>();
@@ -20,6 +23,7 @@ export async function checkEnd(stage: Stage): Promise<void> {
   checkMessages(stage, histories);
   checkOrder(stage, histories);
   checkDecisions(stage);
+  checkEffects(stage, histories);
   for (const thread of stage.threads) {
     const history = histories.get(thread.threadId)!;
     checkHistory(stage, thread, history);
@@ -91,6 +95,22 @@ function checkDecisions({ ledger, world }: Stage): void {
     if (accepted && !accepted.approved && (resumed > 0 || (first > 0 && !ledger.isAsk(toolCallId)))) {
       world.violate("I6", `${toolCallId} was declined and ran`);
     }
+  }
+}
+
+/**
+ * I5: whatever a tool did is in the history, under the id it did it for. A model that is asked again makes a new call, so
+ * an effect that the history does not know is one that may have happened twice.
+ */
+function checkEffects({ ledger, world }: Stage, histories: Map<string, StoredMessage[]>): void {
+  const known = new Set(
+    [...histories.values()].flatMap((history) =>
+      history.flatMap(({ content }) => content.parts.flatMap((part) => invocation(part)?.toolCallId ?? [])),
+    ),
+  );
+  for (const [toolCallId, { toolName }] of ledger.effects) {
+    if (!known.has(toolCallId))
+      world.violate("I5", `tool ${toolName} ran for ${toolCallId}, which is in no history`);
   }
 }
 
@@ -207,6 +227,9 @@ async function checkLog({ shared, ledger, readers, world }: Stage, { threadId }:
   for (const message of ledger.messages) {
     const told = message.attempts.find(({ action }) => action === "wake" || action === "queue");
     const runId = echoes.get(message.token);
+    const isInput = message.attempts.some(({ action }) => ACTIONS_THAT_ECHO.has(action));
+    if (isInput && message.thread.threadId === threadId && runId === undefined)
+      world.violate("I14", `${message.token} was accepted and is not on the stream of ${threadId}`);
     if (told && runId !== undefined && runId !== told.runId) {
       world.violate(
         "I2",

@@ -17,6 +17,10 @@ export interface FaultPlan {
   deathIsKnown: boolean;
   /** News of other processes' writes may take seconds. */
   slowNews: boolean;
+  /** How often a process that crashed or closed never comes back, so that only the others can take over. */
+  staysDead: number;
+  /** A process that is closed in order, as in a rolling restart. */
+  shutdown: number;
 }
 
 export const NO_FAULTS: FaultPlan = {
@@ -29,6 +33,8 @@ export const NO_FAULTS: FaultPlan = {
   clockJump: 0,
   deathIsKnown: true,
   slowNews: false,
+  staysDead: 0,
+  shutdown: 0,
 };
 
 /** Each world has some kinds of faults and not others: rare combinations get their turn, and a finding is simpler. */
@@ -45,5 +51,7 @@ export function drawFaults(random: Random): FaultPlan {
     clockJump: sometimes(0.2, [0.002, 0.005]),
     deathIsKnown: random.chance(0.6),
     slowNews: random.chance(0.3),
+    staysDead: sometimes(0.5, [0.5, 1]),
+    shutdown: sometimes(0.3, [0.003, 0.01]),
   };
 }

@@ -63,6 +63,11 @@ export class Ledger {
     if (toolName === "approve" || resumed) this.#checkAllowed(toolName, toolCallId);
   }
 
+  /** The calls for which a tool ran. */
+  get effects(): Iterable<[toolCallId: string, effect: { toolName: string }]> {
+    return this.#effects;
+  }
+
   effectsOf(toolCallId: string): { first: number; resumed: number } {
     return this.#effects.get(toolCallId) ?? { first: 0, resumed: 0 };
   }

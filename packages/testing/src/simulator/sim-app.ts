@@ -18,6 +18,10 @@ export interface SimApp {
   process: SimProcess;
   agents: Record<AgentName, Agent>;
   storage: SimStorage;
+  /** Ends in order: gives its threads back, then closes its store. */
+  close(): Promise<void>;
+  /** Set when it has begun to. */
+  closing?: Promise<void>;
 }
 
 export function startApp(
@@ -70,5 +74,5 @@ export function startApp(
     // Some apps end then, and whoever watches over them starts them again; others go on, and the runtime tries again.
     if (world.random.chance(0.5)) process.crash();
   });
-  return { process, agents, storage };
+  return { process, agents, storage, close: () => mastra.close() };
 }

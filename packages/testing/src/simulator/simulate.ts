@@ -74,6 +74,16 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
     const process = new SimProcess(world, slot, incarnation);
     process.onCrash = () => {
       world.reached.add("a process crashed");
+      // The last one that can do a job comes back; of the others, some never do.
+      const others = apps.filter((app) => app.process.alive);
+      const isNeeded =
+        others.length === 0 ||
+        (inbox?.dispatches(slot) && !others.some((app) => inbox.dispatches(app.process.slot)));
+      if (!isNeeded && random.chance(world.plan.staysDead)) {
+        world.note(() => `${process.name} does not come back`);
+        world.reached.add("a process stayed dead");
+        return;
+      }
       const wait = healed ? 0 : random.between(10, 20_000);
       world.wait(outside, `restart of ${process.name}`, wait, () => start(slot, incarnation + 1));
     };
@@ -102,6 +112,7 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
   healed = true;
   world.faults = NO_FAULTS;
   for (const process of world.processes) process.pausedUntil = 0;
+  for (const { process, closing } of stage.apps()) if (closing) process.crash();
   world.note(() => "faults stop");
   await rest(stage);
   await answerAll(stage);
@@ -140,6 +151,13 @@ function disturb({ world, apps }: Stage): void {
     const { process } = random.pick(live);
     process.pausedUntil = world.time + random.between(1_000, 40_000);
     world.note(() => `${process.name} stands still for ${process.pausedUntil - world.time} ms`);
+  }
+  if (random.chance(faults.shutdown)) {
+    const app = random.pick(live);
+    world.note(() => `${app.process.name} shuts down`);
+    world.reached.add("a process shut down");
+    app.closing ??= app.close();
+    void app.closing.then(() => app.process.crash());
   }
   if (random.chance(faults.clockJump)) {
     const { process } = random.pick(live);
@@ -198,7 +216,7 @@ async function checkListed(stage: Stage, waiting: readonly Row[]): Promise<void>
     const calls = all.flatMap(({ runs }) => runs.flatMap((run) => run.toolCalls));
     listed = calls.map((call) => (call.toolName ? call.toolCallId : `${call.toolCallId} without a name`));
   });
-  for (let step = 0; step < 50 && !listed; step++) {
+  for (let step = 0; step < 1_000 && !listed; step++) {
     world.step();
     await world.settle();
   }

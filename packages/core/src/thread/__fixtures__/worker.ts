@@ -9,6 +9,10 @@ import { createTool } from "../../tool/tool.ts";
  *     work <file> <log>                      three steps; the last hangs in two tools
  *     wait <file> <log>                      suspends for an approval, then says so
  *     answer <file> <log> <true|false>       answers call `d1` once a line comes in, and says how it went
+ *     pay <file> <log>                       one step, which hangs in a tool that may run again
+ *     many <file> <log>                      a run on each of 40 threads, all of which hang in the model
+ *     die-asking <file> <log>                dies whenever the model is asked
+ *     die-preparing <file> <log>             dies whenever a run is prepared
  */
 const [what, file, log, approved] = process.argv.slice(2) as [string, string, string, string?];
 const note = (line: string) => appendFileSync(log, `${line}\n`);
@@ -28,16 +32,27 @@ function tool(id: string, more: object, hangs: boolean) {
   });
 }
 
+const die = () => process.kill(process.pid, "SIGKILL");
 const call = (toolName: string, toolCallId: string) => ({ toolName, toolCallId, input: {} });
 const { agent, follow } = onThread(
-  ({ index }) => {
+  async ({ index }) => {
     note(`model ${index}`);
+    if (what === "die-asking") die();
+    if (what === "many") return new Promise<never>(() => {});
+    if (what === "pay") return { toolCalls: [call("again", "a")] };
     if (what === "wait" && index === 0) return { toolCalls: [call("danger", "d1")] };
     if (what !== "work") return "answered";
     return { toolCalls: index === 0 ? [call("quick", "q")] : [call("once", "o"), call("again", "a")] };
   },
   {
     storage,
+    ...(what === "die-preparing" && {
+      instructions: () => {
+        note("prepared");
+        die();
+        return "";
+      },
+    }),
     tools: {
       quick: tool("quick", {}, false),
       once: tool("once", {}, true),
@@ -59,6 +74,16 @@ if (what === "answer") {
     );
   console.log(outcome);
   process.stdin.unref();
+} else if (what === "many") {
+  for (let index = 0; index < 40; index++)
+    await agent.sendMessage("go", { threadId: `many-${index}`, resourceId: "r1" }).admitted;
+  console.log("at work");
+  setInterval(() => {}, 1000);
+} else if (what.startsWith("die")) {
+  // Only the first sends; the others come to carry on.
+  if (approved === "send") await agent.sendMessage("go", HERE).admitted;
+  await agent.recover();
+  setInterval(() => {}, 1000);
 } else {
   const reader = await follow();
   await agent.sendMessage("go", HERE).admitted;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent } from "@selvedge/core/agent";
@@ -8,9 +9,12 @@ import { LibSQLStore } from "@selvedge/libsql";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { isPoint, type PointName } from "./kill-points.ts";
-import type { ChildConfig } from "./protocol.ts";
+import { type ChildConfig, errandOf } from "./protocol.ts";
 
-/** The app that gets killed: an agent on a file, with tools that leave a trace, and a model that does as it is told. */
+/**
+ * The app that gets killed: an agent on a file, with tools that leave a trace, and a model that does as it is told. As
+ * real ones do, it answers differently when asked again: its calls have other ids each time.
+ */
 export function openApp(config: ChildConfig): { agent: Agent; mastra: Mastra; storage: LibSQLStore } {
   let left = config.kill?.nth ?? 0;
 
@@ -65,7 +69,7 @@ export function openApp(config: ChildConfig): { agent: Agent; mastra: Mastra; st
     const answered = new Set(
       prompt
         .flatMap((message) => (message.role === "tool" ? message.content : []))
-        .map((part) => "toolCallId" in part && part.toolCallId),
+        .map((part) => "toolCallId" in part && errandOf(part.toolCallId)),
     );
     const asked = prompt
       .flatMap((message) => (message.role === "user" ? message.content : []))
@@ -75,14 +79,14 @@ export function openApp(config: ChildConfig): { agent: Agent; mastra: Mastra; st
       return (wanted === undefined || wanted === "-" ? [] : wanted.split(",")).map((toolName, index) => ({
         toolName,
         input: {},
-        toolCallId: `${token}-${toolName}-${index}`,
+        toolCallId: `${token}-${toolName}-${index}-${randomUUID().slice(0, 8)}`,
       }));
     });
-    const open = calls.filter((call) => !answered.has(call.toolCallId));
+    const open = calls.filter((call) => !answered.has(errandOf(call.toolCallId)));
     const { chunkDelayMs } = config;
     return open.length > 0
       ? { toolCalls: open, chunkDelayMs }
-      : { text: ["Done ", "with ", `${asked.length}`, "."], chunkDelayMs };
+      : { text: ["Done ", "with ", `${asked.length}`, ` ${randomUUID()}.`], chunkDelayMs };
   });
 
   /** I9: who gets a prompt with a call and no result cannot go on. */

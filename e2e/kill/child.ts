@@ -16,6 +16,10 @@ say({ ready: true });
 async function answer(command: Command): Promise<void> {
   const { id } = command;
   if (command.do === "stop") return void process.kill(process.pid, "SIGSTOP");
+  if (command.do === "close") {
+    await mastra.close();
+    process.exit();
+  }
   try {
     if (command.do === "decide") {
       const { threadId, toolCallId, approved } = command;

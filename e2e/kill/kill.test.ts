@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { runDispatches } from "./run-dispatches.ts";
 import { runKills } from "./run-kills.ts";
 import { runPauses } from "./run-pauses.ts";
+import { runTakeovers } from "./run-takeovers.ts";
 
 describe("a process that is killed", () => {
   it("loses no acknowledged message and repeats no effect, in 60 kills", { timeout: 120_000 }, async () => {
@@ -10,6 +11,15 @@ describe("a process that is killed", () => {
     expect(report.kills).toBe(60);
     expect(report.atPoint).toBeGreaterThan(20);
     expect(report.acknowledged).toBeGreaterThan(60);
+  });
+});
+
+describe("a process that ends and does not come back", () => {
+  it("is taken over by the one that lives, in 9 rounds", { timeout: 180_000 }, async () => {
+    const report = await runTakeovers({ rounds: 9 });
+    expect(report.problems).toEqual([]);
+    expect(report.rounds).toBe(9);
+    expect(report.takeovers).toBeGreaterThan(2);
   });
 });
 

@@ -24,6 +24,11 @@ export interface ChildConfig {
   kill?: KillPoint;
 }
 
+/** What a call is for, whatever id the model gave it this time: `m7-plain-0`. */
+export function errandOf(toolCallId: string): string {
+  return toolCallId.slice(0, toolCallId.lastIndexOf("-"));
+}
+
 export type Command =
   | { id: number; do: "send"; api: "message" | "queue"; threadId: string; text: string; key?: string }
   | { id: number; do: "decide"; threadId: string; toolCallId: string; approved: boolean }
@@ -35,6 +40,8 @@ export type Command =
     }
   /** Reads the whole inbox into the chat. */
   | { id: number; do: "read"; threadId: string }
+  /** Closes in order and ends. */
+  | { id: number; do: "close" }
   /** Stands still until somebody lets it go on. Between two transactions: one that holds the file's lock would stop everybody. */
   | { id: number; do: "stop" };
 

@@ -2,11 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Row } from "@selvedge/core/storage";
 import { LibSQLStore } from "@selvedge/libsql";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { ChildHandle } from "./child-handle.ts";
 import { ACTORS, CALLS, EVENTS, MAILBOX } from "./kill-points.ts";
-import { messageText } from "./protocol.ts";
+import { errandOf, messageText } from "./protocol.ts";
 
 interface Sent {
   token: string;
@@ -178,10 +179,23 @@ export class Session {
       lines.filter((line) => !line.startsWith("!")),
       (line) => line,
     );
+    const known = new Set(
+      [...histories.values()]
+        .flat()
+        .flatMap(({ content }) =>
+          content.parts.flatMap((part) =>
+            part.type === "tool-invocation" ? part.toolInvocation.toolCallId : [],
+          ),
+        ),
+    );
     for (const [id, times] of effects) {
       if (times.length > 1 && !id.includes("-idempotent-"))
         problems.push(`I5 ${id} ran ${times.length} times`);
+      if (!known.has(id)) problems.push(`I5 ${id} ran and is in no history`);
     }
+    const errands = Map.groupBy(effects.keys(), errandOf);
+    for (const [errand, ids] of errands)
+      if (ids.length > 1) problems.push(`I5 ${errand} was done under ${ids.length} ids: ${ids.join()}`);
     for (const [id, decisions] of this.decisions) {
       if (decisions.length > 1) problems.push(`I6 ${id} was decided ${decisions.length} times`);
       if (decisions[0] === false && effects.has(id)) problems.push(`I6 ${id} was declined and ran`);
@@ -247,6 +261,12 @@ export class Session {
     const over = new Set<unknown>();
     let next = 1;
     let current: unknown;
+    const shown = Map.groupBy(rows.flatMap(tokensOf), (token) => token);
+    for (const { token, acknowledged } of this.sent.filter((one) => one.threadId === threadId)) {
+      const times = shown.get(token)?.length ?? 0;
+      if (times > 1 || (acknowledged && times === 0))
+        problems.push(`I14 ${token} is ${times} times on the stream of ${threadId}`);
+    }
     for (const row of rows) {
       if (row["first"] !== next)
         problems.push(`I10 the log of ${threadId} has ${JSON.stringify(row["first"])} after ${next - 1}`);
@@ -264,4 +284,12 @@ export class Session {
     await this.store.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** The messages that a piece of the log shows. */
+function tokensOf(row: Row): string[] {
+  const chunks = row["chunks"] as { type: string; data?: { contents?: string } }[];
+  return chunks.flatMap(({ type, data }) =>
+    type === "data-user-message" ? (data?.contents?.split(" ")[0] ?? []) : [],
+  );
 }

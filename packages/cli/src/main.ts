@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { errorMessage } from "@selvedge/core/errors";
 import { Command, CommanderError } from "commander";
 import type { ChatFlags } from "./chat-command.ts";
+import type { CompactFlags } from "./compact-command.ts";
 import type { CreateFlags } from "./create-command.ts";
 import type { DevFlags } from "./dev-command.ts";
 import { addRagCommands } from "./rag-commands.ts";
@@ -65,6 +66,15 @@ ${MODEL_HELP}`,
     ],
     help: MODEL_HELP,
     run: async (_, flags) => (await import("./chat-command.ts")).runChatCommand(flags as ChatFlags),
+  },
+  {
+    usage: "compact",
+    description: "Delete old stream chunks and ended runs from a store, and give the space back.",
+    options: [[...STORAGE_OPTION], ["--older-than <age>", "what to delete, such as 90m, 12h or 7d", "1h"]],
+    help: `
+Messages, threads and unfinished work are kept. The file is rewritten, which needs free disk space of
+its size; programs that use it wait until that is done.`,
+    run: async (_, flags) => (await import("./compact-command.ts")).runCompactCommand(flags as CompactFlags),
   },
 ];
 

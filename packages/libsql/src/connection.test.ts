@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -239,5 +239,42 @@ describe("a url", () => {
     expect(await vector.describeIndex({ indexName: "i" })).toMatchObject({ count: 20 });
     await Promise.all([storage.close(), vector.close()]);
     await expect(vector.listIndexes()).rejects.toMatchObject({ code: "storage-closed" });
+  });
+});
+
+describe("a database file that goes away while it is open", () => {
+  it.each([
+    ["deleted", async () => rm(file)],
+    [
+      "replaced",
+      async () => {
+        await rm(file);
+        await writeFile(file, "");
+      },
+    ],
+  ])("is noticed when it is %s: nothing is acknowledged that is lost with it", async (_, goes) => {
+    const storage = new LibSQLStore({ url });
+    await storage.commit([insert("before")]);
+    await goes();
+    await expect(storage.commit([insert("after")])).rejects.toMatchObject({
+      code: "storage-failed",
+      message: expect.stringContaining("was deleted or replaced while it was open"),
+    });
+    await storage.close();
+  });
+});
+
+describe("vacuum", () => {
+  it("gives the space of deleted rows back", async () => {
+    const storage = new LibSQLStore({ url });
+    const text = "x".repeat(10_000);
+    for (let index = 0; index < 200; index++)
+      await storage.commit([
+        { op: "insert", table: RESOURCES, row: { id: `r${index}`, working_memory: text } },
+      ]);
+    await storage.commit([{ op: "delete", table: RESOURCES, where: {} }]);
+    await storage.vacuum();
+    expect((await stat(file)).size).toBeLessThan(500_000);
+    await storage.close();
   });
 });

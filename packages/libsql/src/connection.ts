@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { AgentError } from "@selvedge/core/errors";
@@ -43,6 +43,8 @@ export class Connection {
   // Writes that wait for the lock, one behind the other, so that they happen in the order they were asked for.
   #lastWrite: Promise<unknown> | undefined;
   #closed = false;
+  /** Which file it is, whatever its name means by now. */
+  #identity: string | undefined;
 
   constructor(options: ConnectionOptions) {
     this.path = parseUrl(options.url);
@@ -71,7 +73,10 @@ export class Connection {
   async write<T>(work: () => T, isOneStatement = false): Promise<T> {
     if (this.#closed) throw this.#closedError();
     if (!this.#database) await this.open();
-    const transaction = isOneStatement ? work : (): T => this.transaction(work);
+    const transaction = (): T => {
+      this.#checkIdentity();
+      return isOneStatement ? work() : this.transaction(work);
+    };
     // Mostly nobody waits and the lock is free.
     const first = this.#lastWrite ? undefined : this.#tryNow(transaction);
     if (first) return first.result;
@@ -160,6 +165,7 @@ export class Connection {
       database.pragma(`cache_size = -${this.#options.cacheKib ?? CACHE_KIB}`);
       database.pragma(`synchronous = ${this.#options.durability === "power-safe" ? "FULL" : "NORMAL"}`);
       this.#database = database;
+      this.#identity = this.#readIdentity();
       this.#options.prepare?.(this);
     } catch (error) {
       this.#database = undefined;
@@ -167,6 +173,21 @@ export class Connection {
       database.close();
       throw error;
     }
+  }
+
+  #readIdentity(): string | undefined {
+    if (this.path === ":memory:") return undefined;
+    const stat = statSync(this.path, { throwIfNoEntry: false });
+    return stat && `${stat.dev} ${stat.ino}`;
+  }
+
+  /** What is written to a file that was deleted or replaced is gone with it, so it must not be acknowledged. */
+  #checkIdentity(): void {
+    if (this.#identity === this.#readIdentity()) return;
+    throw new AgentError(
+      "storage-failed",
+      `Database ${this.path} was deleted or replaced while it was open. Nothing was written. Put the file back, or restart the process to open the new one.`,
+    );
   }
 
   #open(): Database.Database {

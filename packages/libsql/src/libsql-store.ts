@@ -130,6 +130,16 @@ export class LibSQLStore extends Storage {
     }, isOneStatement);
   }
 
+  /**
+   * Rewrites the file without the space that deleted rows left. Takes time and free disk space in proportion to the file,
+   * during which nobody else can write; other processes wait. Call `prune()` first.
+   */
+  async vacuum(): Promise<void> {
+    await this.init();
+    await this.#connection.write(() => this.#connection.exec("VACUUM"), true);
+    await this.#connection.write(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"), true);
+  }
+
   override close(): Promise<void> {
     for (const stop of this.#watching) stop();
     this.#watching.clear();

@@ -3,6 +3,7 @@ import { describe, it } from "vitest";
 import { testCommit } from "./test-store-commit.ts";
 import { testMemoryDomain } from "./test-store-memory.ts";
 import { testNotificationDomain } from "./test-store-notifications.ts";
+import { testPrune } from "./test-store-prune.ts";
 import { testResponseDomain } from "./test-store-responses.ts";
 import { testSelect } from "./test-store-select.ts";
 
@@ -38,5 +39,6 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("memory domain", () => testMemoryDomain(test));
     describe("notification domain", () => testNotificationDomain(test));
     describe("response domain", () => testResponseDomain(test));
+    describe("prune", () => testPrune(test));
   });
 }

@@ -57,6 +57,7 @@ export const NOTIFICATIONS: Table = {
   search: ["summary", "kind", "source"],
   indexes: [
     { columns: ["status", "due_at"] },
+    { columns: ["status", "updated_at"] },
     { columns: ["thread_id", "updated_at"] },
     { columns: ["dedupe_slot"], unique: true },
     { columns: ["coalesce_slot"], unique: true },

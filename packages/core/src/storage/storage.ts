@@ -2,6 +2,7 @@ import type { JSONValue } from "@selvedge/protocol";
 import { realSystem, type System } from "../system.ts";
 import { MemoryDomain } from "./memory-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
+import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
 import { ResponseDomain } from "./response-domain.ts";
 import type { Table } from "./tables.ts";
 
@@ -117,6 +118,15 @@ export abstract class Storage {
   /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
   isOwnerDead(_ownerId: string): boolean {
     return false;
+  }
+
+  /**
+   * Deletes chunks, ended runs, idempotency keys and settled notifications that are older than asked, in small commits.
+   * Agents do it by themselves every minute; call it for a store that no agent is using.
+   */
+  async prune(retention: Partial<Retention> = {}): Promise<PruneReport> {
+    await this.init();
+    return prune(this, this.system, checkRetention({ ...DEFAULT_RETENTION, ...retention }));
   }
 
   /** Calls back when another process may have changed the store. A store that only one process can see never does. */

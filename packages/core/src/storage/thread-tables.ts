@@ -115,7 +115,11 @@ export const RUNS: Table = {
     error: "json",
   },
   key: ["id"],
-  indexes: [{ columns: ["thread_id"] }, { columns: ["state", "suspended_at"], having: "suspended_at" }],
+  indexes: [
+    { columns: ["thread_id"] },
+    { columns: ["state", "suspended_at"], having: "suspended_at" },
+    { columns: ["ended_at"], having: "ended_at" },
+  ],
 };
 
 /**
@@ -178,7 +182,25 @@ export const EVENTS: Table = {
     created_at: "integer",
   },
   key: ["thread_id", "first"],
+  indexes: [{ columns: ["created_at"] }],
+};
+
+/** Work that one process does for all, and when it is next due. */
+export const CHORES: Table = {
+  name: "selvedge_chores",
+  columns: { id: "text", next_at: "integer" },
+  key: ["id"],
   indexes: [],
 };
 
-export const THREAD_TABLES: readonly Table[] = [ACTORS, OWNERS, MAILBOX, SENDS, RUNS, CALLS, LANES, EVENTS];
+export const THREAD_TABLES: readonly Table[] = [
+  ACTORS,
+  OWNERS,
+  MAILBOX,
+  SENDS,
+  RUNS,
+  CALLS,
+  LANES,
+  EVENTS,
+  CHORES,
+];

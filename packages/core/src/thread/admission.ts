@@ -186,6 +186,7 @@ export async function commitAdmissions(
     } else for (const { request } of admissions) runtime.dropOptions(request.signal.id);
     throw error;
   }
+  runtime.claim(thread, thread.resourceId);
   for (const { delivery } of admissions) {
     if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
     if (delivery.action === "wake" || delivery.action === "queue") thread.pump();

@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { Row, Storage, Where } from "../storage/storage.ts";
 import { ACTORS, CALLS } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
+import type { Janitor } from "./janitor.ts";
 import type { Owner } from "./owner.ts";
 
 /** What the search for unfinished threads needs of the runtime. */
@@ -12,6 +13,7 @@ export interface RecoveryHost {
   readonly logger: Logger;
   readonly owner: Owner;
   readonly limits: { recoverAtOnce: number };
+  readonly janitor: Janitor;
   /** Does what a thread has to do. Resolves when nothing of it is under way in this process. */
   carryOut(threadId: string, resourceId: string): Promise<void>;
 }
@@ -101,6 +103,7 @@ export class Recovery {
 
   async #look(): Promise<void> {
     if (this.#stopped) return;
+    this.#host.janitor.nudge();
     const everything = this.#everything;
     this.#everything = false;
     try {

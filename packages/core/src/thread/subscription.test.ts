@@ -107,6 +107,21 @@ describe("subscribeToThread", () => {
     reader.stop();
   });
 
+  it("follows a thread that does not exist yet without naming its resource, also beside one that names it", async () => {
+    const { agent, follow, idle } = onThread(() => "done");
+    const wrong = await agent.subscribeToThread({ threadId: "t1", resourceId: "somebody-else" });
+    const named = await follow();
+    const unnamed = new Follower(await agent.subscribeToThread({ threadId: "t1" }));
+    await agent.sendMessage("hi", HERE).admitted;
+    await named.until("finish");
+    await unnamed.until("finish");
+    expect(unnamed.types).toEqual(named.types);
+    await idle();
+    wrong.unsubscribe();
+    named.stop();
+    unnamed.stop();
+  });
+
   it("takes every resource for the right one when it names none, also before the thread exists", async () => {
     const { agent } = onThread(({ index }) => `answer ${index}`);
     const early = new Follower(await agent.subscribeToThread({ threadId: "t1" }));
@@ -159,7 +174,9 @@ describe("subscribeToThread", () => {
     await new Promise((resolve) => setTimeout(resolve, 10));
     await agent.generate("three", ON);
     await idle();
-    expect(await storage.count({ table: EVENTS, where: { thread_id: "t1", first: 1 } })).toBe(0);
+    await until(
+      async () => (await storage.count({ table: EVENTS, where: { thread_id: "t1", first: 1 } })) === 0,
+    );
     const reader = await follow({ after: 0 });
     const error = await Promise.race([reader.ended, agent.generate("four", ON).then(() => reader.ended)]);
     expect(error).toEqual(refusal("reader-too-slow"));

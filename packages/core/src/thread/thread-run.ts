@@ -330,7 +330,6 @@ export class ThreadRun implements RunThread {
               where: { thread_id: threadId },
               set: { ...idle, next_seq: nextSeq },
             },
-            ...this.#thread.pruner.prune(now, this.#thread.limits.retentionMs),
             ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
           ],
         },

@@ -3,6 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
 import { deletionListeners } from "../storage/deletion-listeners.ts";
+import { DEFAULT_RETENTION, type Retention } from "../storage/prune.ts";
 import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, RUNS } from "../storage/thread-tables.ts";
@@ -10,6 +11,7 @@ import { sleep, type System } from "../system.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
 import { type Actor, firstFreeSeq, readActor, toActor } from "./actor.ts";
 import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
+import { Janitor } from "./janitor.ts";
 import { Recovery } from "./recovery.ts";
 import { countAttempt, DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
@@ -19,12 +21,10 @@ import { Thread } from "./thread.ts";
 import type { Lease } from "./fenced-log.ts";
 import { ThreadRun } from "./thread-run.ts";
 
-export interface ThreadLimits {
+export interface ThreadLimits extends Retention {
   signal: SignalLimits;
   mailbox: MailboxLimits;
   lease: LeaseLimits;
-  /** How long the events of a thread's stream are kept for readers that come later. */
-  retentionMs: number;
   /** Without it a thread has signals and a stream, and forgets what was said when its run ends. */
   keepHistory: boolean;
   /** How many threads that other processes left are carried out at the same time. */
@@ -35,7 +35,7 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
   signal: DEFAULT_SIGNAL_LIMITS,
   mailbox: DEFAULT_MAILBOX_LIMITS,
   lease: DEFAULT_LEASE,
-  retentionMs: 3_600_000,
+  ...DEFAULT_RETENTION,
   keepHistory: true,
   recoverAtOnce: 20,
 };
@@ -61,6 +61,7 @@ export interface ThreadHost {
   readonly logger: Logger;
   readonly owner: Owner;
   readonly limits: ThreadLimits;
+  readonly janitor: Janitor;
   /** While closing, nothing new begins here. */
   readonly isClosing: boolean;
   hasAgent(agentId: string): boolean;
@@ -70,7 +71,7 @@ export interface ThreadHost {
   lookAgain(thread: Thread, ms?: number): void;
   /** The handle in use for a thread: this one, unless it was forgotten and another was made since. */
   current(thread: Thread): Thread;
-  /** Whose a thread is, where that was not known. */
+  /** The store says whose a thread is. Readers that did not know move on to it. */
   claim(thread: Thread, resourceId: string): void;
   forget(thread: Thread): void;
 }
@@ -99,6 +100,7 @@ export class ThreadRuntime implements ThreadHost {
   /** Threads to look at again, with what cancels that. */
   readonly #lookAt = new Map<Thread, () => void>();
   readonly #recovery: Recovery;
+  readonly janitor: Janitor;
   #stopWatching: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -109,6 +111,7 @@ export class ThreadRuntime implements ThreadHost {
     this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
     this.owner = new Owner(storage, system, this.limits.lease);
     this.#recovery = new Recovery(this);
+    this.janitor = new Janitor(this);
     deletionListeners(storage).add((threadId) => {
       for (const thread of this.#threads.values()) if (thread.threadId === threadId) thread.tail.refresh();
     });
@@ -144,10 +147,7 @@ export class ThreadRuntime implements ThreadHost {
     this.#stopWatching ??= this.storage.watch(() => this.#onForeignChange());
     const key = keyOf({ threadId, resourceId });
     let thread = this.#threads.get(key);
-    if (!thread) {
-      this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
-      this.#hand(threadId, thread);
-    }
+    if (!thread) this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
     return thread;
   }
 
@@ -158,16 +158,14 @@ export class ThreadRuntime implements ThreadHost {
     return thread;
   }
 
-  claim(thread: Thread, resourceId: string): void {
-    if (this.#unclaimed.get(thread.threadId) === thread) this.thread(thread.threadId, resourceId).pump();
-  }
-
-  #hand(threadId: string, thread: Thread): void {
+  claim({ threadId }: Thread, resourceId: string): void {
     const waiting = this.#unclaimed.get(threadId);
-    if (!waiting || waiting === thread) return;
+    if (!waiting) return;
     this.#unclaimed.delete(threadId);
-    waiting.owned = thread;
+    if (waiting.resourceId === resourceId) return;
+    waiting.owned = this.thread(threadId, resourceId);
     waiting.tail.wake();
+    waiting.owned.pump();
   }
 
   /** A thread that is not remembered unless something comes of it. */
@@ -332,6 +330,7 @@ export class ThreadRuntime implements ThreadHost {
     const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
     while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);
     for (const thread of this.#threads.values()) thread.tail.wake();
+    await this.janitor.close();
     await this.owner.retire().catch(() => {});
   }
 

@@ -11,7 +11,6 @@ import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { type Letter, noLetterNow, NOW, readLetters, runOpenedBy } from "./mailbox.ts";
 import type { SendTurn } from "./send.ts";
 import type { StoredOptions } from "./stored-options.ts";
-import { Pruner } from "./pruner.ts";
 import { SendLine } from "./send-line.ts";
 import { Tail } from "./tail.ts";
 import { type Holding, type RunTicket, takeWrites } from "./take.ts";
@@ -53,7 +52,6 @@ export class Thread {
   readonly #host: ThreadHost;
   /** Who sends to the thread or wants to run on it. */
   readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
-  readonly pruner: Pruner;
   readonly #waiters: Waiter[] = [];
   readonly #backoff = new Backoff();
   #resting: (() => void)[] = [];
@@ -63,7 +61,6 @@ export class Thread {
   constructor(host: ThreadHost, threadId: string, resourceId: string) {
     this.#host = host;
     this.threadId = threadId;
-    this.pruner = new Pruner(threadId);
     this.resourceId = resourceId;
   }
 
@@ -159,10 +156,7 @@ export class Thread {
           { op: "require", table: THREADS, where: elsewhere, exists: false },
           insertActor(this.threadId, this.resourceId),
         ];
-    const lease = await this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
-    // A thread that is new has nothing old.
-    if (lease && !actor) this.pruner.nothingOld(this.system.now());
-    return lease;
+    return this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
   }
 
   /** Whether a message that comes now can open its run here at once. */
@@ -191,7 +185,6 @@ export class Thread {
     const taking = takeWrites(this, { runId, agentId, options }, actor, false);
     this.mayHaveLetters = false;
     const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
-    if (!actor) this.pruner.nothingOld(this.system.now());
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
     // Its own copy: the sender holds the signal too.
     const signal = reviveSignal(letter.signal.toJSON());
@@ -274,6 +267,7 @@ export class Thread {
     this.activeRunId = undefined;
     this.activeAgentId = undefined;
     this.#host.owner.release();
+    this.#host.janitor.nudge();
     this.tail.release();
     this.pump();
   }
@@ -323,6 +317,7 @@ export class Thread {
     this.activeRunId = runId;
     this.activeAgentId = agentId;
     this.reserved = undefined;
+    this.#host.claim(this, this.resourceId);
     return { lease: { fence, nextSeq, responseSteps: new Map() }, result };
   }
 
@@ -360,6 +355,7 @@ export class Thread {
         this.#refuseAll(this.#notHere());
         return this.#host.claim(this, actor.resourceId);
       }
+      if (actor) this.#host.claim(this, actor.resourceId);
       if (actor && actor.mailboxCount > 0) this.mayHaveLetters = true;
       this.activeRunId = actor?.runId;
       this.activeAgentId = actor?.agentId;

@@ -67,9 +67,9 @@ function checkStatus(
   wrong: (what: string) => void,
 ): void {
   const { status, source, priority } = row;
-  const { failedCommit, failedRead, unsureCommit, crash, slow, pause, clockJump } = world.plan;
+  const { failedCommit, failedRead, unsureCommit, crash, slow, pause, clockJump, shutdown } = world.plan;
   const storeFails = failedCommit + failedRead + unsureCommit > 0;
-  const senderMayBeLate = storeFails || crash + slow + pause + clockJump > 0;
+  const senderMayBeLate = storeFails || crash + slow + pause + clockJump + shutdown > 0;
   // Somebody may read what a sender stored and had no time to decide about.
   if ((status === "discarded") !== (source === "spam") && !(senderMayBeLate && status === "seen"))
     wrong("is discarded, or should be");

@@ -2,11 +2,13 @@ import type { Row, Select, Write } from "@selvedge/core/storage";
 import {
   ACTORS,
   CALLS,
+  EVENTS,
   LANES,
   MAILBOX,
   MESSAGES,
   MESSAGE_STEPS,
   NOTIFICATIONS,
+  OWNERS,
   RUNS,
   SENDS,
 } from "./tables.ts";
@@ -143,6 +145,28 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         const row = JSON.stringify(write.row);
         return { ...write, row: JSON.parse(row.replaceAll(ANSWERED, '"state":"call"')) as Row };
       }),
+  },
+  {
+    name: "I5 calls are not written down before they run",
+    commit: (writes) =>
+      writes.map((write) => {
+        if (write.op !== "update" || write.table !== RUNS || !write.set?.["open_step"]) return write;
+        return { ...write, set: { ...write.set, open_step: null } };
+      }),
+  },
+  {
+    name: "I14 a message is stored and not shown",
+    commit: (writes, world) =>
+      writes.map((write) => {
+        if (write.op !== "insert" || write.table !== EVENTS || !world.random.chance(0.1)) return write;
+        const chunks = JSON.stringify(write.row["chunks"]).replaceAll("data-user-message", "data-other");
+        return { ...write, row: { ...write.row, chunks: JSON.parse(chunks) as never } };
+      }),
+  },
+  {
+    name: "I16 nobody notices that a process is gone",
+    select: (query) =>
+      query.table === OWNERS && !query.limit ? { ...query, where: { id: "nobody" } } : query,
   },
   {
     name: "T5 a thread shows another's messages",

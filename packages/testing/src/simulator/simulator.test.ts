@@ -4,6 +4,8 @@ import { describeFailure, NO_FAULTS, PLANTED_FAULTS, runSimulation, simulate } f
 /** States that the worlds of the test must get into, or the test says less than it seems to. */
 const SOMETIMES = [
   "a process crashed",
+  "a process stayed dead",
+  "a process shut down",
   "a process crashed between a tool's intent and its result",
   "a run was taken over from a process that died",
   "a run was taken over from a process that stood still",

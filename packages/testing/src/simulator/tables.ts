@@ -13,6 +13,7 @@ export const SENDS: Table = table("selvedge_sends");
 export const RUNS: Table = table("selvedge_runs");
 export const CALLS: Table = table("selvedge_calls");
 export const LANES: Table = table("selvedge_lanes");
+export const OWNERS: Table = table("selvedge_owners");
 export const EVENTS: Table = table("selvedge_events");
 export const NOTIFICATIONS: Table = table("selvedge_notifications");
 export { MESSAGES, MESSAGE_STEPS };

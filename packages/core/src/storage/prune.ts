@@ -1,0 +1,158 @@
+import { AgentError, showValue } from "../errors.ts";
+import { sleep, type System } from "../system.ts";
+import { NOTIFICATIONS } from "./notification-table.ts";
+import type { Row, Storage, Where, Write } from "./storage.ts";
+import { ACTORS, EVENTS, RUNS, SENDS } from "./thread-tables.ts";
+
+/** How long what is over is kept, in milliseconds. */
+export interface Retention {
+  /** Chunks of threads' streams, and runs that ended. */
+  retentionMs: number;
+  /** The answers to sends with an idempotency key: for so long the same key is the same message. */
+  idempotencyMs: number;
+  /** Notifications that are not pending any more. */
+  inboxMs: number;
+}
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+export const DEFAULT_RETENTION: Retention = { retentionMs: HOUR, idempotencyMs: DAY, inboxMs: 90 * DAY };
+
+export function checkRetention(retention: Retention): Retention {
+  for (const [name, value] of Object.entries(retention))
+    if (typeof value !== "number" || !(value >= 0))
+      throw new AgentError(
+        "invalid-argument",
+        `${name} must be a number of milliseconds, got ${showValue(value)}.`,
+      );
+  return retention;
+}
+
+/** What was deleted. */
+export interface PruneReport {
+  events: number;
+  runs: number;
+  idempotencyKeys: number;
+  notifications: number;
+}
+
+/** Rows that one commit deletes at most, so that nobody waits long for it. */
+const BATCH = 500;
+const SETTLED = ["delivered", "seen", "dismissed", "archived", "discarded", "failed"];
+
+/**
+ * Deletes what is over and old, of all threads, in small commits. Messages, threads and waiting work are never touched,
+ * and neither are the chunks of a run that is under way or waits.
+ */
+export async function prune(
+  storage: Storage,
+  system: System,
+  { retentionMs, idempotencyMs, inboxMs }: Retention,
+): Promise<PruneReport> {
+  const before = (age: number) => Math.trunc(system.now() - age);
+  const events = await pruneEvents(storage, system, before(retentionMs));
+  const runs = await pruneBatches(storage, system, {
+    select: { table: RUNS, where: { ended_at: { lt: before(retentionMs) } }, columns: ["id"] },
+    order: "ended_at",
+    rows: (found) => [{ id: { in: found.map((row) => row["id"] as string) } }],
+  });
+  const idempotencyKeys = await pruneBatches(storage, system, {
+    select: {
+      table: SENDS,
+      where: { created_at: { lt: before(idempotencyMs) } },
+      columns: ["thread_id", "key"],
+    },
+    order: "created_at",
+    rows: (found) => byThread(found, "key"),
+  });
+  const notifications = await pruneBatches(storage, system, {
+    select: {
+      table: NOTIFICATIONS,
+      where: { status: { in: SETTLED }, updated_at: { lt: before(inboxMs) } },
+      columns: ["thread_id", "id"],
+    },
+    order: "updated_at",
+    rows: (found) => byThread(found, "id"),
+  });
+  return { events, runs, idempotencyKeys, notifications };
+}
+
+async function pruneBatches(
+  storage: Storage,
+  system: System,
+  {
+    select,
+    order,
+    rows,
+  }: { select: Parameters<Storage["select"]>[0]; order: string; rows(found: Row[]): Where[] },
+): Promise<number> {
+  for (let deleted = 0; ;) {
+    const found = await storage.select({ ...select, orderBy: [{ column: order }], limit: BATCH });
+    if (found.length > 0) {
+      // The condition again: a record may have changed since it was read.
+      const writes = rows(found).map((where): Write => ({
+        op: "delete",
+        table: select.table,
+        where: { ...where, ...select.where },
+      }));
+      const { changes } = await storage.commit(writes);
+      deleted += changes.reduce((sum, count) => sum + count, 0);
+    }
+    if (found.length < BATCH) return deleted;
+    await sleep(system, 0);
+  }
+}
+
+async function pruneEvents(storage: Storage, system: System, before: number): Promise<number> {
+  let deleted = 0;
+  let from: number | undefined;
+  for (;;) {
+    const found = await storage.select({
+      table: EVENTS,
+      where: { created_at: { lt: before, ...(from !== undefined && { gte: from }) } },
+      columns: ["thread_id", "first", "created_at"],
+      orderBy: [{ column: "created_at" }],
+      limit: BATCH,
+    });
+    const last = new Map<string, number>();
+    for (const row of found) {
+      const threadId = row["thread_id"] as string;
+      last.set(threadId, Math.max(last.get(threadId) ?? 0, row["first"] as number));
+    }
+    const actors = await storage.select({
+      table: ACTORS,
+      where: { thread_id: { in: [...last.keys()] }, run_id: { ne: null } },
+      columns: ["thread_id"],
+    });
+    // Readers of a run that is not over may still come for its beginning.
+    for (const row of actors) last.delete(row["thread_id"] as string);
+    for (const [threadId, first] of last) deleted += await deleteEvents(storage, threadId, first);
+    if (found.length < BATCH) return deleted;
+    const newest = found.at(-1)!["created_at"] as number;
+    // Those of threads with a run stay, and must not be read again and again.
+    if (actors.length > 0) from = from === newest ? newest + 1 : newest;
+    await sleep(system, 0);
+  }
+}
+
+async function deleteEvents(storage: Storage, threadId: string, first: number): Promise<number> {
+  try {
+    const { changes } = await storage.commit([
+      { op: "require", table: ACTORS, where: { thread_id: threadId, run_id: { ne: null } }, exists: false },
+      { op: "delete", table: EVENTS, where: { thread_id: threadId, first: { lte: first } } },
+    ]);
+    return changes[1] ?? 0;
+  } catch (error) {
+    // A run began meanwhile.
+    if (AgentError.is(error, "conflict")) return 0;
+    throw error;
+  }
+}
+
+function byThread(rows: readonly Row[], key: string): Where[] {
+  return [...Map.groupBy(rows, (row) => row["thread_id"] as string)].map(([thread_id, some]) => ({
+    thread_id,
+    [key]: { in: some.map((row) => row[key] as string) },
+  }));
+}

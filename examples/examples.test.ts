@@ -109,11 +109,11 @@ describe("a page", () => {
     expect(row).toContain(`| ${value.toLocaleString("en-US")} `);
   });
 
-  const { signal, mailbox, lease, retentionMs } = DEFAULT_THREAD_LIMITS;
+  const { signal, mailbox, lease, keepHistory: _, ...single } = DEFAULT_THREAD_LIMITS;
   const threadLimits = Object.entries({ signal, mailbox, lease }).flatMap(([group, limits]) =>
     Object.entries(limits).map(([name, value]): [string, number] => [`${group}.${name}`, value]),
   );
-  it.each([...threadLimits, ["retentionMs", retentionMs] as const])(
+  it.each([...threadLimits, ...Object.entries(single)])(
     "docs/threads.md tells the default of %s",
     (name, value) => {
       const row = read("docs/threads.md")

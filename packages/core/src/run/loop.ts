@@ -5,6 +5,7 @@ import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
+import { processResult } from "./process-result.ts";
 import { resume, type Resumption } from "./resume.ts";
 import { type Next, runStep, type StepPolicy } from "./step.ts";
 import type { StepResult } from "./step-result.ts";
@@ -143,17 +144,14 @@ function retryStep(run: Run, tripwire: Tripwire): boolean {
 }
 
 async function finishAnswer(run: Run): Promise<void> {
-  const { spec } = run;
-  const last = run.steps.at(-1);
+  try {
+    await processResult(run);
+  } finally {
+    await run.tellLast();
+  }
+  if (run.pipeline.seesResult)
+    run.span?.setOutput({ "gen_ai.output.messages": run.steps.flatMap((step) => step.content) });
   if (run.format) await structureAnswer(run, run.format);
-  const changed = await run.pipeline.outputResult(spec.list, {
-    text: last?.text ?? "",
-    usage: run.totalUsage,
-    finishReason: run.finishReason,
-    steps: run.steps,
-  });
-  if (changed)
-    await spec.thread?.replace(spec.list.get.response.db().filter((message) => message.role === "assistant"));
   run.status = "success";
 }
 

@@ -94,6 +94,8 @@ export class Run {
   mayContinue = true;
   /** Steps tried again on a processor's wish. */
   retries = 0;
+  /** Puts the last step on the stream, where that waits for the processors of the whole answer. */
+  untold: (() => Promise<void>) | undefined;
   /** The step under way: an app's own chunks are stored with it. */
   step: StepBuilder | undefined;
   format: ObjectFormat | undefined;
@@ -267,6 +269,13 @@ export class Run {
     } catch (error) {
       this.spec.logger.warn(`${name} of run ${this.spec.runId} threw`, error);
     }
+  }
+
+  /** Tells the last step, if that has waited. */
+  async tellLast(): Promise<void> {
+    const tell = this.untold;
+    this.untold = undefined;
+    await tell?.();
   }
 
   addStep(step: StepResult): void {

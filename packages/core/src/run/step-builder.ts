@@ -10,6 +10,7 @@ import type {
 } from "@selvedge/protocol";
 import type { ModelPart } from "../model/model.ts";
 import { limitResult } from "../tool/limit-result.ts";
+import { invocationsOf, readParts, reasoningOf } from "./read-parts.ts";
 import type { StepResult } from "./step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
@@ -60,8 +61,11 @@ export class StepBuilder {
     step.adopt(parts);
     step.finished = true;
     step.finishReason = "tool-calls";
-    for (const { toolCallId, toolName, args } of step.openCalls())
-      step.calls.push({ toolCallId, toolName, args });
+    for (const { toolCallId, toolName, args } of step.openCalls()) {
+      const call = { toolCallId, toolName, args };
+      step.calls.push(call);
+      step.#result.toolCalls.push({ ...call, payload: call });
+    }
     return step;
   }
 
@@ -180,15 +184,17 @@ export class StepBuilder {
     this.#result.toolResults.push({ ...payload, payload });
   }
 
-  /** Goes on with parts that a processor put in the place of these. */
+  /** Goes on with parts that a processor put in the place of these. Calls that are not among them are not made. */
   adopt(parts: MessagePart[]): void {
     this.parts = parts;
-    this.#result.content = parts;
-    this.#result.text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-    for (const part of parts) {
-      if (part.type === "tool-invocation")
-        this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
-    }
+    Object.assign(this.#result, readParts(this.#result, parts));
+    this.#invocations.clear();
+    for (const [toolCallId, call] of invocationsOf(parts)) this.#invocations.set(toolCallId, call);
+    const kept = this.calls.flatMap((call) => {
+      const invocation = this.#invocations.get(call.toolCallId);
+      return invocation ? [{ ...call, args: invocation.args }] : [];
+    });
+    this.calls.splice(0, this.calls.length, ...kept);
   }
 
   invocation(toolCallId: string): ToolInvocation | undefined {
@@ -203,15 +209,7 @@ export class StepBuilder {
   }
 
   build(): StepResult {
-    const reasoning = this.parts.filter((part) => part.type === "reasoning");
-    return Object.assign(this.#result, {
-      finishReason: this.finishReason,
-      reasoning: reasoning.map((part) => ({
-        text: part.reasoning,
-        ...(part.providerMetadata && { providerMetadata: part.providerMetadata }),
-      })),
-      reasoningText: reasoning.length > 0 ? reasoning.map((part) => part.reasoning).join("") : undefined,
-    });
+    return Object.assign(this.#result, { finishReason: this.finishReason }, reasoningOf(this.parts));
   }
 
   #takeCall(call: ToolCallPayload): void {

@@ -70,7 +70,7 @@ async function takeReply(
     });
     await processOutput(run, step, stepNumber);
     const tools = await runToolCalls(run, step, settings.toolSet, settings.activeTools);
-    span?.setOutput({ "gen_ai.output.messages": step.parts });
+    if (!run.pipeline.seesResult) span?.setOutput({ "gen_ai.output.messages": step.parts });
     return await endStep(run, step, tools, policy.mayContinue);
   } catch (thrown) {
     reply.cancel(thrown);
@@ -80,7 +80,9 @@ async function takeReply(
         throw thrown;
       }
       step.finishReason = "retry";
-      await closeStep(run, step, "continue");
+      const result = step.build();
+      run.totalUsage = addUsage(run.totalUsage, result.usage);
+      await announceStep(run, result, "continue");
       await run.joinLater();
       return "again";
     }
@@ -186,8 +188,13 @@ export async function endStep(
     });
   if (signals.length > 0 && next === "stop") step.finishReason = "other";
   await tools.announce();
-  await closeStep(run, step, signals.length > 0 ? "continue" : next);
-  for (const signal of [...own, ...signals]) await run.join(signal);
+  const joining = [...own, ...signals];
+  run.addStep(step.build());
+  const tell = () => tellStep(run, run.steps.at(-1)!, signals.length > 0 ? "continue" : next);
+  // The last step is told when processors have seen the whole answer.
+  if (next === "stop" && joining.length === 0 && run.pipeline.seesResult) run.untold = tell;
+  else await tell();
+  for (const signal of joining) await run.join(signal);
   await run.joinLater();
   return signals.length > 0 ? "continue" : next;
 }
@@ -228,22 +235,20 @@ async function keepSignals(run: Run): Promise<void> {
   }
 }
 
-async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void> {
-  const result = step.build();
-  if (step.finishReason === "retry") run.totalUsage = addUsage(run.totalUsage, result.usage);
-  else run.addStep(result);
+async function tellStep(run: Run, step: StepResult, next: Next): Promise<void> {
+  await announceStep(run, step, next);
+  await run.call("onStepFinish", step);
+}
+
+async function announceStep(run: Run, step: StepResult, next: Next): Promise<void> {
+  const { finishReason, warnings, text, toolCalls, usage, providerMetadata } = step;
   await run.emit(
     agentChunk("step-finish", run.spec.runId, {
-      stepResult: {
-        reason: result.finishReason,
-        isContinued: next === "continue",
-        warnings: result.warnings,
-      },
-      output: { text: result.text, toolCalls: step.calls, usage: result.usage },
-      metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
+      stepResult: { reason: finishReason, isContinued: next === "continue", warnings },
+      output: { text, toolCalls: toolCalls.map(({ payload }) => payload), usage },
+      metadata: { ...(providerMetadata && { providerMetadata }) },
     }),
   );
-  if (step.finishReason !== "retry") await run.call("onStepFinish", result);
 }
 
 function currentResponse(run: Run): { content: { parts: MessagePart[] } } | undefined {

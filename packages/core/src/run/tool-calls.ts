@@ -191,7 +191,13 @@ async function answer(
   step.settle(toolCallId, { ...settled, ...(await transcript(run, call, { outcome, result })) });
   await run.emit(
     outcome.kind === "error"
-      ? agentChunk("tool-error", runId, { toolCallId, toolName, args, error: outcome.error })
+      ? agentChunk("tool-error", runId, {
+          toolCallId,
+          toolName,
+          args,
+          // A processor's words take the place of the error's.
+          error: result === raw ? outcome.error : result,
+        })
       : agentChunk("tool-result", runId, {
           toolCallId,
           toolName,
@@ -369,7 +375,8 @@ async function traced(
   try {
     const outcome = await work();
     if (outcome.kind === "error") span.fail(outcome.error);
-    else if (outcome.kind === "result") span.setOutput({ "gen_ai.tool.call.result": outcome.result });
+    else if (outcome.kind === "result" && !run.pipeline.seesToolResults)
+      span.setOutput({ "gen_ai.tool.call.result": outcome.result });
     return outcome;
   } finally {
     span.end();

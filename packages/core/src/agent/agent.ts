@@ -362,7 +362,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
     await runLoop(run, resumption);
     if (run.spec.thread) this.#runs.ended(run);
-    else if (run.status === "suspended") this.#parked.park(run);
+    else if (run.status !== "suspended") this.#parked.drop(run);
   }
 
   #prepare(
@@ -380,6 +380,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
         system: this.#system,
         logger: this.#logger,
         waitUntil: (work) => this.#waitUntil(work),
+        park: (run, step) => this.#parked.park(run, step),
         joinThread: (storage, target, ticket) => this.#runs.joinThread(storage, target, ticket),
       },
       messages,

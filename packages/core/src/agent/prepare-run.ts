@@ -45,6 +45,7 @@ export interface RunHost {
   system: System;
   logger: Logger;
   waitUntil(work: Promise<unknown>): void;
+  park: RunSpec["park"];
   /** A place in the queue of a thread, for a run that stores what it does. */
   joinThread(
     storage: Storage,
@@ -125,6 +126,7 @@ export async function prepareRun(
     telemetry,
     format: openFormat(options),
     waitUntil: host.waitUntil,
+    park: host.park,
   };
 }
 

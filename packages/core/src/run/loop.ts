@@ -99,6 +99,8 @@ async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; 
 }
 
 async function suspend(run: Run): Promise<void> {
+  // Whoever saw the question may have aborted the run since.
+  run.controller.signal.throwIfAborted();
   run.status = "suspended";
   run.finishReason = "suspended";
   await run.emit(finishChunk(run));

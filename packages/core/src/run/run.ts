@@ -16,7 +16,7 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
-import type { RunEnd, RunThread } from "./run-thread.ts";
+import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import type { StepResult } from "./step-result.ts";
@@ -49,6 +49,8 @@ export interface RunSpec {
   telemetry: Telemetry | undefined;
   format: ObjectFormat | undefined;
   waitUntil(work: Promise<unknown>): void;
+  /** Keeps a run without a thread that waits, with the step whose calls are open. */
+  park(run: Run, step: StepRecord): void;
 }
 
 export type RunStatus = "running" | "success" | "failed" | "suspended" | "canceled" | "tripwire";

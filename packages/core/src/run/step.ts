@@ -178,8 +178,10 @@ export async function endStep(
   const record = stepRecord(run, step, tools.metadata);
   const own = next === "suspend" ? [] : run.takeLater();
   let signals: CreatedAgentSignal[] = [];
-  if (thread && next === "suspend") await thread.suspend(record, run.openCalls);
-  else if (thread)
+  if (next === "suspend") {
+    if (thread) await thread.suspend(record, run.openCalls);
+    else run.spec.park(run, record);
+  } else if (thread)
     signals = await thread.border(record, {
       take: room && !tools.client,
       next: next === "continue" ? "continue" : "stop",

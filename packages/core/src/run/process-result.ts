@@ -1,4 +1,5 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import { toJson } from "../json.ts";
 import type { Run } from "./run.ts";
 import { readParts } from "./read-parts.ts";
 import type { StepResult } from "./step-result.ts";
@@ -10,7 +11,7 @@ import type { StepResult } from "./step-result.ts";
 export async function processResult(run: Run): Promise<void> {
   if (!run.pipeline.seesResult) return;
   const before = answerOf(run);
-  const written = JSON.stringify(before);
+  const written = JSON.stringify(toJson(before));
   const count = stepsOf(before).length;
   await run.pipeline.outputResult(run.spec.list, {
     text: run.steps.at(-1)?.text ?? "",
@@ -19,7 +20,7 @@ export async function processResult(run: Run): Promise<void> {
     steps: run.steps,
   });
   const after = answerOf(run);
-  if (JSON.stringify(after) === written) return;
+  if (JSON.stringify(toJson(after)) === written) return;
   const contents = stepsOf(after);
   if (contents.length === count) {
     // Steps that an earlier process took are in the messages and not in the run.

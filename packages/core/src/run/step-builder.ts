@@ -8,6 +8,7 @@ import type {
   ToolCallPayload,
   ToolInvocation,
 } from "@selvedge/protocol";
+import { toJson } from "../json.ts";
 import type { ModelPart } from "../model/model.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import { invocationsOf, readParts, reasoningOf } from "./read-parts.ts";
@@ -90,12 +91,13 @@ export class StepBuilder {
 
   /** Parts of the reply that are about the call, not in it. */
   takeMeta(part: ModelPart): void {
-    if (part.type === "stream-start") this.#result.warnings = part.warnings;
+    if (part.type === "stream-start") this.#result.warnings = toJson(part.warnings) as unknown[];
     else if (part.type === "finish") {
       this.finished = true;
       this.finishReason = part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified;
       this.#result.usage = toUsage(part.usage);
-      if (part.providerMetadata) this.#result.providerMetadata = part.providerMetadata as ProviderMetadata;
+      if (part.providerMetadata)
+        this.#result.providerMetadata = toJson(part.providerMetadata) as ProviderMetadata;
     }
   }
 

@@ -33,6 +33,10 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
   ...DEFAULT_MODEL_LIMITS,
   toolTimeoutMs: 600_000,
   toolResultBytes: 1 << 20,
+  toolErrorBytes: 1 << 16,
+  toolInputBytes: 1 << 20,
+  runBytes: 64 << 20,
+  processorTimeoutMs: 120_000,
 };
 
 /** What the agent itself lends to a run. */

@@ -1,5 +1,6 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage, UNEXPECTED_CODES } from "../errors.ts";
+import { limitError } from "../tool/limit-error.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
@@ -15,6 +16,8 @@ import { structureAnswer } from "./structure-answer.ts";
 const DEFAULT_MAX_STEPS = 5;
 /** `stopWhen` decides alone when given alone, but not without end. */
 const STOP_WHEN_CEILING = 1000;
+/** A provider's error may quote all it was sent. */
+const MAX_ERROR_BYTES = 1 << 16;
 
 /**
  * The loop. Everything an agent does runs through here: `stream()`, `generate()`, a woken thread, an answered approval,
@@ -172,7 +175,7 @@ function endAbnormally(run: Run, thrown: unknown): void {
   const error = AgentError.is(thrown)
     ? thrown
     : new AgentError("internal", `The run failed: ${errorMessage(thrown)}`, { cause: thrown });
-  run.error = error;
+  run.error = limitError(error, MAX_ERROR_BYTES);
   run.status = "failed";
   run.finishReason = "error";
   // Those who look on from outside get to know no more than that it failed.

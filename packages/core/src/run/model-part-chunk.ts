@@ -79,7 +79,7 @@ export function agentChunk<Type extends keyof ChunkPayloads>(
 
 /** A name that a store can have as a key. */
 function toId(id: string): string {
-  const text = String(id);
+  const text = String(id).slice(0, MAX_ID_LENGTH);
   return text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "");
 }
 
@@ -96,6 +96,7 @@ function parseArgs(input: string): unknown {
 }
 
 const MAX_DEPTH = 500;
+const MAX_ID_LENGTH = 1000;
 
 function isDeep(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;

@@ -1,5 +1,7 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
 import type { StateSignalInput } from "../agent/send-options.ts";
+import { AgentError } from "../errors.ts";
+import { roughSize } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
@@ -11,9 +13,11 @@ import { type CreatedAgentSignal, createSignal, type SignalInput } from "../sign
 import { EventStream } from "../stream/event-stream.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
+import { limitResult } from "../tool/limit-result.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
+import { chunkSize } from "./chunk-size.ts";
 import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
@@ -104,6 +108,8 @@ export class Run {
   readonly #later: CreatedAgentSignal[] = [];
   readonly #states: (StateSignalInput & { id: string })[] = [];
   #tail: Promise<unknown> = Promise.resolve();
+  /** What the stream holds of this run. */
+  #bytes = 0;
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #slow: boolean;
@@ -128,7 +134,7 @@ export class Run {
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
     };
-    this.patience = new Patience(spec.system, this.controller.signal);
+    this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared, this.patience);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -159,6 +165,7 @@ export class Run {
    * there is nothing to wait for, and the answer comes at once.
    */
   emit(chunk: AgentChunk): Emitted | Promise<Emitted> {
+    this.#weigh(chunk);
     if (!this.#slow) {
       this.#push(chunk);
       return chunk;
@@ -170,16 +177,42 @@ export class Run {
 
   /** Puts an app's own chunk on the stream and, unless it is transient, into the step under way. */
   custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
-    const full: DataChunk = { ...chunk, runId: this.spec.runId, from: "AGENT" };
+    const full: DataChunk = {
+      ...chunk,
+      data: this.limitWritten(chunk.data, chunk.type),
+      runId: this.spec.runId,
+      from: "AGENT",
+    };
     const step = this.step;
     const take = async (): Promise<void> => {
       // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
+      if (this.#held > 0) this.#weigh(full);
       const passed = await (this.#held > 0 ? this.#emitThrough(full) : this.emit(full));
       if (passed) for (const one of [passed].flat()) step?.take(one);
     };
     const taken = take();
     taken.catch(() => {});
     return taken;
+  }
+
+  /** A value that an app writes to the stream, cut if it is too large. */
+  limitWritten(value: unknown, name: string): unknown {
+    const { toolResultBytes } = this.spec.limits;
+    return roughSize(value, toolResultBytes) > toolResultBytes
+      ? limitResult(value, toolResultBytes, name)
+      : value;
+  }
+
+  #weigh(chunk: AgentChunk): void {
+    const { runBytes } = this.spec.limits;
+    if (runBytes === 0) return;
+    this.#bytes += chunkSize(chunk, runBytes);
+    if (this.#bytes <= runBytes) return;
+    throw new AgentError(
+      "limit-exceeded",
+      `Run ${this.spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      { details: { limit: "runBytes", bytes: runBytes } },
+    );
   }
 
   /** Puts a chunk on the stream that processors have no say in. */
@@ -345,6 +378,7 @@ export class Run {
 
   close(): void {
     this.spec.options.abortSignal?.removeEventListener("abort", this);
+    this.patience.close();
     this.events.end();
     this.#close();
   }

@@ -26,6 +26,9 @@ export interface StepPolicy {
   mayContinue(step: StepResult): Promise<boolean>;
 }
 
+/** How much is kept of a reply over its limit. */
+const KEPT_LENGTH = 100_000;
+
 /** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
 export async function runStep(run: Run, stepNumber: number, policy: StepPolicy): Promise<Next> {
   const settings = await prepareStep(run, stepNumber);
@@ -86,6 +89,7 @@ async function takeReply(
       await run.joinLater();
       return "again";
     }
+    if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
     await storePartial(run, step);
     await keepSignals(run);
     throw thrown;
@@ -116,8 +120,9 @@ async function readReply(
       await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
   };
   for (;;) {
-    const part = await reply.read();
+    let part = await reply.read();
     if (part === undefined) break;
+    if (part.type === "tool-call") part = step.limitCall(part, run.spec.limits.toolInputBytes);
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
         cause: part.error,

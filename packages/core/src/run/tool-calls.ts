@@ -9,6 +9,7 @@ import {
   type ToolRunContext,
 } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
+import { sleep } from "../system.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk } from "./model-part-chunk.ts";
@@ -45,7 +46,9 @@ export async function runToolCalls(
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
   const checked = await Promise.all(
-    calls.map(async (call) => fromJournal(call, journal, tools) ?? checkCall(call, context)),
+    calls.map(
+      async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
+    ),
   );
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
@@ -270,17 +273,35 @@ function toolContext(
 
 /** A processor that objects to what a tool writes objects to the step, whether the tool waits for its writes or not. */
 function toolWriter(run: Run, { toolCallId, toolName }: ToolCallPayload, objections: unknown[]): ToolWriter {
-  const { runId } = run.spec;
-  const written = (emitted: unknown): Promise<void> =>
-    Promise.resolve(emitted).then(
-      () => {},
-      (thrown: unknown) => void objections.push(thrown),
-    );
+  const { runId, system } = run.spec;
+  let writes = 0;
+  const write = async (emit: () => unknown): Promise<void> => {
+    let full: unknown;
+    try {
+      await emit();
+    } catch (thrown) {
+      objections.push(thrown);
+      if (AgentError.is(thrown, "limit-exceeded")) full = thrown;
+    }
+    // A tool that only writes would keep timers from running, and with them its own limit.
+    if (full !== undefined || ++writes % WRITES_PER_TURN === 0) await sleep(system, 0);
+    if (full !== undefined) throw full;
+  };
+  // Not every tool waits for what it writes.
+  const written = (emit: () => unknown): Promise<void> => {
+    const promise = write(emit);
+    promise.catch(() => {});
+    return promise;
+  };
+  const toOutput = (value: unknown) =>
+    agentChunk("tool-output", runId, { toolCallId, toolName, output: run.limitWritten(value, toolName) });
   return {
-    write: (output) => written(run.emit(agentChunk("tool-output", runId, { toolCallId, toolName, output }))),
-    custom: (chunk) => written(run.custom(chunk)),
+    write: (output) => written(() => run.emit(toOutput(output))),
+    custom: (chunk) => written(() => run.custom(chunk)),
   };
 }
+
+const WRITES_PER_TURN = 64;
 
 function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): OpenCall {
   const schema = tools.get(call.toolName)?.definition.resumeSchema;

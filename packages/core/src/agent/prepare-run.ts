@@ -7,6 +7,7 @@ import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
+import { refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
 import type { RunThread } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
@@ -122,6 +123,8 @@ export async function prepareRun(
     threadId: memory?.target.id,
     resourceId: memory?.target.resourceId,
     thread: memory?.thread,
+    storage: memory?.storage,
+    mayWait: true,
     signals: start?.signals ?? [],
     inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
     outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
@@ -185,6 +188,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
 }
 
 interface OpenMemory {
+  storage?: Storage;
   target: ThreadTarget;
   parts: MemoryParts;
   thread: RunThread | undefined;
@@ -238,6 +242,7 @@ async function openMemory(
   };
   const memoryConfig = options.memory?.options ?? options.memoryOptions;
   const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
+  if (!readOnly && !start) refuseOwnThread(storage, threadId);
   if (readOnly) await checkOwner(memory, target);
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
   const parts = await memory.prepareRun({
@@ -250,7 +255,7 @@ async function openMemory(
   });
   const thread =
     start?.thread ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
-  return { target, parts, thread };
+  return { storage, target, parts, thread };
 }
 
 function requireStorage(

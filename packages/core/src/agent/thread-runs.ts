@@ -1,5 +1,6 @@
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { outsideRuns } from "../run/current-run.ts";
 import { runLoop } from "../run/loop.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
 import type { Resumption } from "../run/resume.ts";
@@ -140,7 +141,7 @@ export class ThreadRuns implements ThreadAgent {
       const run = new Run(spec);
       if (controller.signal.aborted) run.controller.abort();
       this.#remember(threadRun.runId, options);
-      await runLoop(run);
+      await outsideRuns(() => runLoop(run));
       this.ended(run);
     } catch (error) {
       patience.close();
@@ -171,7 +172,7 @@ export class ThreadRuns implements ThreadAgent {
       );
       const run = new Run(spec);
       for (const { resolve } of expected) resolve(run);
-      await runLoop(run, resumption);
+      await outsideRuns(() => runLoop(run, resumption));
       this.ended(run);
     } catch (error) {
       for (const { reject } of expected) reject(error);

@@ -6,6 +6,7 @@ import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
+import { insideRun } from "./current-run.ts";
 import { processResult } from "./process-result.ts";
 import { resume, type Resumption } from "./resume.ts";
 import { type Next, runStep, type StepPolicy } from "./step.ts";
@@ -27,7 +28,11 @@ const MAX_ERROR_BYTES = 1 << 16;
  *
  * A failure, an abort and a tripwire are ways a run ends: each puts its chunk on the stream, and none is thrown.
  */
-export async function runLoop(run: Run, resumption?: Resumption): Promise<void> {
+export function runLoop(run: Run, resumption?: Resumption): Promise<void> {
+  return insideRun(run, () => carryOut(run, resumption));
+}
+
+async function carryOut(run: Run, resumption: Resumption | undefined): Promise<void> {
   const { spec } = run;
   try {
     run.span = spec.telemetry?.start(`invoke_agent ${spec.agent.name}`, {

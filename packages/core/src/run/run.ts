@@ -11,6 +11,7 @@ import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { EventStream } from "../stream/event-stream.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import { limitResult } from "../tool/limit-result.ts";
@@ -44,6 +45,10 @@ export interface RunSpec {
   threadId: string | undefined;
   resourceId: string | undefined;
   thread: RunThread | undefined;
+  /** The store of the thread. */
+  storage: Storage | undefined;
+  /** Whether a tool call may wait for a person. A subagent's may not: nobody could answer it. */
+  mayWait: boolean;
   /** Signals among the input: subscribers are told of them once they are stored. */
   signals: readonly CreatedAgentSignal[];
   inputProcessors: readonly Processor[];

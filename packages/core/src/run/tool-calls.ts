@@ -50,6 +50,7 @@ export async function runToolCalls(
       async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
     ),
   );
+  if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
   // Tools that may be run again need no journal: a crash costs the step, not an effect.
@@ -85,6 +86,7 @@ export async function runToolCalls(
     try {
       if (item.settled) return await finish(item, item.settled);
       const outcome = await traced(run, item.call, () => executeTool(item, context));
+      if (!run.spec.mayWait) refuseToWait(run, item.call, outcome);
       // One result alone is stored with the step, right after this.
       if (journaled && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
       await finish(item, outcome);
@@ -105,6 +107,16 @@ export async function runToolCalls(
       for (const call of waiting) await announce(run, call);
     },
   };
+}
+
+/** Nobody could answer a run that is a tool of another: it fails instead of waiting for ever. */
+function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutcome | undefined): void {
+  if (outcome?.kind !== "approval" && outcome?.kind !== "suspended") return;
+  const wants = outcome.kind === "approval" ? "needs approval" : "wants to suspend";
+  throw new AgentError(
+    "not-supported",
+    `Tool "${toolName}" of agent "${run.spec.agent.name}" ${wants}, and a subagent cannot wait for a person. Give the tool to the agent that people talk to.`,
+  );
 }
 
 const NOTHING: ReadonlyMap<string, JournaledCall> = new Map();

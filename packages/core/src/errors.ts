@@ -8,10 +8,16 @@ export function storageError(thrown: unknown): AgentError {
   return new AgentError("storage-failed", `The store failed: ${errorMessage(thrown)}`, { cause: thrown });
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown. Never throws itself. */
 export function errorMessage(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message;
-  return typeof thrown === "string" ? thrown : showValue(thrown);
+  if (typeof thrown === "string") return thrown;
+  if (!(thrown instanceof Error)) return showValue(thrown);
+  try {
+    const message: unknown = thrown.message;
+    return typeof message === "string" ? message : showValue(message);
+  } catch {
+    return "An error whose message cannot be read.";
+  }
 }
 
 /** The code of what a tool threw: its own errors are `tool-failed`. None for a value that is no error. */
@@ -28,7 +34,11 @@ export function showValue(value: unknown): string {
   try {
     shown = JSON.stringify(value) ?? String(value);
   } catch {
-    shown = Object.prototype.toString.call(value);
+    try {
+      shown = Object.prototype.toString.call(value);
+    } catch {
+      shown = `an unreadable ${typeof value}`;
+    }
   }
   return shown.length > SHOWN_LENGTH ? `${shown.slice(0, SHOWN_LENGTH)}…` : shown;
 }

@@ -142,6 +142,13 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return new RunOutput<Output>(run);
   }
 
+  /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
+  async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
+    const run = new Run({ ...(await this.#prepare(messages, options)), mayWait: false });
+    void this.#carryOut(run);
+    return new RunOutput(run);
+  }
+
   /** Sends a person's message: into the active run of a thread, or to open one. */
   sendMessage(message: MessageInput, options?: SendOptions): SendResult {
     return this.#sends.sendMessage(message, options);
@@ -362,7 +369,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
     await runLoop(run, resumption);
     if (run.spec.thread) this.#runs.ended(run);
-    else if (run.status === "suspended") this.#parked.park(run);
+    else if (run.status !== "suspended") this.#parked.drop(run);
   }
 
   #prepare(
@@ -380,6 +387,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
         system: this.#system,
         logger: this.#logger,
         waitUntil: (work) => this.#waitUntil(work),
+        park: (run, step) => this.#parked.park(run, step),
         joinThread: (storage, target, ticket) => this.#runs.joinThread(storage, target, ticket),
       },
       messages,

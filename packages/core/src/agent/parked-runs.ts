@@ -1,9 +1,11 @@
+import type { StoredMessage } from "@selvedge/protocol";
 import { checkAnswer } from "../run/check-answer.ts";
 import type { Decision, Resumption } from "../run/resume.ts";
 import type { Run } from "../run/run.ts";
 import { AgentError } from "../errors.ts";
 import { FairTable } from "../guard/fair-table.ts";
 import { RESOURCE_ID_KEY } from "../request-context/request-context.ts";
+import type { StepRecord } from "../run/run-thread.ts";
 
 /** In all, and for one resource where a server says whose a run is. */
 const LIMITS = { total: 1000, each: 100 };
@@ -13,12 +15,18 @@ const LIMITS = { total: 1000, each: 100 };
  * share: a run that must outlive the process belongs on a thread.
  */
 export class ParkedRuns {
-  readonly #runs = new FairTable<Run>(LIMITS);
+  readonly #runs = new FairTable<{ run: Run; step: StepRecord }>(LIMITS);
 
-  park(run: Run): void {
+  /** Called before anybody hears of the calls that wait, so that an answer finds them. */
+  park(run: Run, step: StepRecord): void {
     const { runId, resourceId, requestContext } = run.spec;
     const said: unknown = resourceId ?? requestContext.get(RESOURCE_ID_KEY);
-    this.#runs.set(runId, typeof said === "string" ? said : undefined, run);
+    this.#runs.set(runId, typeof said === "string" ? said : undefined, { run, step });
+  }
+
+  /** The run does not wait after all. */
+  drop(run: Run): void {
+    if (this.#runs.get(run.spec.runId)?.run === run) this.#runs.delete(run.spec.runId);
   }
 
   has(runId: string): boolean {
@@ -31,7 +39,7 @@ export class ParkedRuns {
     toolCallId: string | undefined,
     decision: Decision,
   ): Promise<{ run: Run; resumption: Resumption }> {
-    const run = this.#runs.get(runId)!;
+    const { run, step } = this.#runs.get(runId)!;
     const waiting = run.openCalls.filter(
       (call) => toolCallId === undefined || call.toolCallId === toolCallId,
     );
@@ -48,23 +56,25 @@ export class ParkedRuns {
     const answered = call.toolCallId;
     if (!this.#runs.delete(runId))
       throw new AgentError("already-decided", `Tool call "${answered}" was decided meanwhile.`);
-    const parts = run.steps.at(-1)?.content ?? [];
-    const messages = run.spec.list.get.all.db();
-    const response = messages.find((message) => message.id === run.responseId);
-    response?.content.parts.splice(response.content.parts.length - parts.length);
+    // The run may still be about to end, so it keeps its own copy of what goes on.
+    const parts = step.parts.map((part) =>
+      part.type === "tool-invocation" ? { ...part, toolInvocation: { ...part.toolInvocation } } : part,
+    );
     return {
       run,
       resumption: {
         runId,
         options: run.spec.options,
-        step: run.steps.length - 1,
+        step: step.stepNumber,
         next: "continue",
-        responseId: run.responseId,
-        usage: run.totalUsage,
+        responseId: step.message.id,
+        usage: step.usage,
         begun: true,
         abort: false,
         parts,
-        messages,
+        messages: run.spec.list.get.all
+          .db()
+          .map((message) => (message.id === step.message.id ? withoutLast(message, parts.length) : message)),
         responseSteps: new Map(),
         calls: run.openCalls.map((call) => ({
           ...call,
@@ -76,4 +86,9 @@ export class ParkedRuns {
       },
     };
   }
+}
+
+function withoutLast(message: StoredMessage, count: number): StoredMessage {
+  const { parts } = message.content;
+  return { ...message, content: { ...message.content, parts: parts.slice(0, parts.length - count) } };
 }

@@ -7,6 +7,7 @@ import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
+import { refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
 import type { RunThread } from "../run/run-thread.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
@@ -33,6 +34,10 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
   ...DEFAULT_MODEL_LIMITS,
   toolTimeoutMs: 600_000,
   toolResultBytes: 1 << 20,
+  toolErrorBytes: 1 << 16,
+  toolInputBytes: 1 << 20,
+  runBytes: 64 << 20,
+  processorTimeoutMs: 120_000,
 };
 
 /** What the agent itself lends to a run. */
@@ -45,6 +50,7 @@ export interface RunHost {
   system: System;
   logger: Logger;
   waitUntil(work: Promise<unknown>): void;
+  park: RunSpec["park"];
   /** A place in the queue of a thread, for a run that stores what it does. */
   joinThread(
     storage: Storage,
@@ -117,6 +123,8 @@ export async function prepareRun(
     threadId: memory?.target.id,
     resourceId: memory?.target.resourceId,
     thread: memory?.thread,
+    storage: memory?.storage,
+    mayWait: true,
     signals: start?.signals ?? [],
     inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
     outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
@@ -125,6 +133,7 @@ export async function prepareRun(
     telemetry,
     format: openFormat(options),
     waitUntil: host.waitUntil,
+    park: host.park,
   };
 }
 
@@ -179,6 +188,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
 }
 
 interface OpenMemory {
+  storage?: Storage;
   target: ThreadTarget;
   parts: MemoryParts;
   thread: RunThread | undefined;
@@ -232,6 +242,7 @@ async function openMemory(
   };
   const memoryConfig = options.memory?.options ?? options.memoryOptions;
   const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
+  if (!readOnly && !start) refuseOwnThread(storage, threadId);
   if (readOnly) await checkOwner(memory, target);
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
   const parts = await memory.prepareRun({
@@ -244,7 +255,7 @@ async function openMemory(
   });
   const thread =
     start?.thread ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
-  return { target, parts, thread };
+  return { storage, target, parts, thread };
 }
 
 function requireStorage(

@@ -50,7 +50,7 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
         agent.hasMemory && resourceId !== undefined
           ? threadOf(key, input, resourceId, `${runId}-${toolCallId}`)
           : undefined;
-      const output = await agent.stream(input.prompt, {
+      const output = await agent.streamAsTool(input.prompt, {
         requestContext: requestContext.without(THREAD_KEYS),
         abortSignal,
         ...(input.instructions !== undefined && { instructions: input.instructions }),
@@ -59,12 +59,6 @@ export function subagentTool(key: string, agent: Agent<any, any>): Tool<JsonSche
       });
       for await (const chunk of output.fullStream) await writer.write(chunk);
       const full = await output.getFullOutput();
-      if (full.finishReason === "suspended") {
-        throw new AgentError(
-          "not-supported",
-          `Agent "${agent.name}" waits for somebody to answer its tool call; a subagent cannot wait.`,
-        );
-      }
       if (full.tripwire)
         throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${full.tripwire.reason}`);
       // Those words are for the subagent's model and for the log.

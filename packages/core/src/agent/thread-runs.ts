@@ -1,5 +1,6 @@
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { outsideRuns } from "../run/current-run.ts";
 import { runLoop } from "../run/loop.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
 import type { Resumption } from "../run/resume.ts";
@@ -15,7 +16,7 @@ import { reviveOptions, storeOptions } from "../thread/stored-options.ts";
 import type { Thread } from "../thread/thread.ts";
 import { ThreadRun } from "../thread/thread-run.ts";
 import { type ThreadAgent, type ThreadLimits, ThreadRuntime } from "../thread/thread-runtime.ts";
-import type { RunStart, ThreadTarget } from "./prepare-run.ts";
+import { DEFAULT_RUN_LIMITS, type RunStart, type ThreadTarget } from "./prepare-run.ts";
 
 /** Settings of an agent's or a host's threads. */
 export interface ThreadsConfig extends Partial<ThreadLimits> {
@@ -125,7 +126,8 @@ export class ThreadRuns implements ThreadAgent {
     signal.createdAt = new Date(this.#environment.system.now());
     const { threadId, resourceId } = thread;
     const controller = new AbortController();
-    const patience = new Patience(this.#environment.system, controller.signal);
+    const { processorTimeoutMs } = DEFAULT_RUN_LIMITS;
+    const patience = new Patience(this.#environment.system, controller.signal, processorTimeoutMs);
     try {
       const options = live ?? reviveOptions(letter.options);
       threadRun.heed(controller);
@@ -133,14 +135,16 @@ export class ThreadRuns implements ThreadAgent {
         `What agent "${this.id}" is made of`,
         this.#prepare(thread, threadRun, options, messages ? [] : [signal]),
       );
+      patience.close();
       if (messages) spec.list.add(messages, "input");
       else spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       const run = new Run(spec);
       if (controller.signal.aborted) run.controller.abort();
       this.#remember(threadRun.runId, options);
-      await runLoop(run);
+      await outsideRuns(() => runLoop(run));
       this.ended(run);
     } catch (error) {
+      patience.close();
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       const state = controller.signal.aborted ? "aborted" : "failed";
       await this.#failToStart(threadRun, state, error).catch((failure: unknown) => {
@@ -168,7 +172,7 @@ export class ThreadRuns implements ThreadAgent {
       );
       const run = new Run(spec);
       for (const { resolve } of expected) resolve(run);
-      await runLoop(run, resumption);
+      await outsideRuns(() => runLoop(run, resumption));
       this.ended(run);
     } catch (error) {
       for (const { reject } of expected) reject(error);

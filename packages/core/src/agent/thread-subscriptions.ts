@@ -1,6 +1,6 @@
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
-import { ACTORS, RUNS } from "../storage/thread-tables.ts";
+import { RUNS } from "../storage/thread-tables.ts";
 import { readActor } from "../thread/actor.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -50,13 +50,13 @@ export class ThreadSubscriptions {
         return reader.after;
       },
       activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
-      abort: () => this.#abort(runtime, reader.thread),
+      abort: () => this.#abort(reader.thread),
       unsubscribe: () => reader.leave(),
     };
   }
 
   /** Aborts the active run of a thread, wherever it is carried out. */
-  #abort(runtime: ThreadRuntime, thread: Thread): boolean {
+  #abort(thread: Thread): boolean {
     const runId = thread.activeRunId ?? thread.reserved?.runId;
     if (runId === undefined) return false;
     if (thread.activeRunId === undefined) thread.abortWanted = runId;
@@ -64,9 +64,11 @@ export class ThreadSubscriptions {
     // Reserved here and not yet running: it stops as it starts.
     else if (thread.run) thread.abortWanted = runId;
     else
-      void this.#requestAbort(runtime, thread, runId).catch((error: unknown) =>
-        this.#host.environment().logger.warn(`Run ${runId} could not be aborted`, error),
-      );
+      void thread
+        .requestAbort(runId)
+        .catch((error: unknown) =>
+          this.#host.environment().logger.warn(`Run ${runId} could not be aborted`, error),
+        );
     return true;
   }
 
@@ -81,17 +83,5 @@ export class ThreadSubscriptions {
       if (row) return (row["first_seq"] as number) - 1;
     }
     return actor.nextSeq - 1;
-  }
-
-  async #requestAbort(runtime: ThreadRuntime, thread: Thread, runId: string): Promise<void> {
-    await runtime.storage.commit([
-      {
-        op: "update",
-        table: ACTORS,
-        where: { thread_id: thread.threadId, run_id: runId },
-        set: { abort_run: runId },
-      },
-    ]);
-    thread.pump();
   }
 }

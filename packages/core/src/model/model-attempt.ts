@@ -1,13 +1,17 @@
 import { AgentError } from "../errors.ts";
-import type { System } from "../system.ts";
+import { sleep, type System } from "../system.ts";
 import { failureReason } from "./failure-reason.ts";
 import { modelName } from "./model-name.ts";
 import type { ModelCallOptions, ModelCandidate, ModelLimits, ModelPart, ModelReply } from "./model.ts";
+import { partSize } from "./part-size.ts";
 import { ModelStreamError } from "./retry-policy.ts";
 
 /** The chunk limit is checked this many times per limit, so it is kept to one part in sixteen, never early. */
 const CHECKS_PER_LIMIT = 16;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** After so many parts the clock is read, and others get a turn if the stream has not let them have one for so long. */
+const PARTS_PER_LOOK = 64;
+const LONGEST_TURN_MS = 10;
 
 type Reader = ReadableStreamDefaultReader<ModelPart>;
 type ReadResult = Awaited<ReturnType<Reader["read"]>>;
@@ -20,7 +24,8 @@ type ReadResult = Awaited<ReturnType<Reader["read"]>>;
  *    └────────┴───────────┴──────► failed        limit, abort, broken stream; every later read throws it
  * ```
  *
- * A chunk costs one promise and no timer or clock: a single timer looks at `#touches` now and then.
+ * A chunk costs one promise and no timer or clock: a single timer looks at `#touches` now and then. A stream that never
+ * waits keeps timers from running, so the clock is looked at every few parts too.
  */
 export class ModelAttempt implements ModelReply {
   readonly candidate: ModelCandidate;
@@ -44,6 +49,9 @@ export class ModelAttempt implements ModelReply {
   #peeked: ModelPart[] | undefined = [];
   #nextPeeked = 0;
   #ended = false;
+  #bytes = 0;
+  #parts = 0;
+  #turnedAt: number;
   #failure: { error: unknown } | undefined;
   #drained: Promise<undefined> | undefined;
 
@@ -55,7 +63,7 @@ export class ModelAttempt implements ModelReply {
     this.#system = context.system;
     this.#limits = context.limits;
     this.#callerSignal = context.abortSignal;
-    this.#startedAt = this.#quietSince = context.system.monotonic();
+    this.#startedAt = this.#quietSince = this.#turnedAt = context.system.monotonic();
   }
 
   /** Calls the model and reads up to its first output. Rejects when there is none; then nothing is left behind. */
@@ -118,6 +126,7 @@ export class ModelAttempt implements ModelReply {
       const part = result.value;
       if (part.type === "error") throw new ModelStreamError("failed", part.error);
       peeked.push(part);
+      await this.#count(part);
       if (part.type === "ping") this.#quietSince = this.#system.monotonic();
       if (isOutput(part)) {
         this.#hasOutput = true;
@@ -134,16 +143,38 @@ export class ModelAttempt implements ModelReply {
     return Promise.resolve(part);
   }
 
-  readonly #receive = (result: ReadResult): ModelPart | undefined => {
+  readonly #receive = (result: ReadResult): ModelPart | undefined | Promise<ModelPart> => {
     this.#touches++;
     if (this.#failure !== undefined) throw this.#failure.error;
     if (result.done) {
       this.#release();
       return undefined;
     }
-    if (result.value.type === "finish") this.#finish();
-    return result.value;
+    const part = result.value;
+    const turn = this.#count(part);
+    if (part.type === "finish") this.#finish();
+    return turn ? turn.then(() => part) : part;
   };
+
+  /** Counts a part. Throws when a limit passed; answers a promise when others should have a turn before it goes on. */
+  #count(part: ModelPart): Promise<void> | undefined {
+    const { replyBytes } = this.#limits;
+    this.#bytes += partSize(part, replyBytes);
+    if (replyBytes > 0 && this.#bytes > replyBytes) this.#fail(this.#tooLong());
+    if (++this.#parts % PARTS_PER_LOOK === 0) {
+      const now = this.#system.monotonic();
+      this.#checkTimes(now);
+      if (!this.#failure && now - this.#turnedAt >= LONGEST_TURN_MS) return this.#takeTurns();
+    }
+    if (this.#failure) throw this.#failure.error;
+    return undefined;
+  }
+
+  async #takeTurns(): Promise<void> {
+    await sleep(this.#system, 0);
+    this.#turnedAt = this.#system.monotonic();
+    if (this.#failure) throw this.#failure.error;
+  }
 
   readonly #break = (cause: unknown): undefined => {
     if (this.#failure === undefined) {
@@ -205,25 +236,39 @@ export class ModelAttempt implements ModelReply {
 
   readonly #check = (): void => {
     if (this.#ended) return;
-    const now = this.#system.monotonic();
-    const { firstChunkMs, chunkMs, totalMs } = this.#limits;
+    const now = (this.#turnedAt = this.#system.monotonic());
+    const { chunkMs } = this.#limits;
     if (this.#drained !== undefined) return this.#fail(undefined);
-    if (totalMs > 0 && now - this.#startedAt >= totalMs) return this.#fail(this.#timeout("totalMs", totalMs));
-    if (!this.#hasOutput) {
-      if (firstChunkMs > 0 && now - this.#quietSince >= firstChunkMs) {
-        return this.#fail(this.#timeout("firstChunkMs", firstChunkMs));
-      }
-    } else if (this.#touches !== this.#touchesSeen || this.#touches % 2 === 0) {
+    this.#checkTimes(now);
+    if (this.#ended) return;
+    if (this.#hasOutput && (this.#touches !== this.#touchesSeen || this.#touches % 2 === 0)) {
       // Something came since the last check, or nobody is reading, which is not the model's silence.
       this.#touchesSeen = this.#touches;
       this.#quietSince = now;
-    } else if (chunkMs > 0 && now - this.#quietSince >= chunkMs) {
+    } else if (this.#hasOutput && chunkMs > 0 && now - this.#quietSince >= chunkMs) {
       return this.#fail(this.#timeout("chunkMs", chunkMs));
     }
     this.#armTimer(now);
   };
 
-  #timeout(limit: keyof ModelLimits, ms: number): AgentError {
+  #checkTimes(now: number): void {
+    const { firstChunkMs, totalMs } = this.#limits;
+    if (totalMs > 0 && now - this.#startedAt >= totalMs) this.#fail(this.#timeout("totalMs", totalMs));
+    else if (!this.#hasOutput && firstChunkMs > 0 && now - this.#quietSince >= firstChunkMs)
+      this.#fail(this.#timeout("firstChunkMs", firstChunkMs));
+  }
+
+  #tooLong(): AgentError {
+    const { replyBytes } = this.#limits;
+    const model = modelName(this.candidate.model);
+    return new AgentError(
+      "limit-exceeded",
+      `The reply of ${model} is longer than ${replyBytes} bytes. Raise \`limits.replyBytes\` if that is normal for it; 0 switches the limit off.`,
+      { details: { limit: "replyBytes", bytes: replyBytes, model } },
+    );
+  }
+
+  #timeout(limit: TimeLimit, ms: number): AgentError {
     return new AgentError(
       "model-timeout",
       `${modelName(this.candidate.model)} ${SAID[limit]} ${ms} ms. Raise \`limits.${limit}\` if that is normal for it; 0 switches the limit off.`,
@@ -232,7 +277,9 @@ export class ModelAttempt implements ModelReply {
   }
 }
 
-const SAID: Record<keyof ModelLimits, string> = {
+type TimeLimit = Exclude<keyof ModelLimits, "replyBytes">;
+
+const SAID: Record<TimeLimit, string> = {
   firstChunkMs: "sent no output within",
   chunkMs: "stopped sending in the middle of its reply for",
   totalMs: "did not end its reply within",

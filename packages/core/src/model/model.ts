@@ -61,7 +61,7 @@ export interface ModelCandidate {
   hideKey?: (text: string) => string;
 }
 
-/** How long a model may be silent. `0` switches a limit off. */
+/** How long a model may be silent, and its reply be. `0` switches a limit off. */
 export interface ModelLimits {
   /** From the call to the first chunk. */
   firstChunkMs: number;
@@ -69,12 +69,15 @@ export interface ModelLimits {
   chunkMs: number;
   /** From the call to the end of the reply. */
   totalMs: number;
+  /** All that one reply brings; each part counts as its text and 100 bytes. */
+  replyBytes: number;
 }
 
 export const DEFAULT_MODEL_LIMITS: ModelLimits = {
   firstChunkMs: 120_000,
   chunkMs: 60_000,
   totalMs: 1_800_000,
+  replyBytes: 16 << 20,
 };
 
 /** A reply being received. */

@@ -281,7 +281,7 @@ describe("limits", () => {
     const reply = await open(model, { system });
     const ending = (async () => {
       for (;;) {
-        await reply.read();
+        await system.until(reply.read());
         await system.advance(100);
       }
     })();
@@ -295,7 +295,7 @@ describe("limits", () => {
     const system = virtualSystem();
     const reply = await open(scriptedModel(["hi"]), {
       system,
-      limits: { firstChunkMs: 0, chunkMs: 0, totalMs: 0 },
+      limits: { firstChunkMs: 0, chunkMs: 0, totalMs: 0, replyBytes: 0 },
     });
     expect(system.pending).toBe(0);
     expect(textOf(await readAll(reply))).toBe("hi");

@@ -80,6 +80,10 @@ export class Pipeline {
     return this.#hooks.processOutputResult.length > 0;
   }
 
+  get seesToolResults(): boolean {
+    return this.#hooks.processToolResult.length > 0;
+  }
+
   /** Whether the step's output has to be in the list before its tools run. */
   get seesSteps(): boolean {
     return this.#hooks.processOutputStep.length > 0;
@@ -207,9 +211,9 @@ export class Pipeline {
     return result;
   }
 
-  /** Answers whether a processor returned other messages than it got. */
-  outputResult(list: MessageList, result: ProcessOutputResultArgs["result"]): Promise<boolean> {
-    return this.#onList("processOutputResult", list, "response", () => ({ result }));
+  /** Lets processors see the whole answer; the list is changed in place. */
+  async outputResult(list: MessageList, result: ProcessOutputResultArgs["result"]): Promise<void> {
+    await this.#onList("processOutputResult", list, "response", () => ({ result }));
   }
 
   /** Whether some processor wants the rejected model call tried again. */
@@ -227,18 +231,16 @@ export class Pipeline {
     list: MessageList,
     source: MessageSource,
     more: () => object,
-  ): Promise<boolean> {
-    let changed = false;
+  ): Promise<void> {
     for (const bound of this.#hooks[hook]) {
       const args = { ...bound.context, ...more(), ...listArgs(list) };
       const result = await this.#guard(
         bound,
         () => bound.processor[hook]!(args as never) as ProcessInputResult,
       );
-      if (applyMessages(list, result, source)) changed = true;
+      applyMessages(list, result, source);
       list.invalidate();
     }
-    return changed;
   }
 
   async #guard<T>({ processor }: Bound, call: () => T | Promise<T>): Promise<T> {
@@ -269,13 +271,12 @@ function listArgs(
   return { messages: list.get.all.db(), messageList: list, systemMessages: list.getSystemMessages() };
 }
 
-function applyMessages(list: MessageList, result: ProcessInputResult, source: MessageSource): boolean {
-  if (!result || result instanceof MessageList) return false;
+function applyMessages(list: MessageList, result: ProcessInputResult, source: MessageSource): void {
+  if (!result || result instanceof MessageList) return;
   const messages: StoredMessage[] = Array.isArray(result) ? result : result.messages;
-  if (!Array.isArray(messages)) return false;
+  if (!Array.isArray(messages)) return;
   list.replace(messages, source);
   if (!Array.isArray(result) && result.systemMessages) list.setSystemMessages(result.systemMessages);
-  return true;
 }
 
 function isOverrides(result: unknown): result is StepOverrides {

@@ -1,3 +1,4 @@
+import { errorMessage } from "../errors.ts";
 import type { AbortOptions } from "./processor.ts";
 
 /** Thrown by a processor's `abort()`. It is an outcome of the run, so it never leaves the loop as an error. */
@@ -9,7 +10,7 @@ export class Tripwire {
 
   constructor(processorId: string, reason: string | undefined, options: AbortOptions | undefined) {
     this.processorId = processorId;
-    this.reason = reason ?? `Stopped by processor "${processorId}".`;
+    this.reason = reason === undefined ? `Stopped by processor "${processorId}".` : errorMessage(reason);
     this.retry = options?.retry ?? false;
     this.metadata = options?.metadata;
   }

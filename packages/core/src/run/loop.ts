@@ -1,11 +1,14 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage, UNEXPECTED_CODES } from "../errors.ts";
 import { echoOf } from "../signal/echo.ts";
+import { limitError } from "../tool/limit-error.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
+import { insideRun } from "./current-run.ts";
+import { processResult } from "./process-result.ts";
 import { resume, type Resumption } from "./resume.ts";
 import { type Next, runStep, type StepPolicy } from "./step.ts";
 import type { StepResult } from "./step-result.ts";
@@ -15,6 +18,8 @@ import { structureAnswer } from "./structure-answer.ts";
 const DEFAULT_MAX_STEPS = 5;
 /** `stopWhen` decides alone when given alone, but not without end. */
 const STOP_WHEN_CEILING = 1000;
+/** A provider's error may quote all it was sent. */
+const MAX_ERROR_BYTES = 1 << 16;
 
 /**
  * The loop. Everything an agent does runs through here: `stream()`, `generate()`, a woken thread, an answered approval,
@@ -24,7 +29,11 @@ const STOP_WHEN_CEILING = 1000;
  *
  * A failure, an abort and a tripwire are ways a run ends: each puts its chunk on the stream, and none is thrown.
  */
-export async function runLoop(run: Run, resumption?: Resumption): Promise<void> {
+export function runLoop(run: Run, resumption?: Resumption): Promise<void> {
+  return insideRun(run, () => carryOut(run, resumption));
+}
+
+async function carryOut(run: Run, resumption: Resumption | undefined): Promise<void> {
   const { spec } = run;
   try {
     run.span = spec.telemetry?.start(`invoke_agent ${spec.agent.name}`, {
@@ -98,6 +107,8 @@ async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; 
 }
 
 async function suspend(run: Run): Promise<void> {
+  // Whoever saw the question may have aborted the run since.
+  run.controller.signal.throwIfAborted();
   run.status = "suspended";
   run.finishReason = "suspended";
   await run.emit(finishChunk(run));
@@ -143,17 +154,14 @@ function retryStep(run: Run, tripwire: Tripwire): boolean {
 }
 
 async function finishAnswer(run: Run): Promise<void> {
-  const { spec } = run;
-  const last = run.steps.at(-1);
+  try {
+    await processResult(run);
+  } finally {
+    await run.tellLast();
+  }
+  if (run.pipeline.seesResult)
+    run.span?.setOutput({ "gen_ai.output.messages": run.steps.flatMap((step) => step.content) });
   if (run.format) await structureAnswer(run, run.format);
-  const changed = await run.pipeline.outputResult(spec.list, {
-    text: last?.text ?? "",
-    usage: run.totalUsage,
-    finishReason: run.finishReason,
-    steps: run.steps,
-  });
-  if (changed)
-    await spec.thread?.replace(spec.list.get.response.db().filter((message) => message.role === "assistant"));
   run.status = "success";
 }
 
@@ -172,7 +180,7 @@ function endAbnormally(run: Run, thrown: unknown): void {
   const error = AgentError.is(thrown)
     ? thrown
     : new AgentError("internal", `The run failed: ${errorMessage(thrown)}`, { cause: thrown });
-  run.error = error;
+  run.error = limitError(error, MAX_ERROR_BYTES);
   run.status = "failed";
   run.finishReason = "error";
   // Those who look on from outside get to know no more than that it failed.

@@ -1,4 +1,5 @@
 import type { AgentChunk, ChunkPayloads, PayloadChunk, ProviderMetadata } from "@selvedge/protocol";
+import { toJson } from "../json.ts";
 import type { ModelPart } from "../model/model.ts";
 
 /** A part of a model's reply as a chunk of the run, or `undefined` for parts that are not shown. */
@@ -15,19 +16,19 @@ export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined 
       return agentChunk("reasoning-delta", runId, { id: part.id, text: part.delta, ...meta(part) });
     case "tool-input-start":
       return agentChunk("tool-call-input-streaming-start", runId, {
-        toolCallId: part.id,
-        toolName: part.toolName,
+        toolCallId: toId(part.id),
+        toolName: toId(part.toolName),
         ...(part.providerExecuted && { providerExecuted: true }),
         ...(part.dynamic && { dynamic: true }),
       });
     case "tool-input-delta":
-      return agentChunk("tool-call-delta", runId, { toolCallId: part.id, argsTextDelta: part.delta });
+      return agentChunk("tool-call-delta", runId, { toolCallId: toId(part.id), argsTextDelta: part.delta });
     case "tool-input-end":
-      return agentChunk("tool-call-input-streaming-end", runId, { toolCallId: part.id });
+      return agentChunk("tool-call-input-streaming-end", runId, { toolCallId: toId(part.id) });
     case "tool-call":
       return agentChunk("tool-call", runId, {
-        toolCallId: part.toolCallId,
-        toolName: part.toolName,
+        toolCallId: toId(part.toolCallId),
+        toolName: toId(part.toolName),
         args: parseArgs(part.input),
         ...(part.providerExecuted && { providerExecuted: true }),
         ...(part.dynamic && { dynamic: true }),
@@ -36,9 +37,9 @@ export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined 
     case "tool-result":
       if (part.preliminary) return undefined;
       return agentChunk("tool-result", runId, {
-        toolCallId: part.toolCallId,
-        toolName: part.toolName,
-        result: part.result,
+        toolCallId: toId(part.toolCallId),
+        toolName: toId(part.toolName),
+        result: toJson(part.result),
         ...(part.isError && { isError: true }),
         providerExecuted: true,
         ...meta(part),
@@ -76,14 +77,30 @@ export function agentChunk<Type extends keyof ChunkPayloads>(
   return { type, runId, from: "AGENT", payload } as PayloadChunk<Type>;
 }
 
+/** A name that a store can have as a key. */
+function toId(id: string): string {
+  const text = String(id).slice(0, MAX_ID_LENGTH);
+  return text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "");
+}
+
 // Text that is not JSON stays text; the tool's input check tells the model.
 function parseArgs(input: string): unknown {
   if (input === "") return {};
   try {
-    return JSON.parse(input);
+    const args: unknown = JSON.parse(input);
+    // What is nested without end can be parsed, and then neither be checked nor stored.
+    return input.length > MAX_DEPTH * 2 && isDeep(args, 0) ? input : args;
   } catch {
     return input;
   }
+}
+
+const MAX_DEPTH = 500;
+const MAX_ID_LENGTH = 1000;
+
+function isDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth >= MAX_DEPTH || Object.values(value).some((item) => isDeep(item, depth + 1));
 }
 
 function toSource(part: Extract<ModelPart, { type: "source" }>): ChunkPayloads["source"] {
@@ -105,5 +122,5 @@ function toBase64(data: string | Uint8Array): string {
 function meta(part: { providerMetadata?: unknown }): { providerMetadata?: ProviderMetadata } | undefined {
   return part.providerMetadata === undefined
     ? undefined
-    : { providerMetadata: part.providerMetadata as ProviderMetadata };
+    : { providerMetadata: toJson(part.providerMetadata) as ProviderMetadata };
 }

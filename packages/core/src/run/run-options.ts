@@ -65,8 +65,16 @@ export interface FinishEvent {
 export interface RunLimits extends ModelLimits {
   /** How long a tool may work; 0 for no limit. A tool's own `timeoutMs` wins. */
   toolTimeoutMs: number;
-  /** A larger tool result reaches the model, the stream and the store cut, with a note that says so. */
+  /** A larger tool result, or value that a tool or a processor writes, is cut everywhere, with a note that says so. */
   toolResultBytes: number;
+  /** What a tool throws is cut to this everywhere. */
+  toolErrorBytes: number;
+  /** A call with longer arguments is not made; the model is told. */
+  toolInputBytes: number;
+  /** All that a run puts on its stream; each chunk counts as its content and 100 bytes. 0 for no limit. */
+  runBytes: number;
+  /** How long one call of a processor, of `prepareStep`, `stopWhen` or a callback may take; 0 for no limit. */
+  processorTimeoutMs: number;
 }
 
 /** Every option of `stream()` and `generate()`. */

@@ -1,5 +1,7 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
 import type { StateSignalInput } from "../agent/send-options.ts";
+import { AgentError } from "../errors.ts";
+import { roughSize } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
@@ -10,14 +12,17 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
 import { EventStream } from "../stream/event-stream.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
+import { limitResult } from "../tool/limit-result.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
+import { chunkSize } from "./chunk-size.ts";
 import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
-import type { RunEnd, RunThread } from "./run-thread.ts";
+import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import type { StepResult } from "./step-result.ts";
@@ -41,6 +46,10 @@ export interface RunSpec {
   threadId: string | undefined;
   resourceId: string | undefined;
   thread: RunThread | undefined;
+  /** The store of the thread. */
+  storage: Storage | undefined;
+  /** Whether a tool call may wait for a person. A subagent's may not: nobody could answer it. */
+  mayWait: boolean;
   /** Signals among the input: subscribers are told of them once they are stored. */
   signals: readonly CreatedAgentSignal[];
   inputProcessors: readonly Processor[];
@@ -50,6 +59,8 @@ export interface RunSpec {
   telemetry: Telemetry | undefined;
   format: ObjectFormat | undefined;
   waitUntil(work: Promise<unknown>): void;
+  /** Keeps a run without a thread that waits, with the step whose calls are open. */
+  park(run: Run, step: StepRecord): void;
 }
 
 export type RunStatus = "running" | "success" | "failed" | "suspended" | "canceled" | "tripwire";
@@ -95,12 +106,16 @@ export class Run {
   mayContinue = true;
   /** Steps tried again on a processor's wish. */
   retries = 0;
+  /** Puts the last step on the stream, where that waits for the processors of the whole answer. */
+  untold: (() => Promise<void>) | undefined;
   /** The step under way: an app's own chunks are stored with it. */
   step: StepBuilder | undefined;
   format: ObjectFormat | undefined;
   readonly #later: CreatedAgentSignal[] = [];
   readonly #states: (StateSignalInput & { id: string })[] = [];
   #tail: Promise<unknown> = Promise.resolve();
+  /** What the stream holds of this run. */
+  #bytes = 0;
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #slow: boolean;
@@ -125,7 +140,7 @@ export class Run {
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
     };
-    this.patience = new Patience(spec.system, this.controller.signal);
+    this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared, this.patience);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -156,6 +171,7 @@ export class Run {
    * there is nothing to wait for, and the answer comes at once.
    */
   emit(chunk: AgentChunk): Emitted | Promise<Emitted> {
+    this.#weigh(chunk);
     if (!this.#slow) {
       this.#push(chunk);
       return chunk;
@@ -167,16 +183,42 @@ export class Run {
 
   /** Puts an app's own chunk on the stream and, unless it is transient, into the step under way. */
   custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
-    const full: DataChunk = { ...chunk, runId: this.spec.runId, from: "AGENT" };
+    const full: DataChunk = {
+      ...chunk,
+      data: this.limitWritten(chunk.data, chunk.type),
+      runId: this.spec.runId,
+      from: "AGENT",
+    };
     const step = this.step;
     const take = async (): Promise<void> => {
       // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
+      if (this.#held > 0) this.#weigh(full);
       const passed = await (this.#held > 0 ? this.#emitThrough(full) : this.emit(full));
       if (passed) for (const one of [passed].flat()) step?.take(one);
     };
     const taken = take();
     taken.catch(() => {});
     return taken;
+  }
+
+  /** A value that an app writes to the stream, cut if it is too large. */
+  limitWritten(value: unknown, name: string): unknown {
+    const { toolResultBytes } = this.spec.limits;
+    return roughSize(value, toolResultBytes) > toolResultBytes
+      ? limitResult(value, toolResultBytes, name)
+      : value;
+  }
+
+  #weigh(chunk: AgentChunk): void {
+    const { runBytes } = this.spec.limits;
+    if (runBytes === 0) return;
+    this.#bytes += chunkSize(chunk, runBytes);
+    if (this.#bytes <= runBytes) return;
+    throw new AgentError(
+      "limit-exceeded",
+      `Run ${this.spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      { details: { limit: "runBytes", bytes: runBytes } },
+    );
   }
 
   /** Puts a chunk on the stream that processors have no say in. */
@@ -281,6 +323,13 @@ export class Run {
     }
   }
 
+  /** Tells the last step, if that has waited. */
+  async tellLast(): Promise<void> {
+    const tell = this.untold;
+    this.untold = undefined;
+    await tell?.();
+  }
+
   addStep(step: StepResult): void {
     this.steps.push(step);
     this.totalUsage = addUsage(this.totalUsage, step.usage);
@@ -349,6 +398,7 @@ export class Run {
 
   close(): void {
     this.spec.options.abortSignal?.removeEventListener("abort", this);
+    this.patience.close();
     this.events.end();
     this.#close();
   }

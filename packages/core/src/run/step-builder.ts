@@ -8,12 +8,20 @@ import type {
   ToolCallPayload,
   ToolInvocation,
 } from "@selvedge/protocol";
+import { roughSize, toJson } from "../json.ts";
 import type { ModelPart } from "../model/model.ts";
+import { inputError } from "../tool/check-payload.ts";
+import type { CheckedCall } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
+import { invocationsOf, readParts, reasoningOf } from "./read-parts.ts";
 import type { StepResult } from "./step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
 const MAX_DATA_BYTES = 1 << 20;
+/** How much is shown of arguments that are too long. */
+const SHOWN_INPUT = 1000;
+/** What a part takes beside its text. */
+const MARKUP = 100;
 
 /** Collects what a step writes, chunk by chunk, in the order it was streamed. Work per chunk does not grow. */
 export class StepBuilder {
@@ -28,6 +36,8 @@ export class StepBuilder {
   stored = false;
   readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();
   readonly #invocations = new Map<string, ToolInvocation>();
+  /** Calls whose arguments were over the limit, with what the model is told. */
+  readonly #tooLong = new Map<string, string>();
   readonly #result: StepResult;
 
   readonly stepNumber: number;
@@ -60,8 +70,11 @@ export class StepBuilder {
     step.adopt(parts);
     step.finished = true;
     step.finishReason = "tool-calls";
-    for (const { toolCallId, toolName, args } of step.openCalls())
-      step.calls.push({ toolCallId, toolName, args });
+    for (const { toolCallId, toolName, args } of step.openCalls()) {
+      const call = { toolCallId, toolName, args };
+      step.calls.push(call);
+      step.#result.toolCalls.push({ ...call, payload: call });
+    }
     return step;
   }
 
@@ -86,12 +99,13 @@ export class StepBuilder {
 
   /** Parts of the reply that are about the call, not in it. */
   takeMeta(part: ModelPart): void {
-    if (part.type === "stream-start") this.#result.warnings = part.warnings;
+    if (part.type === "stream-start") this.#result.warnings = toJson(part.warnings) as unknown[];
     else if (part.type === "finish") {
       this.finished = true;
       this.finishReason = part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified;
       this.#result.usage = toUsage(part.usage);
-      if (part.providerMetadata) this.#result.providerMetadata = part.providerMetadata as ProviderMetadata;
+      if (part.providerMetadata)
+        this.#result.providerMetadata = toJson(part.providerMetadata) as ProviderMetadata;
     }
   }
 
@@ -101,6 +115,40 @@ export class StepBuilder {
   ): void {
     if (request) this.#result.request = request;
     if (response?.headers) this.#result.response.headers = response.headers;
+  }
+
+  /** A call as it came, or with only the beginning of its arguments where those are too long for a tool. */
+  limitCall(part: ModelPart, maxBytes: number): ModelPart {
+    if (part.type !== "tool-call" || part.input.length <= maxBytes) return part;
+    this.#tooLong.set(
+      part.toolCallId,
+      `The input of tool "${part.toolName}" has ${part.input.length} bytes; the limit is ${maxBytes} (limits.toolInputBytes). The tool was not called. Call it with less.`,
+    );
+    return { ...part, input: JSON.stringify(`${part.input.slice(0, SHOWN_INPUT)}…`) };
+  }
+
+  tooLong(call: ToolCallPayload): CheckedCall | undefined {
+    const message = this.#tooLong.get(call.toolCallId);
+    return message === undefined
+      ? undefined
+      : { call, settled: { kind: "result", isError: true, result: inputError(message) } };
+  }
+
+  /** Keeps no more than the beginning, of a reply that was too long to be one. */
+  cut(length: number): void {
+    let left = length;
+    const kept = this.parts.filter((part) => {
+      if (part.type === "text") part.text = part.text.slice(0, left).toWellFormed();
+      else if (part.type === "reasoning") {
+        part.reasoning = part.reasoning.slice(0, left).toWellFormed();
+        part.details = [{ type: "text", text: part.reasoning }];
+      }
+      const size = roughSize(part, left);
+      if (part.type !== "step-start" && size > left + MARKUP) return false;
+      left = Math.max(0, left - size);
+      return true;
+    });
+    this.adopt(kept);
   }
 
   /** Takes in a chunk as it was after the processors had seen it. */
@@ -180,15 +228,17 @@ export class StepBuilder {
     this.#result.toolResults.push({ ...payload, payload });
   }
 
-  /** Goes on with parts that a processor put in the place of these. */
+  /** Goes on with parts that a processor put in the place of these. Calls that are not among them are not made. */
   adopt(parts: MessagePart[]): void {
     this.parts = parts;
-    this.#result.content = parts;
-    this.#result.text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-    for (const part of parts) {
-      if (part.type === "tool-invocation")
-        this.#invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
-    }
+    Object.assign(this.#result, readParts(this.#result, parts));
+    this.#invocations.clear();
+    for (const [toolCallId, call] of invocationsOf(parts)) this.#invocations.set(toolCallId, call);
+    const kept = this.calls.flatMap((call) => {
+      const invocation = this.#invocations.get(call.toolCallId);
+      return invocation ? [{ ...call, args: invocation.args }] : [];
+    });
+    this.calls.splice(0, this.calls.length, ...kept);
   }
 
   invocation(toolCallId: string): ToolInvocation | undefined {
@@ -203,15 +253,7 @@ export class StepBuilder {
   }
 
   build(): StepResult {
-    const reasoning = this.parts.filter((part) => part.type === "reasoning");
-    return Object.assign(this.#result, {
-      finishReason: this.finishReason,
-      reasoning: reasoning.map((part) => ({
-        text: part.reasoning,
-        ...(part.providerMetadata && { providerMetadata: part.providerMetadata }),
-      })),
-      reasoningText: reasoning.length > 0 ? reasoning.map((part) => part.reasoning).join("") : undefined,
-    });
+    return Object.assign(this.#result, { finishReason: this.finishReason }, reasoningOf(this.parts));
   }
 
   #takeCall(call: ToolCallPayload): void {

@@ -25,6 +25,9 @@ export interface StepPolicy {
   mayContinue(step: StepResult): Promise<boolean>;
 }
 
+/** How much is kept of a reply over its limit. */
+const KEPT_LENGTH = 100_000;
+
 /** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
 export async function runStep(run: Run, stepNumber: number, policy: StepPolicy): Promise<Next> {
   const settings = await prepareStep(run, stepNumber);
@@ -69,7 +72,7 @@ async function takeReply(
     });
     await processOutput(run, step, stepNumber);
     const tools = await runToolCalls(run, step, settings.toolSet, settings.activeTools);
-    span?.setOutput({ "gen_ai.output.messages": step.parts });
+    if (!run.pipeline.seesResult) span?.setOutput({ "gen_ai.output.messages": step.parts });
     return await endStep(run, step, tools, policy.mayContinue);
   } catch (thrown) {
     reply.cancel(thrown);
@@ -79,10 +82,13 @@ async function takeReply(
         throw thrown;
       }
       step.finishReason = "retry";
-      await closeStep(run, step, "continue");
+      const result = step.build();
+      run.totalUsage = addUsage(run.totalUsage, result.usage);
+      await run.emit(stepFinish(run, result, "continue"));
       await run.joinLater();
       return "again";
     }
+    if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
     await storePartial(run, step);
     await keepSignals(run);
     throw thrown;
@@ -113,8 +119,9 @@ async function readReply(
       await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
   };
   for (;;) {
-    const part = await reply.read();
+    let part = await reply.read();
     if (part === undefined) break;
+    if (part.type === "tool-call") part = step.limitCall(part, run.spec.limits.toolInputBytes);
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
         cause: part.error,
@@ -173,10 +180,16 @@ export async function endStep(
   converse(run, step);
   const { thread } = run.spec;
   const record = stepRecord(run, step, tools.metadata);
+  // The last step is told when processors have seen the whole answer.
+  const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
   if (!thread || next === "suspend") {
-    await thread?.suspend(record, run.openCalls);
+    if (next === "suspend")
+      await (thread ? thread.suspend(record, run.openCalls) : run.spec.park(run, record));
     await tools.announce();
-    await closeStep(run, step, next);
+    run.addStep(step.build());
+    const tell = () => tellStep(run, run.steps.at(-1)!, next);
+    if (isLast(false)) run.untold = tell;
+    else await tell();
     await run.joinLater();
     return next;
   }
@@ -190,8 +203,9 @@ export async function endStep(
     endsNow: next === "stop" && !run.looksBack,
     async finish(joined) {
       if (joined && next === "stop") step.finishReason = "other";
+      if (isLast(joined || own.length > 0)) return [];
       try {
-        shown = await run.prepare(stepFinish(run, step, joined ? "continue" : next));
+        shown = await run.prepare(stepFinish(run, step.build(), joined ? "continue" : next));
       } catch (thrown) {
         // A processor's. It ends the run, not the commit of what was said before.
         objection = { thrown };
@@ -199,11 +213,15 @@ export async function endStep(
       return shown;
     },
   });
-  countStep(run, step);
-  for (const chunk of shown) await run.reveal(chunk);
-  if (objection) throw (objection as { thrown: unknown }).thrown;
-  await run.call("onStepFinish", step.build());
-  for (const signal of [...own, ...signals]) await run.join(signal);
+  run.addStep(step.build());
+  const joining = [...own, ...signals];
+  if (isLast(joining.length > 0)) run.untold = () => tellStep(run, run.steps.at(-1)!, next);
+  else {
+    for (const chunk of shown) await run.reveal(chunk);
+    if (objection) throw (objection as { thrown: unknown }).thrown;
+    await run.call("onStepFinish", run.steps.at(-1)!);
+  }
+  for (const signal of joining) await run.join(signal);
   await run.joinLater();
   return signals.length > 0 ? "continue" : next;
 }
@@ -244,28 +262,17 @@ async function keepSignals(run: Run): Promise<void> {
   }
 }
 
-async function closeStep(run: Run, step: StepBuilder, next: Next): Promise<void> {
-  countStep(run, step);
+async function tellStep(run: Run, step: StepResult, next: Next): Promise<void> {
   await run.emit(stepFinish(run, step, next));
-  if (step.finishReason !== "retry") await run.call("onStepFinish", step.build());
+  await run.call("onStepFinish", step);
 }
 
-function countStep(run: Run, step: StepBuilder): void {
-  const result = step.build();
-  if (step.finishReason === "retry") run.totalUsage = addUsage(run.totalUsage, result.usage);
-  else run.addStep(result);
-}
-
-function stepFinish(run: Run, step: StepBuilder, next: Next): AgentChunk {
-  const result = step.build();
+function stepFinish(run: Run, step: StepResult, next: Next): AgentChunk {
+  const { finishReason, warnings, text, toolCalls, usage, providerMetadata } = step;
   return agentChunk("step-finish", run.spec.runId, {
-    stepResult: {
-      reason: result.finishReason,
-      isContinued: next === "continue",
-      warnings: result.warnings,
-    },
-    output: { text: result.text, toolCalls: step.calls, usage: result.usage },
-    metadata: { ...(result.providerMetadata && { providerMetadata: result.providerMetadata }) },
+    stepResult: { reason: finishReason, isContinued: next === "continue", warnings },
+    output: { text, toolCalls: toolCalls.map(({ payload }) => payload), usage },
+    metadata: { ...(providerMetadata && { providerMetadata }) },
   });
 }
 

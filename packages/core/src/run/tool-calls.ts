@@ -9,6 +9,7 @@ import {
   type ToolRunContext,
 } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
+import { sleep } from "../system.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk } from "./model-part-chunk.ts";
@@ -45,8 +46,11 @@ export async function runToolCalls(
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
   const checked = await Promise.all(
-    calls.map(async (call) => fromJournal(call, journal, tools) ?? checkCall(call, context)),
+    calls.map(
+      async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
+    ),
   );
+  if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
   // Also of tools that may run again: a model that is asked again makes another call, with another idempotency key.
@@ -85,6 +89,7 @@ export async function runToolCalls(
     try {
       if (item.settled) return await finish(item, item.settled);
       const outcome = await traced(run, item.call, () => executeTool(item, context));
+      if (!run.spec.mayWait) refuseToWait(run, item.call, outcome);
       // One result alone is stored with the step, right after this.
       if (journaled && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
       await finish(item, outcome);
@@ -105,6 +110,16 @@ export async function runToolCalls(
       for (const call of waiting) await announce(run, call);
     },
   };
+}
+
+/** Nobody could answer a run that is a tool of another: it fails instead of waiting for ever. */
+function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutcome | undefined): void {
+  if (outcome?.kind !== "approval" && outcome?.kind !== "suspended") return;
+  const wants = outcome.kind === "approval" ? "needs approval" : "wants to suspend";
+  throw new AgentError(
+    "not-supported",
+    `Tool "${toolName}" of agent "${run.spec.agent.name}" ${wants}, and a subagent cannot wait for a person. Give the tool to the agent that people talk to.`,
+  );
 }
 
 const NOTHING: ReadonlyMap<string, JournaledCall> = new Map();
@@ -194,7 +209,13 @@ async function answer(
   step.settle(toolCallId, { ...settled, ...(await transcript(run, call, { outcome, result })) });
   await run.emit(
     outcome.kind === "error"
-      ? agentChunk("tool-error", runId, { toolCallId, toolName, args, error: outcome.error })
+      ? agentChunk("tool-error", runId, {
+          toolCallId,
+          toolName,
+          args,
+          // A processor's words take the place of the error's.
+          error: result === raw ? outcome.error : result,
+        })
       : agentChunk("tool-result", runId, {
           toolCallId,
           toolName,
@@ -267,17 +288,35 @@ function toolContext(
 
 /** A processor that objects to what a tool writes objects to the step, whether the tool waits for its writes or not. */
 function toolWriter(run: Run, { toolCallId, toolName }: ToolCallPayload, objections: unknown[]): ToolWriter {
-  const { runId } = run.spec;
-  const written = (emitted: unknown): Promise<void> =>
-    Promise.resolve(emitted).then(
-      () => {},
-      (thrown: unknown) => void objections.push(thrown),
-    );
+  const { runId, system } = run.spec;
+  let writes = 0;
+  const write = async (emit: () => unknown): Promise<void> => {
+    let full: unknown;
+    try {
+      await emit();
+    } catch (thrown) {
+      objections.push(thrown);
+      if (AgentError.is(thrown, "limit-exceeded")) full = thrown;
+    }
+    // A tool that only writes would keep timers from running, and with them its own limit.
+    if (full !== undefined || ++writes % WRITES_PER_TURN === 0) await sleep(system, 0);
+    if (full !== undefined) throw full;
+  };
+  // Not every tool waits for what it writes.
+  const written = (emit: () => unknown): Promise<void> => {
+    const promise = write(emit);
+    promise.catch(() => {});
+    return promise;
+  };
+  const toOutput = (value: unknown) =>
+    agentChunk("tool-output", runId, { toolCallId, toolName, output: run.limitWritten(value, toolName) });
   return {
-    write: (output) => written(run.emit(agentChunk("tool-output", runId, { toolCallId, toolName, output }))),
-    custom: (chunk) => written(run.custom(chunk)),
+    write: (output) => written(() => run.emit(toOutput(output))),
+    custom: (chunk) => written(() => run.custom(chunk)),
   };
 }
+
+const WRITES_PER_TURN = 64;
 
 function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): OpenCall {
   const schema = tools.get(call.toolName)?.definition.resumeSchema;
@@ -372,7 +411,8 @@ async function traced(
   try {
     const outcome = await work();
     if (outcome.kind === "error") span.fail(outcome.error);
-    else if (outcome.kind === "result") span.setOutput({ "gen_ai.tool.call.result": outcome.result });
+    else if (outcome.kind === "result" && !run.pipeline.seesToolResults)
+      span.setOutput({ "gen_ai.tool.call.result": outcome.result });
     return outcome;
   } finally {
     span.end();

@@ -1,5 +1,6 @@
 import type { LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { Usage } from "@selvedge/protocol";
+import { toJson } from "../json.ts";
 
 export const NO_USAGE: Usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
 
@@ -14,7 +15,7 @@ export function toUsage(usage: LanguageModelV4Usage | undefined): Usage {
     ...(output?.reasoning !== undefined && { reasoningTokens: output.reasoning }),
     ...(input?.cacheRead !== undefined && { cachedInputTokens: input.cacheRead }),
     ...(input?.cacheWrite !== undefined && { cacheCreationInputTokens: input.cacheWrite }),
-    ...(usage?.raw !== undefined && { raw: usage.raw }),
+    ...(usage?.raw !== undefined && { raw: toJson(usage.raw) as NonNullable<Usage["raw"]> }),
   };
 }
 

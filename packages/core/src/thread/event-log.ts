@@ -1,6 +1,7 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import type { Comparison, Row, Storage, Write } from "../storage/storage.ts";
 import { EVENTS } from "../storage/thread-tables.ts";
+import { toJsonChunk } from "./json-chunk.ts";
 
 /** A chunk of a thread's stream with its number. */
 export type NumberedChunk = AgentChunk & { seq: number };
@@ -28,7 +29,7 @@ export function insertEvents(
       last: first + chunks.length - 1,
       run_id: runId,
       // The run id is the same in all of them: it stands in the row once.
-      chunks: chunks.map(({ runId: _, ...chunk }) => toJson(chunk)) as never,
+      chunks: chunks.map(({ runId: _, ...chunk }) => chunk) as never,
       created_at: Math.trunc(now),
     },
   };
@@ -57,20 +58,18 @@ export async function readEvents(
   return rows.map(toPiece);
 }
 
-/** What a subscriber gets of a chunk: bulky fields that only a direct caller can use stay behind. */
+/**
+ * What a subscriber gets of a chunk: JSON, whatever an app or a provider put into it, and without bulky fields that only
+ * a direct caller can use.
+ */
 export function toBroadcast(chunk: AgentChunk): AgentChunk {
-  if (chunk.type === "step-start")
-    return {
-      ...chunk,
-      payload: { ...(chunk.payload.messageId !== undefined && { messageId: chunk.payload.messageId }) },
-    };
-  if (chunk.type === "step-finish") return chunk;
+  if (chunk.type === "step-start") {
+    const { messageId } = chunk.payload;
+    return toJsonChunk({ ...chunk, payload: { ...(messageId !== undefined && { messageId }) } });
+  }
   if (chunk.type === "finish")
     return { ...chunk, payload: { ...chunk.payload, messages: { all: [], user: [], nonUser: [] } } };
-  if (chunk.type === "error" || chunk.type === "tool-error") {
-    return { ...chunk, payload: { ...chunk.payload, error: errorToJson(chunk.payload.error) } } as AgentChunk;
-  }
-  return chunk;
+  return toJsonChunk(chunk);
 }
 
 export function numbered(chunks: readonly AgentChunk[], first: number): NumberedChunk[] {
@@ -85,25 +84,4 @@ function toPiece(row: Row): EventPiece {
     first,
     chunks: chunks.map((chunk, index) => ({ ...chunk, runId, seq: first + index }) as NumberedChunk),
   };
-}
-
-function errorToJson(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const { code, details } = error as { code?: unknown; details?: unknown };
-  return {
-    name: error.name,
-    message: error.message,
-    ...(code !== undefined && { code }),
-    ...(details !== undefined && { details }),
-  };
-}
-
-/** What apps put on a stream themselves may not be JSON, and must not keep a run from going on. */
-function toJson(chunk: Omit<AgentChunk, "runId">): unknown {
-  if (!chunk.type.startsWith("data-") && chunk.type !== "tool-output" && chunk.type !== "raw") return chunk;
-  try {
-    return JSON.parse(JSON.stringify(chunk)) as unknown;
-  } catch {
-    return { type: chunk.type, from: chunk.from, data: null, payload: {} };
-  }
 }

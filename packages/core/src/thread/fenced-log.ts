@@ -1,6 +1,8 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, storageError } from "../errors.ts";
-import type { Row, Write } from "../storage/storage.ts";
+import { toJson } from "../json.ts";
+import type { Row, Storage, Write } from "../storage/storage.ts";
+import { toJsonWrite } from "../storage/json-write.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { insertEvents, toBroadcast } from "./event-log.ts";
 import type { Thread } from "./thread.ts";
@@ -127,8 +129,10 @@ export class FencedLog {
     const all: Write[] = [...own, ...writes];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     if (last) all.push(...last(nextSeq));
+    let shown: readonly AgentChunk[] = chunks;
     try {
-      await storage.commit(all);
+      if (!(await commitJson(storage, all)))
+        shown = chunks.map((chunk) => toJson(chunk) as unknown as AgentChunk);
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw storageError(error);
       const index = error.details?.["index"] as number;
@@ -142,7 +146,7 @@ export class FencedLog {
     if (chunks.length === 0) return;
     this.#buffer.splice(0, buffered);
     this.#flushedAt = system.monotonic();
-    this.#thread.tail.append(lease.nextSeq, chunks);
+    this.#thread.tail.append(lease.nextSeq, shown);
     lease.nextSeq = nextSeq;
   }
 
@@ -151,6 +155,18 @@ export class FencedLog {
     if (this.#buffer.length === 0 || this.#closed || !this.#lease) return;
     // What cannot be flushed now goes with the next commit, which reports what is wrong.
     this.commit([]).catch(() => {});
+  }
+}
+
+/** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */
+async function commitJson(storage: Storage, writes: readonly Write[]): Promise<boolean> {
+  try {
+    await storage.commit(writes);
+    return true;
+  } catch (error) {
+    if (!AgentError.is(error, "invalid-argument")) throw error;
+    await storage.commit(writes.map(toJsonWrite));
+    return false;
   }
 }
 

@@ -66,8 +66,12 @@ export function reviveOptions(stored: StoredOptions | undefined): AgentExecution
 
 /** A value that survives JSON as it is, or `undefined`. */
 function plainJson(value: unknown): JSONValue | undefined {
-  if (value === undefined || !isPlain(value, 0)) return undefined;
-  return JSON.parse(JSON.stringify(value)) as JSONValue;
+  try {
+    if (value === undefined || !isPlain(value, 0)) return undefined;
+    return JSON.parse(JSON.stringify(value)) as JSONValue;
+  } catch {
+    return undefined; // A property that throws.
+  }
 }
 
 const MAX_DEPTH = 20;

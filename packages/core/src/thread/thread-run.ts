@@ -63,6 +63,7 @@ export class ThreadRun implements RunThread {
   #responseId: string | undefined;
   #begun = false;
   #over = false;
+  #controller: AbortController | undefined;
 
   constructor(options: ThreadRunOptions) {
     this.#options = options;
@@ -82,6 +83,7 @@ export class ThreadRun implements RunThread {
   heed(controller: AbortController): void {
     const thread = this.#thread;
     if (thread.run !== this) return;
+    this.#controller = controller;
     thread.abortRun = () => controller.abort();
     if (thread.abortWanted === this.runId) thread.abortRun();
   }
@@ -284,7 +286,9 @@ export class ThreadRun implements RunThread {
         },
       ],
     });
-    this.#leave();
+    // Who reads along may have answered the question with an abort while it was being stored.
+    if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
+    this.#leave(true);
   }
 
   async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
@@ -446,11 +450,11 @@ export class ThreadRun implements RunThread {
     return letters;
   }
 
-  #leave(): void {
+  #leave(waits = false): void {
     if (this.#over) return;
     this.#over = true;
     this.#log.close();
-    this.#thread.left(this);
+    this.#thread.left(this, waits);
   }
 }
 

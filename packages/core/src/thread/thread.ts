@@ -258,17 +258,26 @@ export class Thread {
     this.#host.owner.release();
   }
 
-  /** Called by a run when it let go of the thread. */
-  left(run: ThreadRun): void {
+  /** Called by a run when it let go of the thread. One that waits for somebody stays the active one. */
+  left(run: ThreadRun, waits: boolean): void {
     if (this.run !== run) return;
     this.run = undefined;
     this.abortRun = undefined;
     this.abortWanted = undefined;
-    this.activeRunId = undefined;
-    this.activeAgentId = undefined;
+    if (!waits) {
+      this.activeRunId = undefined;
+      this.activeAgentId = undefined;
+    }
     this.#host.owner.release();
     this.#host.janitor.nudge();
     this.tail.release();
+    this.pump();
+  }
+
+  /** Has a run aborted by whoever carries it out or takes it up next. */
+  async requestAbort(runId: string): Promise<void> {
+    const where = { thread_id: this.threadId, run_id: runId };
+    await this.storage.commit([{ op: "update", table: ACTORS, where, set: { abort_run: runId } }]);
     this.pump();
   }
 

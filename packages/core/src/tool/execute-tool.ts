@@ -6,6 +6,7 @@ import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, inputError } from "./check-payload.ts";
+import { limitError } from "./limit-error.ts";
 import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
 import { NO_ELICITATION, type ToolWriter } from "./tool.ts";
@@ -136,7 +137,7 @@ export async function executeTool(
     work.catch(() => {});
     return await Promise.race([work, interrupted]);
   } catch (error) {
-    return { kind: "error", error };
+    return { kind: "error", error: limitError(error, context.limits.toolErrorBytes) };
   } finally {
     cancelTimer?.();
     if (onAbort) context.abortSignal.removeEventListener("abort", onAbort);

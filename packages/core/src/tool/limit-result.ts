@@ -1,3 +1,5 @@
+import { errorMessage } from "../errors.ts";
+
 /** What stands in for a tool result over the limit. */
 interface TruncatedResult {
   truncated: true;
@@ -14,7 +16,10 @@ export function limitResult(result: unknown, maxBytes: number, toolName: string)
   try {
     json = JSON.stringify(result);
   } catch (error) {
-    return { error: true, message: `Tool "${toolName}" returned a value that is not JSON: ${String(error)}` };
+    return {
+      error: true,
+      message: `Tool "${toolName}" returned a value that is not JSON: ${errorMessage(error)}`,
+    };
   }
   if (json === undefined)
     return { error: true, message: `Tool "${toolName}" returned a ${typeof result}, which is not JSON.` };

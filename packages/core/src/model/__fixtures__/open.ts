@@ -3,7 +3,7 @@ import type { ModelCandidate, ModelPart, ModelReply } from "../model.ts";
 import { openModelReply, type OpenModelReplySettings } from "../open-model-reply.ts";
 import { virtualSystem } from "./virtual-system.ts";
 
-export const LIMITS = { firstChunkMs: 1_000, chunkMs: 500, totalMs: 10_000 };
+export const LIMITS = { firstChunkMs: 1_000, chunkMs: 500, totalMs: 10_000, replyBytes: 1 << 20 };
 
 /** Opens a reply of models that need no candidate settings. */
 export function open(

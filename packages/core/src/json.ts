@@ -1,0 +1,109 @@
+import type { JSONValue } from "@selvedge/protocol";
+
+/** How much of a value is described that JSON has no form for. */
+const MAX_DEPTH = 20;
+const MAX_ITEMS = 1000;
+const MAX_TEXT = 10_000;
+
+/**
+ * The value as it is when it has been JSON, cut off from the original. Never throws: where JSON has no form for it, in
+ * a cycle or a BigInt or a property that throws, that place is described. `undefined` stays.
+ */
+export function toJson(value: unknown): JSONValue | undefined {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "undefined":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : null;
+    case "object":
+      if (value === null) return null;
+  }
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    if (text !== undefined) return JSON.parse(text) as JSONValue;
+  } catch {
+    // Described below.
+  }
+  return describe(value, { items: 0, parents: [] });
+}
+
+/**
+ * About how many bytes a value takes as JSON. Stops counting above `enough`, and counts nothing twice, so it costs
+ * little whatever the value is. A value that cannot be read counts as nothing.
+ */
+export function roughSize(value: unknown, enough: number): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return PRIMITIVE_BYTES;
+  const seen = new Set<object>([value]);
+  let size = 0;
+  // A set goes on to what is added while it is gone through.
+  for (const object of seen) {
+    if (ArrayBuffer.isView(object)) size += object.byteLength;
+    else {
+      try {
+        const list = Array.isArray(object);
+        for (const key of list ? object.keys() : Object.keys(object)) {
+          const item = (object as Record<string | number, unknown>)[key];
+          size += PRIMITIVE_BYTES + (typeof key === "string" ? key.length : 0);
+          if (typeof item === "string") size += item.length;
+          else if (typeof item === "object" && item !== null) seen.add(item);
+          if (size > enough) return size;
+        }
+      } catch {
+        // Whoever makes it JSON finds out.
+      }
+    }
+  }
+  return size;
+}
+
+const PRIMITIVE_BYTES = 4;
+
+interface Description {
+  items: number;
+  parents: object[];
+}
+
+function describe(value: unknown, so: Description): JSONValue {
+  if (typeof value === "string")
+    return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…`.toWellFormed() : value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value === "boolean" || value === null) return value;
+  if (typeof value !== "object") return typeof value === "function" ? "[function]" : String(value);
+  if (so.parents.includes(value)) return "[circular]";
+  if (so.parents.length >= MAX_DEPTH || ++so.items > MAX_ITEMS) return "[cut]";
+  so.parents.push(value);
+  try {
+    return value instanceof Error ? describeError(value) : describeItems(value, so);
+  } catch {
+    return "[unreadable]";
+  } finally {
+    so.parents.pop();
+  }
+}
+
+function describeError({ name, message }: Error): JSONValue {
+  return { name: String(name), message: String(message).slice(0, MAX_TEXT).toWellFormed() };
+}
+
+function describeItems(value: object, so: Description): JSONValue {
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (Array.isArray(value)) return Array.from(value.slice(0, MAX_ITEMS), (item) => describe(item, so));
+  const entries: [string, JSONValue][] = [];
+  for (const key of Object.keys(value).slice(0, MAX_ITEMS)) {
+    const item = read(value, key);
+    if (item !== undefined && typeof item !== "function" && typeof item !== "symbol")
+      entries.push([key, describe(item, so)]);
+  }
+  return Object.fromEntries(entries);
+}
+
+function read(value: object, key: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key];
+  } catch {
+    return "[unreadable]";
+  }
+}

@@ -1,0 +1,65 @@
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import { toJson } from "../json.ts";
+import type { Run } from "./run.ts";
+import { readParts } from "./read-parts.ts";
+import type { StepResult } from "./step-result.ts";
+
+/**
+ * Lets processors see the whole answer. What they change in its messages, in place or by returning others, is changed
+ * in the store and in every step: nothing that a caller is given afterwards tells what was there before.
+ */
+export async function processResult(run: Run): Promise<void> {
+  if (!run.pipeline.seesResult) return;
+  const before = answerOf(run);
+  const written = JSON.stringify(toJson(before));
+  const count = stepsOf(before).length;
+  await run.pipeline.outputResult(run.spec.list, {
+    text: run.steps.at(-1)?.text ?? "",
+    usage: run.totalUsage,
+    finishReason: run.finishReason,
+    steps: run.steps,
+  });
+  const after = answerOf(run);
+  if (JSON.stringify(toJson(after)) === written) return;
+  const contents = stepsOf(after);
+  if (contents.length === count) {
+    // Steps that an earlier process took are in the messages and not in the run.
+    const own = contents.slice(Math.max(0, count - run.steps.length));
+    own.forEach((parts, index) => change(run, run.steps.length - own.length + index, parts));
+  } else {
+    // The processor did not keep the steps apart, so the answer is what the last one says.
+    run.steps.forEach((_, index) =>
+      change(run, index, index === run.steps.length - 1 ? contents.flat() : []),
+    );
+  }
+  await run.spec.thread?.replace(after);
+}
+
+/** The messages with the answer. */
+function answerOf(run: Run): StoredMessage[] {
+  return run.spec.list.get.response.db().filter((message) => message.role === "assistant");
+}
+
+/** The parts of the answer, step by step. */
+function stepsOf(messages: readonly StoredMessage[]): MessagePart[][] {
+  const steps: MessagePart[][] = [];
+  for (const { content } of messages) {
+    content.parts.forEach((part, index) => {
+      if (index === 0 || part.type === "step-start") steps.push([part]);
+      else steps.at(-1)!.push(part);
+    });
+  }
+  return steps;
+}
+
+/** Whoever was handed the step before keeps what they were handed. */
+function change(run: Run, index: number, parts: MessagePart[]): void {
+  const step = run.steps[index] as StepResult;
+  run.steps[index] = {
+    ...step,
+    ...readParts(step, parts),
+    // What a provider says about its words may quote them, and a later request quotes earlier steps.
+    providerMetadata: undefined,
+    request: {},
+  };
+}

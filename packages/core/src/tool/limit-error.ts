@@ -1,0 +1,20 @@
+import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { roughSize } from "../json.ts";
+
+/** What a tool threw, small enough for a model, a stream and a store. One that is not too long is left as it is. */
+export function limitError(thrown: unknown, maxBytes: number): unknown {
+  if (!(thrown instanceof Error)) {
+    if (roughSize(thrown, maxBytes) <= maxBytes) return thrown;
+    return cut(typeof thrown === "string" ? thrown : showValue(thrown), maxBytes);
+  }
+  const message = errorMessage(thrown);
+  if (message.length <= maxBytes) return thrown;
+  if (AgentError.is(thrown)) return new AgentError(thrown.code, cut(message, maxBytes));
+  const shorter = new Error(cut(message, maxBytes));
+  shorter.name = String(thrown.name);
+  return shorter;
+}
+
+function cut(text: string, maxBytes: number): string {
+  return `${text.slice(0, maxBytes / 2).toWellFormed()}… (cut: longer than ${maxBytes} bytes, limits.toolErrorBytes)`;
+}

@@ -6,8 +6,9 @@ import {
   type ScriptedReply,
 } from "../scripted-model.ts";
 import { checkPrompt, TOKEN } from "./check-prompt.ts";
+import type { Random } from "./random.ts";
 import type { SimProcess } from "./sim-process.ts";
-import { TOOL_NAMES } from "./sim-tools.ts";
+import { oddValue, TOOL_NAMES } from "./sim-tools.ts";
 
 /** A model that says anything, takes its time, fails now and then, and looks closely at every prompt it gets. */
 export function simModel(process: SimProcess): ScriptedModel {
@@ -68,6 +69,13 @@ export function simModel(process: SimProcess): ScriptedModel {
   };
 }
 
+/** Some providers put into their metadata whatever they have. */
+function withOddMetadata(part: LanguageModelV4StreamPart, random: Random): LanguageModelV4StreamPart {
+  if (part.type !== "finish" && part.type !== "text-end" && part.type !== "tool-call") return part;
+  if (!random.chance(0.05)) return part;
+  return { ...part, providerMetadata: { scripted: { odd: oddValue(random.between(0, 3)) as never } } };
+}
+
 /** The same stream with pauses in it, so that a crash finds half an answer. */
 function slowly(
   process: SimProcess,
@@ -81,7 +89,7 @@ function slowly(
         if (random.chance(0.3)) await process.work("model speaks", random.between(0, 12));
         const { done, value } = await reader.read();
         if (done) controller.close();
-        else controller.enqueue(value);
+        else controller.enqueue(withOddMetadata(value, random));
       },
       cancel: (reason) => reader.cancel(reason),
     },

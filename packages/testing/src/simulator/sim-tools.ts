@@ -5,7 +5,16 @@ import type { Ledger } from "./ledger.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-export const TOOL_NAMES = ["plain", "idempotent", "fails", "approve", "ask", "missing", "inbox"] as const;
+export const TOOL_NAMES = [
+  "plain",
+  "idempotent",
+  "fails",
+  "odd",
+  "approve",
+  "ask",
+  "missing",
+  "inbox",
+] as const;
 
 /** Tools of every kind. Each execution is an effect on the world outside, and counted there. */
 export function simTools(
@@ -57,6 +66,18 @@ export function simTools(
         throw new Error("The tool failed.");
       },
     }),
+    odd: createTool({
+      id: "odd",
+      description: "Returns, throws and writes what is not JSON.",
+      async execute(_, { toolCallId, writer }) {
+        effect("odd", toolCallId);
+        await work();
+        const value = oddValue(random.between(0, 4));
+        if (random.chance(0.3)) await writer?.write(value);
+        if (random.chance(0.5)) throw value;
+        return value;
+      },
+    }),
     approve: createTool({
       id: "approve",
       description: "Runs when somebody said yes.",
@@ -88,6 +109,20 @@ export function simTools(
       },
     }),
   };
+}
+
+/** Values that apps and providers really hand over, and that no store can hold as they are. */
+export function oddValue(kind: number): unknown {
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  const thrower = {
+    get boom(): never {
+      throw new Error("A getter that throws.");
+    },
+  };
+  return [10n, circle, thrower, { at: new Date(Number.NaN), by: Symbol("s"), n: Number.NaN }, undefined][
+    kind
+  ];
 }
 
 /** The real tool for the inboxes of a store. */

@@ -14,9 +14,10 @@ export interface QualitySet {
 export type Method = "bm25" | "dense" | "hybrid" | "graph";
 export const METHODS: readonly Method[] = ["bm25", "dense", "hybrid", "graph"];
 
+/** A value for each question. */
 export interface Quality {
-  recall5: number;
-  ndcg10: number;
+  recall5: number[];
+  ndcg10: number[];
 }
 
 const TOP = 10;
@@ -145,10 +146,7 @@ export async function measureQuality(
     vectors.map((item) => ({ vector: item })),
   );
   const queries = await embedder.embed(set.questions.map(({ text }) => text));
-  const sums = Object.fromEntries(METHODS.map((method) => [method, { recall5: 0, ndcg10: 0 }])) as Record<
-    Method,
-    Quality
-  >;
+  const quality = noQuality();
   for (const [index, { text, relevant }] of set.questions.entries()) {
     const queryVector = queries[index]!;
     const found: Record<Method, { id: string }[]> = {
@@ -159,16 +157,29 @@ export async function measureQuality(
     };
     for (const method of METHODS) {
       const ranks = found[method].map(({ id }) => relevant.includes(Number(id)));
-      sums[method].recall5 += ranks.slice(0, 5).filter(Boolean).length / Math.min(5, relevant.length);
-      sums[method].ndcg10 += gain(ranks) / gain(relevant.slice(0, TOP).map(() => true));
+      quality[method].recall5.push(ranks.slice(0, 5).filter(Boolean).length / Math.min(5, relevant.length));
+      quality[method].ndcg10.push(gain(ranks) / gain(relevant.slice(0, TOP).map(() => true)));
     }
   }
   await vector.close?.();
-  const count = set.questions.length;
-  for (const method of METHODS) {
-    sums[method] = { recall5: sums[method].recall5 / count, ndcg10: sums[method].ndcg10 / count };
-  }
-  return sums;
+  return quality;
+}
+
+export function noQuality(): Record<Method, Quality> {
+  return Object.fromEntries(
+    METHODS.map((method) => [method, { recall5: [], ndcg10: [] }]),
+  ) as unknown as Record<Method, Quality>;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** How far the mean of differences is below 0 by more than chance: beyond two standard errors. 0 where it is not. */
+export function shortfall(differences: readonly number[]): number {
+  const middle = mean(differences);
+  const variance = mean(differences.map((value) => (value - middle) ** 2));
+  return Math.max(0, -middle - 2 * Math.sqrt(variance / differences.length));
 }
 
 function gain(hits: readonly boolean[]): number {

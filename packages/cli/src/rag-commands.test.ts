@@ -65,6 +65,21 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     });
   });
 
+  it("does not show passages as if they answered a question that nothing answers", async () => {
+    await run("index", "docs");
+    const scores = async (...question: string[]): Promise<number[]> => {
+      const { out } = await run("ask", ...question, "--json");
+      return out
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { score: number }).score);
+    };
+    const [answered] = await scores("oil the pedals once a year");
+    const [nonsense] = await scores("zzqqx");
+    expect(answered).toBeGreaterThan(0.5);
+    expect(nonsense).toBeLessThan(0.3);
+  });
+
   it("reads anew only what changed, and forgets what is gone", async () => {
     await run("index", "docs");
     await write("looms.md", "# Looms\n\nA shuttle carries the weft.\n");

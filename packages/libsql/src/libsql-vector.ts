@@ -12,8 +12,8 @@ import {
   parseFilter,
   toEntries,
   toFloat32,
+  toQuestion,
   toScore,
-  toWords,
   type TextQuery,
   type Vector,
   type VectorEntry,
@@ -27,6 +27,7 @@ import { filterSql } from "./filter-sql.ts";
 import { HnswCache } from "./hnsw-cache.ts";
 import { loadUsearch, type Usearch } from "./load-usearch.ts";
 import type { Sql } from "./sql-writer.ts";
+import { askedWords, wordScores } from "./word-query.ts";
 import {
   createRegistry,
   createTables,
@@ -71,7 +72,6 @@ const APPROXIMATE_FROM = 20_000;
 /** An exact search reads the whole table; one that fits here takes half the time. */
 const CACHE_KIB = 131_072;
 const MAX_APPROXIMATE_TOP_K = 1_000;
-const MAX_QUERY_WORDS = 128;
 
 /** What is measured, higher or lower, and the order in which the nearest come first. */
 const MEASURES: Readonly<Record<VectorMetric, { measured: string; order: string }>> = {
@@ -183,16 +183,19 @@ export class LibSQLVector implements Vector {
   async queryText(options: TextQuery): Promise<VectorResult[]> {
     const { topK, minScore } = checkTextQuery(options);
     const where = filterSql("metadata", parseFilter(options.filter));
-    const words = [...new Set(toWords(options.queryText))].slice(0, MAX_QUERY_WORDS);
+    const question = toQuestion(options.queryText);
     return this.#connection.read(() => {
       const index = this.#index(options.indexName);
+      const words = askedWords(this.#connection, index, question);
       if (words.length === 0) return [];
+      const found =
+        `SELECT key, measured FROM (${wordScores(index)}) JOIN ${tableOf(index)} USING (key) ` +
+        `WHERE ${where.text} ORDER BY measured DESC, id LIMIT ?`;
       const text =
-        `SELECT id, metadata, document${options.includeVector ? ", vector" : ""}, -rank AS measured ` +
-        `FROM ${wordsOf(index)} AS words JOIN ${tableOf(index)} AS entry ON entry.key = words.rowid ` +
-        `WHERE ${wordsOf(index)} MATCH ? AND ${where.text} ORDER BY measured DESC, id LIMIT ?`;
+        `SELECT id, metadata, document${options.includeVector ? ", vector" : ""}, measured ` +
+        `FROM (${found}) JOIN ${tableOf(index)} USING (key) ORDER BY measured DESC, id`;
       return this.#connection
-        .all<FoundRow>(text, [words.map((word) => `"${word}"`).join(" OR "), ...where.params, topK])
+        .all<FoundRow>(text, [JSON.stringify(words), ...where.params, topK])
         .map((row) => toResult(row, row.measured ?? 0))
         .filter((result) => result.score >= minScore);
     });

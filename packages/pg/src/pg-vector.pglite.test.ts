@@ -81,18 +81,20 @@ describe("PgVector on PGlite", () => {
     await vector.close();
   });
 
-  it("searches by the stems of a language when told which", async () => {
+  it("searches by English stems, or by words as they are written when told so", async () => {
     const vector = create();
-    await vector.createIndex({ indexName: "docs", dimension: 1, language: "english" });
-    await vector.upsert({
-      indexName: "docs",
-      vectors: [[1]],
-      ids: ["a"],
-      documents: ["Looms hold threads."],
-    });
-    const found = await vector.queryText({ indexName: "docs", queryText: "a thread on the loom" });
-    expect(found.map(({ id }) => id)).toEqual(["a"]);
-    expect(await vector.queryText({ indexName: "docs", queryText: "the and of" })).toEqual([]);
+    await vector.createIndex({ indexName: "stems", dimension: 1 });
+    await vector.createIndex({ indexName: "plain", dimension: 1, language: "simple" });
+    const ids = async (indexName: string, queryText: string): Promise<string[]> =>
+      (await vector.queryText({ indexName, queryText })).map(({ id }) => id);
+    for (const indexName of ["stems", "plain"]) {
+      await vector.upsert({ indexName, vectors: [[1]], ids: ["a"], documents: ["Looms hold the threads."] });
+      expect(await ids(indexName, "threads of a loom")).toEqual(["a"]);
+    }
+    expect(await ids("stems", "thread")).toEqual(["a"]);
+    expect(await ids("plain", "thread")).toEqual([]);
+    expect(await ids("stems", "the and of")).toEqual([]);
+    expect(await ids("plain", "the and of")).toEqual(["a"]);
     await vector.close();
   });
 

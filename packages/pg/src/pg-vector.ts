@@ -41,7 +41,7 @@ export interface PgVectorOptions {
   id?: string;
   /** The schema of the tables; `public` unless told. It is made when it is absent. */
   schemaName?: string;
-  /** The text search configuration of new indexes, such as `english` for its stems. `simple` suits every language. */
+  /** The text search configuration of new indexes: `english` unless given. `simple` finds words only as they are written. */
   language?: string;
   system?: System;
 }
@@ -83,7 +83,7 @@ export class PgVector implements Vector {
   constructor(options: PgVectorOptions) {
     this.id = options.id ?? "pg-vector";
     this.#system = options.system ?? realSystem;
-    this.#language = options.language ?? "simple";
+    this.#language = options.language ?? "english";
     this.#tables = new Tables(options.schemaName ?? "public");
     this.#database = new Database({
       ...(options.connectionString !== undefined && { connectionString: options.connectionString }),

@@ -1,4 +1,4 @@
-import { toWords } from "@selvedge/core/vector";
+import { toQuestion, toWords, weighWords } from "@selvedge/core/vector";
 import type { PoolClient } from "pg";
 import { Params } from "./filter-sql.ts";
 import type { IndexRow } from "./tables.ts";
@@ -8,7 +8,6 @@ export interface TextStatistics {
   meanLength: number;
 }
 
-const MAX_QUERY_WORDS = 128;
 /** A tsvector holds a megabyte; this many words stay below it. */
 const MAX_WORDS = 20_000;
 const K1 = 1.2;
@@ -36,7 +35,8 @@ export async function textQuery(
   },
 ): Promise<{ params: Params; score: string; matches: string } | undefined> {
   const { index, table } = options;
-  const words = [...new Set(toWords(options.queryText))].slice(0, MAX_QUERY_WORDS);
+  const question = toQuestion(options.queryText);
+  const words = [...question.keys()];
   if (words.length === 0) return undefined;
   const counting = new Params();
   const asked = words.map((word) => tsquery(index, word, counting));
@@ -45,22 +45,21 @@ export async function textQuery(
     `SELECT ${counts.join(", ")} FROM ${table} WHERE words @@ (${asked.join(" || ")})`,
     counting.values,
   );
-  const found = words
-    .map((word, position) => ({ word, frequency: Number(rows[0]![`n${position}`]) }))
-    .filter(({ frequency }) => frequency > 0);
-  if (found.length === 0) return undefined;
+  const frequencies = new Map(words.map((word, position) => [word, Number(rows[0]![`n${position}`])]));
+  if ([...frequencies.values()].every((frequency) => frequency === 0)) return undefined;
   const { count, meanLength } = await options.statistics();
   const params = new Params();
-  const terms = found.map(({ word, frequency }) => {
-    const rarity = Math.log(1 + (Math.max(count, frequency) - frequency + 0.5) / (frequency + 0.5));
-    const query = tsquery(index, word, params);
-    return { query, text: `${params.add(rarity / ONCE, "float8")} * ts_rank(words, ${query})` };
-  });
+  const terms = [...weighWords(question, Math.max(count, ...frequencies.values()), frequencies)].map(
+    ([word, weight]) => {
+      const query = tsquery(index, word, params);
+      return { query, text: `${params.add(weight / ONCE, "float8")} * ts_rank(words, ${query})` };
+    },
+  );
   const length = `word_count / ${params.add(meanLength, "float8")}`;
   return {
     params,
     matches: `words @@ (${terms.map(({ query }) => query).join(" || ")})`,
-    score: `(${terms.map(({ text }) => text).join(" + ")}) * ${K1 + 1} / (1 + ${K1} * (${1 - B} + ${B} * ${length}))`,
+    score: `least(1, (${terms.map(({ text }) => text).join(" + ")}) * ${K1 + 1} / (1 + ${K1} * (${1 - B} + ${B} * ${length})))`,
   };
 }
 

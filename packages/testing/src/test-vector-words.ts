@@ -10,8 +10,7 @@ const TEXTS: Record<string, string> = {
   many: `${"The long and the short of it. ".repeat(30)} A loom.`,
 };
 
-/** Stores without full-text search pass by not having it. */
-/** Search by words. */
+/** Search by words. Stores without full-text search pass by not having it. */
 export function testVectorWords(outer: VectorTest): void {
   const test = (title: string, body: VectorTestBody): void =>
     outer(title, async (vector, harness) => {
@@ -28,7 +27,7 @@ export function testVectorWords(outer: VectorTest): void {
     });
   const ids = async (vector: Vector, queryText: string, filter?: VectorFilter): Promise<string[]> => {
     const results = await vector.queryText!({ indexName, queryText, ...(filter && { filter }) });
-    expect(results.every(({ score }) => score > 0)).toBe(true);
+    expect(results.every(({ score }) => score > 0 && score <= 1)).toBe(true);
     expect(results.map(({ score }) => score)).toEqual(
       results.map(({ score }) => score).toSorted((a, b) => b - a),
     );
@@ -43,6 +42,44 @@ export function testVectorWords(outer: VectorTest): void {
   test("puts first what speaks of the words more", async (vector) => {
     expect(await ids(vector, "warp")).toEqual(["warp", "loom"]);
     expect(await ids(vector, "loom")).toEqual(["loom", "many"]);
+  });
+
+  test("counts a word as often as it is asked for", async (vector) => {
+    await vector.upsert({
+      indexName,
+      vectors: [
+        [1, 0],
+        [1, 0],
+      ],
+      ids: ["reed", "temple"],
+      documents: ["A reed of steel.", "A temple of wood."],
+    });
+    expect(await ids(vector, "reed, temple, temple")).toEqual(["temple", "reed"]);
+    expect(await ids(vector, "reed, temple, reed")).toEqual(["reed", "temple"]);
+  });
+
+  test("finds other forms of an English word", async (vector) => {
+    expect(await ids(vector, "looms passing")).toEqual(["weft", "loom", "many"]);
+  });
+
+  test("does not let words decide that say nothing about a subject", async (vector) => {
+    await vector.upsert({
+      indexName,
+      vectors: [[1, 0]],
+      ids: ["talk"],
+      documents: ["What is it, how is it, and what should I do with it? What is it for?"],
+    });
+    expect(await ids(vector, "What should I do with the weft, and how?")).toEqual(["weft"]);
+  });
+
+  test("scores by how much of the question an entry holds, whatever the others hold", async (vector) => {
+    const scores = async (queryText: string): Promise<number[]> =>
+      (await vector.queryText!({ indexName, queryText })).map(({ score }) => score);
+    const [whole] = await scores("weft");
+    const [half] = await scores("weft zzqqx");
+    const [little] = await scores("weft zzqqx zzqqy zzqqz zzqqw");
+    expect(half).toBeLessThan(whole! * 0.6);
+    expect(little).toBeLessThan(half! * 0.6);
   });
 
   test("overlooks case and accents", async (vector) => {

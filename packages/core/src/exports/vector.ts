@@ -33,7 +33,8 @@ export {
   toScore,
 } from "../vector/check-vector.ts";
 export { dotProducts } from "../vector/dot-products.ts";
-export { toWords } from "../vector/text-index.ts";
+export { toQuestion, weighWords } from "../vector/question.ts";
+export { toWords } from "../vector/to-words.ts";
 export type { VectorEntry } from "../vector/check-vector.ts";
 export { fromFlatMetadata, toFlatMetadata, toRemoteFilter } from "../vector/remote-record.ts";
 export type { FlatMetadata } from "../vector/remote-record.ts";

@@ -1,29 +1,21 @@
-const K1 = 1.2;
-const B = 0.75;
+import { B, K1, toQuestion, weighWords } from "./question.ts";
+import { stem } from "./stem.ts";
+import { toWords } from "./to-words.ts";
 
-const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}`;
-/** Runs of letters and digits; scripts written without spaces count sign by sign. */
-const WORD = new RegExp(String.raw`[${UNSPACED}]|[[\p{L}\p{N}]--[${UNSPACED}]]+`, "gv");
+const MAX_STEMS = 100_000;
 
-/** The words of a text as they are compared: lower case, without accents. */
-export function toWords(text: string): string[] {
-  const plain = text
-    .normalize("NFKD")
-    .replaceAll(/\p{M}+/gu, "")
-    .toLowerCase();
-  return plain.match(WORD) ?? [];
-}
-
-/** Okapi BM25 over texts that come and go. It knows ids and words only; texts stay with their owner. */
+/** Okapi BM25 over texts that come and go. It knows ids and stems only; texts stay with their owner. */
 export class TextIndex {
-  /** For each word, the entries that hold it and how often. */
+  /** For each stem, the entries that hold it and how often. */
   readonly #postings = new Map<string, Map<string, number>>();
   readonly #words = new Map<string, string[]>();
+  /** Stems of words that came before: texts repeat themselves. */
+  readonly #stems = new Map<string, string>();
   #totalLength = 0;
 
   set(id: string, text: string): void {
     this.delete(id);
-    const words = toWords(text);
+    const words = toWords(text).map((word) => this.#stemOf(word));
     if (words.length === 0) return;
     this.#words.set(id, words);
     this.#totalLength += words.length;
@@ -46,21 +38,30 @@ export class TextIndex {
     }
   }
 
-  /** The score, above 0, of every entry that holds one of the words. */
+  /** The score, above 0 and up to 1, of every entry that holds one of the words. */
   score(queryText: string): Map<string, number> {
     const scores = new Map<string, number>();
     const count = this.#words.size;
     const meanLength = this.#totalLength / count;
-    for (const word of new Set(toWords(queryText))) {
-      const posting = this.#postings.get(word);
-      if (!posting) continue;
-      const rarity = Math.log(1 + (count - posting.size + 0.5) / (posting.size + 0.5));
-      for (const [id, times] of posting) {
+    const question = toQuestion(queryText);
+    const found = new Map([...question.keys()].map((word) => [word, this.#postings.get(stem(word))]));
+    const frequencies = new Map([...found].map(([word, posting]) => [word, posting?.size ?? 0]));
+    for (const [word, weight] of weighWords(question, count, frequencies)) {
+      for (const [id, times] of found.get(word)!) {
         const length = this.#words.get(id)!.length / meanLength;
-        const weight = (times * (K1 + 1)) / (times + K1 * (1 - B + B * length));
-        scores.set(id, (scores.get(id) ?? 0) + rarity * weight);
+        const part = (times * (K1 + 1)) / (times + K1 * (1 - B + B * length));
+        scores.set(id, (scores.get(id) ?? 0) + weight * part);
       }
     }
     return scores;
+  }
+
+  #stemOf(word: string): string {
+    let found = this.#stems.get(word);
+    if (found === undefined) {
+      if (this.#stems.size >= MAX_STEMS) this.#stems.clear();
+      this.#stems.set(word, (found = stem(word)));
+    }
+    return found;
   }
 }

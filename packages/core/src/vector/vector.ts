@@ -56,8 +56,8 @@ export interface Vector {
   }): Promise<VectorResult[]>;
   /**
    * Full-text search, where the store has it: entries that hold any of the words, the best first, ties by id. The text of
-   * an entry is its document, or where it has none, the string `metadata.text`. Scores are above 0 and compare within
-   * one answer only.
+   * an entry is its document, or where it has none, the string `metadata.text`. Scores are above 0 and up to 1: what the
+   * entry holds of the question, rare words counting more, of all it could hold.
    */
   queryText?(options: TextQuery): Promise<VectorResult[]>;
   updateVector(options: {

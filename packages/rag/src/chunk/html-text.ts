@@ -24,6 +24,36 @@ const PARAGRAPHS = new Set(
 );
 const HEADING = /^h[1-6]$/;
 
+/** As deep as browsers go. Elements below are not told apart from those beside them. */
+const MAX_DEPTH = 512;
+
+/** Looks through all open elements for some tags, so they must not be too many. */
+class ShallowParser extends Parser {
+  depth = 0;
+  /** How many of the open elements hold nothing that is seen. */
+  skipped = 0;
+  #isLeaf: boolean | undefined;
+  #isClosing = false;
+
+  override onopentagname(start: number, end: number): void {
+    this.#isLeaf = undefined;
+    super.onopentagname(start, end);
+  }
+
+  override onclosetag(start: number, end: number): void {
+    this.#isClosing = true;
+    super.onclosetag(start, end);
+    this.#isClosing = false;
+  }
+
+  /** A void element is not kept as open. This is asked twice for an element, before and after it is told of. */
+  protected override isVoidElement(name: string): boolean {
+    if (super.isVoidElement(name) || this.#isClosing) return super.isVoidElement(name);
+    this.#isLeaf ??= this.depth >= MAX_DEPTH && (this.skipped > 0 || !SKIPPED.has(name));
+    return this.#isLeaf;
+  }
+}
+
 /** What a reader sees of a page, where elements of the wanted names begin in it, and which parts are preformatted. */
 export function htmlText(
   html: string,
@@ -36,7 +66,6 @@ export function htmlText(
   /** Marks whose first word has not come yet. */
   let waiting: HtmlMark[] = [];
   let length = 0;
-  let skipped = 0;
   let preformatted = 0;
   /** Line breaks that come before the next word, and whether a blank does. */
   let breaks = 0;
@@ -55,11 +84,12 @@ export function htmlText(
   const breakLine = (element: string): void => {
     breaks = Math.max(breaks, PARAGRAPHS.has(element) ? 2 : 1);
   };
-  const parser = new Parser(
+  const parser = new ShallowParser(
     {
       onopentag(element, attributes) {
-        if (SKIPPED.has(element)) skipped++;
-        if (skipped > 0) return;
+        parser.depth++;
+        if (SKIPPED.has(element)) parser.skipped++;
+        if (parser.skipped > 0) return;
         if (BLOCKS.has(element)) breakLine(element);
         if (element === "br") breaks = Math.min(breaks + 1, 2);
         if (element === "pre") preformatted++;
@@ -72,7 +102,7 @@ export function htmlText(
         }
       },
       ontext(data) {
-        if (skipped > 0) return;
+        if (parser.skipped > 0) return;
         if (preformatted > 0) {
           settle();
           const start = length;
@@ -92,8 +122,9 @@ export function htmlText(
         }
       },
       onclosetag(element) {
-        if (SKIPPED.has(element)) skipped = Math.max(0, skipped - 1);
-        if (skipped > 0) return;
+        parser.depth--;
+        if (SKIPPED.has(element)) parser.skipped = Math.max(0, parser.skipped - 1);
+        if (parser.skipped > 0) return;
         if (element === "pre") preformatted = Math.max(0, preformatted - 1);
         if (BLOCKS.has(element)) breakLine(element);
         const mark = wanted.has(element) ? open.pop() : undefined;

@@ -336,6 +336,39 @@ describe("html", () => {
     );
   });
 
+  it("does not work longer on each element the more there are around it", () => {
+    const pages: [name: string, page: (count: number) => string][] = [
+      ["nested", (count) => `${"<b>".repeat(count)}word${"</b>".repeat(count)}`],
+      ["never closed", (count) => "<p><b>word ".repeat(count)],
+      ["closed but never opened", (count) => `${"<b>".repeat(count)}word${"</i>".repeat(count)}`],
+      ["not seen", (count) => `${"<svg>".repeat(count)}word${"</svg>".repeat(count)}`],
+      ["lists", (count) => "<ul><li>word".repeat(count)],
+    ];
+    const timeOf = (page: string): number => {
+      const begin = performance.now();
+      htmlToText(page);
+      return performance.now() - begin;
+    };
+    const shallow = "<p><b>word</b></p>".repeat(100_000);
+    timeOf(shallow);
+    const bar = 10 * Math.max(20, timeOf(shallow));
+    for (const [name, page] of pages) {
+      // On a busy machine a single measurement says little.
+      const best = Math.min(timeOf(page(100_000)), timeOf(page(100_000)));
+      expect(best, name).toBeLessThan(bar);
+    }
+  });
+
+  it("reads what is nested deeper than browsers go, and still shows no scripts and pictures", () => {
+    const deep = (inner: string): string =>
+      `${"<div>".repeat(2_000)}${inner}${"</div>".repeat(2_000)}<p>after`;
+    expect(htmlToText(deep("a <b>b</b><p>c</p>d"))).toBe("a b\n\nc\n\nd\n\nafter");
+    expect(htmlToText(deep("a<script>evil()</script><svg><text>no</text><path d='M0'/></svg>b"))).toBe(
+      "ab\n\nafter",
+    );
+    expect(htmlToText(deep("a<br>b<hr>c<img>"))).toBe("a\nb\nc\n\nafter");
+  });
+
   const html =
     "<html><head><title>T</title><style>p{}</style></head><body><h1>A &amp; B</h1><p>one <b>two</b>\n three</p>" +
     "<script>evil()</script><h2>Sub</h2><ul><li>x</li><li>y</li></ul><pre>  kept\n  so</pre><h1>C</h1>end</body></html>";

@@ -2,13 +2,14 @@ import { AgentError } from "@selvedge/core/errors";
 import {
   type EmbedderConfig,
   toEmbedder,
+  toScore,
   type Vector,
   type VectorFilter,
+  type VectorMetric,
   type VectorResult,
 } from "@selvedge/core/vector";
 import { cosine } from "../cosine.ts";
 import { embedQuery } from "./embed-query.ts";
-import { weightsFor } from "./word-weights.ts";
 
 export interface HybridWeights {
   /** What nearness of meaning counts. */
@@ -27,7 +28,7 @@ export interface HybridSearchOptions {
   topK?: number;
   filter?: VectorFilter | undefined;
   includeVector?: boolean;
-  /** Together 1. If not given, each side counts as much as it tells the passages apart, which depends on the query. */
+  /** Together 1; a half each unless given. */
   weights?: HybridWeights;
   /** Further options for the store's `query`. */
   queryOptions?: Record<string, unknown>;
@@ -36,17 +37,18 @@ export interface HybridSearchOptions {
 
 /** Each side is asked for more than is wanted: what one finds late the other may find early. */
 const MORE = 5;
-const LEAST = 50;
+const LEAST = 100;
 const MOST = 1_000;
+const ALIKE: HybridWeights = { vector: 0.5, text: 0.5 };
 
 /**
- * Searches by meaning and by words, and adds up what both say. Scores of each side are brought to 0 to 1 within the answer:
- * those of the vectors between the farthest and the nearest found, those of the words by the best. An entry that only words
- * found is measured against the query as well, so it is not taken for the farthest.
+ * Searches by meaning and by words, and adds up what both say. Neither side is stretched to fill the answer: a score says
+ * how near a passage is and how much of the question it holds, so nothing scores high where nothing fits. Vectors that
+ * tell passages apart clearly thereby count for more than vectors that find all about equally near.
  */
 export async function hybridSearch(options: HybridSearchOptions): Promise<VectorResult[]> {
   const { vectorStore, indexName, queryText, topK = 10, filter, abortSignal } = options;
-  const given = options.weights && checkHybridWeights(options.weights);
+  const weights = options.weights ? checkHybridWeights(options.weights) : ALIKE;
   if (typeof vectorStore.queryText !== "function") {
     throw new AgentError(
       "not-supported",
@@ -68,7 +70,7 @@ export async function hybridSearch(options: HybridSearchOptions): Promise<Vector
   const fused = fuse(
     near,
     worded,
-    given ?? weightsFor(queryText, worded, spreadOf(near, queryVector)),
+    weights,
     await measureFor(vectorStore, indexName, queryVector, near, worded),
   );
   return fused.slice(0, topK).map(({ vector, ...result }) => ({
@@ -77,8 +79,8 @@ export async function hybridSearch(options: HybridSearchOptions): Promise<Vector
   }));
 }
 
-/** How near an entry is that the search by vectors did not reach; `undefined` where that cannot be told here. */
-type Measure = (result: VectorResult) => number | undefined;
+/** How near an entry is that the search by vectors did not reach. */
+type Measure = (result: VectorResult) => number;
 
 function fuse(
   near: VectorResult[],
@@ -86,38 +88,33 @@ function fuse(
   weights: HybridWeights,
   measure: Measure,
 ): VectorResult[] {
-  const found = new Map<string, { result: VectorResult; near: number | undefined; worded: number }>();
+  const found = new Map<string, { result: VectorResult; near: number; worded: number }>();
   for (const result of near) found.set(result.id, { result, near: result.score, worded: 0 });
   for (const result of worded) {
     const known = found.get(result.id);
     if (known) known.worded = result.score;
     else found.set(result.id, { result, near: measure(result), worded: result.score });
   }
-  const distances = near.map(({ score }) => score);
-  const nearest = Math.max(...distances);
-  const farthest = Math.min(...distances);
-  const best = Math.max(...worded.map(({ score }) => score));
-  const share = (score: number | undefined): number => {
-    if (score === undefined || near.length === 0) return 0;
-    return nearest === farthest ? 1 : Math.max(0, Math.min(1, (score - farthest) / (nearest - farthest)));
-  };
+  const nearest = Math.max(1, ...near.map(({ score }) => score));
+  const best = worded[0]?.score ?? 0;
   return [...found.values()]
     .map((entry) => ({
       ...entry,
       score:
-        weights.vector * share(entry.near) + (entry.worded > 0 ? (weights.text * entry.worded) / best : 0),
+        weights.vector * Math.max(0, entry.near / nearest) + weights.text * wordShare(entry.worded, best),
     }))
     .sort((a, b) => b.score - a.score || b.worded - a.worded || (a.result.id < b.result.id ? -1 : 1))
     .map(({ result, score }) => ({ ...result, score }));
 }
 
-/** How far apart the vectors put the best of what they found, whatever the metric of the index. */
-function spreadOf(near: VectorResult[], queryVector: number[]): number {
-  if (near.length === 0) return 0;
-  const scores = near
-    .slice(0, LEAST)
-    .map(({ vector, score }) => (vector ? cosine(vector, queryVector) : score));
-  return Math.max(...scores) - Math.min(...scores);
+/**
+ * What the words of a passage count, from 0 to 1: half way between what it holds of the question and what it holds of the
+ * best passage, as a geometric mean. By the question alone, words would count for less the longer one asks; by the best
+ * passage alone, a passage that shares one word of ten would count as much as one that holds all.
+ */
+function wordShare(score: number, best: number): number {
+  if (score <= 0) return 0;
+  return best > 1 ? score / best : score / Math.sqrt(best);
 }
 
 async function measureFor(
@@ -128,9 +125,20 @@ async function measureFor(
   worded: VectorResult[],
 ): Promise<Measure> {
   const known = new Set(near.map(({ id }) => id));
-  if (worded.every(({ id }) => known.has(id))) return () => undefined;
+  // Not nearer than what was found, and no more can be said of an entry that comes without its vector.
+  const farthest = near.at(-1)?.score ?? 0;
+  if (worded.every(({ id }) => known.has(id))) return () => farthest;
   const { metric } = await store.describeIndex({ indexName });
-  return ({ vector }) => (vector && metric === "cosine" ? cosine(vector, queryVector) : undefined);
+  return ({ vector }) => (vector ? nearness(metric, vector, queryVector) : farthest);
+}
+
+function nearness(metric: VectorMetric, a: readonly number[], b: readonly number[]): number {
+  if (metric === "cosine") return cosine(a, b);
+  const sum = a.reduce(
+    (total, value, index) => total + (metric === "euclidean" ? (value - b[index]!) ** 2 : value * b[index]!),
+    0,
+  );
+  return toScore(metric, metric === "euclidean" ? Math.sqrt(sum) : sum);
 }
 
 async function embed({ model, queryText, abortSignal }: HybridSearchOptions): Promise<number[]> {

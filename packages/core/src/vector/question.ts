@@ -1,0 +1,58 @@
+import { toWords } from "./to-words.ts";
+
+/** Okapi BM25, with the usual constants: how soon repeating a word stops to count, and how much length does. */
+export const K1 = 1.2;
+export const B = 0.75;
+
+/** A longer question is cut there. Each of its words is counted in the index, and those that count most are looked up. */
+const MAX_WORDS = 256;
+const MAX_WEIGHED = 64;
+
+/** Words that say nothing about a subject: the English list of the Snowball stemmers, and what is left of "don't" and "I'll". */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its " +
+    "itself they them their theirs themselves what which who whom this that these those am is are was were be been being " +
+    "have has had having do does did doing would should could ought a an the and but if or because as until while of at by " +
+    "for with about against between into through during before after above below to from up down in out on off over under " +
+    "again further then once here there when where why how all any both each few more most other some such no nor not only " +
+    "own same so than too very can will just don now s t d ll m re ve"
+  ).split(" "),
+);
+
+/** The words of a question and how often each is asked for. Stop words are left out, unless there are no others. */
+export function toQuestion(queryText: string): Map<string, number> {
+  const words = toWords(queryText);
+  const telling = words.filter((word) => !STOP_WORDS.has(word));
+  const question = new Map<string, number>();
+  for (const word of telling.length > 0 ? telling : words) {
+    const times = question.get(word);
+    if (times !== undefined || question.size < MAX_WORDS) question.set(word, (times ?? 0) + 1);
+  }
+  return question;
+}
+
+/**
+ * What each word of a question counts in a collection: as often as it is asked for, times how rare it is. Divided by what a
+ * text could score at most, so that scores are from 0 to 1. A word that is nowhere counts there too: a question of which
+ * half is unknown is at best half answered. Words that are nowhere are left out of the answer.
+ *
+ * @param count how many texts there are
+ * @param frequencies in how many of them each word is
+ */
+export function weighWords(
+  question: ReadonlyMap<string, number>,
+  count: number,
+  frequencies: ReadonlyMap<string, number>,
+): Map<string, number> {
+  const weights: [word: string, weight: number][] = [];
+  let most = 0;
+  for (const [word, times] of question) {
+    const frequency = frequencies.get(word) ?? 0;
+    const weight = times * Math.log(1 + (count - frequency + 0.5) / (frequency + 0.5));
+    most += weight * (K1 + 1);
+    if (frequency > 0) weights.push([word, weight]);
+  }
+  const heaviest = weights.sort((a, b) => b[1] - a[1]).slice(0, MAX_WEIGHED);
+  return new Map(heaviest.map(([word, weight]) => [word, weight / most]));
+}

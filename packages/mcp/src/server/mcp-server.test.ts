@@ -1,5 +1,5 @@
 import { Agent } from "@selvedge/core/agent";
-import { silentLogger } from "@selvedge/core";
+import { AgentError, silentLogger } from "@selvedge/core";
 import { createTool } from "@selvedge/core/tools";
 import { scriptedModel } from "@selvedge/testing";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -128,7 +128,7 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     expect(ran).toBe(false);
   });
 
-  it("tells errors thrown on purpose, and keeps bugs and system errors to itself", async () => {
+  it("tells a caller without a token what an AgentError says, and keeps all other errors to itself", async () => {
     const failing = (error: unknown) =>
       createTool({
         id: "fail",
@@ -139,7 +139,8 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
       });
     const system = Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:5432"), { syscall: "connect" });
     const tools = {
-      told: failing(new Error("No such city.")),
+      told: failing(new AgentError("not-found", "No such city.")),
+      secret: failing(new Error("postgres://admin:hunter2@db")),
       bug: failing(new TypeError("x.y")),
       down: failing(system),
     };
@@ -147,6 +148,7 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     const call = async (name: string) => textOf(await client.callTool({ name, arguments: {} }));
     expect(await call("told")).toBe("No such city.");
     expect(await call("bug")).toMatch(/^Tool "bug" failed for an internal reason \(reference /);
+    expect(await call("secret")).toMatch(/^Tool "secret" failed for an internal reason \(reference /);
     expect(await call("down")).not.toContain("10.1.2.3");
   });
 

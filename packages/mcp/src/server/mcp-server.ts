@@ -142,7 +142,7 @@ export class MCPServer {
   /** Serves the process that started this one, over stdin and stdout. */
   async startStdio(): Promise<void> {
     const transport = new StdioServerTransport();
-    const handle = serveStdio((context) => this.#keep(this.#connect(context)).server, {
+    const handle = serveStdio((context) => this.#keep(this.#connect(context, true)).server, {
       transport,
       onerror: (error) => this.#logger.debug("MCP over stdio:", error),
     });
@@ -312,7 +312,7 @@ export class MCPServer {
     return this.#keep(this.#connect({ era: "legacy" }));
   }
 
-  #connect({ era }: McpRequestContext): Connection {
+  #connect({ era }: McpRequestContext, isParent = false): Connection {
     const parts: ServerParts = {
       config: this.#config,
       tools: this.#tools,
@@ -320,6 +320,7 @@ export class MCPServer {
       logger: this.#logger,
       system: this.#system,
       newId: () => this.#system.newId(),
+      isParent,
       converse: era === "modern" ? converseInRounds(this.#calls) : converseOverSession,
     };
     return openConnection(parts, era === "modern" ? this.#calls.codec : undefined);

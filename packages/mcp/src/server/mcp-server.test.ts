@@ -96,6 +96,37 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     expect(started).toBe(1);
   });
 
+  it("tells the tool what is wrong with an answer that does not match the schema, so that it can ask again", async () => {
+    const messages: string[] = [];
+    const tool = createTool({
+      id: "ask",
+      description: "Asks.",
+      execute: async (_, { elicitation }) => {
+        const requestedSchema = {
+          type: "object",
+          properties: { age: { type: "number" } },
+          required: ["age"],
+        };
+        for (let message = "How old?"; ;) {
+          try {
+            return (await elicitation.sendRequest({ message, requestedSchema })).content.age;
+          } catch (error) {
+            messages.push((error as Error).message);
+            message = "How old, in years?";
+          }
+        }
+      },
+    });
+    const contents: (object | undefined)[] = [{ age: "old" }, undefined, { age: 7 }];
+    const asked = () => ({ action: "accept", content: contents.shift() });
+    const client = await clientOf(await hosted(serverWith({ tools: { tool } })), era, asked);
+    expect(textOf(await client.callTool({ name: "tool", arguments: {} }))).toBe("7");
+    expect(messages).toEqual([
+      expect.stringMatching(/does not match.*schema.*age.*number/),
+      expect.stringMatching(/"How old, in years\?" does not match.*schema.*age/),
+    ]);
+  });
+
   it("tells the tool when the caller cannot be asked", async () => {
     const tool = createTool({
       id: "ask",

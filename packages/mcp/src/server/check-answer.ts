@@ -23,8 +23,8 @@ async function problemOf(
   const { action, content } = answer;
   if (action === "decline" || action === "cancel") return undefined;
   if (action !== "accept") return `has the action ${String(action)}, not "accept", "decline" or "cancel"`;
-  const schema = params?.["requestedSchema"];
-  const checked = schema && (await compileSchema(schema as JsonSchema).validate(content ?? {}));
+  const schema = params?.["requestedSchema"] as JsonSchema | undefined;
+  const checked = schema && (await compileSchema(schema).validate(content ?? {}));
   if (!checked || checked.ok) return undefined;
   const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "content"}: ${message}`);
   return `does not match the requested schema (${issues.join("; ")})`;

@@ -67,7 +67,7 @@ interface McpCaller {
   token: string;
   clientId: string;
   scopes: string[];
-  extra: { sub: string; inspect: boolean };
+  extra: { sub?: string; inspect: boolean };
 }
 
 export const APP_HANDLERS: Handlers<Names> = {

@@ -127,6 +127,25 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     ]);
   });
 
+  it("lets a prompt ask, under a name of its own", async () => {
+    const requestedSchema = { type: "object", properties: { language: { type: "string" } } };
+    const prompts: MCPServerConfig["prompts"] = {
+      listPrompts: async () => [{ name: "greet" }],
+      getPromptMessages: async ({ extra }) => {
+        const params = { message: "Which language?", requestedSchema };
+        const answer = await extra!.sendRequest(
+          { method: "elicitation/create", params },
+          { key: "language" },
+        );
+        return [{ role: "user", content: { type: "text", text: `Greet me in ${answer.content.language}.` } }];
+      },
+    };
+    const asked = () => ({ action: "accept", content: { language: "Danish" } });
+    const client = await clientOf(await hosted(serverWith({ prompts })), era, asked);
+    const { messages } = await client.getPrompt({ name: "greet" });
+    expect(messages[0]!.content).toMatchObject({ text: "Greet me in Danish." });
+  });
+
   it("tells the tool when the caller cannot be asked", async () => {
     const tool = createTool({
       id: "ask",

@@ -67,9 +67,9 @@ export class OpenCall<Result> {
   /** Takes the answers of a new exchange. What is not answered is asked again; a wrong answer is an error for the tool. */
   async resume(ctx: ServerContext, answers: Record<string, unknown>): Promise<void> {
     this.#ctx = ctx;
-    // The tool may ask anew meanwhile.
-    for (const [key, { request, resolve, reject }] of [...this.#questions]) {
-      if (!(key in answers)) continue;
+    // Collected first: the tool may ask under the same key again meanwhile.
+    const answered = [...this.#questions].filter(([key]) => key in answers);
+    for (const [key, { request, resolve, reject }] of answered) {
       this.#questions.delete(key);
       await checkAnswer(request, answers[key]).then((answer) => {
         this.answers[key] = answer;

@@ -4,6 +4,7 @@ import { LibSQLStore } from "@selvedge/libsql";
 import { Chat } from "./chat.ts";
 import type { ChatPeer } from "./chat-peer.ts";
 import { chooseModel } from "./choose-model.ts";
+import { countOf } from "./count-of.ts";
 import { findDevAddress } from "./dev/dev-address.ts";
 import { createDemoAgent } from "./demo/demo-agent.ts";
 import { LocalPeer } from "./local-peer.ts";
@@ -66,7 +67,7 @@ async function talk(peer: ChatPeer, flags: ChatFlags, name: string, why: string)
 function banner(name: string, why: string, remembered: number, style: Style): string {
   const lines = [`${style.bold("Selvedge chat")} with ${style.bold(name)} ${style.dim(`(${why})`)}`];
   if (remembered > 0) {
-    const messages = remembered === 1 ? "1 message" : `${remembered} messages`;
+    const messages = countOf(remembered, "message");
     lines.push(
       style.dim(`Going on with the last conversation: ${messages} remembered. /new starts another.`),
     );

@@ -2,7 +2,8 @@ import { PassThrough } from "node:stream";
 import { Agent } from "@selvedge/core/agent";
 import { InMemoryStore } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
-import { type Script, scriptedModel } from "@selvedge/testing";
+import { createTool, type Tool } from "@selvedge/core/tools";
+import { type Script, type ScriptedReply, scriptedModel } from "@selvedge/testing";
 import { describe, expect, it, vi } from "vitest";
 import { Chat } from "./chat.ts";
 import { LocalPeer } from "./local-peer.ts";
@@ -10,9 +11,9 @@ import { createStyle } from "./style.ts";
 
 const CTRL_C = "\u0003";
 
-async function startChat(script: Script) {
+async function startChat(script: Script, tools: Record<string, Tool> = {}) {
   const memory = new Memory({ storage: new InMemoryStore() });
-  const agent = new Agent({ name: "chat", instructions: "", model: scriptedModel(script), memory });
+  const agent = new Agent({ name: "chat", instructions: "", model: scriptedModel(script), memory, tools });
   const input = new PassThrough();
   const output = new PassThrough();
   let screen = "";
@@ -22,7 +23,12 @@ async function startChat(script: Script) {
   const chat = new Chat({ peer, style: createStyle(false), input, output, terminal: true });
   const ended = chat.run();
   const shows = (text: string) => vi.waitFor(() => expect(screen).toContain(text));
-  return { input, shows, ended };
+  /** Types something, and waits until it was read. */
+  const type = async (text: string): Promise<void> => {
+    input.write(text);
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { input, shows, ended, type, screen: () => screen };
 }
 
 describe("Chat on a terminal", () => {
@@ -57,6 +63,44 @@ describe("Chat on a terminal", () => {
     await shows("fine now");
     input.end();
     expect(await ended).toBe(0);
+  });
+
+  it("shows a message that was typed during an answer where it is sent", async () => {
+    const first = Promise.withResolvers<string>();
+    const replies = [first.promise, "the second answer"];
+    const { input, ended, type, screen } = await startChat(() => replies.shift()!);
+    await type("go\r");
+    await type("and then?\r");
+    first.resolve("the first answer");
+    await vi.waitFor(() => expect(screen()).toContain("the second answer"));
+    expect(screen()).toMatch(/the first answer\n\n> and then\?\nthe second answer/);
+    input.end();
+    await ended;
+  });
+
+  it("takes for an approval only what was typed after the question", async () => {
+    const first = Promise.withResolvers<ScriptedReply>();
+    const replies = [first.promise, "it is done", "you are welcome"];
+    const ran: string[] = [];
+    const tool = createTool({
+      id: "wipe",
+      description: "",
+      requireApproval: true,
+      execute: async () => ran.push("wipe"),
+    });
+    const { input, shows, ended, type, screen } = await startChat(() => replies.shift()!, { wipe: tool });
+    await type("go\r");
+    await type("yes\r");
+    first.resolve({ toolCalls: [{ toolName: "wipe", input: {} }] });
+    await shows("May wipe run?");
+    await type("");
+    expect(ran).toEqual([]);
+    await type("y\r");
+    await shows("you are welcome");
+    expect(ran).toEqual(["wipe"]);
+    expect(screen()).toMatch(/it is done\n\n> yes\nyou are welcome/);
+    input.end();
+    await ended;
   });
 
   it("does not let an answer move the cursor", async () => {

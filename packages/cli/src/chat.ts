@@ -107,7 +107,7 @@ export class Chat {
   /** Whether a call may run; `undefined` when nobody is there to say. Without an answer it goes on waiting on its thread. */
   async #ask({ toolName }: WaitingCall): Promise<boolean | undefined> {
     this.#write(this.#settings.style.bold(`May ${toolName} run? (y/n)\n`));
-    for (let line = await this.#reader?.next(); line !== undefined; line = await this.#reader?.next()) {
+    for (let line = await this.#reader?.reply(); line !== undefined; line = await this.#reader?.reply()) {
       if (/^\s*y(es)?\s*$/i.test(line)) return true;
       if (/^\s*no?\s*$/i.test(line)) return false;
       this.#write("Please say y or n.\n");

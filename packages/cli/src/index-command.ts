@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { localEmbedder } from "@selvedge/embed-local";
 import { LibSQLVector } from "@selvedge/libsql";
+import { countOf } from "./count-of.ts";
 import { indexFolder } from "./index-folder.ts";
 import { takeIndexLock } from "./index-lock.ts";
 import { ProgressBar } from "./progress-bar.ts";
@@ -22,6 +23,9 @@ export interface IndexFlags {
   color: boolean;
 }
 
+type CheckedFlags = Omit<IndexFlags, "size" | "overlap" | "threads"> &
+  Record<"size" | "overlap" | "threads", number>;
+
 /** Each takes up to 280 MB, so not all of a large machine. */
 const MOST_THREADS_UNASKED = 4;
 
@@ -38,15 +42,25 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
     const what = info ? "is a file, not a folder" : "does not exist";
     throw new AgentError("invalid-argument", `${folder} ${what}; index takes the folder with the documents`);
   }
+  const bar = new ProgressBar(process.stderr);
+  try {
+    return await makeIndex(folder, { ...flags, size, overlap, threads }, bar);
+  } finally {
+    bar.clear();
+  }
+}
+
+async function makeIndex(folder: string, flags: CheckedFlags, bar: ProgressBar): Promise<number> {
+  const { size, overlap, threads } = flags;
   const style = createStyle(flags.color && wantsColor(process.stderr, process.env));
   const embedder = localEmbedder({ threads });
+  bar.say("Loading the embedding model");
   // A missing model is told now, not after the first file.
   await embedder.embed(["."]);
   const database = await realFile(resolve(flags.database));
   const beside = `${database}.${encodeURIComponent(flags.name)}`;
   const unlock = await takeIndexLock(`${beside}.lock.db`);
   const vector = new LibSQLVector({ url: pathToFileURL(database).href });
-  const bar = new ProgressBar(process.stderr);
   // What is stored is whole at any moment; there is nothing to wait for.
   const interrupt = (): void => {
     bar.clear();
@@ -55,6 +69,7 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
   };
   process.once("SIGINT", interrupt);
   try {
+    bar.say("Looking for documents");
     const report = await indexFolder({
       folder: await realpath(folder),
       vector,
@@ -74,7 +89,7 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
     const parts = [`${report.read} read`, `${report.unchanged} unchanged`, `${report.removed} removed`];
     if (report.skipped > 0) parts.push(`${report.skipped} without text`);
     console.log(
-      `${style.bold(`${report.passages} passages`)} in index ${flags.name} (files: ${parts.join(", ")})`,
+      `${style.bold(countOf(report.passages, "passage"))} in index ${flags.name} (files: ${parts.join(", ")})`,
     );
     if (report.leftOut > 0) {
       console.log(style.dim(`${report.leftOut} files and folders were left out; --all reads them too`));
@@ -82,11 +97,11 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
     for (const [path, reason] of report.unreadable) {
       console.error(`${JSON.stringify(path)} could not be read: ${errorMessage(reason)}`);
     }
+    bar.say("Building the search index");
     await vector.buildIndex({ indexName: flags.name });
     return report.unreadable.size === 0 ? 0 : 1;
   } finally {
     process.off("SIGINT", interrupt);
-    bar.clear();
     await vector.close();
     unlock();
   }

@@ -11,11 +11,12 @@ export interface LineReaderOptions {
   onInterrupt(): void;
 }
 
-/** Lines typed by a person, or piped in. What is typed while nobody asks is kept unseen for the next question. */
+/** Lines typed by a person, or piped in. What is typed during an answer is kept, and shown when it is taken up. */
 export class LineReader {
   readonly #readline: Interface;
   readonly #lines: string[] = [];
   readonly #terminal: boolean;
+  readonly #show: (line: string) => void;
   #ended = false;
   #muted = true;
   #wake: (() => void) | undefined;
@@ -23,6 +24,7 @@ export class LineReader {
   constructor(options: LineReaderOptions) {
     const { input, output, terminal, prompt } = options;
     this.#terminal = terminal;
+    this.#show = (line) => output.write(`${prompt}${line}\n`);
     this.#readline = createInterface({
       input,
       ...(terminal && { output: this.#echo(output) }),
@@ -41,15 +43,29 @@ export class LineReader {
     this.#readline.on("SIGINT", () => options.onInterrupt());
   }
 
-  /** The next line, or `undefined` when there are no more. */
+  /** Returns the next line, or `undefined` when there are no more. */
   async next(): Promise<string | undefined> {
-    if (this.#lines.length === 0 && !this.#ended) {
+    if (this.#lines.length === 0) return this.#typed();
+    const line = this.#lines.shift()!;
+    if (this.#terminal) this.#show(line);
+    return line;
+  }
+
+  /** Returns the next line for a question. On a terminal, only what is typed after the question counts. */
+  reply(): Promise<string | undefined> {
+    return this.#terminal ? this.#typed() : this.next();
+  }
+
+  /** Waits for a line after those that are kept. */
+  async #typed(): Promise<string | undefined> {
+    const kept = this.#lines.length;
+    if (!this.#ended) {
       this.#ask();
       await new Promise<void>((resolve) => (this.#wake = resolve));
       this.#wake = undefined;
       this.#muted = true;
     }
-    return this.#lines.shift();
+    return this.#lines.splice(kept, 1)[0];
   }
 
   /** Throws away what is typed so far and asks again. */

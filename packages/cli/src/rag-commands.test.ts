@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { LibSQLVector } from "@selvedge/libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { IndexJournal } from "./index-journal.ts";
-import { progressLine } from "./progress-bar.ts";
+import { ProgressBar, progressLine } from "./progress-bar.ts";
 
 const BIN = fileURLToPath(new URL("../bin/selvedge.js", import.meta.url));
 
@@ -51,7 +51,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
 
   it("reads a folder and finds what answers a question", async () => {
     const indexed = await run("index", "docs");
-    expect(indexed).toMatchObject({ code: 0, err: "" });
+    expect(indexed.code).toBe(0);
     expect(indexed.out).toMatch(
       /^\d passages in index docs \(files: 2 read, 0 unchanged, 0 removed, 1 without text\)/,
     );
@@ -78,6 +78,15 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     const [nonsense] = await scores("zzqqx");
     expect(answered).toBeGreaterThan(0.5);
     expect(nonsense).toBeLessThan(0.3);
+  });
+
+  it("says on stderr how far it is, in plain lines where there is no terminal", async () => {
+    const { out, err } = await run("index", "docs");
+    expect(err).toMatch(
+      /^Loading the embedding model\nLooking for documents\n0 of 3 files indexed \(0 %\)\n(?:.*\n)*Building the search index\n$/,
+    );
+    expect(err).not.toMatch(/[\r\x1b]/);
+    expect(out).toMatch(/^\d passages in index docs/);
   });
 
   it("reads anew only what changed, and forgets what is gone", async () => {
@@ -140,7 +149,8 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     watcher.close();
     child.kill("SIGINT");
     await closed;
-    expect([child.exitCode, err]).toEqual([130, "selvedge: stopped. The same command goes on from here.\n"]);
+    expect(child.exitCode).toBe(130);
+    expect(err).toMatch(/\nselvedge: stopped\. The same command goes on from here\.\n$/);
     expect((await run("index", "docs")).code).toBe(0);
   });
 
@@ -155,11 +165,11 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
       expect(refused.err).toMatch(/--name <name>.*--replace/);
     }
     expect((await run("ask", "pedals", "--by", "words")).out).toContain("Oil the pedals");
-    expect((await run("index", "other", "--name", "other")).out).toMatch(/^1 passages in index other/);
+    expect((await run("index", "other", "--name", "other")).out).toMatch(/^1 passage in index other/);
     // By another way to the same folder it is the same folder.
     await symlink("docs", join(folder, "link"));
     expect((await run("index", "link")).out).toMatch(/3 unchanged/);
-    expect((await run("index", "other", "--replace")).out).toMatch(/^1 passages in index docs/);
+    expect((await run("index", "other", "--replace")).out).toMatch(/^1 passage in index docs/);
     expect((await run("ask", "pedals", "--by", "words")).code).toBe(1);
     // And a project that is moved keeps its index.
     await rename(folder, `${folder}-moved`);
@@ -255,6 +265,40 @@ describe("the journal of an index", () => {
     expect([...again.unsure]).toEqual(["b"]);
     expect(again.passages).toBe(3);
     await rm(folder, { recursive: true });
+  });
+});
+
+describe("ProgressBar", () => {
+  const at = (share: number) => ({ done: share * 100, total: 100, share, path: "a.md" });
+
+  it("writes a plain line for every tenth of the work, and for ten seconds without one", () => {
+    let now = 0;
+    let text = "";
+    const bar = new ProgressBar({ write: (piece) => (text += piece) }, () => now);
+    for (const share of [0, 0.05, 0.1, 0.15]) bar.draw(at(share));
+    now = 10_000;
+    bar.draw(at(0.19));
+    bar.draw(at(0.195));
+    bar.clear();
+    expect(text.split("\n")).toEqual([
+      "0 of 100 files indexed (0 %)",
+      "10 of 100 files indexed (10 %)",
+      "19 of 100 files indexed (19 %)",
+      "",
+    ]);
+  });
+
+  it("draws one line over itself on a terminal, and takes it away at the end", () => {
+    let now = 0;
+    let text = "";
+    const output = { isTTY: true, columns: 80, write: (piece: string) => (text += piece) };
+    const bar = new ProgressBar(output, () => now);
+    bar.say("Loading the embedding model");
+    bar.draw(at(0));
+    now = 100;
+    bar.draw(at(0.5));
+    bar.clear();
+    expect(text).toBe(`\r\x1b[2KLoading the embedding model …\r\x1b[2K${progressLine(at(0.5), 80)}\r\x1b[2K`);
   });
 });
 

@@ -98,7 +98,7 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
     expect(no.stdout).toContain("May write-note run? (y/n)");
     expect(no.stdout).toContain("You said no");
     const yes = await chat("note that it rains\ny\n", "--url", url, "--thread", "yes");
-    expect(yes.stdout).toContain("The file has 1 notes now.");
+    expect(yes.stdout).toContain("The file has 1 note now.");
   });
 
   it("names the agents of the server when the one it wants is not there", async () => {

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { AgentError } from "@selvedge/core";
 import { createTool, type ToolExecutionOptions } from "@selvedge/core/tools";
 import { MCPServer } from "@selvedge/mcp";
 import { testPrompts } from "./test-prompts.ts";
@@ -72,7 +73,7 @@ const executions: Record<string, Execute | [Execute, Record<string, unknown>]> =
       },
     }),
   test_error_handling: () => {
-    throw new Error("This tool intentionally returns an error for testing");
+    throw new AgentError("not-found", "This tool intentionally returns an error for testing");
   },
   test_tool_with_logging: log,
   test_logging_tool: log,

@@ -1,12 +1,5 @@
-import {
-  type AgentChunk,
-  ERROR_CODES,
-  isHiddenFailure,
-  type StoredMessage,
-  toolFailed,
-  UNEXPECTED_CODES,
-} from "@selvedge/protocol";
-import type { FullOutput } from "@selvedge/core/agent";
+import { type AgentChunk, ERROR_CODES, toolFailed, UNEXPECTED_CODES } from "@selvedge/protocol";
+import { safeMessage } from "@selvedge/core/guards";
 import type { RunRecord } from "@selvedge/core/threads";
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -56,35 +49,6 @@ export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
   }
 }
 
-/** A stored message, with the words of failed tools left out in the same way. */
-export function safeMessage<Message extends Pick<StoredMessage, "content">>(message: Message): Message {
-  const { content } = Object(message) as Partial<Message>;
-  if (!Array.isArray(content?.parts)) return message;
-  return { ...message, content: { ...content, parts: content.parts.map(safePart) } };
-}
-
-/** The outcome of a run. */
-export function safeOutput(output: FullOutput): FullOutput {
-  const failures = output.steps.flatMap((step) => step.content.filter(isHiddenFailure));
-  const hidden = new Set(failures.map(({ toolInvocation }) => toolInvocation.toolCallId));
-  if (hidden.size === 0) return output;
-  const safeResult = <Result extends FullOutput["toolResults"][number]>(result: Result): Result => {
-    if (!hidden.has(result.toolCallId)) return result;
-    const safe = { result: toolFailed(result.toolName, result.toolCallId) };
-    return { ...result, ...safe, payload: { ...result.payload, ...safe } };
-  };
-  return {
-    ...output,
-    toolResults: output.toolResults.map(safeResult),
-    messages: output.messages.map(safeMessage),
-    steps: output.steps.map((step) => ({
-      ...step,
-      toolResults: step.toolResults.map(safeResult),
-      content: step.content.map(safePart),
-    })),
-  };
-}
-
 /** The record of a run. */
 export function safeRun<Run extends Pick<RunRecord, "runId" | "error">>(run: Run): Run {
   const { error, runId } = run;
@@ -109,15 +73,6 @@ function toolFailure(toolName: string, toolCallId: string): ErrorLike {
     code: "tool-failed",
     message: toolFailed(toolName, toolCallId),
   };
-}
-
-type Part = StoredMessage["content"]["parts"][number];
-
-function safePart(part: Part): Part {
-  if (!isHiddenFailure(part)) return part;
-  const { toolName, toolCallId } = part.toolInvocation;
-  const result = toolFailed(toolName, toolCallId);
-  return { ...part, toolInvocation: { ...part.toolInvocation, result } };
 }
 
 function withPayload<Chunk extends AgentChunk>(chunk: Chunk, changes: object): Chunk {

@@ -378,6 +378,44 @@ describe("an MCP server", () => {
     expect(seen).toMatchObject([{ extra: { sub: "ann" } }]);
     expect(JSON.stringify(seen)).not.toContain("hunter2");
   });
+
+  test("shows the text of a tool's error to those who may look inside only", async () => {
+    const fail = createTool({
+      id: "fail",
+      description: "fails",
+      execute: async () => {
+        throw new Error("postgres://admin:hunter2@db");
+      },
+    });
+    const tools = new MCPServer({
+      id: "tools",
+      name: "tools",
+      version: "1.0.0",
+      tools: { fail },
+      logger: silentLogger,
+    });
+    const mastra = new Mastra({ mcpServers: { tools }, logger: silentLogger });
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const headers = {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "fail",
+    };
+    const ask = async (as: string, authorize?: typeof byHeader) => {
+      const server = createServer({ mastra, ...(authorize && { authorize }) });
+      const params = { name: "fail", arguments: {}, _meta: meta };
+      const request = post({ id: 1, method: "tools/call", params }, headers);
+      return (await server.fetch(toRequest("mcpHttp", request, as))).text();
+    };
+    expect(await ask("ann+mcp", byHeader)).toMatch(/internal reason \(reference /);
+    expect(await ask("ann+mcp,inspect", byHeader)).toContain("hunter2");
+    // Without an authoriser the caller is the one who runs it.
+    expect(await ask("")).toContain("hunter2");
+  });
 });
 
 test("one caller cannot take all live streams", async () => {

@@ -1,4 +1,5 @@
 import { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptedReply } from "@selvedge/testing";
+import { countOf } from "../count-of.ts";
 
 type Prompt = ScriptedCall["prompt"];
 type Tools = ScriptedCall["tools"];
@@ -155,7 +156,7 @@ function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string
     return `It is ${String(value["local"])} in ${String(value["timeZone"])}. (A real tool told me; the sentence is scripted.)`;
   }
   if (part.toolName === "write-note") {
-    return `Written: *${String(value["written"])}*. The file has ${String(value["notes"])} notes now.`;
+    return `Written: *${String(value["written"])}*. The file has ${countOf(Number(value["notes"]), "note")} now.`;
   }
   if (part.toolName === "notification-inbox" && Array.isArray(value["notifications"])) {
     return aboutInbox(value["notifications"] as Record<string, unknown>[]);

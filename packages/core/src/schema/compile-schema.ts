@@ -23,6 +23,9 @@ interface WrappedJsonSchema {
 export function compileSchema(schema: Schema): CompiledSchema {
   if (isStandard(schema)) return compileStandard(schema);
   if (isWrapped(schema)) return compilePlain(schema.jsonSchema as JsonSchema);
+  // zod before 3.24 is no Standard Schema, and would pass for a JSON Schema without any rules.
+  if (typeof (schema as { safeParse?: unknown } | null)?.safeParse === "function")
+    throw missingConverter("zod");
   if (typeof schema === "object" && schema !== null && !Array.isArray(schema))
     return compilePlain(schema as JsonSchema);
   throw new AgentError(
@@ -123,7 +126,7 @@ function missingConverter(vendor: string): AgentError {
     vendor === "valibot"
       ? "Wrap it with toStandardJsonSchema() of @valibot/to-json-schema."
       : vendor === "zod"
-        ? "Use zod 4.2 or later."
+        ? "Use zod 4.2 or later, or wrap it with zodSchema() of the package ai."
         : "Use a version that implements Standard JSON Schema, or pass a plain JSON Schema.";
   return new AgentError(
     "invalid-schema",

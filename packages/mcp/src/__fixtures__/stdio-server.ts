@@ -23,6 +23,9 @@ const server = new MCPServer({
       sleeper.unref();
       return String(sleeper.pid);
     }),
+    refuse: tool("refuse", () => {
+      throw new Error("No such city.");
+    }),
     die: tool("die", () => {
       note("dying");
       process.exit(1);

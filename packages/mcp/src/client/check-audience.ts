@@ -1,22 +1,23 @@
 import { AgentError } from "@selvedge/core";
-import type { MastraMCPServerDefinition, WaitingOAuthProvider } from "./server-definition.ts";
+import type { ServerDefinition } from "./read-definition.ts";
+import type { WaitingOAuthProvider } from "./server-definition.ts";
 
 /** Tokens are for the server they were issued for: sent to another, that one could use them in the user's name. */
-export function checkAudience(name: string, { url, authProvider }: MastraMCPServerDefinition): void {
+export function checkAudience(name: string, { url, authProvider }: ServerDefinition): void {
   const meant = (authProvider as WaitingOAuthProvider | undefined)?.serverUrl;
-  if (meant === undefined || url === undefined || meant.href === new URL(url).href) return;
+  if (meant === undefined || url === undefined || meant.href === url.href) return;
   throw new AgentError(
     "invalid-argument",
-    `The authProvider of MCP server "${name}" has tokens for ${meant.href}, not for ${new URL(url).href}. Give each server its own.`,
+    `The authProvider of MCP server "${name}" has tokens for ${meant.href}, not for ${url.href}. Give each server its own.`,
   );
 }
 
 /** The same for providers that do not say whose tokens they have: one provider, one origin. */
-export function checkProviders(servers: Record<string, MastraMCPServerDefinition>): void {
+export function checkProviders(servers: Record<string, ServerDefinition>): void {
   const seen = new Map<object, { name: string; origin: string }>();
   for (const [name, { url, authProvider }] of Object.entries(servers)) {
     if (!url || !authProvider || !("tokens" in authProvider)) continue;
-    const { origin } = new URL(url);
+    const { origin } = url;
     const other = seen.get(authProvider);
     if (other && other.origin !== origin) {
       throw new AgentError(

@@ -26,7 +26,7 @@ export interface Attempts {
 /** Connects to a server in the first way that works. */
 export async function connect(connection: ServerConnection, attempts: Attempts): Promise<Open> {
   let first: unknown;
-  for (const kind of transportKinds(connection.name, connection.definition)) {
+  for (const kind of transportKinds(connection.definition)) {
     try {
       return await connectOver(kind, connection, attempts);
     } catch (error) {

@@ -93,6 +93,31 @@ describe("MCPClient tools", () => {
     expect(toolsets["a.say"]).toBe(toolsets["a"]!["say"]);
   });
 
+  it("offers an agent the tools of both servers when toolsets have the same tool name", async () => {
+    const first = await hosted({ tools: { say: says("one"), sing: says("la") } });
+    const second = await hosted({ tools: { say: says("two") } });
+    const toolsets = await clientOf({ a: { url: first.url }, b: { url: second.url } }).getToolsets();
+    expect(textOf(await toolsets["a"]!["say"]!.execute({}))).toBe("one");
+    expect(toolsets["b.say"]).toBe(toolsets["b"]!["say"]);
+    const call = (toolName: string) => ({ toolCalls: [{ toolName, input: {} }] });
+    const model = scriptedModel([call("a_say"), call("b_say"), "done"]);
+    const agent = new Agent({ name: "a", instructions: "", model });
+    const { toolResults } = await agent.generate("go", { toolsets });
+    expect(model.calls[0]!.tools!.map(({ name }) => name)).toEqual(["a_say", "sing", "b_say"]);
+    expect(toolResults.map(({ result }) => textOf(result))).toEqual(["one", "two"]);
+  });
+
+  it("refuses toolsets in which a tool would still hide another one", async () => {
+    const first = await hosted({ tools: { say: says("one") } });
+    const second = await hosted({ tools: { say: says("two"), a_say: says("three") } });
+    const client = clientOf({ a: { url: first.url }, b: { url: second.url } });
+    await expect(client.getToolsets()).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(/"a" and "b" both have a tool that would be called "a_say"/),
+    });
+    expect(Object.keys(await client.getTools())).toEqual(["a_say", "b_say", "b_a_say"]);
+  });
+
   it("gives the model the server's schema as it was written", async () => {
     const inputSchema = {
       type: "object",
@@ -332,10 +357,28 @@ describe("MCPClient connections", () => {
     expect(errors["a"]).toMatch(/redirect/i);
   });
 
+  it("accepts addresses as strings, and leaves out only the server whose address is not valid", async () => {
+    const { url } = await hosted({ tools: { say: says("one") } });
+    const started = await hostSse(serverWith({ tools: { say: says("over SSE") } }));
+    open.push(started.close);
+    const authProvider = { tokens: async () => undefined } as never;
+    const client = clientOf({
+      words: { url: url.href },
+      early: { url: started.url.href },
+      wrong: { url: "127.0.0.1/mcp", authProvider },
+    });
+    const { tools, errors } = await client.getToolsWithErrors();
+    expect(Object.keys(tools)).toEqual(["words_say", "early_say"]);
+    expect(textOf(await tools["early_say"]!.execute({}))).toBe("over SSE");
+    expect(errors).toEqual({ wrong: expect.stringMatching(/"wrong".*"127\.0\.0\.1\/mcp".*https:\/\//) });
+    await expect(client.reconnectServer("wrong")).rejects.toMatchObject({ code: "invalid-argument" });
+  });
+
   it("says which servers there are when one is not", () => {
     const client = clientOf({ a: { command: "x" } });
     expect(() => client.prompts.onListChanged("b", () => {})).toThrow(/no server "b". It has: "a"/);
-    expect(() => clientOf({ b: {} })).toThrow(/needs a command \(stdio\) or a url \(HTTP\)/);
+    for (const b of [{}, undefined as never])
+      expect(() => clientOf({ b })).toThrow(/needs a command \(stdio\) or a url \(HTTP\)/);
   });
 });
 

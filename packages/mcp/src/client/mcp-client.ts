@@ -8,10 +8,12 @@ import { onProcessExit } from "./exit-guard.ts";
 import type { ElicitationHandler, ProgressHandler } from "./handle-server-requests.ts";
 import { addInstance, configHash, findInstance, removeInstance } from "./instances.ts";
 import { PromptActions } from "./prompt-actions.ts";
+import { readDefinition } from "./read-definition.ts";
 import { ResourceActions } from "./resource-actions.ts";
 import { ServerConnection } from "./server-connection.ts";
 import type { MastraMCPServerDefinition } from "./server-definition.ts";
 import { serverTools } from "./server-tools.ts";
+import { distinctToolsets, flatTools, type Toolsets } from "./tool-names.ts";
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 
@@ -43,15 +45,18 @@ export class MCPClient {
   #disconnecting: Promise<void> | undefined;
 
   constructor({ id, servers, timeout = DEFAULT_TIMEOUT_MS, logger, system }: MCPClientOptions) {
-    checkProviders(servers ?? {});
+    const definitions = Object.fromEntries(
+      Object.entries(servers ?? {}).map(([name, given]) => [name, readDefinition(name, given)]),
+    );
+    checkProviders(definitions);
     this.configHash = configHash(servers);
-    this.identities = Object.values(servers ?? {}).map(({ authProvider }) => authProvider);
+    this.identities = Object.values(definitions).map(({ authProvider }) => authProvider);
     this.id = id ?? this.configHash;
     this.#logger = logger ?? consoleLogger;
     const existing = findInstance(id, this.configHash, this.identities);
     const defaults = { timeout, system: system ?? realSystem, logger: this.#logger };
     if (!existing)
-      for (const [name, definition] of Object.entries(servers ?? {}))
+      for (const [name, definition] of Object.entries(definitions))
         this.#connections.set(name, new ServerConnection(name, definition, defaults));
     const connections = {
       all: [...this.#connections.values()],
@@ -109,60 +114,26 @@ export class MCPClient {
   }
 
   async getToolsWithErrors(): Promise<{ tools: Record<string, Tool>; errors: Record<string, string> }> {
-    const { toolsets, errors } = await this.getToolsetsWithErrors();
-    const owners = new Map<string, string>();
-    const tools: Record<string, Tool> = {};
-    for (const [server, own] of Object.entries(toolsets)) {
-      for (const tool of Object.values(own as Record<string, Tool>)) {
-        const other = owners.get(tool.id);
-        if (other !== undefined) {
-          throw new AgentError(
-            "conflict",
-            `MCP servers "${other}" and "${server}" both have a tool that would be called "${tool.id}". Rename one of the servers.`,
-          );
-        }
-        owners.set(tool.id, server);
-        tools[tool.id] = tool;
-      }
-    }
-    return { tools, errors };
+    const { toolsets, errors } = await this.#list();
+    return { tools: flatTools(toolsets), errors };
   }
 
   /**
-   * The tools of each server by server, for the `toolsets` of a call. `result["server.tool"]` finds one tool too; these
-   * names are not enumerable, since they are no toolsets.
+   * The tools of each server by server, for the `toolsets` of a call. A tool name that several servers use becomes
+   * `<server>_<tool>`. `result["server.tool"]` finds one tool too; these names are not enumerable, since they are not toolsets.
    */
-  async getToolsets(): Promise<Record<string, Record<string, Tool>>> {
+  async getToolsets(): Promise<Toolsets> {
     return (await this.getToolsetsWithErrors()).toolsets;
   }
 
   /** The newer name of `getToolsets`. */
-  listToolsets(): Promise<Record<string, Record<string, Tool>>> {
+  listToolsets(): Promise<Toolsets> {
     return this.getToolsets();
   }
 
-  async getToolsetsWithErrors(): Promise<{
-    toolsets: Record<string, Record<string, Tool>>;
-    errors: Record<string, string>;
-  }> {
-    const toolsets: Record<string, Record<string, Tool>> = {};
-    const errors: Record<string, string> = {};
-    const listed = await Promise.allSettled([...this.#connections.values()].map((one) => serverTools(one)));
-    for (const [index, name] of [...this.#connections.keys()].entries()) {
-      const result = listed[index]!;
-      if (result.status === "rejected") {
-        errors[name] = result.reason instanceof Error ? result.reason.message : String(result.reason);
-        this.#logger.warn(`MCP server "${name}" is left out: ${errors[name]}`);
-        continue;
-      }
-      const { tools, problems } = result.value;
-      if (problems.length > 0) errors[name] = problems.join("\n");
-      toolsets[name] = tools;
-      for (const [tool, value] of Object.entries(tools))
-        Object.defineProperty(toolsets, `${name}.${tool}`, { value, enumerable: false });
-    }
-    this.#errors = errors;
-    return { toolsets: toolsets satisfies ToolsetsInput, errors };
+  async getToolsetsWithErrors(): Promise<{ toolsets: Toolsets; errors: Record<string, string> }> {
+    const { toolsets, errors } = await this.#list();
+    return { toolsets: distinctToolsets(toolsets) satisfies ToolsetsInput, errors };
   }
 
   /** Opens a new connection to one server. */
@@ -184,6 +155,25 @@ export class MCPClient {
       removeInstance(this);
     });
     return this.#disconnecting;
+  }
+
+  async #list(): Promise<{ toolsets: Toolsets; errors: Record<string, string> }> {
+    const toolsets: Toolsets = {};
+    const errors: Record<string, string> = {};
+    const listed = await Promise.allSettled([...this.#connections.values()].map((one) => serverTools(one)));
+    for (const [index, name] of [...this.#connections.keys()].entries()) {
+      const result = listed[index]!;
+      if (result.status === "rejected") {
+        errors[name] = result.reason instanceof Error ? result.reason.message : String(result.reason);
+        this.#logger.warn(`MCP server "${name}" is left out: ${errors[name]}`);
+        continue;
+      }
+      const { tools, problems } = result.value;
+      if (problems.length > 0) errors[name] = problems.join("\n");
+      toolsets[name] = tools;
+    }
+    this.#errors = errors;
+    return { toolsets, errors };
   }
 
   #find(name: string): ServerConnection {

@@ -1,28 +1,22 @@
-import { AgentError } from "@selvedge/core";
 import { SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { guardFetch } from "./guard-fetch.ts";
-import type { MastraMCPServerDefinition } from "./server-definition.ts";
+import type { ServerDefinition } from "./read-definition.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 export type ServerTransport = StdioTransport | StreamableHTTPClientTransport | SSEClientTransport;
 export type TransportKind = "stdio" | "http" | "sse";
 
 /** The ways to reach a server, best first. */
-export function transportKinds(name: string, { command, url }: MastraMCPServerDefinition): TransportKind[] {
+export function transportKinds({ command, url, refusal }: ServerDefinition): TransportKind[] {
   if (command !== undefined) return ["stdio"];
-  if (url === undefined) {
-    throw new AgentError(
-      "invalid-argument",
-      `MCP server "${name}" needs a command (stdio) or a url (HTTP); it has neither.`,
-    );
-  }
-  return url.pathname.endsWith("/sse") ? ["sse"] : ["http", "sse"];
+  if (refusal) throw refusal;
+  return url!.pathname.endsWith("/sse") ? ["sse"] : ["http", "sse"];
 }
 
-export function openTransport(kind: TransportKind, definition: MastraMCPServerDefinition): ServerTransport {
+export function openTransport(kind: TransportKind, definition: ServerDefinition): ServerTransport {
   if (kind === "stdio") return new StdioTransport(definition);
   const { requestInit, eventSourceInit, authProvider, allowPrivateAddresses } = definition;
-  const url = new URL(definition.url!);
+  const url = definition.url!;
   const fetch = allowPrivateAddresses ? definition.fetch : guardFetch(url, definition.fetch);
   const options = {
     ...(requestInit && { requestInit }),

@@ -8,8 +8,9 @@ import { type Attempts, connect, type Open } from "./connect.ts";
 import { classifyFailure } from "./failure.ts";
 import type { Handlers } from "./handle-server-requests.ts";
 import { openTransport, type ServerTransport, transportKinds } from "./open-transport.ts";
+import type { ServerDefinition } from "./read-definition.ts";
 import { type SamplingHandler, samplingHandler } from "./sampling.ts";
-import type { MastraMCPServerDefinition, WaitingOAuthProvider } from "./server-definition.ts";
+import type { WaitingOAuthProvider } from "./server-definition.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 const RETRIES = 4;
@@ -21,7 +22,7 @@ const FIRST_DELAY_MS = 100;
  */
 export class ServerConnection {
   readonly name: string;
-  readonly definition: MastraMCPServerDefinition;
+  readonly definition: ServerDefinition;
   readonly handlers: Handlers = {};
   /** What the server is told about; undefined when it may not ask. */
   roots: Root[] | undefined;
@@ -41,12 +42,11 @@ export class ServerConnection {
 
   constructor(
     name: string,
-    definition: MastraMCPServerDefinition,
+    definition: ServerDefinition,
     defaults: { timeout: number; system: System; logger: Logger },
   ) {
     if (["__proto__", "constructor", "prototype"].includes(name))
       throw new AgentError("invalid-argument", `An MCP server cannot be called "${name}".`);
-    transportKinds(name, definition);
     checkAudience(name, definition);
     this.name = name;
     this.definition = definition;
@@ -142,10 +142,7 @@ export class ServerConnection {
   /** Ends an OAuth flow: `callback` is the query with which the user came back. */
   async finishAuth(callback: URLSearchParams): Promise<void> {
     await (this.definition.authProvider as WaitingOAuthProvider | undefined)?.verifyCallback?.(callback);
-    const transport = openTransport(
-      this.definition.url?.pathname.endsWith("/sse") ? "sse" : "http",
-      this.definition,
-    );
+    const transport = openTransport(transportKinds(this.definition)[0]!, this.definition);
     if (!(transport instanceof StdioTransport)) await transport.finishAuth(callback);
   }
 

@@ -43,7 +43,7 @@ export interface MastraMCPServerDefinition {
   cwd?: string;
   stderr?: IOType | Stream | number;
   /** For HTTP servers: streamable HTTP, or SSE where that fails. */
-  url?: URL;
+  url?: URL | string;
   requestInit?: RequestInit;
   // The documents' own type for it; what it holds is the fetch of an EventSource.
   // oxlint-disable-next-line typescript/no-explicit-any

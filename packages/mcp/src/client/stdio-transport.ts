@@ -5,7 +5,7 @@ import { type JSONRPCMessage, serializeMessage, type Transport } from "@modelcon
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import spawn from "cross-spawn";
 import { MessageLines } from "./message-lines.ts";
-import type { MastraMCPServerDefinition } from "./server-definition.ts";
+import type { ServerDefinition } from "./read-definition.ts";
 
 const GRACE_MS = 1500;
 
@@ -17,13 +17,13 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  readonly #definition: MastraMCPServerDefinition;
+  readonly #definition: ServerDefinition;
   readonly #system: System;
   readonly #lines = new MessageLines();
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
 
-  constructor(definition: MastraMCPServerDefinition, system: System = realSystem) {
+  constructor(definition: ServerDefinition, system: System = realSystem) {
     this.#definition = definition;
     this.#system = system;
   }

@@ -1,5 +1,6 @@
 import type { Agent } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core";
+import { safeOutput } from "@selvedge/core/guards";
 import { createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
 import { requireDescription } from "./require-description.ts";
 
@@ -9,7 +10,10 @@ const INPUT: JsonSchema = {
   required: ["message"],
 };
 
-/** An agent as a tool: one question, one answer. Its result is what `generate()` gives. */
+/**
+ * An agent as a tool: one question, one answer. Its result is what `generate()` returns, without the text of failed tools
+ * and without the requests to the model, which contain the instructions.
+ */
 export function agentTool(key: string, agent: Agent): Tool {
   const description = requireDescription("Agent", key, agent.description);
   return createTool({
@@ -27,7 +31,8 @@ export function agentTool(key: string, agent: Agent): Tool {
       }
       if (output.tripwire)
         throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${output.tripwire.reason}`);
-      return output;
+      const safe = safeOutput(output);
+      return { ...safe, request: {}, steps: safe.steps.map((step) => ({ ...step, request: {} })) };
     },
   });
 }

@@ -4,6 +4,7 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { checkAnswer } from "./check-answer.ts";
 
 export interface AskRequest {
   method: string;
@@ -46,7 +47,7 @@ export function askOverSession(server: Server, ctx: ServerContext): Ask {
     const options = { timeout: ANSWER_TIMEOUT_MS, resetTimeoutOnProgress: true, signal: ctx.mcpReq.signal };
     if (request.method === "elicitation/create") {
       const params = request.params as Parameters<ServerContext["mcpReq"]["elicitInput"]>[0];
-      return ctx.mcpReq.elicitInput(params, options);
+      return checkAnswer(request, await ctx.mcpReq.elicitInput(params, options));
     }
     return ctx.mcpReq.send(request as { method: "roots/list" }, options);
   };

@@ -181,7 +181,7 @@ it("the host reads resources within the limits, and each caller within its own n
   });
 });
 
-it("tells a caller by name what an AgentError says and no more, unless it may look inside", async () => {
+it("tells a caller over HTTP what an AgentError says and no more, unless it may look inside", async () => {
   const fail = (error: Error) =>
     createTool({
       id: "fail",
@@ -219,12 +219,12 @@ it("tells a caller by name what an AgentError says and no more, unless it may lo
     });
     return (await made.fetch(request, caller)).text();
   };
-  expect(await call("secret", { authInfo: authInfo("ann") })).toMatch(/internal reason \(reference /);
-  expect(await call("told", { authInfo: authInfo("ann") })).toContain("There is no such city.");
+  for (const caller of [{}, { authInfo: authInfo("ann") }]) {
+    expect(await call("secret", caller)).toMatch(/internal reason \(reference /);
+    expect(await call("told", caller)).toContain("There is no such city.");
+  }
   const inside = { ...authInfo("ann"), extra: { sub: "ann", inspect: true } };
   expect(await call("secret", { authInfo: inside })).toContain("hunter2");
-  // Nobody is told apart: whoever calls is the one who runs it.
-  expect(await call("secret", {})).toContain("hunter2");
 });
 
 it("a tool's own time wins", async () => {

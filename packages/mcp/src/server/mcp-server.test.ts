@@ -1,5 +1,5 @@
 import { Agent } from "@selvedge/core/agent";
-import { silentLogger } from "@selvedge/core";
+import { AgentError, silentLogger } from "@selvedge/core";
 import { createTool } from "@selvedge/core/tools";
 import { scriptedModel } from "@selvedge/testing";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -96,6 +96,56 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     expect(started).toBe(1);
   });
 
+  it("tells the tool what is wrong with an answer that does not match the schema, so that it can ask again", async () => {
+    const messages: string[] = [];
+    const tool = createTool({
+      id: "ask",
+      description: "Asks.",
+      execute: async (_, { elicitation }) => {
+        const requestedSchema = {
+          type: "object",
+          properties: { age: { type: "number" } },
+          required: ["age"],
+        };
+        for (let message = "How old?"; ;) {
+          try {
+            return (await elicitation.sendRequest({ message, requestedSchema })).content.age;
+          } catch (error) {
+            messages.push((error as Error).message);
+            message = "How old, in years?";
+          }
+        }
+      },
+    });
+    const contents: (object | undefined)[] = [{ age: "old" }, undefined, { age: 7 }];
+    const asked = () => ({ action: "accept", content: contents.shift() });
+    const client = await clientOf(await hosted(serverWith({ tools: { tool } })), era, asked);
+    expect(textOf(await client.callTool({ name: "tool", arguments: {} }))).toBe("7");
+    expect(messages).toEqual([
+      expect.stringMatching(/does not match.*schema.*age.*number/),
+      expect.stringMatching(/"How old, in years\?" does not match.*schema.*age/),
+    ]);
+  });
+
+  it("lets a prompt ask, under a name of its own", async () => {
+    const requestedSchema = { type: "object", properties: { language: { type: "string" } } };
+    const prompts: MCPServerConfig["prompts"] = {
+      listPrompts: async () => [{ name: "greet" }],
+      getPromptMessages: async ({ extra }) => {
+        const params = { message: "Which language?", requestedSchema };
+        const answer = await extra!.sendRequest(
+          { method: "elicitation/create", params },
+          { key: "language" },
+        );
+        return [{ role: "user", content: { type: "text", text: `Greet me in ${answer.content.language}.` } }];
+      },
+    };
+    const asked = () => ({ action: "accept", content: { language: "Danish" } });
+    const client = await clientOf(await hosted(serverWith({ prompts })), era, asked);
+    const { messages } = await client.getPrompt({ name: "greet" });
+    expect(messages[0]!.content).toMatchObject({ text: "Greet me in Danish." });
+  });
+
   it("tells the tool when the caller cannot be asked", async () => {
     const tool = createTool({
       id: "ask",
@@ -128,7 +178,7 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     expect(ran).toBe(false);
   });
 
-  it("tells errors thrown on purpose, and keeps bugs and system errors to itself", async () => {
+  it("tells a caller without a token what an AgentError says, and keeps all other errors to itself", async () => {
     const failing = (error: unknown) =>
       createTool({
         id: "fail",
@@ -139,7 +189,8 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
       });
     const system = Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:5432"), { syscall: "connect" });
     const tools = {
-      told: failing(new Error("No such city.")),
+      told: failing(new AgentError("not-found", "No such city.")),
+      secret: failing(new Error("postgres://admin:hunter2@db")),
       bug: failing(new TypeError("x.y")),
       down: failing(system),
     };
@@ -147,6 +198,7 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     const call = async (name: string) => textOf(await client.callTool({ name, arguments: {} }));
     expect(await call("told")).toBe("No such city.");
     expect(await call("bug")).toMatch(/^Tool "bug" failed for an internal reason \(reference /);
+    expect(await call("secret")).toMatch(/^Tool "secret" failed for an internal reason \(reference /);
     expect(await call("down")).not.toContain("10.1.2.3");
   });
 

@@ -47,6 +47,8 @@ import { SseEndpoint, type SseRequest } from "./sse-endpoint.ts";
 // oxlint-disable-next-line typescript/no-explicit-any
 type Given = any;
 
+type SsePaths = Pick<SseRequest, "url" | "ssePath" | "messagePath">;
+
 /** Who asks, where it is the host that asks in their name. */
 interface HostCaller {
   extra?: { authInfo?: AuthInfo; signal?: AbortSignal };
@@ -142,7 +144,7 @@ export class MCPServer {
   /** Serves the process that started this one, over stdin and stdout. */
   async startStdio(): Promise<void> {
     const transport = new StdioServerTransport();
-    const handle = serveStdio((context) => this.#keep(this.#connect(context)).server, {
+    const handle = serveStdio((context) => this.#keep(this.#connect(context, true)).server, {
       transport,
       onerror: (error) => this.#logger.debug("MCP over stdio:", error),
     });
@@ -150,30 +152,36 @@ export class MCPServer {
   }
 
   /** Handles a request of a web server at `ssePath` or `messagePath`. */
-  async startSSE(request: {
-    url: URL;
-    ssePath: string;
-    messagePath: string;
-    req: Given;
-    res: Given;
-  }): Promise<void> {
+  async startSSE(request: SsePaths & { req: Given; res: Given }): Promise<void> {
     await this.#serveSse(this.#sse, request);
   }
 
-  /** Like `startSSE`. A Hono context on Node may stand for `req`: it brings its own `res`. */
-  async startHonoSSE(request: {
-    url: URL;
-    ssePath: string;
-    messagePath: string;
-    req: Given;
-    res?: Given;
-  }): Promise<void> {
-    const { incoming, outgoing } = (request.req?.env ?? {}) as { incoming?: unknown; outgoing?: unknown };
+  /**
+   * Like `startSSE`, for Hono on Node: pass its context as `context`, or as `req`, and return the result from the handler.
+   * With the `req` and `res` of a plain Node server there is no result.
+   */
+  startHonoSSE(request: SsePaths & { context: Given }): Promise<Response>;
+  startHonoSSE(request: SsePaths & { req: Given; res?: Given }): Promise<Response | undefined>;
+  async startHonoSSE({
+    context,
+    req = context,
+    res,
+    ...paths
+  }: SsePaths & { context?: Given; req?: Given; res?: Given }): Promise<Response | undefined> {
+    const { incoming, outgoing } = (req?.env ?? {}) as Partial<Record<"incoming" | "outgoing", Given>>;
+    const onNode = incoming !== undefined && outgoing !== undefined;
+    if (!onNode && !res) {
+      throw new AgentError(
+        "not-supported",
+        "startHonoSSE needs Hono on Node, or req and res of a Node server. Elsewhere return server.fetchSSE(context.req.raw, { messagePath }).",
+      );
+    }
     await this.#serveSse(this.#honoSse, {
-      ...request,
-      req: incoming ?? request.req,
-      res: outgoing ?? request.res,
+      ...paths,
+      ...(onNode ? { req: incoming, res: outgoing } : { req, res }),
     });
+    // Hono's server skips such a response, but reads the headers of a clone only: new ones are its own lightweight kind.
+    return onNode ? new Response(null, { headers: { "x-hono-already-sent": "true" } }).clone() : undefined;
   }
 
   /** Handles a request of a web server at `httpPath`, in both generations of the protocol. */
@@ -312,7 +320,7 @@ export class MCPServer {
     return this.#keep(this.#connect({ era: "legacy" }));
   }
 
-  #connect({ era }: McpRequestContext): Connection {
+  #connect({ era }: McpRequestContext, isParent = false): Connection {
     const parts: ServerParts = {
       config: this.#config,
       tools: this.#tools,
@@ -320,6 +328,7 @@ export class MCPServer {
       logger: this.#logger,
       system: this.#system,
       newId: () => this.#system.newId(),
+      isParent,
       converse: era === "modern" ? converseInRounds(this.#calls) : converseOverSession,
     };
     return openConnection(parts, era === "modern" ? this.#calls.codec : undefined);

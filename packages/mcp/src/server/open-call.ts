@@ -1,7 +1,7 @@
 import type { System } from "@selvedge/core";
-import { compileSchema, type JsonSchema } from "@selvedge/core/tools";
 import { CLIENT_CAPABILITIES_META_KEY, type ServerContext } from "@modelcontextprotocol/server";
 import { type Ask, type AskRequest, checkAnswerable } from "./ask.ts";
+import { checkAnswer } from "./check-answer.ts";
 
 interface Question {
   request: AskRequest;
@@ -51,22 +51,30 @@ export class OpenCall<Result> {
 
   readonly ask: Ask = async (request, { key = `question-${++this.#asked}` } = {}) => {
     checkAnswerable(request, declaredCapabilities(this.#ctx));
-    if (key in this.answers && (await fits(request, this.answers[key]))) return this.answers[key];
+    if (key in this.answers) {
+      return checkAnswer(request, this.answers[key]).catch((error: unknown) => {
+        // The tool may ask under the same key again.
+        delete this.answers[key];
+        throw error;
+      });
+    }
     return new Promise((resolve, reject) => {
       this.#questions.set(key, { request, resolve, reject });
       this.#wake();
     });
   };
 
-  /** Takes the answers of a new exchange. Those that do not fit their question are asked again. */
+  /** Takes the answers of a new exchange. What is not answered is asked again; a wrong answer is an error for the tool. */
   async resume(ctx: ServerContext, answers: Record<string, unknown>): Promise<void> {
     this.#ctx = ctx;
-    for (const [key, question] of this.#questions) {
-      const answer = answers[key];
-      if (answer === undefined || !(await fits(question.request, answer))) continue;
-      this.answers[key] = answer;
+    // Collected first: the tool may ask under the same key again meanwhile.
+    const answered = [...this.#questions].filter(([key]) => key in answers);
+    for (const [key, { request, resolve, reject }] of answered) {
       this.#questions.delete(key);
-      question.resolve(answer);
+      await checkAnswer(request, answers[key]).then((answer) => {
+        this.answers[key] = answer;
+        resolve(answer);
+      }, reject);
     }
   }
 
@@ -106,14 +114,4 @@ export class OpenCall<Result> {
 /** What the client of a stateless request said it can do. */
 export function declaredCapabilities(ctx: ServerContext): Record<string, unknown> {
   return ((ctx.mcpReq.envelope ?? {}) as Envelope)[CLIENT_CAPABILITIES_META_KEY] ?? {};
-}
-
-async function fits(request: AskRequest, answer: unknown): Promise<boolean> {
-  if (typeof answer !== "object" || answer === null) return false;
-  if (request.method === "roots/list") return "roots" in answer;
-  if (request.method === "sampling/createMessage") return "content" in answer;
-  const { action, content } = answer as { action?: unknown; content?: unknown };
-  if (action !== "accept") return action === "decline" || action === "cancel";
-  const schema = request.params?.["requestedSchema"];
-  return !schema || (await compileSchema(schema as JsonSchema).validate(content ?? {})).ok;
 }

@@ -12,19 +12,19 @@ const BUGS = new Set([
 ]);
 
 /**
- * What a client may read about a failure. What was thrown on purpose is told; what reveals our insides (a bug, a
- * failed system call, a store's words) is logged under a number, and only the number is told. Where callers are told apart,
- * many are strangers: to them only an `AgentError` is on purpose, as any `Error` may have a password in it, unless the
- * verifier or the host says that they may look inside (`extra.inspect`).
+ * Returns what a client may read about a failure. Over HTTP only what an `AgentError` says: any other `Error` may contain an
+ * address or a password, and the caller may be anyone. A caller that the verifier or the host lets look inside
+ * (`extra.inspect`), and the process that started this one, also read other errors that were thrown on purpose. Everything
+ * else (a bug, a failed system call, a store's message) is logged under a reference, and the client receives the reference.
  */
 export function publicMessage(
   subject: string,
   thrown: unknown,
-  { logger, newId }: { logger: Logger; newId(): string },
+  { logger, newId, isParent }: { logger: Logger; newId(): string; isParent: boolean },
   authInfo: AuthInfo | undefined,
 ): string {
-  const isStranger = authInfo !== undefined && authInfo.extra?.["inspect"] !== true;
-  if (isStranger ? isOurs(thrown) : isPublic(thrown))
+  const inspects = isParent || authInfo?.extra?.["inspect"] === true;
+  if (inspects ? isPublic(thrown) : isOurs(thrown))
     return thrown instanceof Error ? thrown.message : String(thrown);
   const reference = newId();
   logger.error(`${subject} failed (reference ${reference})`, thrown);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { host } from "../__fixtures__/host.ts";
 import { scene, textOf } from "../__fixtures__/scene.ts";
 
-const { server, open } = scene();
+const { client, hosted, server, open } = scene();
 
 /** Two servers, as two processes behind one address would be: requests go to them in turn. */
 async function twoBehindOne(keys: [string | undefined, string | undefined], idempotent: boolean) {
@@ -44,6 +44,29 @@ async function twoBehindOne(keys: [string | undefined, string | undefined], idem
   const call = () => client.callTool({ name: "book", arguments: {} });
   return { call, runs: () => runs, calls: () => calls };
 }
+
+it("a question that was answered wrongly can be asked again under its own key", async () => {
+  const requestedSchema = { type: "object", properties: { age: { type: "number" } }, required: ["age"] };
+  const ages: unknown[] = ["old", "older", 7];
+  let failures = 0;
+  const tool = createTool({
+    id: "ask",
+    description: "",
+    execute: async (_, { extra }) => {
+      const request = { method: "elicitation/create", params: { message: "Age?", requestedSchema } };
+      for (;;) {
+        const answer = await extra!["sendRequest"](request, { key: "age" }).catch(() => failures++);
+        if (typeof answer === "object") return answer.content.age;
+      }
+    },
+  });
+  const { url } = await hosted({ tools: { tool } });
+  const mcp = client({ a: { url, protocolVersion: "2026-07-28" } });
+  await mcp.elicitation.onRequest("a", async () => ({ action: "accept", content: { age: ages.shift() } }));
+  const tools = await mcp.getTools();
+  expect(textOf(await tools["a_tool"]!.execute({}))).toBe("7");
+  expect([failures, ages]).toEqual([2, []]);
+});
 
 describe("a question answered at another process", () => {
   const key = "k".repeat(32);

@@ -13,4 +13,6 @@ export interface ServerParts {
   logger: Logger;
   system: System;
   newId(): string;
+  /** Whether the caller started this process. Callers over HTTP are strangers unless their `authInfo` says otherwise. */
+  isParent: boolean;
 }

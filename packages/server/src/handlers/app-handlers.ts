@@ -67,7 +67,7 @@ interface McpCaller {
   token: string;
   clientId: string;
   scopes: string[];
-  extra: { sub: string; inspect: boolean };
+  extra: { sub?: string; inspect: boolean };
 }
 
 export const APP_HANDLERS: Handlers<Names> = {
@@ -181,10 +181,10 @@ async function mcpOverSse({
   return app.relay(caller, await server.fetchSSE(await withinLimits(request, app), options));
 }
 
-function toMcpCaller(caller: Principal): { authInfo?: McpCaller } {
+/** Without an authoriser the caller has no `sub`. */
+function toMcpCaller(caller: Principal): { authInfo: McpCaller } {
   const { resourceId: sub } = caller;
-  if (sub === undefined) return {};
-  const extra = { sub, inspect: caller.has("inspect") };
+  const extra = { ...(sub !== undefined && { sub }), inspect: caller.has("inspect") };
   return { authInfo: { token: "", clientId: "selvedge", scopes: [], extra } };
 }
 

@@ -1,7 +1,7 @@
 import type { FullOutput, StepResult } from "@selvedge/core/agent";
 import type { GenerateResult } from "@selvedge/protocol/routes";
 import type { Principal } from "../caller.ts";
-import { safeOutput } from "../safe-errors.ts";
+import { safeOutput } from "@selvedge/core/guards";
 
 /** A run's outcome without what was sent to the model. */
 export function generateResult(full: FullOutput, caller: Principal): GenerateResult {

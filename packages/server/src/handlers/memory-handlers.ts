@@ -9,7 +9,7 @@ import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
 import { type Handlers, ownerOf } from "../handler.ts";
-import { safeMessage } from "../safe-errors.ts";
+import { safeMessage } from "@selvedge/core/guards";
 import { toWire } from "./agent-handlers.ts";
 import { searchMessages } from "./search-messages.ts";
 

@@ -3,7 +3,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
 import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
-import { type RunReader, whenGone } from "../handlers/run-answers.ts";
+import { type RunReader, withReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
 import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
@@ -87,25 +87,26 @@ async function whole(
   form: Form,
 ): Promise<Json> {
   const show = call.app.shownTo(call.caller);
-  whenGone(call.request, () => reader.leave());
-  for (;;) {
-    const chunks = await reader.next();
-    if (chunks.length === 0) break;
-    for (const chunk of chunks) form.add(show(chunk));
-  }
+  await withReader(call.request, reader, async () => {
+    for (;;) {
+      const chunks = await reader.next();
+      if (chunks.length === 0) break;
+      for (const chunk of chunks) form.add(show(chunk));
+    }
+  });
   const { failure } = form;
   if (failure === undefined) return form.whole();
   const { message, code } = Object(failure) as { message?: string; code?: never };
   throw AgentError.is(failure) ? failure : new AgentError(code ?? "internal", message ?? "The run failed.");
 }
 
-function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunReader, form: Form): Response {
+function streamed(call: Pick<Call, "app" | "caller" | "request">, reader: RunReader, form: Form): Response {
   const isChat = form instanceof ChatCompletion;
-  const show = app.shownTo(caller);
+  const show = call.app.shownTo(call.caller);
   let done = false;
   const frames = (chunks: readonly AgentChunk[]) => chunks.map((chunk) => form.frames(show(chunk))).join("");
-  return app.stream(
-    caller,
+  return call.app.stream(
+    call,
     {
       next: async () => {
         for (;;) {

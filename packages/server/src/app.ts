@@ -11,6 +11,7 @@ import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
+import { KeptItems } from "./openai/kept-items.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
 import { Turns } from "./turns.ts";
@@ -44,6 +45,7 @@ export class App {
   readonly pace: Pace;
   /** Searches, which may have to look at all that somebody ever said. */
   readonly searches: Turns = new Turns();
+  readonly keptItems: KeptItems = new KeptItems();
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
   readonly #requests: Quota;

@@ -6,6 +6,7 @@ import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
 import { type RunReader, withReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
+import { resolveReferences } from "./item-references.ts";
 import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
 import { ResponseBuilder } from "./response.ts";
 import { toPlace } from "./response-place.ts";
@@ -39,20 +40,26 @@ export const OPENAI_HANDLERS: Handlers<
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
-  responses: async (call) => {
-    const { app, body } = call;
+  responses: async (asked) => {
+    const { app } = asked;
+    const input = await resolveReferences(asked);
+    const body = { ...asked.body, input };
+    const call = { ...asked, body };
     const place = await toPlace(call);
     const { previous_response_id: previous } = body;
     const reader = await place.run(async (inner) =>
-      run(call, body.model, fromResponseInput(body.input, place.calls), place.threadId, inner),
+      run(call, body.model, fromResponseInput(input, place.calls), place.threadId, inner),
     );
+    const { runId } = reader.output;
+    const isReferable = !place.isStored && body.store !== false;
     const form = new ResponseBuilder({
-      id: reader.output.runId,
+      id: runId,
       model: body.model,
       created: seconds(app),
-      conversation: call.body.conversation ? call.threadId : undefined,
+      conversation: body.conversation ? call.threadId : undefined,
       previous: previous ?? undefined,
       store: place.isStored,
+      onOutput: isReferable ? (items) => app.keptItems.keep(runId, ownerOf(call), items) : undefined,
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },

@@ -85,6 +85,11 @@ function toTools(tools: unknown): Record<string, ClientTool> | undefined {
           "not-supported",
           `Tools of the type ${JSON.stringify(tool["type"])} are not supported.`,
         );
+      if (parameters !== undefined && parameters !== null && !isObject(parameters))
+        throw new AgentError(
+          "invalid-schema",
+          `The parameters of the tool "${name}" must be a JSON Schema object.`,
+        );
       return [
         name,
         {

@@ -4,6 +4,7 @@ import { failureReason } from "./failure-reason.ts";
 import { modelName } from "./model-name.ts";
 import type { ModelCallOptions, ModelCandidate, ModelLimits, ModelPart, ModelReply } from "./model.ts";
 import { ModelStreamError } from "./retry-policy.ts";
+import { WholeCharacters } from "./whole-characters.ts";
 
 /** The chunk limit is checked this many times per limit, so it is kept to one part in sixteen, never early. */
 const CHECKS_PER_LIMIT = 16;
@@ -40,6 +41,7 @@ export class ModelAttempt implements ModelReply {
   #touches = 0;
   #touchesSeen = 0;
   #quietSince: number;
+  readonly #characters = new WholeCharacters();
   #hasOutput = false;
   #peeked: ModelPart[] | undefined = [];
   #nextPeeked = 0;
@@ -115,7 +117,7 @@ export class ModelAttempt implements ModelReply {
       this.#touches++;
       if (this.#failure) throw this.#failure.error;
       if (result.done) throw new ModelStreamError("ended without any output", undefined);
-      const part = result.value;
+      const part = this.#characters.of(result.value);
       if (part.type === "error") throw new ModelStreamError("failed", part.error);
       peeked.push(part);
       if (part.type === "ping") this.#quietSince = this.#system.monotonic();
@@ -142,7 +144,7 @@ export class ModelAttempt implements ModelReply {
       return undefined;
     }
     if (result.value.type === "finish") this.#finish();
-    return result.value;
+    return this.#characters.of(result.value);
   };
 
   readonly #break = (cause: unknown): undefined => {

@@ -40,6 +40,8 @@ export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
   readonly fileHosts: FileHosts;
+  /** Whether an authoriser says who calls. */
+  readonly isGuarded: boolean;
   readonly #frames = new FrameCache(asItIs);
   readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
@@ -54,8 +56,9 @@ export class App {
   readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
 
-  constructor({ mastra, allowedFileHosts }: ServerOptions, limits: ServerLimits) {
+  constructor({ mastra, allowedFileHosts, authorize }: ServerOptions, limits: ServerLimits) {
     this.mastra = mastra;
+    this.isGuarded = authorize !== undefined;
     this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
     this.#requests = new Quota({ total: limits.requests, each: limits.requestsPerResource });

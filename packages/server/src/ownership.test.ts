@@ -122,6 +122,7 @@ const EXAMPLES: Examples = {
   }),
   resumeChat: ({ threadId }) => ({ params: { agentId, threadId } }),
   listModels: () => ({}),
+  getModel: () => ({ params: { modelId: agentId } }),
   chatCompletions: () => ({ body: { model: agentId, messages: [{ role: "user", content: "x" }] } }),
   responses: ({ threadId }) => ({ body: { model: agentId, input: "x", conversation: threadId } }),
   getResponse: ({ responseId }) => ({ params: { responseId } }),

@@ -50,6 +50,44 @@ describe("pages of other sites", () => {
     expect((await from("https://evil.example", "OPTIONS")).status).toBe(403);
   });
 
+  test("may send the headers of the clients they use, where they are allowed", async () => {
+    const { server } = served([], { allowedOrigins: ["https://app.example"] });
+    const ask = async (names: string) => {
+      const { headers } = await server.fetch(
+        new Request("http://localhost/v1/responses", {
+          method: "OPTIONS",
+          headers: {
+            origin: "https://app.example",
+            "access-control-request-method": "POST",
+            "access-control-request-headers": names,
+          },
+        }),
+      );
+      expect(headers.get("vary")).toContain("access-control-request-headers");
+      return headers.get("access-control-allow-headers")!.split(", ");
+    };
+    const openai = [
+      "authorization",
+      "content-type",
+      "x-stainless-lang",
+      "x-stainless-retry-count",
+      "openai-beta",
+    ];
+    expect(await ask(openai.join(","))).toEqual(expect.arrayContaining(openai));
+    const mcp = ["mcp-protocol-version", "mcp-session-id", "mcp-method", "last-event-id"];
+    expect(await ask(mcp.join(", "))).toEqual(expect.arrayContaining(mcp));
+    expect(await ask("x-user, traceparent")).toEqual(expect.arrayContaining(["x-user", "traceparent"]));
+    expect((await ask("a b, <script>, x\u00e9")).join()).not.toMatch(/script|a b|\u00e9/);
+  });
+
+  test("may read the session of an MCP server", async () => {
+    const { server } = served([], { allowedOrigins: ["https://app.example"] });
+    const { headers } = await server.fetch(
+      toRequest("listAgents", { headers: { origin: "https://app.example" } }),
+    );
+    expect(headers.get("access-control-expose-headers")).toContain("mcp-session-id");
+  });
+
   test("may link to it, and not load from it", async () => {
     const { server } = served([]);
     const get = async (site: string, mode: string) => {
@@ -137,6 +175,26 @@ describe("limits", () => {
       code: "invalid-argument",
       details: { issues: [{ path: "body.message" }, {}, {}] },
     });
+  });
+
+  test("an unknown field is named, with those that are known", async () => {
+    const { call, server } = served([]);
+    const bodies: [object, string][] = [
+      [
+        { message: "Hi", threadId: "t", ifIdle: { streamOptions: { maxStep: 1 } } },
+        'body.ifIdle.streamOptions.maxStep: There is no field "maxStep" here. Known are maxSteps, ',
+      ],
+      [{ message: "Hi", thread: "t" }, 'body.thread: There is no field "thread" here. Known are message, '],
+    ];
+    for (const [body, words] of bodies) {
+      const response = await call("sendMessage", { params, body: body as never });
+      expect(response.status).toBe(400);
+      const { message } = (await response.json()) as { message: string };
+      expect(message).toContain(words);
+      expect(message).not.toContain("boolean schema");
+    }
+    const query = await server.fetch(new Request("http://localhost/api/agents?page=1"));
+    expect(await query.json()).toMatchObject({ message: 'query.page: There is no field "page" here.' });
   });
 });
 

@@ -13,6 +13,13 @@ describe("a plain JSON Schema", () => {
       expect(await compiled.validate(value)).toMatchObject({ ok: false, issues: [{ path: [] }] });
   });
 
+  test("says which property there is not", async () => {
+    const compiled = compileSchema({ properties: {}, additionalProperties: false });
+    expect(await compiled.validate({ a: 1 })).toMatchObject({
+      issues: expect.arrayContaining([{ path: ["a"], message: "There is no such property." }]),
+    });
+  });
+
   test.each([
     { $ref: "#" },
     { $ref: "#/$defs/none" },

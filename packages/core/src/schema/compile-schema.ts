@@ -90,7 +90,7 @@ async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) 
       ok: false,
       issues: (leaves.length > 0 ? leaves : result.errors).map((error) => ({
         path: error.instanceLocation.split("/").slice(1),
-        message: error.error,
+        message: error.keyword === "false" ? "There is no such property." : error.error,
       })),
     };
   };

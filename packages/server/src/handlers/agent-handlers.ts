@@ -291,6 +291,8 @@ export async function admitMessages(
   call: Pick<Call, "app" | "caller">,
   given: unknown,
 ): Promise<MessagesInput> {
+  if (Array.isArray(given) && given.length === 0)
+    throw new AgentError("invalid-argument", "There is no message in this request. Send at least one.");
   const messages = (await admitContents(call, given)) as MessagesInput;
   if (call.caller.has("run-options")) return messages;
   for (const message of Array.isArray(messages) ? (messages as unknown[]) : []) {

@@ -72,7 +72,7 @@ interface McpCaller {
 
 export const APP_HANDLERS: Handlers<Names> = {
   health: async () => ({ status: "ok" }),
-  openApi: async ({ request }) => openApi(new URL(request.url).origin),
+  openApi: async ({ app, request }) => openApi(new URL(request.url).origin, app),
   explorer: async () => explorerPage(),
 
   listTools: async ({ app, caller }) =>

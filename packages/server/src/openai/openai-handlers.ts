@@ -7,7 +7,7 @@ import { type RunReader, withReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
 import { resolveReferences } from "./item-references.ts";
-import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
+import { checkForm, fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
 import { ResponseBuilder } from "./response.ts";
 import { toPlace } from "./response-place.ts";
 import { deleteResponse, findResponse, type Found, noResponse, readResponse } from "./stored-responses.ts";
@@ -16,20 +16,17 @@ type Json = Record<string, unknown>;
 
 /** OpenAI's endpoints, with an agent's id as `model`. The agent's own tools run here and are not shown. */
 export const OPENAI_HANDLERS: Handlers<
-  "listModels" | "chatCompletions" | "responses" | "getResponse" | "deleteResponse"
+  "listModels" | "getModel" | "chatCompletions" | "responses" | "getResponse" | "deleteResponse"
 > = {
   listModels: async ({ app }) => ({
     object: "list",
-    data: (Object.values(app.mastra.listAgents()) as Agent[]).map(({ id }) => ({
-      id,
-      object: "model",
-      created: 0,
-      owned_by: "selvedge",
-    })),
+    data: (Object.values(app.mastra.listAgents()) as Agent[]).map(toModel),
   }),
+  getModel: async ({ app, params }) => toModel(app.agent(params.modelId)),
   chatCompletions: async (call) => {
     const { app, body } = call;
     const raw = body as object as Json;
+    checkForm(raw);
     const reader = await run(call, body.model, fromChatMessages(body.messages), undefined);
     const { include_usage: includeUsage } = Object(raw["stream_options"]) as { include_usage?: unknown };
     const form = new ChatCompletion({
@@ -42,6 +39,7 @@ export const OPENAI_HANDLERS: Handlers<
   },
   responses: async (asked) => {
     const { app } = asked;
+    checkForm(asked.body as object as Json);
     const input = await resolveReferences(asked);
     const body = { ...asked.body, input };
     const call = { ...asked, body };
@@ -71,6 +69,10 @@ export const OPENAI_HANDLERS: Handlers<
     return { id, object: "response", deleted: true };
   },
 };
+
+function toModel({ id }: { id: string }): Json {
+  return { id, object: "model", created: 0, owned_by: "selvedge" };
+}
 
 type Form = ChatCompletion | ResponseBuilder;
 

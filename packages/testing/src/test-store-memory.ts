@@ -252,7 +252,13 @@ function testThreads(test: StoreTest): void {
     await memory.updateThread({ id: "t", title: "Source", metadata: { workingMemory: "notes", tag: "a" } });
     let next = 0;
     const { thread: copy, clonedMessages } = await memory.cloneThread(
-      { sourceThreadId: "t", resourceId: "r2", metadata: { tag: "b" }, options: { messageLimit: 2 } },
+      {
+        sourceThreadId: "t",
+        sourceResourceId: "r",
+        resourceId: "r2",
+        metadata: { tag: "b" },
+        options: { messageLimit: 2 },
+      },
       () => `new-${next++}`,
     );
     expect(copy).toMatchObject({
@@ -283,6 +289,14 @@ function testThreads(test: StoreTest): void {
     };
     expect(await clone({ startDate: at(2), endDate: at(4) })).toBe(3);
     expect(await clone({ messageIds: ["m1", "m4", "none"] })).toBe(2);
+    for (const of of [
+      { resourceId: "r2" },
+      { resourceId: "r2", sourceResourceId: "r2" },
+      { sourceResourceId: "r2" },
+    ])
+      await expect(memory.cloneThread({ sourceThreadId: "t", ...of })).rejects.toMatchObject({
+        code: "not-found",
+      });
     const onto = memory.cloneThread({ sourceThreadId: "t", newThreadId: "t" });
     await expect(onto).rejects.toMatchObject({ code: "conflict" });
     await expect(memory.cloneThread({ sourceThreadId: "none" })).rejects.toMatchObject({ code: "not-found" });

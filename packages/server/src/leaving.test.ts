@@ -149,9 +149,10 @@ test("every route that streams has an example", () => {
   const streaming = ROUTE_LIST.filter(
     ({ kind, events, tag }) => events !== undefined || (kind === "raw" && tag === "mcp"),
   ).map(({ name }) => name);
-  const examples = new Set(EXAMPLES.map(({ name }) => name));
+  const examples = new Set<string>(EXAMPLES.map(({ name }) => name));
   // What is said to mcpMessages is answered on the stream of mcpSse.
-  expect([...examples, "mcpMessages"].toSorted()).toEqual(streaming.toSorted());
+  expect(streaming.filter((name) => !examples.has(name))).toEqual(["mcpMessages"]);
+  expect(examples.size).toBe(streaming.length - 1);
 });
 
 describe.each(EXAMPLES)("a reader of $name", (example) => {

@@ -247,7 +247,7 @@ export async function startRun(
   }
   const address = { threadId: call.threadId, resourceId: ownerOf(call) };
   const thread = typeof memory?.thread === "object" ? memory.thread : call.threadId;
-  if (typeof thread === "object") checkMetadata(thread.metadata);
+  if (typeof thread === "object") checkMetadata(caller, thread.metadata);
   const onThread: AgentExecutionOptions = {
     ...options,
     memory: {

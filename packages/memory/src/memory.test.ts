@@ -181,6 +181,21 @@ describe.each(STORES)("Memory on %s", (_name, open) => {
     expect((await memory.recall({ threadId: "t" })).messages).toEqual([]);
   });
 
+  it("does not copy a thread of one resource for another, unless the caller names its owner", async () => {
+    await tell("secret");
+    for (const of of [{}, { sourceResourceId: "new" }, { sourceResourceId: "stranger" }])
+      await expect(
+        memory.cloneThread({ sourceThreadId: "t", resourceId: "new", ...of }),
+      ).rejects.toMatchObject({ code: "not-found" });
+    expect((await memory.listThreads({ filter: { resourceId: "new" } })).total).toBe(0);
+    const { thread } = await memory.cloneThread({
+      sourceThreadId: "t",
+      sourceResourceId: "r",
+      resourceId: "new",
+    });
+    expect(thread.resourceId).toBe("new");
+  });
+
   it("clones messages under new ids, with the working memory of the thread", async () => {
     memory = new Memory({
       storage: stores.storage,
@@ -203,10 +218,11 @@ describe.each(STORES)("Memory on %s", (_name, open) => {
     memory = new Memory({ storage: stores.storage, options: { workingMemory: { enabled: true } } });
     await tell("a");
     await memory.updateWorkingMemory({ ...owner, workingMemory: "noted" });
-    const first = await memory.cloneThread({ sourceThreadId: "t", resourceId: "new" });
+    const toNew = { sourceThreadId: "t", sourceResourceId: "r", resourceId: "new" };
+    const first = await memory.cloneThread(toNew);
     expect(await memory.getWorkingMemory({ threadId: first.thread.id })).toBe("noted");
     await memory.updateWorkingMemory({ threadId: first.thread.id, workingMemory: "their own" });
-    await memory.cloneThread({ sourceThreadId: "t", resourceId: "new" });
+    await memory.cloneThread(toNew);
     expect(await memory.getWorkingMemory({ threadId: first.thread.id })).toBe("their own");
   });
 });

@@ -167,20 +167,17 @@ export class Memory implements MastraMemory {
   }
 
   /**
-   * Copies a thread with its messages and working memory. `resourceId` is the owner of the copy; with
-   * `sourceResourceId`, a source of somebody else counts as absent. A working memory that belongs to the resource goes
-   * along when the owner changes and has none of its own.
+   * Copies a thread with its messages and working memory. `resourceId` is the owner of the copy. To copy a thread for
+   * another resource, name its owner in `sourceResourceId`: a source of any other owner counts as absent. A working memory
+   * that belongs to the resource goes along when the owner changes and has none of its own.
    */
-  async cloneThread(
-    options: CloneThreadOptions & { sourceResourceId?: string | undefined },
-  ): Promise<CloneThreadResult> {
-    const { sourceResourceId, ...clone } = options;
+  async cloneThread(options: CloneThreadOptions): Promise<CloneThreadResult> {
     const store = await this.#store();
     const source = await this.#requireThread({
-      threadId: clone.sourceThreadId,
-      resourceId: sourceResourceId,
+      threadId: options.sourceThreadId,
+      resourceId: options.sourceResourceId ?? options.resourceId,
     });
-    const result = await store.cloneThread(clone, () => this.#system.newId());
+    const result = await store.cloneThread(options, () => this.#system.newId());
     // A thread's own working memory is in its metadata, which the store has copied.
     if (this.#settings(undefined).workingMemory?.scope === "resource") {
       await this.#workingMemory.copyToResource(source.resourceId, result.thread);

@@ -230,7 +230,12 @@ describe.each(STORES)("semantic recall on %s", (_name, open) => {
 
   it("finds the copy's messages after a clone", async () => {
     await tell(ada, "my cat is called Loom", "ok");
-    await memory.cloneThread({ sourceThreadId: "ada-1", newThreadId: "copy", resourceId: "eve" });
+    await memory.cloneThread({
+      sourceThreadId: "ada-1",
+      sourceResourceId: "ada",
+      newThreadId: "copy",
+      resourceId: "eve",
+    });
     const run = await ask({ threadId: "eve-2", resourceId: "eve" }, "what is my cat called");
     expect(system(run)).toContain("my cat is called Loom");
   });

@@ -53,9 +53,15 @@ export const END_EVENT: string = "end";
 export const QUEUE_COMMENT: string = "queue";
 
 export { errorBody as ERROR_BODY_SHAPE } from "./routes/shapes.ts";
+export { openAIErrorBody as OPENAI_ERROR_BODY_SHAPE } from "./routes/compat-routes.ts";
 export type { AnyRoute, Grant, Method, Ownership, Route, RouteCall } from "./routes/route.ts";
 export type { Shape } from "./routes/shape.ts";
-export type { ChatBody, ChatCompletionsBody, ResponsesBody } from "./routes/compat-routes.ts";
+export type {
+  ChatBody,
+  ChatCompletionsBody,
+  OpenAIErrorBody,
+  ResponsesBody,
+} from "./routes/compat-routes.ts";
 export type {
   AgentInfo,
   AnswerCallBody,

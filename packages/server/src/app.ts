@@ -11,11 +11,18 @@ import { EventBody, type EventSourceText } from "./sse/event-body.ts";
 import { FrameCache } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
+import { KeptItems } from "./openai/kept-items.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
 import { Turns } from "./turns.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
+
+/** Who reads a live answer, and the request whose abort says that it has left. */
+interface Reader {
+  readonly caller: Principal;
+  readonly request: Request;
+}
 
 /** Runs without a thread whose owner is remembered. */
 const RUNS = { total: 10_000, each: 1000 };
@@ -33,11 +40,14 @@ export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
   readonly fileHosts: FileHosts;
+  /** Whether an authoriser says who calls. */
+  readonly isGuarded: boolean;
   readonly #frames = new FrameCache(asItIs);
   readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
   /** Searches, which may have to look at all that somebody ever said. */
   readonly searches: Turns = new Turns();
+  readonly keptItems: KeptItems = new KeptItems();
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
   readonly #requests: Quota;
@@ -46,8 +56,9 @@ export class App {
   readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
 
-  constructor({ mastra, allowedFileHosts }: ServerOptions, limits: ServerLimits) {
+  constructor({ mastra, allowedFileHosts, authorize }: ServerOptions, limits: ServerLimits) {
     this.mastra = mastra;
+    this.isGuarded = authorize !== undefined;
     this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
     this.#requests = new Quota({ total: limits.requests, each: limits.requestsPerResource });
@@ -170,18 +181,23 @@ export class App {
     );
   }
 
-  /** A live answer. */
+  /** A live answer. Its source is left when the reader leaves, also one that has left before this is called. */
   stream(
-    caller: Principal,
+    { caller, request }: Reader,
     source: EventSourceText,
     opening: string,
-    headers: Record<string, string> = {},
+    more: Record<string, string> = {},
   ): Response {
     try {
       this.checkRoom(caller);
     } catch (error) {
       source.leave();
       throw error;
+    }
+    const headers = { ...STREAM_HEADERS, ...more };
+    if (request.method === "HEAD") {
+      source.leave();
+      return new Response(null, { headers });
     }
     const end = this.#streamQuota.take(caller.resourceId);
     const body = new EventBody(this.#guarded(source, caller), opening, {
@@ -193,33 +209,39 @@ export class App {
       },
     });
     this.#streams.add(body);
-    return new Response(body.stream, { headers: { ...STREAM_HEADERS, ...headers } });
+    body.leaveWith(request.signal);
+    return new Response(body.stream, { headers });
   }
 
   /** An answer that another made. Where it is a live one, it counts and is watched like ours. */
-  relay(caller: Principal, response: Response): Response {
+  relay(reader: Reader, response: Response): Response {
     const { body, headers } = response;
     if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
-    const reader = body.getReader();
+    const pieces = body.getReader();
     const source: EventSourceText = {
-      next: async () => (await reader.read()).value,
-      leave: () => void reader.cancel().catch(() => {}),
+      next: async () => (await pieces.read()).value,
+      leave: () => void pieces.cancel().catch(() => {}),
       farewell: () => "",
     };
-    return this.stream(caller, source, "", Object.fromEntries(headers));
+    return this.stream(reader, source, "", Object.fromEntries(headers));
   }
 
   /** What breaks a stream is told to its reader, so far as that may know it. */
   #guarded(source: EventSourceText, caller: Principal): EventSourceText {
+    let left = false;
     return {
       next: async () => {
         try {
           return await source.next();
         } catch (error) {
-          throw this.toWireError(error, caller.has("inspect"), "A stream");
+          // A source that was left may break where it was read; nobody needs to know.
+          throw left ? error : this.toWireError(error, caller.has("inspect"), "A stream");
         }
       },
-      leave: () => source.leave(),
+      leave: () => {
+        left = true;
+        source.leave();
+      },
       farewell: (error) => source.farewell(error),
     };
   }

@@ -21,7 +21,7 @@ test("the metadata of a thread has a size, however it comes and in how many part
   const long = await world.call(
     "updateWorkingMemory",
     { params, query: {}, body: { workingMemory } } as never,
-    "ann",
+    "ann+run-options",
   );
   expect(long.status).toBe(400);
 });

@@ -1,15 +1,23 @@
 import { AgentError } from "@selvedge/core";
+import type { Principal } from "./caller.ts";
 
 /** Of a thread, without its working memory. Metadata is read with every list of threads. */
 const MOST_BYTES = 64 << 10;
 
-/** Refuses metadata of a thread that would be too large together with what is there. */
+/**
+ * Refuses metadata of a thread that would be too large together with what is there, and a working memory in it, which the
+ * model reads as part of a system message.
+ */
 export function checkMetadata(
+  caller: Principal,
   given: Record<string, unknown> | undefined,
   present: Record<string, unknown> = {},
 ): void {
   if (given === undefined) return;
-  const { workingMemory: _, ...kept } = present;
+  const { workingMemory, ...kept } = present;
+  const isSame = JSON.stringify(given["workingMemory"]) === JSON.stringify(workingMemory);
+  if (Object.hasOwn(given, "workingMemory") && !isSame)
+    caller.require("run-options", "A working memory in the metadata of a thread");
   const bytes = Buffer.byteLength(JSON.stringify({ ...kept, ...given }));
   if (bytes <= MOST_BYTES) return;
   throw new AgentError(

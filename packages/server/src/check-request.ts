@@ -5,6 +5,19 @@ export interface RequestRules {
   allowedOrigins: readonly string[];
 }
 
+/** Headers of answers that clients in a page read. */
+const EXPOSED = [
+  "content-type",
+  "mcp-session-id",
+  "www-authenticate",
+  "x-after",
+  "x-run-id",
+  "x-vercel-ai-ui-message-stream",
+];
+const USUAL_HEADERS = ["authorization", "content-type", "idempotency-key", "last-event-id"];
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/;
+const LONGEST_NAMES = 4096;
+
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]", "::1"];
 
 /** Which hosts a server answers to: without an authoriser only those that no other machine can mean. */
@@ -54,19 +67,24 @@ export function corsHeaders(origin: string): Record<string, string> {
   return {
     "access-control-allow-origin": origin,
     "access-control-allow-credentials": "true",
-    "access-control-expose-headers": "content-type, x-after, x-run-id, x-vercel-ai-ui-message-stream",
+    "access-control-expose-headers": EXPOSED.join(", "),
     vary: "origin",
   };
 }
 
-export function preflight(origin: string): Response {
+/** Says to a browser what a page of an allowed origin may send: the headers it asks for, for the app's clients choose theirs. */
+export function preflight(origin: string, request: Request): Response {
+  const asked = (request.headers.get("access-control-request-headers") ?? "").slice(0, LONGEST_NAMES);
+  const names = asked.split(",").map((name) => name.trim().toLowerCase());
+  const allowed = new Set([...USUAL_HEADERS, ...names.filter((name) => HEADER_NAME.test(name))]);
   return new Response(null, {
     status: 204,
     headers: {
       ...corsHeaders(origin),
       "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
-      "access-control-allow-headers": "authorization, content-type, idempotency-key, last-event-id",
+      "access-control-allow-headers": [...allowed].join(", "),
       "access-control-max-age": "600",
+      vary: "origin, access-control-request-headers",
     },
   });
 }

@@ -1,4 +1,4 @@
-import { Validator } from "@cfworker/json-schema";
+import { encodePointer, type OutputUnit, Validator } from "@cfworker/json-schema";
 import { AgentError } from "@selvedge/core";
 import type { Shape } from "@selvedge/protocol/routes";
 
@@ -16,13 +16,41 @@ export function toCheck(part: string, shape: Shape<unknown>): Check {
     const { valid, errors } = validator.validate(value);
     if (valid) return;
     const inner = errors.filter(({ keyword }) => !OUTER.has(keyword));
-    const issues = (inner.length > 0 ? inner : errors).slice(0, SHOWN).map(({ instanceLocation, error }) => ({
-      path: [part, ...instanceLocation.split("/").slice(1)].join("."),
-      message: error,
-    }));
+    const known = knownFields(shape, errors);
+    const issues = (inner.length > 0 ? inner : errors)
+      .slice(0, SHOWN)
+      .map(({ instanceLocation, keyword, error }) => {
+        const names = instanceLocation.split("/").slice(1).map(decodePointer);
+        const message = keyword === "false" ? unknownField(names, known) : error;
+        return { path: [part, ...names].join("."), message };
+      });
     const list = issues.map(({ path, message }) => `${path}: ${message}`).join(" ");
     throw new AgentError("invalid-argument", list.slice(0, 2000), { details: { issues } });
   };
+}
+
+/** Fields by the object that may have them, for objects in which another was found. */
+function knownFields(shape: Shape<unknown>, errors: readonly OutputUnit[]): Map<string, string[]> {
+  const known = new Map<string, string[]>();
+  for (const { keyword, keywordLocation, instanceLocation } of errors) {
+    if (keyword !== "additionalProperties") continue;
+    let at: unknown = shape;
+    for (const name of keywordLocation.split("/").slice(1, -1)) at = Object(at)[decodePointer(name)];
+    const { properties } = Object(at) as { properties?: object };
+    known.set(instanceLocation, Object.keys(properties ?? {}));
+  }
+  return known;
+}
+
+function unknownField(names: readonly string[], known: ReadonlyMap<string, string[]>): string {
+  const owner = ["#", ...names.slice(0, -1).map(encodePointer)].join("/");
+  const fields = known.get(owner) ?? [];
+  const words = fields.length === 0 ? "" : ` Known are ${fields.join(", ")}.`;
+  return `There is no field ${JSON.stringify(names.at(-1))} here.${words}`;
+}
+
+function decodePointer(name: string): string {
+  return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** Texts of a query as what their shape says they are. */

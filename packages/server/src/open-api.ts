@@ -1,4 +1,10 @@
-import { type AnyRoute, ERROR_BODY_SHAPE, ROUTE_LIST, type Shape } from "@selvedge/protocol/routes";
+import {
+  type AnyRoute,
+  ERROR_BODY_SHAPE,
+  OPENAI_ERROR_BODY_SHAPE,
+  ROUTE_LIST,
+  type Shape,
+} from "@selvedge/protocol/routes";
 
 type Json = Record<string, unknown>;
 
@@ -11,14 +17,20 @@ const METHODS = {
   ALL: "post",
 } as const;
 
-/** The route table as an OpenAPI 3.1 document. */
-export function openApi(serverUrl: string): Json {
+/** The app's authoriser decides what it takes; a token is what nearly all take, and tools can send. */
+const BEARER = {
+  type: "http",
+  scheme: "bearer",
+  description: "A token that the app's authoriser knows. It may take other headers instead.",
+};
+
+/** The route table as an OpenAPI 3.1 document. Where nobody asks who calls, a token is not needed. */
+export function openApi(serverUrl: string, { isGuarded }: { isGuarded: boolean }): Json {
   const schemas = new Components();
-  const error = schemas.refer(ERROR_BODY_SHAPE);
   const paths: Record<string, Json> = {};
   for (const route of ROUTE_LIST) {
     const path = route.path.replace(/:([a-zA-Z]+)/g, "{$1}");
-    paths[path] = { ...paths[path], [METHODS[route.method]]: operation(route, schemas, error) };
+    paths[path] = { ...paths[path], [METHODS[route.method]]: operation(route, schemas) };
   }
   return {
     openapi: "3.1.0",
@@ -26,12 +38,14 @@ export function openApi(serverUrl: string): Json {
     servers: [{ url: serverUrl }],
     tags: [...new Set(ROUTE_LIST.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
-    components: { schemas: schemas.all },
+    components: { schemas: schemas.all, securitySchemes: { bearer: BEARER } },
+    security: isGuarded ? [{ bearer: [] }] : [{}, { bearer: [] }],
   };
 }
 
-function operation(route: AnyRoute & { name: string }, schemas: Components, error: Json): Json {
-  const { name, tag, summary, params, query, body, grant } = route;
+function operation(route: AnyRoute & { name: string }, schemas: Components): Json {
+  const { name, tag, summary, params, query, body, grant, owner } = route;
+  const error = schemas.refer(tag === "openai" ? OPENAI_ERROR_BODY_SHAPE : ERROR_BODY_SHAPE);
   const parameters = [
     ...parametersIn("path", params, schemas),
     ...parametersIn("query", query, schemas),
@@ -42,6 +56,7 @@ function operation(route: AnyRoute & { name: string }, schemas: Components, erro
     tags: [tag],
     summary,
     ...(grant && { description: `Needs the grant \`${grant}\`.` }),
+    ...(owner === "public" && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: { required: true, content: { "application/json": { schema: schemas.refer(body) } } },

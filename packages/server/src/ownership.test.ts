@@ -122,6 +122,7 @@ const EXAMPLES: Examples = {
   }),
   resumeChat: ({ threadId }) => ({ params: { agentId, threadId } }),
   listModels: () => ({}),
+  getModel: () => ({ params: { modelId: agentId } }),
   chatCompletions: () => ({ body: { model: agentId, messages: [{ role: "user", content: "x" }] } }),
   responses: ({ threadId }) => ({ body: { model: agentId, input: "x", conversation: threadId } }),
   getResponse: ({ responseId }) => ({ params: { responseId } }),
@@ -147,7 +148,11 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
   const quiet = { ifIdle: { behavior: "persist" as const }, ifActive: { behavior: "persist" as const } };
   await json("sendStateSignal", { params, body: { state, threadId, ...quiet } }, "ann+signals");
   await json("sendNotification", { params, body: { notification, threadId } }, "ann+signals");
-  await json("updateWorkingMemory", { params: { threadId }, body: { workingMemory: MARK } }, "ann");
+  await json(
+    "updateWorkingMemory",
+    { params: { threadId }, body: { workingMemory: MARK } },
+    "ann+run-options",
+  );
   const { notifications } = await json("listNotifications", { params: { threadId } }, "ann");
   const { approvals } = await json("getThreadState", { params: { threadId } }, "ann");
   const response = await json("responses", { body: { model: agentId, input: MARK } }, "ann");

@@ -4,6 +4,7 @@ import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "@selvedge/core/request-context";
 import type { RunOptions } from "@selvedge/protocol/routes";
 import { admitContents } from "./admit-contents.ts";
 import type { Principal } from "./caller.ts";
+import { checkCallerSchema } from "./check-caller-schema.ts";
 import { checkForeignSchema } from "./check-foreign-schema.ts";
 import type { Call } from "./handler.ts";
 
@@ -37,6 +38,7 @@ export async function toRunOptions(
 ): Promise<AgentExecutionOptions> {
   const { caller } = call;
   if (!caller.has("run-options")) await checkModest(options, caller, agent);
+  for (const [what, schema] of schemasOf(options)) checkCallerSchema(what, schema);
   const { requestContext: _, context, ...rest } = pick(options);
   return {
     ...rest,
@@ -51,6 +53,23 @@ export function toRequestContext(
 ): RequestContext {
   const entries = Object.entries({ ...said, ...caller.requestContext });
   return new RequestContext(entries.filter(([key]) => !RESERVED.has(key)));
+}
+
+/** The JSON Schemas that a request brings along, with what they are of. */
+function schemasOf({ output, structuredOutput, clientTools }: RunOptions): [string, unknown][] {
+  const ofTools = Object.entries(clientTools ?? {}).flatMap(
+    ([name, { inputSchema, parameters, outputSchema }]) =>
+      [inputSchema, parameters, outputSchema].map((schema): [string, unknown] => [
+        `the tool "${name}"`,
+        schema,
+      ]),
+  );
+  const all: [string, unknown][] = [
+    ["the output", output],
+    ["the structured output", structuredOutput?.schema],
+    ...ofTools,
+  ];
+  return all.filter(([, schema]) => schema !== undefined);
 }
 
 async function checkModest(options: RunOptions, caller: Principal, agent: AnyAgent): Promise<void> {

@@ -268,6 +268,37 @@ describe("memory", () => {
   });
 });
 
+test("messages of a person are listed by role, also those that were sent into the thread", async () => {
+  const { json } = served(() => "ok");
+  const params = { agentId: "helper" };
+  const memory = { thread: "t", resource: "ann" };
+  await json("generate", { params, body: { messages: "one", memory } });
+  const sent = { message: "two", threadId: "t", resourceId: "ann", ifIdle: { behavior: "persist" as const } };
+  await json("sendMessage", { params, body: sent });
+  const { messages, total } = await json("listMessages", {
+    params: { threadId: "t" },
+    query: { roles: "user" },
+  });
+  expect(messages.map(({ content }) => content.parts)).toMatchObject([[{ text: "one" }], [{ text: "two" }]]);
+  expect(total).toBe(2);
+});
+
+test.each([
+  ["/api/agents/helper/generate", { messages: [] }],
+  ["/api/agents/helper/stream", { messages: [], memory: { thread: "t", resource: "r" } }],
+  ["/api/agents/bare/chat", { id: "t", messages: [] }],
+  ["/v1/chat/completions", { model: "helper", messages: [] }],
+  ["/v1/responses", { model: "helper", input: [] }],
+])("%s without a message is refused, and no model is called", async (path, body) => {
+  const { server, model } = served(() => "ok");
+  const headers = { "content-type": "application/json" };
+  const asked = { method: "POST", headers, body: JSON.stringify(body) };
+  const response = await server.fetch(new Request(`http://localhost${path}`, asked));
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain("invalid-argument");
+  expect(model.calls).toEqual([]);
+});
+
 test("what a memory is set to is told in plain values, and its template to those who may see instructions", async () => {
   const memory = new Memory({
     options: {

@@ -84,7 +84,7 @@ export class Server {
     } catch (error) {
       return this.#refuse(error, false);
     }
-    if (request.method === "OPTIONS" && origin !== undefined) return preflight(origin);
+    if (request.method === "OPTIONS" && origin !== undefined) return preflight(origin, request);
     const response = await this.#hono.fetch(request);
     if (origin !== undefined)
       for (const [name, value] of Object.entries(corsHeaders(origin))) response.headers.set(name, value);

@@ -1,7 +1,7 @@
 import { AgentError, type Logger } from "@selvedge/core";
 import { UNEXPECTED_CODES } from "@selvedge/protocol";
 import { isPrivate, safeError } from "./safe-errors.ts";
-import type { ErrorBody } from "@selvedge/protocol/routes";
+import type { ErrorBody, OpenAIErrorBody } from "@selvedge/protocol/routes";
 
 const HEADERS = {
   "content-type": "application/json; charset=utf-8",
@@ -43,5 +43,6 @@ export function errorResponse(error: AgentError): Response {
 /** The same in the form that OpenAI's clients read. */
 export function openAiErrorResponse({ message, code, status }: AgentError): Response {
   const type = status >= 500 ? "server_error" : "invalid_request_error";
-  return jsonResponse({ error: { message, type, code, param: null } }, status);
+  const body: OpenAIErrorBody = { error: { message, type, code, param: null } };
+  return jsonResponse(body, status);
 }

@@ -252,7 +252,13 @@ function testThreads(test: StoreTest): void {
     await memory.updateThread({ id: "t", title: "Source", metadata: { workingMemory: "notes", tag: "a" } });
     let next = 0;
     const { thread: copy, clonedMessages } = await memory.cloneThread(
-      { sourceThreadId: "t", resourceId: "r2", metadata: { tag: "b" }, options: { messageLimit: 2 } },
+      {
+        sourceThreadId: "t",
+        sourceResourceId: "r",
+        resourceId: "r2",
+        metadata: { tag: "b" },
+        options: { messageLimit: 2 },
+      },
       () => `new-${next++}`,
     );
     expect(copy).toMatchObject({
@@ -283,6 +289,14 @@ function testThreads(test: StoreTest): void {
     };
     expect(await clone({ startDate: at(2), endDate: at(4) })).toBe(3);
     expect(await clone({ messageIds: ["m1", "m4", "none"] })).toBe(2);
+    for (const of of [
+      { resourceId: "r2" },
+      { resourceId: "r2", sourceResourceId: "r2" },
+      { sourceResourceId: "r2" },
+    ])
+      await expect(memory.cloneThread({ sourceThreadId: "t", ...of })).rejects.toMatchObject({
+        code: "not-found",
+      });
     const onto = memory.cloneThread({ sourceThreadId: "t", newThreadId: "t" });
     await expect(onto).rejects.toMatchObject({ code: "conflict" });
     await expect(memory.cloneThread({ sourceThreadId: "none" })).rejects.toMatchObject({ code: "not-found" });
@@ -391,6 +405,39 @@ function testMessages(test: StoreTest): void {
     expect(await list({ filter: { dateRange: { start: at(4) }, roles: ["assistant"] } })).toEqual(["m5"]);
     expect(await list({ resourceId: "r", perPage: 1 })).toEqual(["m0"]);
     expect(await list({ resourceId: "other" })).toEqual([]);
+  });
+
+  test("messages of people are found by their role, also those that were sent into the thread", async (storage) => {
+    const memory = await memoryOf(storage);
+    await memory.saveThread({ thread: thread("t") });
+    const kinds: Partial<StoredMessage>[] = [
+      { role: "user" },
+      { role: "signal", type: "user" },
+      { role: "assistant" },
+      { role: "signal", type: "system-reminder" },
+    ];
+    const messages = Array.from({ length: 200 }, (_, n) => message(`m${n}`, kinds[n % 4]!));
+    await memory.saveMessages({ messages });
+    const said = messages.filter((_, n) => n % 4 < 2).map(({ id }) => id);
+    const list = async (page: number, direction: "ASC" | "DESC", perPage: number | false = 40) => {
+      const options = {
+        threadId: "t",
+        page,
+        perPage,
+        orderBy: { direction },
+        filter: { roles: ["user" as const] },
+      };
+      const { messages: found, total, hasMore } = await memory.listMessages(options);
+      expect(total).toBe(100);
+      expect(hasMore).toBe(perPage !== false && (page + 1) * perPage < 100);
+      return idsOf(found);
+    };
+    expect(await list(0, "ASC")).toEqual(said.slice(0, 40));
+    expect(await list(2, "ASC")).toEqual(said.slice(80));
+    expect(await list(1, "DESC")).toEqual(said.toReversed().slice(40, 80));
+    expect(await list(0, "ASC", false)).toEqual(said);
+    const signals = await memory.listMessages({ threadId: "t", filter: { roles: ["signal"] } });
+    expect(signals.total).toBe(100);
   });
 
   test("brings messages along with their neighbours, once each and in order", async (storage) => {

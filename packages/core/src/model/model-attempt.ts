@@ -5,6 +5,7 @@ import { modelName } from "./model-name.ts";
 import type { ModelCallOptions, ModelCandidate, ModelLimits, ModelPart, ModelReply } from "./model.ts";
 import { partSize } from "./part-size.ts";
 import { ModelStreamError } from "./retry-policy.ts";
+import { WholeCharacters } from "./whole-characters.ts";
 
 /** The chunk limit is checked this many times per limit, so it is kept to one part in sixteen, never early. */
 const CHECKS_PER_LIMIT = 16;
@@ -45,6 +46,7 @@ export class ModelAttempt implements ModelReply {
   #touches = 0;
   #touchesSeen = 0;
   #quietSince: number;
+  readonly #characters = new WholeCharacters();
   #hasOutput = false;
   #peeked: ModelPart[] | undefined = [];
   #nextPeeked = 0;
@@ -123,7 +125,7 @@ export class ModelAttempt implements ModelReply {
       this.#touches++;
       if (this.#failure) throw this.#failure.error;
       if (result.done) throw new ModelStreamError("ended without any output", undefined);
-      const part = result.value;
+      const part = this.#characters.of(result.value);
       if (part.type === "error") throw new ModelStreamError("failed", part.error);
       peeked.push(part);
       await this.#count(part);
@@ -150,7 +152,7 @@ export class ModelAttempt implements ModelReply {
       this.#release();
       return undefined;
     }
-    const part = result.value;
+    const part = this.#characters.of(result.value);
     const turn = this.#count(part);
     if (part.type === "finish") this.#finish();
     return turn ? turn.then(() => part) : part;

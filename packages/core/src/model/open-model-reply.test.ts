@@ -35,6 +35,14 @@ describe("openModelReply", () => {
     expect(await reply.read()).toBeUndefined();
   });
 
+  it("keeps the halves of a character in one delta, wherever the model cuts them", async () => {
+    const text = ["\ud83d", "\ude00a\ud83d", "\ude00", "b\ud83d"];
+    const reasoning = ["r\ud83d", "\ude00"];
+    const parts = await readAll(await open(scriptedModel([{ text, reasoning }])));
+    const deltas = parts.flatMap((part) => ("delta" in part ? [part.delta] : []));
+    expect(deltas).toEqual(["r", "😀", "", "😀a", "😀", "b"]);
+  });
+
   it.each([408, 409, 429, 500, 529])("retries status %i before the first output", async (status) => {
     const system = virtualSystem();
     const model = scriptedModel([{ error: apiError(status) }, { error: apiError(status) }, "fine"]);

@@ -80,9 +80,12 @@ function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
 // Loaded when the first plain JSON Schema is used: most tools bring a Standard Schema.
 async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) => Validation<unknown>> {
   const { Validator } = await import("@cfworker/json-schema");
-  const validator = new Validator(jsonSchema as ConstructorParameters<typeof Validator>[0], "2020-12", false);
+  const validator = usable(
+    () => new Validator(jsonSchema as ConstructorParameters<typeof Validator>[0], "2020-12", false),
+  ) as InstanceType<typeof Validator>;
   return (value) => {
-    const result = validator.validate(value);
+    const result = usable(() => validator.validate(value));
+    if (typeof result === "string") return { ok: false, issues: [{ path: [], message: result }] };
     if (result.valid) return { ok: true, value };
     // The outer errors only say that some inner one failed.
     const leaves = result.errors.filter((error) => !["properties", "items", "$ref"].includes(error.keyword));
@@ -90,10 +93,26 @@ async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) 
       ok: false,
       issues: (leaves.length > 0 ? leaves : result.errors).map((error) => ({
         path: error.instanceLocation.split("/").slice(1),
-        message: error.error,
+        message: error.keyword === "false" ? "There is no such property." : error.error,
       })),
     };
   };
+}
+
+/**
+ * The validator throws where it meets a mistake in the schema: while it is made, or with the first value that gets there.
+ * It throws too for a value that JSON does not have, which is no fault of the schema: that is returned.
+ */
+function usable<Result>(use: () => Result): Result | string {
+  try {
+    return use();
+  } catch (cause) {
+    const [reason = ""] = (cause instanceof Error ? cause.message : String(cause)).split("\n");
+    if (reason.startsWith("Instances of ")) return reason;
+    throw new AgentError("invalid-schema", `This JSON Schema cannot be used: ${reason.slice(0, 150)}`, {
+      cause,
+    });
+  }
 }
 
 function fromStandard(result: StandardSchemaV1.Result<unknown>): Validation<unknown> {

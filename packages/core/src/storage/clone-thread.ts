@@ -12,8 +12,10 @@ import { ACTORS } from "./thread-tables.ts";
 
 export interface CloneThreadOptions {
   sourceThreadId: string;
+  /** The owner of the source. A thread of another counts as absent. `resourceId`, when absent. */
+  sourceResourceId?: string | undefined;
   newThreadId?: string | undefined;
-  /** The owner of the clone; without it, the owner of the source. */
+  /** The owner of the clone; without it, the owner of the source. Another than that needs `sourceResourceId`. */
   resourceId?: string | undefined;
   title?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
@@ -50,7 +52,14 @@ export async function cloneThread(
 ): Promise<CloneThreadResult> {
   const sourceId = checkId("sourceThreadId", options.sourceThreadId);
   const [sourceRow] = await storage.select({ table: THREADS, where: { id: sourceId }, limit: 1 });
-  if (!sourceRow) throw new AgentError("not-found", `There is no thread ${sourceId} to clone`);
+  const owner = options.sourceResourceId ?? options.resourceId;
+  if (!sourceRow || (owner !== undefined && sourceRow.resource_id !== owner))
+    throw new AgentError(
+      "not-found",
+      owner === undefined
+        ? `There is no thread ${sourceId} to clone.`
+        : `Resource ${owner} has no thread ${sourceId} to clone. To copy a thread of another resource, name its owner in sourceResourceId.`,
+    );
   const source = toThread(sourceRow);
   const now = new Date(context.now);
   const title = options.title ?? source.title;

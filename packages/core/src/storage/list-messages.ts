@@ -2,6 +2,7 @@ import type { MessageContent, MessagePart, MessageRole, StoredMessage } from "@s
 import { realSystem, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { toMessage, toMillis } from "./message-rows.ts";
+import { mergeMessages } from "./merge-messages.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import type { Comparison, Row, Storage, Where } from "./storage.ts";
 import { selectMessages } from "./select-messages.ts";
@@ -24,6 +25,7 @@ export interface ListMessagesOptions extends PageOptions {
     | {
         /** Both ends belong to the range. */
         dateRange?: { start?: Date | undefined; end?: Date | undefined } | undefined;
+        /** `user` are also the messages that people sent into the thread, which are stored as signals. */
         roles?: MessageRole[] | undefined;
       }
     | undefined;
@@ -42,21 +44,29 @@ export async function listMessages(
   system: System = realSystem,
 ): Promise<ListMessagesResult> {
   const window = toWindow(options, 40);
-  const where = toWhere(options);
+  const wheres = toWheres(options);
   const direction = options.orderBy?.direction === "DESC" ? "desc" : "asc";
-  const [total, rows, included] = await Promise.all([
-    storage.count({ table: MESSAGES, where }),
-    window.limit === 0
-      ? []
-      : selectMessages(
-          storage,
-          { where, ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }) },
-          direction,
-          options.maxBytes,
-          system,
-        ),
+  const [counts, included] = await Promise.all([
+    Promise.all(wheres.map((where) => storage.count({ table: MESSAGES, where }))),
     includedRows(storage, options),
   ]);
+  const filled = wheres.filter((_, index) => counts[index]! > 0);
+  const rows =
+    window.limit === 0 || filled.length === 0
+      ? []
+      : filled.length > 1
+        ? await mergeMessages(storage, filled, window, direction, options.maxBytes, system)
+        : await selectMessages(
+            storage,
+            {
+              where: filled[0]!,
+              ...(window.limit !== undefined && { limit: window.limit, offset: window.offset }),
+            },
+            direction,
+            options.maxBytes,
+            system,
+          );
+  const total = counts.reduce((sum, count) => sum + count, 0);
   const all = [...new Map([...rows, ...included].map((row) => [row.id as string, row])).values()];
   if (included.length > 0) {
     const sign = direction === "asc" ? 1 : -1;
@@ -97,19 +107,24 @@ export async function assemble(storage: Storage, rows: readonly Row[]): Promise<
   return rows.map((row) => toMessage(row, parts.get(row.id as string)));
 }
 
-function toWhere({ threadId, resourceId, filter }: ListMessagesOptions): Where {
+/** Conditions of which a message fits one. */
+function toWheres({ threadId, resourceId, filter }: ListMessagesOptions): Where[] {
   const threadIds = Array.isArray(threadId) ? threadId : [threadId];
   for (const id of threadIds) checkId("threadId", id);
   const created: Comparison = {
     ...(filter?.dateRange?.start && { gte: toMillis("dateRange.start", filter.dateRange.start) }),
     ...(filter?.dateRange?.end && { lte: toMillis("dateRange.end", filter.dateRange.end) }),
   };
-  return {
+  const where: Where = {
     thread_id: threadIds.length === 1 ? threadIds[0]! : { in: threadIds },
     ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
     ...(Object.keys(created).length > 0 && { created_at: created }),
-    ...(filter?.roles && { role: { in: filter.roles } }),
   };
+  const roles = filter?.roles;
+  if (!roles) return [where];
+  const named = { ...where, role: { in: roles } };
+  const isMore = roles.includes("user") && !roles.includes("signal");
+  return isMore ? [named, { ...where, role: "signal", type: "user" }] : [named];
 }
 
 async function includedRows(

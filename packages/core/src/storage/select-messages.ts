@@ -37,16 +37,24 @@ export async function selectMessages(
       limit: size,
       offset: last === undefined ? offset : 0,
     });
-    for (const row of more) bytes += ROW_BYTES + textLength(row["content"]);
-    if (bytes > maxBytes)
-      throw new AgentError(
-        "limit-exceeded",
-        `These messages have more than ${maxBytes} bytes together. Ask for fewer at a time.`,
-      );
+    for (const row of more) bytes += rowBytes(row);
+    if (bytes > maxBytes) throw tooManyBytes(maxBytes);
     rows.push(...more);
     if (more.length < size || rows.length >= limit) return rows;
     await slice.next();
   }
+}
+
+/** About what a row takes. */
+export function rowBytes(row: Row): number {
+  return ROW_BYTES + textLength(row["content"]);
+}
+
+export function tooManyBytes(maxBytes: number): AgentError {
+  return new AgentError(
+    "limit-exceeded",
+    `These messages have more than ${maxBytes} bytes together. Ask for fewer at a time.`,
+  );
 }
 
 /** About how much JSON a value is: the texts in it. */

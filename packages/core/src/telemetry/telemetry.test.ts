@@ -44,6 +44,25 @@ function notingTracer(): { tracer: Tracer; spans: Noted[] } {
 const t = createTool({ id: "t", description: "", execute: async () => "tool-said" });
 const script = () => [{ toolCalls: [{ toolName: "t", input: { q: "args-said" } }] }, "model-said"];
 
+/** Of the registry of OpenTelemetry's semantic conventions; those that a run uses. */
+const REGISTERED: ReadonlySet<string> = new Set([
+  "gen_ai.agent.id",
+  "gen_ai.agent.name",
+  "gen_ai.conversation.id",
+  "gen_ai.input.messages",
+  "gen_ai.operation.name",
+  "gen_ai.output.messages",
+  "gen_ai.provider.name",
+  "gen_ai.request.model",
+  "gen_ai.response.finish_reasons",
+  "gen_ai.tool.call.arguments",
+  "gen_ai.tool.call.id",
+  "gen_ai.tool.call.result",
+  "gen_ai.tool.name",
+  "gen_ai.usage.input_tokens",
+  "gen_ai.usage.output_tokens",
+]);
+
 describe("telemetry", () => {
   it("is off unless switched on", async () => {
     const { tracer, spans } = notingTracer();
@@ -64,6 +83,11 @@ describe("telemetry", () => {
       ["execute_tool t", "invoke_agent tester", 1],
       ["chat model", "invoke_agent tester", 1],
     ]);
+    for (const { attributes } of spans) {
+      expect(attributes).toMatchObject({ "selvedge.function_id": "f", "selvedge.metadata.a": 1 });
+      const names = Object.keys(attributes).filter((name) => name.startsWith("gen_ai."));
+      expect(names.filter((name) => !REGISTERED.has(name))).toEqual([]);
+    }
     expect(spans[0]!.attributes).toMatchObject({
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": "tester",

@@ -35,9 +35,10 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
   const recordInputs = settings.recordInputs ?? true;
   const recordOutputs = settings.recordOutputs ?? true;
   const spans = new WeakMap<OpenSpan, Span>();
-  const common: Record<string, unknown> = { "gen_ai.function_id": settings.functionId };
+  // The conventions have no names for these, so they have ours.
+  const common: Record<string, unknown> = { "selvedge.function_id": settings.functionId };
   for (const [key, value] of Object.entries(settings.metadata ?? {}))
-    common[`gen_ai.metadata.${key}`] = value ?? undefined;
+    common[`selvedge.metadata.${key}`] = value ?? undefined;
   return {
     recordInputs,
     start(name, attributes, parent) {

@@ -1,5 +1,20 @@
+import type { ErrorCode } from "../error-codes.ts";
 import { type Route, route } from "./route.ts";
-import { anyObject, anything, either, flag, id, list, object, openObject, optional, text } from "./shape.ts";
+import {
+  anyObject,
+  anything,
+  either,
+  flag,
+  id,
+  list,
+  named,
+  object,
+  only,
+  openObject,
+  optional,
+  type Shape,
+  text,
+} from "./shape.ts";
 import * as shapes from "./shapes.ts";
 import type * as Wire from "./wire.ts";
 
@@ -40,6 +55,7 @@ export interface CompatCalls {
   chat: { params: AgentParams; body: ChatBody; event: unknown };
   resumeChat: { params: AgentParams & { threadId: string }; query: Wire.ThreadQuery; event: unknown };
   listModels: { response: { object: string; data: Record<string, unknown>[] } };
+  getModel: { params: { modelId: string }; response: Record<string, unknown> };
   chatCompletions: { body: ChatCompletionsBody; response: Record<string, unknown> };
   responses: { body: ResponsesBody; response: Record<string, unknown> };
   getResponse: { params: { responseId: string }; response: Record<string, unknown> };
@@ -48,6 +64,23 @@ export interface CompatCalls {
     response: { id: string; object: string; deleted: boolean };
   };
 }
+
+/** What the routes under `/v1` answer when they fail. */
+export interface OpenAIErrorBody {
+  error: { message: string; type: string; code: ErrorCode; param: null };
+}
+
+export const openAIErrorBody: Shape<OpenAIErrorBody> = named(
+  "OpenAIError",
+  openObject<OpenAIErrorBody>({
+    error: openObject<OpenAIErrorBody["error"]>({
+      message: text(),
+      type: text(),
+      code: shapes.errorCode,
+      param: only(null),
+    }),
+  }),
+);
 
 const params = object<AgentParams>({ agentId: id() });
 
@@ -92,6 +125,15 @@ export const COMPAT_ROUTES: { readonly [Name in keyof CompatCalls]: Route<Compat
       object: text(),
       data: list(anyObject()),
     }),
+  }),
+  getModel: route({
+    method: "GET",
+    path: "/v1/models/:modelId",
+    tag: "openai",
+    summary: "An agent as a model",
+    owner: "app",
+    params: object<{ modelId: string }>({ modelId: id() }),
+    response: anyObject(),
   }),
   chatCompletions: route({
     method: "POST",

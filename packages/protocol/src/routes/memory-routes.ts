@@ -344,8 +344,9 @@ export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<Memory
     method: "POST",
     path: "/api/memory/threads/:threadId/working-memory",
     tag,
-    summary: "Replaces the working memory",
+    summary: "Replaces the working memory, which the model reads as part of a system message",
     owner: "thread",
+    grant: "run-options",
     params,
     query: agentQuery,
     body: object<MemoryCalls["updateWorkingMemory"]["body"]>({

@@ -38,12 +38,14 @@ export const attributes: Shape<Wire.Attributes> = record(json());
 export const resourceId: Shape<string> = id("Taken from the authoriser where there is one.");
 export const priority: Shape<NotificationPriority> = oneOf("low", "medium", "high", "urgent");
 
+export const errorCode: Shape<ErrorCode> = oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[]));
+
 export const errorBody: Shape<Wire.ErrorBody> = named(
   "Error",
   openObject<Wire.ErrorBody>({
     error: text(),
     name: text(),
-    code: oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[])),
+    code: errorCode,
     message: text(),
     details: optional(anyObject()),
   }),

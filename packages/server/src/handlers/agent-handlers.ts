@@ -32,9 +32,9 @@ import {
   readDirectly,
   type RunReader,
   saysWhose,
-  whenGone,
   startDirectly,
   startOnThread,
+  withReader,
 } from "./run-answers.ts";
 
 type AnyAgent = Agent<string, Record<string, never>>;
@@ -73,16 +73,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   },
   getAgent: async ({ app, caller, params }) => agentInfo(app.agent(params.agentId), caller),
 
-  generate: async (call) => {
-    const reader = await startRun(call);
-    try {
-      // A run without a thread has nobody else to end it.
-      if (call.threadId === undefined) whenGone(call.request, () => reader.leave());
-      return generateResult(await reader.output.getFullOutput(), call.caller);
-    } finally {
-      reader.leave();
-    }
-  },
+  generate: async (call) => wholeRun(call, await startRun(call)),
   stream: async (call) => chunkResponse(call, await startRun(call)),
   observe,
 
@@ -156,10 +147,8 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   approveToolCall: async (call) => chunkResponse(call, await answer(call, true)),
   declineToolCall: async (call) => chunkResponse(call, await answer(call, false)),
   resumeStream: async (call) => chunkResponse(call, await answer(call, true)),
-  approveToolCallGenerate: async (call) =>
-    generateResult(await (await answer(call, true)).output.getFullOutput(), call.caller),
-  declineToolCallGenerate: async (call) =>
-    generateResult(await (await answer(call, false)).output.getFullOutput(), call.caller),
+  approveToolCallGenerate: async (call) => wholeRun(call, await answer(call, true)),
+  declineToolCallGenerate: async (call) => wholeRun(call, await answer(call, false)),
   listSuspendedRuns: async ({ app, params, query, resourceId }) => {
     const { fromDate, toDate, resourceId: _, ...rest } = query;
     const { runs, total } = await app.agent(params.agentId).listSuspendedRuns({
@@ -258,7 +247,7 @@ export async function startRun(
   }
   const address = { threadId: call.threadId, resourceId: ownerOf(call) };
   const thread = typeof memory?.thread === "object" ? memory.thread : call.threadId;
-  if (typeof thread === "object") checkMetadata(thread.metadata);
+  if (typeof thread === "object") checkMetadata(caller, thread.metadata);
   const onThread: AgentExecutionOptions = {
     ...options,
     memory: {
@@ -274,6 +263,16 @@ export async function startRun(
     return reader;
   }
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
+}
+
+/** Everything a run gives, at its end. */
+async function wholeRun(
+  call: Pick<Call, "request" | "caller">,
+  reader: RunReader & { output: RunOutput },
+): Promise<Wire.GenerateResult> {
+  return withReader(call.request, reader, async () =>
+    generateResult(await reader.output.getFullOutput(), call.caller),
+  );
 }
 
 /** Two runs of one id would get each other's approvals. */
@@ -292,6 +291,8 @@ export async function admitMessages(
   call: Pick<Call, "app" | "caller">,
   given: unknown,
 ): Promise<MessagesInput> {
+  if (Array.isArray(given) && given.length === 0)
+    throw new AgentError("invalid-argument", "There is no message in this request. Send at least one.");
   const messages = (await admitContents(call, given)) as MessagesInput;
   if (call.caller.has("run-options")) return messages;
   for (const message of Array.isArray(messages) ? (messages as unknown[]) : []) {
@@ -337,7 +338,7 @@ async function follow(
     ...(after !== undefined && { after }),
   });
   return call.app.stream(
-    call.caller,
+    call,
     new ThreadEvents(subscription, call.app.frames(call.caller), call.app.pace, (onChange) =>
       watchQueue(storage, threadId, onChange),
     ),

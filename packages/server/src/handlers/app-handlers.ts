@@ -72,7 +72,7 @@ interface McpCaller {
 
 export const APP_HANDLERS: Handlers<Names> = {
   health: async () => ({ status: "ok" }),
-  openApi: async ({ request }) => openApi(new URL(request.url).origin),
+  openApi: async ({ app, request }) => openApi(new URL(request.url).origin, app),
   explorer: async () => explorerPage(),
 
   listTools: async ({ app, caller }) =>
@@ -124,7 +124,10 @@ export const APP_HANDLERS: Handlers<Names> = {
     if (!server.fetch)
       throw new AgentError("not-supported", `MCP server "${params.serverId}" cannot answer over HTTP.`);
     if (request.method !== "DELETE") app.checkRoom(caller);
-    return app.relay(caller, await server.fetch(await withinLimits(request, app), toMcpCaller(caller)));
+    return app.relay(
+      { caller, request },
+      await server.fetch(await withinLimits(request, app), toMcpCaller(caller)),
+    );
   },
   mcpSse: mcpOverSse,
   mcpMessages: mcpOverSse,
@@ -178,7 +181,7 @@ async function mcpOverSse({
   const messagePath = new URL(request.url).pathname.replace(/\/(?:sse|messages)$/, "/messages");
   if (request.method === "GET") app.checkRoom(caller);
   const options = { messagePath, ...toMcpCaller(caller) };
-  return app.relay(caller, await server.fetchSSE(await withinLimits(request, app), options));
+  return app.relay({ caller, request }, await server.fetchSSE(await withinLimits(request, app), options));
 }
 
 /** Without an authoriser the caller has no `sub`. */

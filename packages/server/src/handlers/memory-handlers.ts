@@ -87,7 +87,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   createThread: async (call) => {
     const { threadId, title, metadata } = call.body;
-    checkMetadata(metadata);
+    checkMetadata(call.caller, metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "createThread");
     return toWire(
       await memory.createThread({ resourceId: ownerOf(call), threadId, title, metadata }),
@@ -97,11 +97,11 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     const domain = await domainOf(call.app, call.query.agentId);
     return toWire(await requireThread(domain, call.params.threadId)) as WireThread;
   },
-  updateThread: async ({ app, params, query, body }) => {
+  updateThread: async ({ app, caller, params, query, body }) => {
     const domain = await domainOf(app, query.agentId);
     const thread = await requireThread(domain, params.threadId);
     const { title, metadata } = body;
-    checkMetadata(metadata, thread.metadata);
+    checkMetadata(caller, metadata, thread.metadata);
     return toWire(await domain.updateThread({ id: params.threadId, title, metadata })) as WireThread;
   },
   deleteThread: async (call) => {
@@ -140,7 +140,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   },
   cloneThread: async (call) => {
     const { newThreadId, title, metadata, options } = call.body;
-    checkMetadata(metadata);
+    checkMetadata(call.caller, metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "cloneThread");
     if (newThreadId !== undefined) await checkUnused(memory.storage, newThreadId, call.caller);
     const { startDate, endDate, messageIds } = options?.messageFilter ?? {};
@@ -152,8 +152,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     const result = await memory.cloneThread({
       sourceThreadId: call.params.threadId,
       sourceResourceId: ownerOf(call),
-      // A trusted caller may give the copy to another.
-      resourceId: call.caller.resourceId ?? call.body.resourceId ?? ownerOf(call),
+      resourceId: ownerOf(call),
       newThreadId,
       title,
       metadata,

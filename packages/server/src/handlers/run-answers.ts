@@ -58,10 +58,11 @@ export function readDirectly(output: RunOutput, onLeave: () => void): RunReader 
 
 /** A run as frames of chunks. */
 export function chunkResponse(
-  { app, caller }: Pick<Call, "app" | "caller">,
+  call: Pick<Call, "app" | "caller" | "request">,
   reader: RunReader & { output?: RunOutput },
 ): Response {
-  const frames = app.frames(caller);
+  const { app } = call;
+  const frames = app.frames(call.caller);
   const source: EventSourceText = {
     next: async () => {
       const chunks = await reader.next();
@@ -71,7 +72,7 @@ export function chunkResponse(
     farewell: (error) => endFrame(error, reader.after),
   };
   // A reader whose line breaks before the first chunk knows by this what to ask for.
-  return app.stream(caller, source, opening(reader.after), {
+  return app.stream(call, source, opening(reader.after), {
     ...startHeader(reader.after),
     ...(reader.output && { "x-run-id": reader.output.runId }),
   });
@@ -93,10 +94,21 @@ export async function startDirectly(
   );
 }
 
-/** Calls back when the caller of a request leaves, or has left while its run was started. */
-export function whenGone({ signal }: Request, leave: () => void): void {
+/** Reads a run for an answer that is given at once. The reader leaves with its caller, and at the latest at the end. */
+export async function withReader<Result>(
+  { signal }: Request,
+  reader: RunReader,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  const leave = () => reader.leave();
   if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    return await read();
+  } finally {
+    signal.removeEventListener("abort", leave);
+    leave();
+  }
 }
 
 /** A run without a thread is nobody's otherwise, and what waits in this process is shared out by owner. */

@@ -3,10 +3,11 @@ import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
 import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
-import { type RunReader, whenGone } from "../handlers/run-answers.ts";
+import { type RunReader, withReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
-import { fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
+import { resolveReferences } from "./item-references.ts";
+import { checkForm, fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
 import { ResponseBuilder } from "./response.ts";
 import { toPlace } from "./response-place.ts";
 import { deleteResponse, findResponse, type Found, noResponse, readResponse } from "./stored-responses.ts";
@@ -15,20 +16,17 @@ type Json = Record<string, unknown>;
 
 /** OpenAI's endpoints, with an agent's id as `model`. The agent's own tools run here and are not shown. */
 export const OPENAI_HANDLERS: Handlers<
-  "listModels" | "chatCompletions" | "responses" | "getResponse" | "deleteResponse"
+  "listModels" | "getModel" | "chatCompletions" | "responses" | "getResponse" | "deleteResponse"
 > = {
   listModels: async ({ app }) => ({
     object: "list",
-    data: (Object.values(app.mastra.listAgents()) as Agent[]).map(({ id }) => ({
-      id,
-      object: "model",
-      created: 0,
-      owned_by: "selvedge",
-    })),
+    data: (Object.values(app.mastra.listAgents()) as Agent[]).map(toModel),
   }),
+  getModel: async ({ app, params }) => toModel(app.agent(params.modelId)),
   chatCompletions: async (call) => {
     const { app, body } = call;
     const raw = body as object as Json;
+    checkForm(raw);
     const reader = await run(call, body.model, fromChatMessages(body.messages), undefined);
     const { include_usage: includeUsage } = Object(raw["stream_options"]) as { include_usage?: unknown };
     const form = new ChatCompletion({
@@ -39,20 +37,27 @@ export const OPENAI_HANDLERS: Handlers<
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
-  responses: async (call) => {
-    const { app, body } = call;
+  responses: async (asked) => {
+    const { app } = asked;
+    checkForm(asked.body as object as Json);
+    const input = await resolveReferences(asked);
+    const body = { ...asked.body, input };
+    const call = { ...asked, body };
     const place = await toPlace(call);
     const { previous_response_id: previous } = body;
     const reader = await place.run(async (inner) =>
-      run(call, body.model, fromResponseInput(body.input, place.calls), place.threadId, inner),
+      run(call, body.model, fromResponseInput(input, place.calls), place.threadId, inner),
     );
+    const { runId } = reader.output;
+    const isReferable = !place.isStored && body.store !== false;
     const form = new ResponseBuilder({
-      id: reader.output.runId,
+      id: runId,
       model: body.model,
       created: seconds(app),
-      conversation: call.body.conversation ? call.threadId : undefined,
+      conversation: body.conversation ? call.threadId : undefined,
       previous: previous ?? undefined,
       store: place.isStored,
+      onOutput: isReferable ? (items) => app.keptItems.keep(runId, ownerOf(call), items) : undefined,
     });
     return body.stream === true ? streamed(call, reader, form) : whole(call, reader, form);
   },
@@ -64,6 +69,10 @@ export const OPENAI_HANDLERS: Handlers<
     return { id, object: "response", deleted: true };
   },
 };
+
+function toModel({ id }: { id: string }): Json {
+  return { id, object: "model", created: 0, owned_by: "selvedge" };
+}
 
 type Form = ChatCompletion | ResponseBuilder;
 
@@ -87,25 +96,26 @@ async function whole(
   form: Form,
 ): Promise<Json> {
   const show = call.app.shownTo(call.caller);
-  whenGone(call.request, () => reader.leave());
-  for (;;) {
-    const chunks = await reader.next();
-    if (chunks.length === 0) break;
-    for (const chunk of chunks) form.add(show(chunk));
-  }
+  await withReader(call.request, reader, async () => {
+    for (;;) {
+      const chunks = await reader.next();
+      if (chunks.length === 0) break;
+      for (const chunk of chunks) form.add(show(chunk));
+    }
+  });
   const { failure } = form;
   if (failure === undefined) return form.whole();
   const { message, code } = Object(failure) as { message?: string; code?: never };
   throw AgentError.is(failure) ? failure : new AgentError(code ?? "internal", message ?? "The run failed.");
 }
 
-function streamed({ app, caller }: Pick<Call, "app" | "caller">, reader: RunReader, form: Form): Response {
+function streamed(call: Pick<Call, "app" | "caller" | "request">, reader: RunReader, form: Form): Response {
   const isChat = form instanceof ChatCompletion;
-  const show = app.shownTo(caller);
+  const show = call.app.shownTo(call.caller);
   let done = false;
   const frames = (chunks: readonly AgentChunk[]) => chunks.map((chunk) => form.frames(show(chunk))).join("");
-  return app.stream(
-    caller,
+  return call.app.stream(
+    call,
     {
       next: async () => {
         for (;;) {

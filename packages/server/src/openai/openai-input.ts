@@ -59,6 +59,27 @@ export function fromResponseInput(
   });
 }
 
+/** What would change the form of the answer, and cannot be given: whether a value asks for it. */
+const NOT_GIVEN: Record<string, (value: unknown) => boolean> = {
+  audio: () => true,
+  background: (value) => value === true,
+  functions: (value) => !Array.isArray(value) || value.length > 0,
+  logprobs: (value) => value !== false,
+  modalities: (value) => !Array.isArray(value) || value.some((modality) => modality !== "text"),
+  n: (value) => value !== 1,
+  prompt: () => true,
+};
+
+/** Refuses a request for an answer of another form. Settings of the model, which only shape its words, are not looked at. */
+export function checkForm(body: Json): void {
+  for (const [name, isAsked] of Object.entries(NOT_GIVEN)) {
+    const value = body[name];
+    if (value === undefined || value === null || !isAsked(value)) continue;
+    const shown = JSON.stringify(value).slice(0, 100);
+    throw new AgentError("invalid-argument", `body.${name}: ${shown} is not supported here. Leave it out.`);
+  }
+}
+
 /** Options that OpenAI's clients send. Settings of the model count for those who may choose them. */
 export function toOptions(body: Json, caller: Principal): RunOptions {
   const tools = toTools(body["tools"]);
@@ -84,6 +105,11 @@ function toTools(tools: unknown): Record<string, ClientTool> | undefined {
         throw new AgentError(
           "not-supported",
           `Tools of the type ${JSON.stringify(tool["type"])} are not supported.`,
+        );
+      if (parameters !== undefined && parameters !== null && !isObject(parameters))
+        throw new AgentError(
+          "invalid-schema",
+          `The parameters of the tool "${name}" must be a JSON Schema object.`,
         );
       return [
         name,

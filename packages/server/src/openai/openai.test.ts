@@ -88,6 +88,41 @@ describe("chat completions by the openai client", () => {
     expect(JSON.parse(parsed.choices[0]!.message.content!)).toEqual({ n: 5 });
   });
 
+  test("find one model by its id", async () => {
+    const openai = client(served([]));
+    expect(await openai.models.retrieve("helper")).toMatchObject({ id: "helper", object: "model" });
+    await expect(openai.models.retrieve("none")).rejects.toMatchObject({
+      status: 404,
+      error: { message: 'There is no agent "none".', type: "invalid_request_error" },
+    });
+  });
+
+  test.each([
+    { n: 2 },
+    { logprobs: true },
+    { functions: [{ name: "f" }] },
+    { modalities: ["text", "audio"] },
+    { audio: { voice: "ash", format: "wav" } },
+  ])("refuse what they cannot give, and do not leave it out silently: %j", async (fields) => {
+    const world = served(() => "ok");
+    const asked = client(world).chat.completions.create({ model: "bare", messages: ASK, ...fields } as never);
+    const [name] = Object.keys(fields);
+    await expect(asked).rejects.toMatchObject({
+      status: 400,
+      error: { message: expect.stringMatching(`^body.${name}: .* is not supported`) },
+    });
+    expect(world.model.calls).toEqual([]);
+  });
+
+  test.each([{ n: 1 }, { n: null }, { logprobs: false }, { functions: [] }, { modalities: ["text"] }])(
+    "take what says the usual: %j",
+    async (fields) => {
+      const openai = client(served(() => "ok"));
+      const body = { model: "bare", messages: ASK, ...fields } as never;
+      expect(await openai.chat.completions.create(body)).toMatchObject({ object: "chat.completion" });
+    },
+  );
+
   test("fail in the way of OpenAI", async () => {
     const world = served(
       () => {
@@ -151,6 +186,16 @@ describe("responses by the openai client", () => {
       "response.completed",
     ]);
   });
+
+  test.each([{ background: true }, { prompt: { id: "p" } }])(
+    "refuse what they cannot give: %j",
+    async (fields) => {
+      const world = served(() => "ok");
+      const asked = client(world).responses.create({ model: "helper", input: "Hi", ...fields } as never);
+      await expect(asked).rejects.toMatchObject({ status: 400 });
+      expect(world.model.calls).toEqual([]);
+    },
+  );
 
   test("call the client's functions", async () => {
     const world = served([{ toolCalls: [{ toolName: "search", input: { q: "x" } }] }, "Found."]);

@@ -276,6 +276,17 @@ describe("previous_response_id", () => {
     await expect(ann.responses.create({ model, input: "x", ...both })).rejects.toMatchObject({ status: 400 });
   });
 
+  test("shows what was answered, without what the client said the assistant said before", async () => {
+    const openai = client(served(["Now."]));
+    const input = [
+      { role: "user" as const, content: "Hi" },
+      { role: "assistant" as const, content: "Earlier." },
+      { role: "user" as const, content: "And?" },
+    ];
+    const { id } = await openai.responses.create({ model, input });
+    expect((await openai.responses.retrieve(id)).output_text).toBe("Now.");
+  });
+
   test("waits for nobody: an answer under way cannot be gone on from", async () => {
     const { opened, open } = gate();
     const world = served(async () => {

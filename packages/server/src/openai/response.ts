@@ -13,13 +13,16 @@ export interface ResponseOptions {
   previous: string | undefined;
   /** Whether it can be gone on from by its id. */
   store: boolean;
+  /** Called once with the whole output, when the run is over and has not failed. */
+  onOutput?: ((items: readonly Json[]) => void) | undefined;
 }
 
 /** A run as OpenAI's response, whole or as its events. */
 export class ResponseBuilder {
   readonly #run: RunCollector;
   readonly #base: Json;
-  readonly #messageId: string;
+  readonly #id: string;
+  readonly #onOutput: ((items: readonly Json[]) => void) | undefined;
   #sequence = 0;
   #begun = false;
   #writing = false;
@@ -27,7 +30,8 @@ export class ResponseBuilder {
   constructor(options: ResponseOptions, run: RunCollector = new RunCollector()) {
     const { id, model, created, conversation, previous, store } = options;
     this.#run = run;
-    this.#messageId = `msg_${id}`;
+    this.#id = id;
+    this.#onOutput = options.onOutput;
     this.#base = {
       id: `resp_${id}`,
       object: "response",
@@ -54,10 +58,11 @@ export class ResponseBuilder {
 
   add(chunk: AgentChunk): void {
     this.#run.add(chunk);
+    if (this.#run.isOver && this.failure === undefined) this.#onOutput?.(this.#output());
   }
 
   frames(chunk: AgentChunk): string {
-    this.#run.add(chunk);
+    this.add(chunk);
     let text = "";
     if (!this.#begun) {
       this.#begun = true;
@@ -105,9 +110,13 @@ export class ResponseBuilder {
     };
   }
 
+  get #messageId(): string {
+    return `msg_${this.#id}`;
+  }
+
   #output(): Json[] {
     const calls = this.#run.calls.map(({ toolCallId, toolName, args }) => ({
-      id: `fc_${toolCallId}`,
+      id: `fc_${this.#id}_${toolCallId}`,
       type: "function_call",
       call_id: toolCallId,
       name: toolName,

@@ -95,7 +95,7 @@ export async function readResponse({ response, storage }: Found, caller: Princip
     readRunRecord(storage, { threadId, runId }),
   ]);
   const run = new RunCollector();
-  for (const message of messages) if (message.role === "assistant") collect(run, message);
+  for (const message of messages) if (isOutput(message)) collect(run, message);
   run.usage = record?.usage;
   if (record?.state === "failed")
     run.failure = (caller.has("inspect") ? record : safeRun(record)).error ?? {};
@@ -144,6 +144,11 @@ export async function hasBegun(storage: Storage, runId: string): Promise<boolean
 interface Deleting {
   deleteMessages(ids: readonly string[], options: { resourceId: string }): Promise<void>;
   deleteThread(address: { threadId: string; resourceId: string }): Promise<void>;
+}
+
+/** Whether the model said it here. What the client says the assistant said before is part of the input. */
+function isOutput({ role, content }: StoredMessage): boolean {
+  return role === "assistant" && content.parts.some(({ type }) => type === "step-start");
 }
 
 function collect(run: RunCollector, { content }: StoredMessage): void {

@@ -40,6 +40,7 @@ export class EventBody {
   #wroteAt = 0;
   #cancelHeartbeat: (() => void) | undefined;
   #cancelStall: (() => void) | undefined;
+  #stopWatching: (() => void) | undefined;
 
   constructor(
     source: EventSourceText,
@@ -61,6 +62,18 @@ export class EventBody {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: this.#limits.streamBytes }),
     );
+  }
+
+  /** Ends the stream when the signal aborts: a reader that leaves before the first read never cancels the stream. */
+  leaveWith(signal: AbortSignal): void {
+    const onAbort = () => {
+      if (this.#over) return;
+      this.#leave();
+      this.#controller.close();
+    };
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#stopWatching = () => signal.removeEventListener("abort", onAbort);
   }
 
   /** Ends the stream from this side, with a last word. */
@@ -131,6 +144,7 @@ export class EventBody {
     this.#over = true;
     this.#cancelHeartbeat?.();
     this.#cancelStall?.();
+    this.#stopWatching?.();
     this.#source.leave();
     this.#onOver();
   }

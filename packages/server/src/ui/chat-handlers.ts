@@ -180,14 +180,14 @@ async function follow(
 }
 
 function uiResponse(
-  { app, caller }: Pick<Call, "app" | "caller">,
+  call: Pick<Call, "app" | "caller" | "request">,
   reader: RunReader,
   ui: UiChunks,
 ): Response {
   let done = false;
-  const show = app.shownTo(caller);
-  return app.stream(
-    caller,
+  const show = call.app.shownTo(call.caller);
+  return call.app.stream(
+    call,
     {
       next: async () => {
         for (;;) {

@@ -61,6 +61,24 @@ test("the longest body has a longest time", () => {
   expect(timeFor(0, { bodyMs: 0 })).toBe(Number.POSITIVE_INFINITY);
 });
 
+test("a body that breaks off is no failure of the server", async () => {
+  const logged: unknown[] = [];
+  const log = (...words: unknown[]) => void logged.push(words);
+  const { server } = served([], { logger: { debug() {}, info() {}, warn: log, error: log } });
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"mess')),
+    pull: (controller) => controller.error(Object.assign(new Error("aborted"), { code: "ECONNRESET" })),
+  });
+  const headers = { "content-type": "application/json" };
+  const asked = { method: "POST", body, headers, duplex: "half" } as const;
+  const response = await server.fetch(new Request("http://localhost/api/agents/bare/generate", asked));
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { code: "invalid-argument", message: expect.stringContaining("broke off") },
+  ]);
+  expect(logged).toEqual([]);
+});
+
 test("a caller has only so many requests under way, and others have theirs", async () => {
   const release = gate();
   const { server, call } = served(

@@ -65,7 +65,10 @@ async function readText(request: Request, limits: BodyLimits, system: System): P
     }
   } catch (error) {
     void reader.cancel(error).catch(() => {});
-    throw error;
+    if (AgentError.is(error)) throw error;
+    throw new AgentError("invalid-argument", `The request body broke off after ${bytes} bytes.`, {
+      cause: error,
+    });
   } finally {
     cancel();
   }

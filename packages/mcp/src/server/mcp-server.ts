@@ -157,17 +157,17 @@ export class MCPServer {
   }
 
   /**
-   * Like `startSSE`, for Hono on Node: pass its context as `context`, or as `req`, and return the result from the handler.
-   * With the `req` and `res` of a plain Node server there is no result.
+   * Like `startSSE`, for Hono on Node: pass its context as `context` and return the result from the handler. The context may
+   * also stand for `req`; then the handler returns the `RESPONSE_ALREADY_SENT` of Hono's server.
    */
   startHonoSSE(request: SsePaths & { context: Given }): Promise<Response>;
-  startHonoSSE(request: SsePaths & { req: Given; res?: Given }): Promise<Response | undefined>;
+  startHonoSSE(request: SsePaths & { req: Given; res?: Given }): Promise<void>;
   async startHonoSSE({
     context,
     req = context,
     res,
     ...paths
-  }: SsePaths & { context?: Given; req?: Given; res?: Given }): Promise<Response | undefined> {
+  }: SsePaths & { context?: Given; req?: Given; res?: Given }): Promise<Response | void> {
     const { incoming, outgoing } = (req?.env ?? {}) as Partial<Record<"incoming" | "outgoing", Given>>;
     const onNode = incoming !== undefined && outgoing !== undefined;
     if (!onNode && !res) {
@@ -181,7 +181,7 @@ export class MCPServer {
       ...(onNode ? { req: incoming, res: outgoing } : { req, res }),
     });
     // Hono's server skips such a response, but reads the headers of a clone only: new ones are its own lightweight kind.
-    return onNode ? new Response(null, { headers: { "x-hono-already-sent": "true" } }).clone() : undefined;
+    if (context) return new Response(null, { headers: { "x-hono-already-sent": "true" } }).clone();
   }
 
   /** Handles a request of a web server at `httpPath`, in both generations of the protocol. */

@@ -1,4 +1,4 @@
-import type { StoredMessage, ToolCallPayload } from "@selvedge/protocol";
+import { type StoredMessage, type ToolCallPayload, toolArgument } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
@@ -6,9 +6,10 @@ import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, inputError } from "./check-payload.ts";
+import { NO_ELICITATION } from "./direct-call.ts";
 import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
-import { NO_ELICITATION, type ToolWriter } from "./tool.ts";
+import type { ToolCallOrigin, ToolExecutionOptions, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
@@ -28,6 +29,8 @@ export type CheckedCall =
   | { call: ToolCallPayload; tool: PreparedTool; input: unknown; settled?: undefined };
 
 export interface ToolRunContext {
+  /** `undefined` when no agent asked for the call. */
+  agentId: string | undefined;
   tools: ToolSet;
   activeTools: readonly string[] | undefined;
   requireApproval: AgentExecutionOptions["requireToolApproval"];
@@ -99,39 +102,49 @@ export async function executeTool(
   });
   interrupted.catch(() => {});
   try {
-    const work = start(() =>
-      definition.execute!(
-        {
-          context: input,
-          requestContext: context.requestContext,
-          runtimeContext: context.requestContext,
-          mastra: context.mastra,
-          runId: context.runId,
-          ...(context.threadId !== undefined && { threadId: context.threadId }),
-          ...(context.resourceId !== undefined && { resourceId: context.resourceId }),
+    const origin: ToolCallOrigin = {
+      requestContext: context.requestContext,
+      runtimeContext: context.requestContext,
+      mastra: context.mastra,
+      runId: context.runId,
+      threadId: context.threadId,
+      resourceId: context.resourceId,
+    };
+    const run = {
+      toolCallId: call.toolCallId,
+      messages: context.messages(),
+      writableStream: writer,
+      ...(resumeData !== undefined && { resumeData }),
+      suspend: async (payload?: unknown) => {
+        suspended = { payload };
+      },
+    };
+    const options: ToolExecutionOptions = {
+      ...origin,
+      ...run,
+      abortSignal: controller.signal,
+      writer,
+      idempotencyKey: `${context.runId}:${call.toolCallId}`,
+      elicitation: NO_ELICITATION,
+      ...(context.agentId !== undefined && {
+        agent: {
+          agentId: context.agentId,
+          threadId: context.threadId,
+          resourceId: context.resourceId,
+          ...run,
         },
-        {
-          abortSignal: controller.signal,
-          toolCallId: call.toolCallId,
-          messages: context.messages(),
-          writer,
-          writableStream: writer,
-          idempotencyKey: `${context.runId}:${call.toolCallId}`,
-          elicitation: NO_ELICITATION,
-          ...(resumeData !== undefined && { resumeData }),
-          suspend: async (payload) => {
-            suspended = { payload };
-          },
-        },
-      ),
-    ).then((output): ToolOutcome | Promise<ToolOutcome> => {
-      if (suspended)
-        return {
-          kind: "suspended",
-          payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name),
-        };
-      return settle(tool, output, context.limits.toolResultBytes, call, input);
-    });
+      }),
+    };
+    const work = start(() => definition.execute!(toolArgument(input, origin) as never, options)).then(
+      (output): ToolOutcome | Promise<ToolOutcome> => {
+        if (suspended)
+          return {
+            kind: "suspended",
+            payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name),
+          };
+        return settle(tool, output, context.limits.toolResultBytes, call, input);
+      },
+    );
     // A tool that loses the race may still reject later; that is nobody's error any more.
     work.catch(() => {});
     return await Promise.race([work, interrupted]);

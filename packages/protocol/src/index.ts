@@ -14,6 +14,7 @@ export type {
 
 // Messages and threads
 export type {
+  CustomMessagePart,
   DataMessagePart,
   FileMessagePart,
   MessageContent,

@@ -187,8 +187,10 @@ async function settle(
 }
 
 function readInput(tool: PreparedTool, call: ToolCallPayload): ReturnType<typeof checkInput> {
-  // Arguments that could not be parsed travel as the text the model wrote.
-  if (typeof call.args !== "string") return checkInput(tool.name, tool.input, call.args);
+  const { args } = call;
+  const isObject = typeof args === "object" && !Array.isArray(args);
+  // A schema may accept a list or a number. Text is what could not be parsed.
+  if (isObject || (tool.input && typeof args !== "string")) return checkInput(tool.name, tool.input, args);
   const message = `The input of tool "${tool.name}" is not a JSON object. Please call it again with one.`;
   return Promise.resolve({ ok: false, error: inputError(message) });
 }

@@ -24,7 +24,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
 import { checkDecision } from "./check-decision.ts";
-import { checkOptions } from "./check-options.ts";
+import { checkDurableContextKeys, checkOptions } from "./check-options.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 import { prepareRun, type RunStart } from "./prepare-run.ts";
@@ -46,6 +46,7 @@ export interface AgentHost {
   readonly logger?: Logger | undefined;
   readonly system?: System | undefined;
   readonly threads?: ThreadsConfig | undefined;
+  readonly durableContextKeys?: readonly string[] | undefined;
   getStorage(): MastraMemory["storage"];
 }
 
@@ -91,6 +92,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
         `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`,
       );
     }
+    checkDurableContextKeys(config.durableContextKeys);
     this.id = (config.id ?? config.name) as Id;
     this.name = config.name;
     this.description = config.description ?? "";
@@ -101,6 +103,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       system: this.#system,
       logger: this.#logger,
       threads: config.threads ?? this.#host?.threads,
+      durableContextKeys: config.durableContextKeys ?? this.#host?.durableContextKeys ?? [],
     });
     this.#runs = new ThreadRuns({
       id: this.id,

@@ -128,7 +128,7 @@ export class ThreadSends {
     ) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
   ): SendResult {
     checkSend(options);
-    const { system, threads } = this.#environment;
+    const { system, threads, durableContextKeys } = this.#environment;
     const signal = createSignal(input, system, threads?.signal);
     const delivery = toDelivery(options, queued);
     const { idempotencyKey, ifActive, ifIdle } = options;
@@ -158,6 +158,7 @@ export class ThreadSends {
       delivery,
       newRunId,
       streamOptions: ifIdle?.streamOptions,
+      durableContextKeys,
       attributes,
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),

@@ -174,6 +174,7 @@ async function inject(
     agentId: reader ?? "",
     threadId,
     resourceId: resourceId!,
+    durableContextKeys: [],
   };
   const emitted = await emit(outlet, {
     records: [seen],

@@ -34,7 +34,13 @@ import {
   type SendNotificationResult,
 } from "./agent-notifications.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "./send-options.ts";
+import type {
+  SendOptions,
+  SendResult,
+  SendStateResult,
+  SendToThreadOptions,
+  StateSignalInput,
+} from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
 import { ThreadApprovals, type ToolApprovalOptions } from "./thread-approvals.ts";
 import { ThreadRuns, type ThreadsConfig } from "./thread-runs.ts";
@@ -146,22 +152,22 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Sends a person's message: into the active run of a thread, or to open one. */
-  sendMessage(message: MessageInput, options?: SendOptions): SendResult {
+  sendMessage(message: MessageInput, options: SendOptions): SendResult {
     return this.#sends.sendMessage(message, options);
   }
 
   /** Sends a person's message for a run of its own, after the active one. */
-  queueMessage(message: MessageInput, options?: SendOptions): SendResult {
+  queueMessage(message: MessageInput, options: SendToThreadOptions): SendResult {
     return this.#sends.queueMessage(message, options);
   }
 
   /** Sends context that a system made. */
-  sendSignal(signal: SignalInput, options?: SendOptions): SendResult {
+  sendSignal(signal: SignalInput, options: SendOptions): SendResult {
     return this.#sends.sendSignal(signal, options);
   }
 
   /** Tells a thread the current state of something, unless it knows. */
-  sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
+  sendStateSignal(state: StateSignalInput, options: SendToThreadOptions): Promise<SendStateResult> {
     return this.#sends.sendStateSignal(state, options);
   }
 

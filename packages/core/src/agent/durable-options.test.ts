@@ -72,7 +72,7 @@ describe("what is at rest", () => {
     const storage = new InMemoryStorage();
     const keys = { durableContextKeys: ["tenant"] };
     const start = () => {
-      const made = onThread(where === "agent" ? script : script, {
+      const made = onThread(script, {
         storage,
         tools: { ask },
         ...(where === "agent" && keys),

@@ -55,3 +55,13 @@ assert.equal(await run.text, "Cold in Oslo, mild in Rome.");
 
 // A tool can be called without an agent, which is handy in tests.
 assert.deepEqual(await weather.execute({ context: { city: "Oslo" } }), { city: "Oslo", degrees: 5 });
+assert.deepEqual(await weather.execute({ city: "Oslo" }), { city: "Oslo", degrees: 5 });
+
+// The other form of `execute`: the input first, everything else second.
+const greet = createTool({
+  id: "greet",
+  description: "Greets a guest.",
+  inputSchema: z.object({ name: z.string() }),
+  execute: async ({ name }, { requestContext }) => `${requestContext.get("greeting") ?? "Hello"}, ${name}.`,
+});
+assert.equal(await greet.execute({ name: "Ada" }), "Hello, Ada.");

@@ -145,6 +145,23 @@ describe("tools of the client", () => {
     expect(toolCalls).toMatchObject([{ toolName: "changeColour", args: { colour: "blue" } }]);
   });
 
+  it("receive the input itself, with the thread and the call beside it", async () => {
+    const seen: unknown[] = [];
+    const changeColour = createTool({
+      id: "changeColour",
+      description: "Changes the colour.",
+      inputSchema: z.object({ colour: z.string() }),
+      execute: ({ colour, context, runId }, call) => {
+        seen.push(colour, context, runId === call.runId, call.toolCallId);
+        return { painted: colour };
+      },
+    });
+    const { client } = await world(painter);
+    const { text } = await client.getAgent("weaver").generate("Blue!", { clientTools: { changeColour } });
+    expect(text).toBe(PAINTED);
+    expect(seen).toEqual(["blue", { colour: "blue" }, true, "c0"]);
+  });
+
   it("may be tools of core", async () => {
     const changeColour = createCoreTool({
       id: "changeColour",

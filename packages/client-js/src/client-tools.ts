@@ -1,4 +1,10 @@
-import { AgentError, type AgentChunk, type ToolCallPayload } from "@selvedge/protocol";
+import {
+  AgentError,
+  type AgentChunk,
+  type ToolArgument,
+  toolArgument,
+  type ToolCallPayload,
+} from "@selvedge/protocol";
 import type { ClientTool } from "@selvedge/protocol/routes";
 
 type JsonSchema = { readonly [keyword: string]: unknown };
@@ -17,12 +23,18 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] };
 
-/** Where a call of a client's tool comes from. */
+/** What the first argument of `execute` has beside the fields of the input. */
 export interface ClientToolCall<Input> {
   context: Input;
   runId?: string;
   threadId?: string;
   resourceId?: string;
+}
+
+/** The second argument of `execute`. */
+interface ClientToolOptions extends Omit<ClientToolCall<unknown>, "context"> {
+  toolCallId: string;
+  abortSignal: AbortSignal;
 }
 
 /** A tool that runs where this client runs. Without `execute` its calls are left to you. */
@@ -31,7 +43,8 @@ export interface LocalTool<Input = never> {
   description?: string;
   inputSchema?: StandardSchema<Input> | JsonSchema;
   outputSchema?: StandardSchema | JsonSchema;
-  execute?(call: ClientToolCall<Input>, options: { toolCallId: string; abortSignal: AbortSignal }): unknown;
+  /** `({ colour }, context)` and `({ context: { colour } }, options)` both work. */
+  execute?(input: ToolArgument<Input, ClientToolCall<Input>>, context: ClientToolOptions): unknown;
 }
 
 export type LocalTools = Readonly<Record<string, LocalTool>>;
@@ -119,7 +132,7 @@ export async function runTools(
 ): Promise<ToolResultMessage> {
   const content = await Promise.all(
     calls.map(async ({ toolCallId, toolName, args }) => {
-      const output = await runTool(tools[toolName] as LocalTool, args, where, { toolCallId, abortSignal });
+      const output = await runTool(tools[toolName] as LocalTool, args, { ...where, toolCallId, abortSignal });
       return { type: "tool-result" as const, toolCallId, toolName, args, output };
     }),
   );
@@ -129,8 +142,7 @@ export async function runTools(
 async function runTool(
   tool: LocalTool,
   args: unknown,
-  where: Omit<ClientToolCall<never>, "context">,
-  options: { toolCallId: string; abortSignal: AbortSignal },
+  options: ClientToolOptions,
 ): Promise<{ type: "json" | "error-text"; value: unknown }> {
   try {
     let input = args;
@@ -140,7 +152,7 @@ async function runTool(
         return failed(`The input does not fit: ${checked.issues.map(({ message }) => message).join("; ")}`);
       input = checked.value;
     }
-    const result = await tool.execute?.({ ...where, context: input as never }, options);
+    const result = await tool.execute?.(toolArgument(input, options) as never, options);
     // Now, not when all results are sent: one that is no JSON must not take the others with it.
     const text = JSON.stringify(result) as string | undefined;
     return { type: "json", value: text === undefined ? null : JSON.parse(text) };

@@ -35,6 +35,15 @@ describe("createTool", () => {
       inputSchema: z.object({ colour: z.string() }),
       execute: ({ context }) => expectTypeOf(context).toEqualTypeOf<{ colour: string }>(),
     });
+    createTool({
+      id: "t",
+      description: "",
+      inputSchema: z.object({ colour: z.string() }),
+      execute: ({ colour }, { threadId }) => {
+        expectTypeOf(colour).toEqualTypeOf<string>();
+        expectTypeOf(threadId).toEqualTypeOf<string | undefined>();
+      },
+    });
   });
 });
 

@@ -54,7 +54,11 @@ describe("ThreadTitle", () => {
     const cheap = scriptedModel(["Brot"]);
     const generateTitle = {
       model: ({ requestContext }: { requestContext: RequestContext }) => (requestContext ? cheap : agents),
-      instructions: async () => "Answer in German.",
+      // The older form: the context itself.
+      instructions: async (context: RequestContext) => {
+        expect(context).toBeInstanceOf(RequestContext);
+        return `Answer in ${context.get("language")}.`;
+      },
     };
     expect((await titled({ model: agents, config: { threads: { generateTitle } } })).title).toBe("Brot");
     expect(JSON.stringify(cheap.calls[0]?.prompt)).toContain("Answer in German.");

@@ -1,7 +1,7 @@
 import type { System, TitleConfig } from "@selvedge/core/memory";
 import { askModel, type ModelConfig } from "@selvedge/core/model";
 import type { ProcessOutputResultArgs, Processor } from "@selvedge/core/processors";
-import type { RequestContext } from "@selvedge/core/request-context";
+import { RequestContext } from "@selvedge/core/request-context";
 import type { MemoryDomain } from "@selvedge/core/storage";
 import { isFromPerson } from "./is-from-person.ts";
 import { clip, messageText } from "./message-text.ts";
@@ -54,7 +54,10 @@ export class ThreadTitle implements Processor {
   async #name(threadId: string, question: string, requestContext: RequestContext): Promise<void> {
     const { store, config, system } = this.#options;
     if (!(await this.#needsTitle(threadId))) return;
-    const context = { requestContext, runtimeContext: requestContext };
+    const context = Object.assign(new RequestContext(requestContext.entries()), {
+      requestContext,
+      runtimeContext: requestContext,
+    });
     const instructions =
       typeof config.instructions === "function" ? await config.instructions(context) : config.instructions;
     const model = typeof config.model === "function" ? await config.model(context) : config.model;

@@ -1,4 +1,7 @@
+import { realSystem } from "@selvedge/core";
+import { MessageList } from "@selvedge/core/message";
 import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import { validateUIMessages } from "ai";
 import { describe, expect, it } from "vitest";
 import { toUIMessage } from "./to-ui-message.ts";
 
@@ -52,5 +55,41 @@ describe("toUIMessage", () => {
       { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" },
       { type: "source-url", sourceId: "s", url: "https://example.com", title: "E" },
     ]);
+  });
+
+  it("can be sent back: the AI SDK accepts it, and a model reads the same", async () => {
+    const providerMetadata = { acme: { signature: "s" } };
+    const approval = { id: "c4", approved: false, reason: "Too dear." };
+    const full = message(
+      { type: "step-start" },
+      { type: "reasoning", reasoning: "hm", details: [], providerMetadata },
+      { type: "text", text: "see", providerMetadata },
+      { type: "source", source: { id: "s1", sourceType: "url", url: "https://a.example" }, providerMetadata },
+      { type: "source", source: { id: "s2", sourceType: "document", mimeType: "application/pdf" } },
+      { type: "file", data: "iVBORw0KGgo=", mimeType: "image/png", filename: "a.png", providerMetadata },
+      { type: "file", data: "iVBORw0KGgo=", mimeType: "image/png", reasoning: true },
+      { type: "custom", kind: "acme.compaction", providerMetadata },
+      { type: "data-chart", data: [1] },
+      call({ toolCallId: "c1", result: { ok: true } }),
+      call({ toolCallId: "c2", state: "output-error", isError: true, result: "boom" }),
+      call({
+        toolCallId: "c3",
+        providerExecuted: true,
+        result: [1],
+        resultProviderMetadata: providerMetadata,
+      }),
+      call({ toolCallId: "c4", state: "output-denied", approval }),
+      call({ toolCallId: "c5", state: "call" }),
+      call({ toolCallId: "c6", state: "approval-requested", approval: { id: "c6" } }),
+      { type: "step-start" },
+      { type: "text", text: "done" },
+    );
+    const shown = JSON.parse(JSON.stringify(toUIMessage(full)));
+    await validateUIMessages({ messages: [shown] });
+    const read = (given: StoredMessage) => new MessageList(realSystem).add(given as never, "input");
+    expect(read(shown).toPrompt()).toEqual(read(full).toPrompt());
+    const [back] = read(shown).get.all.db();
+    expect(back!.createdAt).toEqual(full.createdAt);
+    expect(toUIMessage(back!).parts).toEqual(toUIMessage(full).parts);
   });
 });

@@ -1,4 +1,4 @@
-import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
+import type { MessagePart, StoredMessage, ToolInvocationPart } from "@selvedge/protocol";
 
 /** A message in the form of the AI SDK's `UIMessage`. */
 export interface UIMessage {
@@ -21,36 +21,47 @@ export function toUIMessage(message: StoredMessage): UIMessage {
 }
 
 function toUIPart(part: MessagePart): UIMessagePart[] {
+  const meta = part.providerMetadata ? { providerMetadata: part.providerMetadata } : {};
   switch (part.type) {
     case "text":
-      return [{ type: "text", text: part.text, state: "done" }];
+      return [{ type: "text", text: part.text, state: "done", ...meta }];
     case "reasoning":
-      return [{ type: "reasoning", text: part.reasoning, state: "done" }];
+      return [{ type: "reasoning", text: part.reasoning, state: "done", ...meta }];
     case "step-start":
       return [{ type: "step-start" }];
     case "file":
       return [
         {
-          type: "file",
+          type: part.reasoning ? "reasoning-file" : "file",
           mediaType: part.mimeType,
           url: /^(?:data|https?):/.test(part.data) ? part.data : `data:${part.mimeType};base64,${part.data}`,
           ...(part.filename !== undefined && { filename: part.filename }),
+          ...(part.providerReference && { providerReference: part.providerReference }),
+          ...meta,
         },
       ];
     case "source":
-      return [toSourcePart(part.source)];
+      return [{ ...toSourcePart(part.source), ...meta }];
+    case "custom":
+      return [{ type: "custom", kind: part.kind, ...meta }];
     case "tool-invocation":
-      return part.toolInvocation.state === "partial-call" ? [] : [toToolPart(part.toolInvocation)];
+      return part.toolInvocation.state === "partial-call" ? [] : [toToolPart(part)];
     default:
       return [{ type: part.type, data: part.data }];
   }
 }
 
 function toSourcePart(source: Extract<MessagePart, { type: "source" }>["source"]): UIMessagePart {
-  const title = source.title === undefined ? {} : { title: source.title };
+  const { id: sourceId, title, filename } = source;
   if (source.sourceType === "url")
-    return { type: "source-url", sourceId: source.id, url: source.url ?? "", ...title };
-  return { type: "source-document", sourceId: source.id, mediaType: source.mimeType ?? "", ...title };
+    return { type: "source-url", sourceId, url: source.url ?? "", ...(title !== undefined && { title }) };
+  return {
+    type: "source-document",
+    sourceId,
+    mediaType: source.mimeType ?? "application/octet-stream",
+    title: title ?? filename ?? sourceId,
+    ...(filename !== undefined && { filename }),
+  };
 }
 
 const STATES = {
@@ -62,7 +73,7 @@ const STATES = {
   "output-denied": "output-denied",
 } as const;
 
-function toToolPart(call: ToolInvocation): UIMessagePart {
+function toToolPart({ toolInvocation: call, providerMetadata }: ToolInvocationPart): UIMessagePart {
   const failed = call.state === "output-error" || (call.state === "result" && call.isError === true);
   const state = failed ? "output-error" : STATES[call.state as keyof typeof STATES];
   return {
@@ -76,5 +87,7 @@ function toToolPart(call: ToolInvocation): UIMessagePart {
     }),
     ...(call.approval && { approval: call.approval }),
     ...(call.providerExecuted && { providerExecuted: true }),
+    ...(providerMetadata && { callProviderMetadata: providerMetadata }),
+    ...(call.resultProviderMetadata && { resultProviderMetadata: call.resultProviderMetadata }),
   };
 }

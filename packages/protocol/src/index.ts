@@ -14,6 +14,7 @@ export type {
 
 // Messages and threads
 export type {
+  CustomMessagePart,
   DataMessagePart,
   FileMessagePart,
   MessageContent,
@@ -32,6 +33,9 @@ export type {
 
 // Notifications
 export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
+
+// Tools
+export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argument.ts";
 
 // Values
 export type { JSONValue, ProviderMetadata } from "./json.ts";

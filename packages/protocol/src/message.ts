@@ -64,6 +64,8 @@ export interface ToolInvocation {
   /** What a person is shown in place of the raw payloads, when a transform applied. */
   transcript?: { args?: unknown; result?: unknown };
   providerExecuted?: boolean;
+  /** What the provider said about the result of a call that it executed. */
+  resultProviderMetadata?: ProviderMetadata;
 }
 
 export interface ToolInvocationPart extends PartBase {
@@ -77,6 +79,16 @@ export interface FileMessagePart extends PartBase {
   data: string;
   mimeType: string;
   filename?: string;
+  /** Names of the file at providers it was uploaded to. They win over `data` where a model knows them. */
+  providerReference?: Record<string, string>;
+  /** Made while the model was reasoning. */
+  reasoning?: boolean;
+}
+
+/** Content that only its provider understands; `providerMetadata` has it. */
+export interface CustomMessagePart extends PartBase {
+  type: "custom";
+  kind: `${string}.${string}`;
 }
 
 export interface SourceMessagePart extends PartBase {
@@ -108,6 +120,7 @@ export type MessagePart =
   | ToolInvocationPart
   | FileMessagePart
   | SourceMessagePart
+  | CustomMessagePart
   | StepStartPart
   | DataMessagePart;
 

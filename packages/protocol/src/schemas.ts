@@ -93,6 +93,7 @@ const toolInvocation: z.ZodType<ToolInvocation> = z.object({
   ),
   transcript: optional(z.object({ args: optional(z.unknown()), result: optional(z.unknown()) })),
   providerExecuted: optional(z.boolean()),
+  resultProviderMetadata: optional(providerMetadata),
 });
 
 const reasoningDetail = z.union([
@@ -125,6 +126,13 @@ const messagePart: z.ZodType<MessagePart> = z.union([
     data: z.string(),
     mimeType: z.string(),
     filename: optional(z.string()),
+    providerReference: optional(z.record(z.string(), z.string())),
+    reasoning: optional(z.boolean()),
+    ...partBase,
+  }),
+  z.object({
+    type: z.literal("custom"),
+    kind: z.templateLiteral([z.string(), ".", z.string()]),
     ...partBase,
   }),
   z.object({ type: z.literal("source"), source: z.object(source), ...partBase }),

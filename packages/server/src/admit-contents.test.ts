@@ -116,6 +116,26 @@ describe("options for the provider", () => {
         ],
       },
       { role: "tool", content: [{ type: "tool-result", toolCallId: "1", toolName: "add", output: 3 }] },
+      {
+        role: "assistant",
+        parts: [
+          {
+            type: "tool-add",
+            toolCallId: "2",
+            state: "output-available",
+            input: {},
+            output: 3,
+            callProviderMetadata: { openai: { itemId: "rs_of_somebody_else" } },
+            resultProviderMetadata: { openai: { itemId: "rs_of_somebody_else" } },
+          },
+          {
+            type: "file",
+            mediaType: "image/png",
+            url: "data:image/png;base64,AAAA",
+            providerReference: { openai: "rs_of_somebody_else" },
+          },
+        ],
+      },
       { role: "user", content: "Hi" },
     ];
     expect((await call("generate", { params, body: { messages } }, "ann")).status).toBe(200);
@@ -172,6 +192,8 @@ describe("a file by URL", () => {
     expect(
       await ask("generate", { params, body: { messages: messages({ type: "image", image: url }) } }),
     ).toBe(403);
+    const thought = [{ role: "assistant", parts: [{ type: "reasoning-file", url, mediaType: "image/png" }] }];
+    expect(await ask("generate", { params, body: { messages: thought } })).toBe(403);
     const context = messages(file(url));
     expect(await ask("generate", { params, body: { messages: "Hi", context } })).toBe(403);
     const v4 = { type: "file", mediaType: "image/png", data: { type: "url", url } };

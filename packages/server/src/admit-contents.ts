@@ -6,14 +6,21 @@ const OPAQUE: ReadonlySet<string> = new Set(["args", "input", "metadata", "attri
 /** What tools answer is data too, unless it says that it is contents. */
 const ANSWERS: ReadonlySet<string> = new Set(["output", "result"]);
 /** Parts that name a file, in messages and in what tools answer. */
-const FILE_TYPES = /^(?:file|image|media|audio|video)/;
+const FILE_TYPES = /^(?:file|reasoning-file|image|media|audio|video)/;
 const FILE_KEYS: readonly string[] = ["data", "url", "image"];
+/** What a provider says, or is told, about a part of a history. */
+const PROVIDER_KEYS: ReadonlySet<string> = new Set([
+  "providerMetadata",
+  "callProviderMetadata",
+  "resultProviderMetadata",
+  "providerReference",
+]);
 const MAX_URL = 8192;
 
 /**
  * Messages, or parts of one, that a caller wants a model to read. `providerOptions` in them are options of the model's
- * call like those beside them, and need the same grant; `providerMetadata`, which comes back with a history, is left out
- * without it. Files are inline, or where `allowedFileHosts` lets them be.
+ * call like those beside them, and need the same grant; `providerMetadata` and the like, which come back with a history,
+ * are left out without it. Files are inline, or where `allowedFileHosts` lets them be.
  */
 export async function admitContents<Value>(
   { app, caller }: Pick<Call, "app" | "caller">,
@@ -39,7 +46,7 @@ function admit(value: unknown, admission: Admission): unknown {
   for (const [key, item] of Object.entries(value)) {
     if (key === "providerOptions" && !admission.granted && item !== undefined)
       throw new AgentError("forbidden", `"providerOptions" of a message need the grant "run-options".`);
-    if (key === "providerMetadata" && !admission.granted) continue;
+    if (PROVIDER_KEYS.has(key) && !admission.granted) continue;
     if (isFile && FILE_KEYS.includes(key)) noteHosts(item, admission.hosts);
     admitted[key] = isData(key, item) ? item : admit(item, admission);
   }

@@ -1,17 +1,79 @@
 import type { SignalContents } from "@selvedge/protocol/routes";
 
 /** Tags that a model takes for more than a person's words. */
-const RESERVED =
-  /<(?=\/?(?:system|notification|notification-summary|state|user|current-task-list|task-list-update|working_memory|remembered_messages)[\s/>]|\s{0,8}\/?\s{0,8}system-reminder(?![\w-]))/giu;
+const NAMES = [
+  "system",
+  "notification",
+  "notification-summary",
+  "state",
+  "user",
+  "current-task-list",
+  "task-list-update",
+  "working_memory",
+  "remembered_messages",
+];
+
+// Every piece matches one way only, so that a hostile text costs no more than its length.
+const GAP = String.raw`[\s\p{Cf}]*`;
+const SLASH = `(?:/${GAP})?`;
+/** A name, also with characters in it that nobody sees. */
+const spelled = (name: string) => name.split("").join(String.raw`\p{Cf}*`);
+const anyName = `(?:${NAMES.map(spelled).join("|")})`;
+
+/** `<` before such a name. With a gap after it, it is only taken for a tag if it ends like one: "a < state" is not. */
+const RESERVED = new RegExp(
+  [
+    String.raw`<(?=/?${anyName}[\s/>\p{Cf}]`,
+    String.raw`${GAP}${SLASH}${anyName}(?:[\s/\p{Cf}][^<>]*)?>`,
+    String.raw`${GAP}${SLASH}${spelled("system-reminder")}(?![\w-]))`,
+  ].join("|"),
+  "giu",
+);
 
 /** A text in which such tags are no longer tags. */
 export function neutralise(text: string): string {
   return text.replace(RESERVED, "&lt;");
 }
 
+/** What a model may read between two parts. */
+const JOINTS = ["", "\n"];
+
+/** The same for texts that a model reads one after the other: a tag may begin in one and end in another. */
+function neutraliseTexts(texts: readonly string[]): string[] {
+  const own = texts.map(neutralise);
+  if (own.length < 2) return own;
+  return JOINTS.reduce(neutraliseJoined, own);
+}
+
+function neutraliseJoined(texts: readonly string[], joint: string): string[] {
+  const found = [...texts.join(joint).matchAll(RESERVED)].map(({ index }) => index);
+  if (found.length === 0) return [...texts];
+  let start = 0;
+  let next = 0;
+  return texts.map((text) => {
+    const end = start + text.length;
+    let safe = "";
+    let from = start;
+    for (; next < found.length && found[next]! < end; next++) {
+      safe += `${text.slice(from - start, found[next]! - start)}&lt;`;
+      from = found[next]! + 1;
+    }
+    safe += text.slice(from - start);
+    start = end + joint.length;
+    return safe;
+  });
+}
+
 export function neutraliseContents(contents: SignalContents): SignalContents {
-  if (typeof contents === "string") return neutralise(contents);
-  return contents.map((part) => (part.type === "text" ? { ...part, text: neutralise(part.text) } : part));
+  return typeof contents === "string" ? neutralise(contents) : neutraliseParts(contents);
+}
+
+/** Parts of one message, of whatever kind: those with a text are read together. */
+function neutraliseParts<Part>(parts: readonly Part[]): Part[] {
+  const isText = (part: unknown): part is { text: string } =>
+    typeof (part as { text?: unknown } | null)?.text === "string";
+  const texts = neutraliseTexts(parts.flatMap((part) => (isText(part) ? part.text : []))).values();
+  return parts.map((part) => (isText(part) ? { ...part, text: texts.next().value as string } : part));
 }
 
 /** Why somebody said no, which the model reads as the outcome of its call. */
@@ -29,7 +91,8 @@ export function neutraliseReasons<Reasons extends { reason?: string; message?: s
 /** Messages of a call: every text in them, wherever it stands. */
 export function neutraliseDeep<Value>(value: Value): Value {
   if (typeof value === "string") return neutralise(value) as Value;
-  if (Array.isArray(value)) return value.map((item: unknown) => neutraliseDeep(item)) as Value;
+  if (Array.isArray(value))
+    return neutraliseParts(value.map((item: unknown) => neutraliseDeep(item))) as Value;
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [

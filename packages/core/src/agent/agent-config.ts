@@ -53,6 +53,11 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   outputProcessors?: DynamicArgument<Processor[]>;
   maxProcessorRetries?: number;
   requestContextSchema?: Schema;
+  /**
+   * Keys of the request context that are stored with a run, for the process that continues it. The host's, when absent.
+   * Values of other keys never leave the process.
+   */
+  durableContextKeys?: readonly string[];
   editor?: EditorConfig;
   /** Limits of the agent's threads, and whether it takes up what other processes left. */
   threads?: ThreadsConfig;

@@ -104,7 +104,7 @@ export class AgentNotifications implements Desk {
 
   /** Delivers what is due on one thread. Records of another store than the agent's are left as they are. */
   async deliverDue(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void> {
-    const { runtime, domain: own } = await this.#open();
+    const { domain: own, ...open } = await this.#open();
     const { threadId, resourceId } = due[0]!.record;
     if (own !== domain) return;
     if (resourceId === undefined) {
@@ -112,7 +112,7 @@ export class AgentNotifications implements Desk {
       for (const one of due) await domain.tryUpdate(one, patch);
       return;
     }
-    await deliverDue(this, { runtime, domain, agentId: this.#host.id, threadId, resourceId }, due);
+    await deliverDue(this, { ...open, domain, agentId: this.#host.id, threadId, resourceId }, due);
   }
 
   async decide(
@@ -140,7 +140,7 @@ export class AgentNotifications implements Desk {
   #keep(streamOptions: AgentExecutionOptions | undefined): StoredOptions | undefined {
     if (streamOptions === undefined) return undefined;
     checkOptions(streamOptions);
-    const kept = storeOptions(streamOptions);
+    const kept = storeOptions(streamOptions, this.#host.environment().durableContextKeys);
     const bytes = Buffer.byteLength(JSON.stringify(kept));
     if (bytes > this.#payloadBytes)
       throw new AgentError(
@@ -154,10 +154,11 @@ export class AgentNotifications implements Desk {
     return this.#config?.payloadBytes ?? DEFAULT_PAYLOAD_BYTES;
   }
 
-  async #open(): Promise<Pick<Outlet, "runtime" | "domain">> {
+  async #open(): Promise<Pick<Outlet, "runtime" | "domain" | "durableContextKeys">> {
     const memory = await this.#host.memory();
     const domain = await memory?.storage?.getStore("notifications");
-    if (domain) return { runtime: await this.#host.runtime(), domain };
+    const { durableContextKeys } = this.#host.environment();
+    if (domain) return { runtime: await this.#host.runtime(), domain, durableContextKeys };
     throw new AgentError(
       "storage-required",
       `sendNotificationSignal() requires a notifications storage domain, and agent "${this.#host.name}" has none. Pass memory: new Memory({ storage }) to the agent.`,

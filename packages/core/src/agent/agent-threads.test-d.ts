@@ -50,6 +50,28 @@ describe("the thread methods of an agent", () => {
     void agent.sendToolApproval({ threadId: "t" });
   });
 
+  it("need to know where a message goes", () => {
+    const signal = { type: "user", contents: "x" } as const;
+    agent.sendMessage("x", { runId: "r", ifActive: { behavior: "persist" } });
+    agent.sendMessage("x", { ...here, runId: "r" });
+    // @ts-expect-error no target
+    agent.sendMessage("x");
+    // @ts-expect-error no target
+    agent.sendMessage("x", {});
+    // @ts-expect-error a resource has many threads
+    agent.sendMessage("x", { resourceId: "r" });
+    // @ts-expect-error a thread belongs to a resource
+    agent.sendMessage("x", { threadId: "t" });
+    // @ts-expect-error a thread belongs to a resource
+    agent.sendSignal(signal, { threadId: "t" });
+    // @ts-expect-error no target
+    agent.sendSignal(signal);
+    // @ts-expect-error a queued message opens a run of its own, on a thread
+    agent.queueMessage("x", { runId: "r" });
+    // @ts-expect-error a state belongs to a thread
+    void agent.sendStateSignal({ id: "l", cacheKey: "k", contents: "x" }, { runId: "r" });
+  });
+
   it("tell a skipped state from one that was sent", async () => {
     const result = await agent.sendStateSignal({ id: "l", cacheKey: "k", contents: "x" }, here);
     if (result.skipped) expectTypeOf(result.reason).toEqualTypeOf<"unchanged">();

@@ -320,7 +320,8 @@ describe("a message to a thread at work", () => {
     await idle();
     expect(await history()).toContain("signal: more");
     expect(() => agent.sendMessage("late", { runId: opened.runId })).toThrow(refusal("not-found"));
-    expect(() => agent.sendMessage("where", {})).toThrow(refusal("not-found"));
+    expect(() => agent.sendMessage("where", {} as never)).toThrow(refusal("not-found"));
+    expect(() => agent.sendMessage("where", undefined as never)).toThrow(refusal("not-found"));
   });
 
   it("waits for another agent's run, and then opens one of its own agent", async () => {

@@ -24,7 +24,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
 import { checkDecision } from "./check-decision.ts";
-import { checkOptions } from "./check-options.ts";
+import { checkDurableContextKeys, checkOptions } from "./check-options.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 import { prepareRun, type RunStart } from "./prepare-run.ts";
@@ -34,7 +34,13 @@ import {
   type SendNotificationResult,
 } from "./agent-notifications.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "./send-options.ts";
+import type {
+  SendOptions,
+  SendResult,
+  SendStateResult,
+  SendToThreadOptions,
+  StateSignalInput,
+} from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
 import { ThreadApprovals, type ToolApprovalOptions } from "./thread-approvals.ts";
 import { ThreadRuns, type ThreadsConfig } from "./thread-runs.ts";
@@ -46,6 +52,7 @@ export interface AgentHost {
   readonly logger?: Logger | undefined;
   readonly system?: System | undefined;
   readonly threads?: ThreadsConfig | undefined;
+  readonly durableContextKeys?: readonly string[] | undefined;
   getStorage(): MastraMemory["storage"];
 }
 
@@ -91,6 +98,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
         `Agent "${config.name}" needs a model, such as "openai/gpt-5.5" or an AI SDK model.`,
       );
     }
+    checkDurableContextKeys(config.durableContextKeys);
     this.id = (config.id ?? config.name) as Id;
     this.name = config.name;
     this.description = config.description ?? "";
@@ -101,6 +109,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       system: this.#system,
       logger: this.#logger,
       threads: config.threads ?? this.#host?.threads,
+      durableContextKeys: config.durableContextKeys ?? this.#host?.durableContextKeys ?? [],
     });
     this.#runs = new ThreadRuns({
       id: this.id,
@@ -150,22 +159,22 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Sends a person's message: into the active run of a thread, or to open one. */
-  sendMessage(message: MessageInput, options?: SendOptions): SendResult {
+  sendMessage(message: MessageInput, options: SendOptions): SendResult {
     return this.#sends.sendMessage(message, options);
   }
 
   /** Sends a person's message for a run of its own, after the active one. */
-  queueMessage(message: MessageInput, options?: SendOptions): SendResult {
+  queueMessage(message: MessageInput, options: SendToThreadOptions): SendResult {
     return this.#sends.queueMessage(message, options);
   }
 
   /** Sends context that a system made. */
-  sendSignal(signal: SignalInput, options?: SendOptions): SendResult {
+  sendSignal(signal: SignalInput, options: SendOptions): SendResult {
     return this.#sends.sendSignal(signal, options);
   }
 
   /** Tells a thread the current state of something, unless it knows. */
-  sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
+  sendStateSignal(state: StateSignalInput, options: SendToThreadOptions): Promise<SendStateResult> {
     return this.#sends.sendStateSignal(state, options);
   }
 

@@ -1,5 +1,7 @@
 import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
+import { checkMetadata } from "../storage/check-id.ts";
+import { encodeJson } from "../storage/row-codec.ts";
 
 type Fits = (value: unknown) => boolean;
 
@@ -63,11 +65,26 @@ export function checkOptions(options: AgentExecutionOptions | undefined): void {
     const rule = value === undefined || !Object.hasOwn(RULES, name) ? undefined : RULES[name];
     if (rule && !rule[1](value)) throw bad(name, rule[0], value);
   }
+  checkThread(options.memory?.thread);
   const schemas = (["output", "experimental_output", "structuredOutput"] as const).filter(
     (name) => options[name] !== undefined,
   );
   if (schemas.length > 1)
     throw new AgentError("invalid-argument", `Give one of ${schemas.join(" and ")}, not several.`);
+}
+
+/** Names of values that may be stored. */
+export function checkDurableContextKeys(keys: unknown): void {
+  const fits = Array.isArray(keys) && keys.every(isText);
+  if (keys !== undefined && !fits) throw bad("durableContextKeys", "an array of keys", keys);
+}
+
+function checkThread(thread: unknown): void {
+  if (!isObject(thread)) return;
+  const { title, metadata } = thread as { title?: unknown; metadata?: unknown };
+  if (title !== undefined && typeof title !== "string") throw bad("memory.thread.title", "a string", title);
+  if (metadata !== undefined)
+    encodeJson("memory.thread.metadata", checkMetadata("memory.thread.metadata", metadata));
 }
 
 /** Processors from wherever they came: a list of objects with an id. */

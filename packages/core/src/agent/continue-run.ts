@@ -36,7 +36,7 @@ export async function continueRun(
       "messages are the results of tools that the client ran: approved must be true with them.",
     );
   if (options.streamOptions !== undefined) checkOptions(options.streamOptions);
-  const { system, threads } = host.environment();
+  const { system, threads, durableContextKeys } = host.environment();
   const messages = new MessageList(system).add(input, "input").get.input.db();
   const answers = messages.flatMap(callsOf).filter(({ state }) => state !== "call");
   const toolCallId = options.toolCallId ?? answers[0]?.toolCallId;
@@ -69,6 +69,7 @@ export async function continueRun(
     delivery: { queued: true, ifActive: "deliver", ifIdle: "wake" },
     newRunId,
     streamOptions: options.streamOptions,
+    durableContextKeys,
     attributes: { active: undefined, idle: undefined },
     idempotencyKey: `results-of:${toolCallId}`,
     alongside: checkCalls,

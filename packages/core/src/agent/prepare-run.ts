@@ -85,7 +85,7 @@ export async function prepareRun(
   checkOptions(callOptions);
   const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
   const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra: host.mastra };
-  await checkContext(config, requestContext);
+  await checkContext(config, requestContext, start !== undefined);
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
   const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
   if (defaults) checkOptions(options);
@@ -137,7 +137,11 @@ export async function prepareRun(
   };
 }
 
-async function checkContext(config: AgentConfig, requestContext: RequestContext): Promise<void> {
+async function checkContext(
+  config: AgentConfig,
+  requestContext: RequestContext,
+  mayBeStored: boolean,
+): Promise<void> {
   if (!config.requestContextSchema) return;
   // Whose request it is, a server says; the app's schema speaks of the app's own values.
   const own = requestContext.without([RESOURCE_ID_KEY, THREAD_ID_KEY]).toJSON();
@@ -155,12 +159,15 @@ async function checkContext(config: AgentConfig, requestContext: RequestContext)
     .join("; ");
   throw new AgentError(
     "invalid-context",
-    `The request context of agent "${config.name}" is not valid: ${list}`,
+    `The request context of agent "${config.name}" is not valid: ${list}${mayBeStored ? NOT_STORED : ""}`,
     {
       details: { issues: checked.issues },
     },
   );
 }
+
+const NOT_STORED =
+  ". A run that another process continues has only the values that durableContextKeys names: add those that the schema needs.";
 
 /** A call's own list replaces the agent's. */
 async function processors(

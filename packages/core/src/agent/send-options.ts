@@ -6,11 +6,22 @@ import type { DeliveryOptions } from "../thread/delivery.ts";
 import type { StateMode } from "../thread/lane.ts";
 import type { Admitted } from "../thread/admission.ts";
 
-/** Where a message or signal goes, and what it does there. */
-export interface SendOptions {
+/** A thread belongs to a resource, so it takes both to name one. */
+interface ThreadAddress {
+  resourceId: string;
+  threadId: string;
   runId?: string;
-  resourceId?: string;
-  threadId?: string;
+}
+
+/** The thread of an active run of this process. */
+interface RunAddress {
+  runId: string;
+  resourceId?: undefined;
+  threadId?: undefined;
+}
+
+/** What a message or signal does where it goes. */
+interface SendBehavior {
   ifActive?: { behavior?: "deliver" | "persist" | "discard"; attributes?: SignalAttributes };
   ifIdle?: {
     behavior?: "wake" | "persist" | "discard";
@@ -20,6 +31,11 @@ export interface SendOptions {
   /** The same key on a thread is the same message: sending it again changes nothing and gets the same answer. */
   idempotencyKey?: string;
 }
+
+/** Where a message or signal goes, and what it does there. */
+export type SendOptions = (ThreadAddress | RunAddress) & SendBehavior;
+/** The same for what needs a thread, whether a run is active on it or not. */
+export type SendToThreadOptions = ThreadAddress & SendBehavior;
 
 export interface SendResult {
   accepted: true;
@@ -55,7 +71,7 @@ const ACTIVE = new Set(["deliver", "persist", "discard"]);
 const IDLE = new Set(["wake", "persist", "discard"]);
 
 /** Refuses options that are none before anything is made of them. */
-export function checkSend(options: SendOptions): void {
+export function checkSend(options: SendBehavior): void {
   for (const [name, value] of [
     ["options", options],
     ["ifActive", options?.ifActive ?? {}],
@@ -66,7 +82,7 @@ export function checkSend(options: SendOptions): void {
   }
 }
 
-export function toDelivery(options: SendOptions, queued: boolean): DeliveryOptions {
+export function toDelivery(options: SendBehavior, queued: boolean): DeliveryOptions {
   const ifActive = options.ifActive?.behavior ?? "deliver";
   const ifIdle = options.ifIdle?.behavior ?? "wake";
   if (!ACTIVE.has(ifActive))
@@ -77,7 +93,9 @@ export function toDelivery(options: SendOptions, queued: boolean): DeliveryOptio
 }
 
 /** The thread a send names. A message needs both ids: a thread belongs to a resource. */
-export function checkTarget(options: SendOptions): { threadId: string; resourceId: string } | undefined {
+export function checkTarget(
+  options: Partial<ThreadAddress> | RunAddress,
+): { threadId: string; resourceId: string } | undefined {
   const { threadId, resourceId } = options;
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {

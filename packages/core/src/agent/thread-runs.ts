@@ -1,5 +1,4 @@
 import { AgentError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
 import { outsideRuns } from "../run/current-run.ts";
 import { runLoop } from "../run/loop.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
@@ -10,13 +9,13 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { RunThread } from "../run/run-thread.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { System } from "../system.ts";
 import type { Letter } from "../thread/mailbox.ts";
 import { reviveOptions, storeOptions } from "../thread/stored-options.ts";
 import type { Thread } from "../thread/thread.ts";
 import { ThreadRun } from "../thread/thread-run.ts";
 import { type ThreadAgent, type ThreadLimits, ThreadRuntime } from "../thread/thread-runtime.ts";
 import { DEFAULT_RUN_LIMITS, type RunStart, type ThreadTarget } from "./prepare-run.ts";
+import type { ThreadsEnvironment } from "./threads-host.ts";
 
 /** Settings of an agent's or a host's threads. */
 export interface ThreadsConfig extends Partial<ThreadLimits> {
@@ -27,8 +26,7 @@ export interface ThreadsConfig extends Partial<ThreadLimits> {
 /** What an agent lends to the runs that its threads start. */
 export interface ThreadRunsHost {
   readonly id: string;
-  /** What may change when the agent is registered with a host. */
-  environment(): { system: System; logger: Logger; threads: ThreadsConfig | undefined };
+  environment(): ThreadsEnvironment;
   prepare(options: AgentExecutionOptions, start: RunStart): Promise<RunSpec>;
 }
 
@@ -94,6 +92,7 @@ export class ThreadRuns implements ThreadAgent {
   ): RunThread {
     const { id: threadId, resourceId, ...create } = target;
     const runtime = this.runtime(storage);
+    const { durableContextKeys } = this.#environment;
     const { runId } = ticket;
     this.#remember(runId, ticket.options);
     const run: ThreadRun = new ThreadRun({
@@ -107,7 +106,7 @@ export class ThreadRuns implements ThreadAgent {
         const thread = runtime.thread(threadId, resourceId);
         run.use(thread);
         return thread.enter(
-          { runId, agentId: this.#host.id, options: storeOptions(ticket.options) },
+          { runId, agentId: this.#host.id, options: storeOptions(ticket.options, durableContextKeys) },
           run,
           abortSignal,
         );
@@ -131,6 +130,8 @@ export class ThreadRuns implements ThreadAgent {
     try {
       const options = live ?? reviveOptions(letter.options);
       threadRun.heed(controller);
+      const { thread: named } = options.memory ?? {};
+      if (typeof named === "object") threadRun.describe(named);
       const spec = await patience.for(
         `What agent "${this.id}" is made of`,
         this.#prepare(thread, threadRun, options, messages ? [] : [signal]),

@@ -21,6 +21,7 @@ import {
   type SendOptions,
   type SendResult,
   type SendStateResult,
+  type SendToThreadOptions,
   type StateSignalInput,
   toDelivery,
 } from "./send-options.ts";
@@ -34,11 +35,11 @@ export class ThreadSends {
     this.#host = host;
   }
 
-  sendMessage(message: MessageInput, options: SendOptions = {}): SendResult {
+  sendMessage(message: MessageInput, options: SendOptions): SendResult {
     return this.#send(messageToSignal(message), options, false);
   }
 
-  queueMessage(message: MessageInput, options: SendOptions = {}): SendResult {
+  queueMessage(message: MessageInput, options: SendToThreadOptions): SendResult {
     if (options?.threadId === undefined || options.resourceId === undefined) {
       throw new AgentError(
         "invalid-argument",
@@ -48,11 +49,11 @@ export class ThreadSends {
     return this.#send(messageToSignal(message), options, true);
   }
 
-  sendSignal(signal: SignalInput, options: SendOptions = {}): SendResult {
+  sendSignal(signal: SignalInput, options: SendOptions): SendResult {
     return this.#send(signal, options, false);
   }
 
-  async sendStateSignal(state: StateSignalInput, options: SendOptions): Promise<SendStateResult> {
+  async sendStateSignal(state: StateSignalInput, options: SendToThreadOptions): Promise<SendStateResult> {
     checkSend(options);
     const target = checkTarget(options);
     if (!target) throw new AgentError("invalid-argument", "sendStateSignal() needs resourceId and threadId.");
@@ -121,14 +122,15 @@ export class ThreadSends {
 
   #send(
     input: SignalInput,
-    options: SendOptions,
+    // Callers without types may leave it out, and are told what is missing.
+    options: SendOptions = {} as SendOptions,
     queued: boolean,
     alongside?: (
       signal: CreatedAgentSignal,
     ) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
   ): SendResult {
     checkSend(options);
-    const { system, threads } = this.#environment;
+    const { system, threads, durableContextKeys } = this.#environment;
     const signal = createSignal(input, system, threads?.signal);
     const delivery = toDelivery(options, queued);
     const { idempotencyKey, ifActive, ifIdle } = options;
@@ -158,6 +160,7 @@ export class ThreadSends {
       delivery,
       newRunId,
       streamOptions: ifIdle?.streamOptions,
+      durableContextKeys,
       attributes,
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),

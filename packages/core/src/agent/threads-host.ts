@@ -6,12 +6,19 @@ import type { System } from "../system.ts";
 import type { ThreadRuntime } from "../thread/thread-runtime.ts";
 import type { ThreadsConfig } from "./thread-runs.ts";
 
+/** What may change when the agent is registered with a host. */
+export interface ThreadsEnvironment {
+  system: System;
+  logger: Logger;
+  threads: ThreadsConfig | undefined;
+  durableContextKeys: readonly string[];
+}
+
 /** What an agent lends to its threads. */
 export interface ThreadsHost {
   readonly id: string;
   readonly name: string;
-  /** What may change when the agent is registered with a host. */
-  environment(): { system: System; logger: Logger; threads: ThreadsConfig | undefined };
+  environment(): ThreadsEnvironment;
   /** The runtime of the agent's store; a store of this process alone where the agent has no memory. */
   runtime(): ThreadRuntime | Promise<ThreadRuntime>;
   memory(): Promise<MastraMemory | undefined>;

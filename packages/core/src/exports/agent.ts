@@ -12,7 +12,13 @@ export type { SubagentInput, SubagentOutput } from "../agent/subagent-tool.ts";
 // Threads
 export type { AnswerCallOptions } from "../agent/agent.ts";
 export type { ToolApprovalOptions } from "../agent/thread-approvals.ts";
-export type { SendOptions, SendResult, SendStateResult, StateSignalInput } from "../agent/send-options.ts";
+export type {
+  SendOptions,
+  SendResult,
+  SendStateResult,
+  SendToThreadOptions,
+  StateSignalInput,
+} from "../agent/send-options.ts";
 export type { ThreadsConfig } from "../agent/thread-runs.ts";
 export {
   CreatedAgentSignal,

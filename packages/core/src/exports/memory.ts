@@ -5,6 +5,7 @@ export type {
   MemoryRun,
   SemanticRecallConfig,
   TitleConfig,
+  TitleContext,
   WorkingMemoryConfig,
 } from "../memory/memory.ts";
 

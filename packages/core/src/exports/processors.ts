@@ -15,6 +15,7 @@ export type {
   ProcessorContext,
   ProcessToolResultArgs,
   StateSignal,
+  StateTracking,
   StepOverrides,
 } from "../processor/processor.ts";
 

@@ -26,4 +26,5 @@ export type {
 
 // Running a tool outside a run
 export { limitResult } from "../tool/limit-result.ts";
+export { toDefinition } from "../tool/tool-set.ts";
 export { callTool, type CallToolOptions } from "../tool/call-tool.ts";

@@ -1,4 +1,5 @@
 import type { Agent } from "../agent/agent.ts";
+import { checkDurableContextKeys } from "../agent/check-options.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ThreadsConfig } from "../agent/thread-runs.ts";
@@ -30,6 +31,8 @@ export interface MastraConfig<
   notifications?: { dispatch?: NotificationDispatchConfig };
   /** Limits of the threads of all agents, and whether unfinished ones are taken up. */
   threads?: ThreadsConfig;
+  /** Keys of the request context that are stored with a run, for agents that name none themselves. */
+  durableContextKeys?: readonly string[];
   /** `false` for silence. */
   logger?: Logger | false;
   idGenerator?: () => string;
@@ -53,6 +56,7 @@ export class Mastra<
   #dispatch: Promise<void> | undefined;
 
   constructor(config: MastraConfig<Agents, Vectors> = {}) {
+    checkDurableContextKeys(config.durableContextKeys);
     this.#config = config;
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
@@ -76,6 +80,10 @@ export class Mastra<
 
   get threads(): ThreadsConfig | undefined {
     return this.#config.threads;
+  }
+
+  get durableContextKeys(): readonly string[] | undefined {
+    return this.#config.durableContextKeys;
   }
 
   getAgent<Name extends keyof Agents & string>(name: Name): Agents[Name] {

@@ -27,9 +27,16 @@ export interface WorkingMemoryConfig {
 }
 
 export interface TitleConfig {
-  model?: ModelConfig | ((context: { requestContext: RequestContext }) => ModelConfig | Promise<ModelConfig>);
-  instructions?: string | ((context: { requestContext: RequestContext }) => string | Promise<string>);
+  model?: ModelConfig | ((context: TitleContext) => ModelConfig | Promise<ModelConfig>);
+  instructions?: string | ((context: TitleContext) => string | Promise<string>);
 }
+
+/** The request context itself, as older functions take it, which also has itself as `requestContext`. */
+export type TitleContext = RequestContext & {
+  requestContext: RequestContext;
+  /** The older name of `requestContext`. */
+  runtimeContext: RequestContext;
+};
 
 /** Which memory a run uses. Given to `Memory` as defaults and per call as `memory.options`. */
 export interface MemoryConfig {

@@ -1,13 +1,14 @@
 import type {
-  FileMessagePart,
   MessagePart,
   MessageRole,
   ProviderMetadata,
   StoredMessage,
   TextMessagePart,
 } from "@selvedge/protocol";
-import { AgentError, showValue } from "../errors.ts";
+import { toFilePart } from "./file-part.ts";
+import { invalid, isRecord, type LoosePart, textOf } from "./invalid-message.ts";
 import { isStoredPart } from "./stored-part.ts";
+import { fromUiPart } from "./ui-part.ts";
 
 export interface TextPart {
   type: "text";
@@ -39,13 +40,13 @@ export interface MessageLike {
 /** What `stream()` and `generate()` take. */
 export type MessagesInput = string | MessageLike | readonly (string | MessageLike)[];
 
-type LoosePart = { type?: unknown; [key: string]: any };
+interface Make {
+  newId(): string;
+  now(): number;
+}
 
 /** Input as stored messages. Throws `invalid-message` with the offending value; nothing is half taken. */
-export function toStoredMessages(
-  input: MessagesInput,
-  make: { newId(): string; now(): number },
-): StoredMessage[] {
+export function toStoredMessages(input: MessagesInput, make: Make): StoredMessage[] {
   const list = Array.isArray(input) ? input : [input as string | MessageLike];
   const messages: StoredMessage[] = [];
   for (const item of list) {
@@ -54,13 +55,40 @@ export function toStoredMessages(
     } else if (item && typeof item === "object" && item.role === "tool") {
       attachResults(messages, item, make);
     } else {
-      messages.push(fromObject(item as MessageLike, make));
+      messages.push(...splitSteered(item as MessageLike).map((message) => fromObject(message, make)));
     }
   }
   return messages;
 }
 
-function fromObject(item: MessageLike, make: { newId(): string; now(): number }): StoredMessage {
+/** A UI message may hold what the user said while it was written: then it is several messages. */
+function splitSteered(item: MessageLike): MessageLike[] {
+  const { parts } = item ?? {};
+  if (!Array.isArray(parts) || !parts.some(isSteering)) return [item];
+  const messages: MessageLike[] = [];
+  let rest: unknown[] = [];
+  const close = () => {
+    const id = item.id && messages.length > 0 ? `${item.id}-${messages.length}` : item.id;
+    if (rest.length > 0) messages.push({ ...item, ...(id && { id }), parts: rest });
+    rest = [];
+  };
+  for (const part of parts as LoosePart[]) {
+    if (!isSteering(part)) {
+      rest.push(part);
+      continue;
+    }
+    close();
+    messages.push({ ...part, role: "user" });
+  }
+  close();
+  return messages;
+}
+
+function isSteering(part: unknown): boolean {
+  return (part as LoosePart | null | undefined)?.type === "steering-message";
+}
+
+function fromObject(item: MessageLike, make: Make): StoredMessage {
   const role = item?.role;
   if (role !== "user" && role !== "assistant" && role !== "system" && role !== "signal") {
     throw invalid(`A message needs a role ("system", "user", "assistant" or "tool")`, item);
@@ -98,11 +126,12 @@ function fromObject(item: MessageLike, make: { newId(): string; now(): number })
 }
 
 function build(
-  make: { newId(): string; now(): number },
+  make: Make,
   item: { role: string } & Partial<MessageLike>,
   parts: MessagePart[],
 ): StoredMessage {
-  const createdAt = item.createdAt === undefined ? new Date(make.now()) : toDate(item.createdAt);
+  const createdAt =
+    item.createdAt === undefined ? (shownDate(item) ?? new Date(make.now())) : toDate(item.createdAt);
   return {
     id: typeof item.id === "string" && item.id !== "" ? item.id : make.newId(),
     role: item.role as MessageRole,
@@ -114,6 +143,13 @@ function build(
       ...(item.providerOptions && { providerMetadata: item.providerOptions as ProviderMetadata }),
     },
   };
+}
+
+/** A UI message has no date of its own; ours carry it in their metadata. */
+function shownDate({ parts, metadata }: Partial<MessageLike>): Date | undefined {
+  const value = parts && isRecord(metadata) ? metadata["createdAt"] : undefined;
+  const date = value instanceof Date || typeof value === "string" ? new Date(value) : undefined;
+  return date && !Number.isNaN(date.getTime()) ? date : undefined;
 }
 
 function toDate(value: unknown): Date {
@@ -134,6 +170,7 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
       return { ...base, type: "text", text: part["text"].toWellFormed() } satisfies TextMessagePart;
     case "image":
     case "file":
+    case "reasoning-file":
       return { ...base, ...toFilePart(part) };
     case "reasoning": {
       const text: unknown = part["text"] ?? part["reasoning"] ?? "";
@@ -150,8 +187,8 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
         type: "tool-invocation",
         toolInvocation: {
           state: "call",
-          toolCallId: text(part, "toolCallId"),
-          toolName: text(part, "toolName"),
+          toolCallId: textOf(part, "toolCallId"),
+          toolName: textOf(part, "toolName"),
           args: part["input"] ?? part["args"] ?? {},
         },
       };
@@ -159,60 +196,13 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
       return { type: "step-start" };
   }
   if (type.startsWith("data-")) return { ...base, type: type as `data-${string}`, data: part["data"] };
-  // AI SDK UI messages spell a tool part `tool-<name>` or `dynamic-tool`.
-  if (type.startsWith("tool-") || type === "dynamic-tool") return { ...base, ...fromUiToolPart(part, type) };
+  const shown = fromUiPart(part, type);
+  if (shown) return { ...base, ...shown };
   throw invalid(`Unknown message part type "${type}"`, part);
 }
 
-function fromUiToolPart(part: LoosePart, type: string): MessagePart {
-  const done = part["state"] === "output-available";
-  const failed = part["state"] === "output-error";
-  return {
-    type: "tool-invocation",
-    toolInvocation: {
-      state: done ? "result" : failed ? "output-error" : "call",
-      toolCallId: text(part, "toolCallId"),
-      toolName: type === "dynamic-tool" ? text(part, "toolName") : type.slice("tool-".length),
-      args: part["input"] ?? {},
-      ...(done && { result: part["output"] }),
-      ...(failed && { result: part["errorText"], isError: true }),
-    },
-  };
-}
-
-function toFilePart(part: LoosePart): FileMessagePart {
-  const source: unknown = part["data"] ?? part["image"] ?? part["url"];
-  const mimeType = part["mediaType"] ?? part["mimeType"] ?? (part.type === "image" ? "image/*" : undefined);
-  if (typeof mimeType !== "string") throw invalid("A file part needs mediaType", { ...part, data: "…" });
-  const filename = typeof part["filename"] === "string" ? { filename: part["filename"] } : {};
-  const data = toFileString(source);
-  if (/^https?:/.test(data) && !URL.canParse(data))
-    throw invalid("A file part needs a URL that can be read", data);
-  return { type: "file", data, mimeType, ...filename };
-}
-
-function text(part: LoosePart, name: string): string {
-  const value: unknown = part[name];
-  if (typeof value !== "string" || value === "")
-    throw invalid(`A ${String(part.type)} part needs ${name}`, part);
-  return value;
-}
-
-function toFileString(source: unknown): string {
-  if (typeof source === "string") return source;
-  if (source instanceof URL) return source.href;
-  if (source instanceof Uint8Array)
-    return Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString("base64");
-  if (source instanceof ArrayBuffer) return Buffer.from(source).toString("base64");
-  throw invalid("A file part needs data: a base64 string, a URL or bytes", typeof source);
-}
-
 /** A `tool` message answers calls of the assistant message before it (client tools come back this way). */
-function attachResults(
-  messages: StoredMessage[],
-  item: MessageLike,
-  make: { newId(): string; now(): number },
-): void {
+function attachResults(messages: StoredMessage[], item: MessageLike, make: Make): void {
   if (!Array.isArray(item.content)) throw invalid("A tool message needs an array of results", item);
   for (const part of item.content as LoosePart[]) {
     if (!isResult(part)) throw invalid("A tool message takes tool-result parts", part);
@@ -226,7 +216,7 @@ function isResult(part: LoosePart | null | undefined): boolean {
 }
 
 function attachResult(messages: StoredMessage[], part: LoosePart): boolean {
-  const call = findCall(messages, text(part, "toolCallId"));
+  const call = findCall(messages, textOf(part, "toolCallId"));
   if (call) Object.assign(call, { state: "result", ...unwrapOutput(part["output"] ?? part["result"]) });
   return call !== undefined;
 }
@@ -237,8 +227,8 @@ function callWithResult(part: LoosePart): MessagePart {
     type: "tool-invocation",
     toolInvocation: {
       state: "result",
-      toolCallId: text(part, "toolCallId"),
-      toolName: text(part, "toolName"),
+      toolCallId: textOf(part, "toolCallId"),
+      toolName: textOf(part, "toolName"),
       args: part["input"] ?? part["args"] ?? {},
       ...unwrapOutput(part["output"] ?? part["result"]),
     },
@@ -266,12 +256,4 @@ function unwrapOutput(output: unknown): { result: unknown; isError?: boolean; mo
     };
   }
   return { result: output };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function invalid(problem: string, value: unknown): AgentError {
-  return new AgentError("invalid-message", `${problem}, got ${showValue(value)}.`);
 }

@@ -12,6 +12,8 @@ export function isStoredPart(value: unknown): value is MessagePart {
       return typeof part["data"] === "string" && typeof part["mimeType"] === "string";
     case "source":
       return typeof part["source"] === "object" && part["source"] !== null;
+    case "custom":
+      return typeof part["kind"] === "string";
     case "step-start":
       return true;
     case "tool-invocation": {

@@ -3,7 +3,8 @@ import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/proto
 import { renderSignal } from "../signal/render-signal.ts";
 import type { SignalRecord } from "../signal/signal.ts";
 import type { ModelMessage } from "./model-message.ts";
-import { filePart, userContent, withOptions } from "./user-content.ts";
+import { isMalformed, withRawInput } from "./raw-input.ts";
+import { filePart, reasoningFilePart, userContent, withOptions } from "./user-content.ts";
 
 /** What the model reads for a stored message. Every tool call it contains gets a result, whatever happened to it. */
 export function toModelMessages(message: StoredMessage): ModelMessage[] {
@@ -50,29 +51,38 @@ export function partsToModelMessages(parts: readonly MessagePart[]): ModelMessag
         content.push(withOptions({ type: "reasoning", text: part.reasoning }, part.providerMetadata));
         break;
       case "file":
-        content.push(filePart(part));
+        content.push(part.reasoning ? reasoningFilePart(part) : filePart(part));
+        break;
+      case "custom":
+        content.push(withOptions({ type: "custom", kind: part.kind }, part.providerMetadata));
         break;
       case "tool-invocation": {
         const call = part.toolInvocation;
         if (call.state === "partial-call") break;
+        const malformed = isMalformed(call);
         content.push(
           withOptions(
             {
               type: "tool-call",
               toolCallId: call.toolCallId,
               toolName: call.toolName,
-              input: call.args ?? {},
+              // Models read an object here; providers refuse the whole conversation over anything else.
+              input: malformed ? {} : (call.args ?? {}),
               ...(call.providerExecuted && { providerExecuted: true }),
             },
             part.providerMetadata,
           ),
         );
-        const result: LanguageModelV4ToolResultPart = {
-          type: "tool-result",
-          toolCallId: call.toolCallId,
-          toolName: call.toolName,
-          output: toolOutput(call),
-        };
+        const output = toolOutput(call);
+        const result: LanguageModelV4ToolResultPart = withOptions(
+          {
+            type: "tool-result",
+            toolCallId: call.toolCallId,
+            toolName: call.toolName,
+            output: malformed ? withRawInput(output, call.args) : output,
+          },
+          call.resultProviderMetadata ?? part.providerMetadata,
+        );
         if (call.providerExecuted) content.push(result);
         else results.push(result);
         break;
@@ -84,9 +94,11 @@ export function partsToModelMessages(parts: readonly MessagePart[]): ModelMessag
 }
 
 function toolOutput(call: ToolInvocation): LanguageModelV4ToolResultOutput {
-  if (call.state === "output-denied") {
+  const denied = call.state === "approval-responded" && call.approval?.approved === false;
+  if (call.state === "output-denied" || denied)
     return { type: "execution-denied", ...(call.approval?.reason && { reason: call.approval.reason }) };
-  }
+  if (call.state === "approval-requested")
+    return { type: "error-text", value: "This call was not executed: nobody has approved it." };
   if (call.state !== "result" && call.state !== "output-error") {
     return {
       type: "error-text",
@@ -104,5 +116,6 @@ const OUTPUT_TYPES = new Set(["text", "json", "execution-denied", "error-text", 
 
 function isToolOutput(value: unknown): value is LanguageModelV4ToolResultOutput {
   const output = value as { type?: unknown; value?: unknown } | null | undefined;
-  return typeof output?.type === "string" && OUTPUT_TYPES.has(output.type) && "value" in output;
+  if (typeof output?.type !== "string" || !OUTPUT_TYPES.has(output.type)) return false;
+  return "value" in output || output.type === "execution-denied";
 }

@@ -20,6 +20,8 @@ export interface Outlet {
   agentId: string;
   threadId: string;
   resourceId: string;
+  /** What of a run's request context may be stored. */
+  durableContextKeys: readonly string[];
 }
 
 export interface Emission {
@@ -61,6 +63,7 @@ export async function emit(
       delivery: emission.delivery,
       newRunId,
       streamOptions: emission.streamOptions,
+      durableContextKeys: outlet.durableContextKeys,
       attributes: { active: undefined, idle: undefined },
       idempotencyKey: undefined,
       alongside: async (delivery) => {

@@ -75,14 +75,15 @@ export function createNotificationInboxTool({
     inputSchema: INPUT,
     // Reading a record again finds that it was read.
     idempotent: true,
-    execute: (context: ToolExecutionContext<NotificationInboxInput>) => act(storage, context),
+    execute: (call: ToolExecutionContext<NotificationInboxInput>) => act(storage, call),
   });
 }
 
 async function act(
   domain: NotificationDomain,
-  { context: input, ...run }: ToolExecutionContext<NotificationInboxInput>,
+  run: ToolExecutionContext<NotificationInboxInput>,
 ): Promise<unknown> {
+  const { context: input } = run;
   const threadId = input.threadId ?? run.threadId;
   if (threadId === undefined)
     throw new AgentError("invalid-argument", "Say which threadId: this call belongs to no thread.");
@@ -173,6 +174,7 @@ async function inject(
     agentId: reader ?? "",
     threadId,
     resourceId: resourceId!,
+    durableContextKeys: [],
   };
   const emitted = await emit(outlet, {
     records: [seen],

@@ -107,7 +107,16 @@ export interface StateSignal {
   contents: string;
   value?: any;
   delta?: any;
+  /** As it is stored: the producer's own, with `state: { id, threadId, cacheKey, version, mode }`, `value` and `delta`. */
+  metadata: Record<string, any>;
   createdAt: Date;
+}
+
+/** Where a lane stands in the store, also by the names that the thread's metadata has. */
+export interface StateTracking extends Lane {
+  currentCacheKey: string;
+  currentMode: StateMode;
+  lastSnapshotSignalId: string | undefined;
 }
 
 /** What `computeStateSignal` returns: the state of its lane, for the model to read. */
@@ -123,8 +132,7 @@ export interface ComputeStateSignalArgs extends ProcessInputArgs {
   /** The newest snapshot of this lane, from the store if the window has lost it. */
   lastSnapshot: StateSignal | undefined;
   deltasSinceSnapshot: StateSignal[];
-  /** Where the lane stands in the store. */
-  tracking: Lane | undefined;
+  tracking: StateTracking | undefined;
 }
 
 export interface ProcessLLMRequestArgs extends ProcessorContext {

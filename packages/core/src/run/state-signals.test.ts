@@ -189,7 +189,17 @@ describe("computeStateSignal", () => {
     expect(lost.contextWindow.hasSnapshot).toBe(false);
     expect(lost.lastSnapshot).toMatchObject({ mode: "snapshot", value: { n: 1 }, contents: "Page 1" });
     expect(lost.deltasSinceSnapshot).toMatchObject([{ mode: "delta", delta: { n: 2 } }]);
-    expect(lost.tracking).toMatchObject({ version: 2 });
+    expect(lost.tracking).toMatchObject({
+      version: 2,
+      currentCacheKey: "page-2",
+      currentMode: "delta",
+      lastSignalId: lost.deltasSinceSnapshot.at(-1)!.id,
+      lastSnapshotSignalId: lost.lastSnapshot!.id,
+    });
+    expect(lost.lastSnapshot!.metadata).toEqual({
+      state: { id: "browser", threadId: "t1", cacheKey: "page-1", version: 1, mode: "snapshot" },
+      value: { n: 1 },
+    });
     desk.next = page(2, "delta");
     await agent.generate("d", ON);
     expect(asked(3).at(-1)).toBe("user: <state>Page 2</state>");

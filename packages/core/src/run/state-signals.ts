@@ -33,7 +33,12 @@ export async function computeStates(run: Run, stepNumber: number): Promise<void>
         contextWindow: { hasSnapshot },
         lastSnapshot,
         deltasSinceSnapshot,
-        tracking,
+        tracking: tracking && {
+          ...tracking,
+          currentCacheKey: tracking.cacheKey,
+          currentMode: tracking.mode,
+          lastSnapshotSignalId: tracking.lastSnapshotId,
+        },
       };
     },
     (state) => tell(run, state),
@@ -126,6 +131,7 @@ function toStateSignal(message: StoredMessage): StateSignal | undefined {
     contents: message.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n"),
     ...(value !== undefined && { value }),
     ...(delta !== undefined && { delta }),
+    metadata: record.metadata ?? {},
     createdAt: new Date(record.createdAt),
   };
 }

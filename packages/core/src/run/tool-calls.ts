@@ -269,6 +269,7 @@ function toolContext(
     else if (state === "started") answered.set(toolCallId, { resumeData: decision?.resumeData });
   }
   return {
+    agentId: spec.agent.id,
     tools,
     activeTools,
     requireApproval: spec.options.requireToolApproval,

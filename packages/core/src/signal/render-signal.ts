@@ -2,13 +2,17 @@ import type { JSONValue, MessageContent, ProviderMetadata } from "@selvedge/prot
 import { AgentError, showValue } from "../errors.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { userContent } from "../message/user-content.ts";
-import type { SignalRecord } from "./signal.ts";
+import type { SignalRecord, SignalType } from "./signal.ts";
 
 const XML_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/;
 
-/** Names that appear in XML are checked when a signal is sent, not when a model is about to read it. */
+function isXmlName(name: unknown): name is string {
+  return typeof name === "string" && XML_NAME.test(name);
+}
+
+/** Names that appear in XML are checked when a signal is sent. A row that was stored by other means is checked when it is read. */
 export function checkXmlName(what: string, name: unknown): void {
-  if (typeof name === "string" && XML_NAME.test(name)) return;
+  if (isXmlName(name)) return;
   throw new AgentError(
     "invalid-argument",
     `${what} ${showValue(name)} is not a name: it takes letters, digits, "_", "." and "-", and starts with a letter or "_".`,
@@ -28,15 +32,16 @@ export function renderSignal(
     providerOptions: content.providerMetadata as ProviderMetadata,
   };
   if (signal.type === "user" && !signal.attributes) return { role: "user", content: parts, ...options };
-  const attributes = Object.entries(signal.attributes ?? {})
+  const tag = safeTag(signal);
+  const attributes = safeAttributes(signal.attributes)
     .map(([name, value]) => ` ${name}="${escapeAttribute(value)}"`)
     .join("");
-  const open = `<${signal.tagName}${attributes}>`;
-  const close = `</${signal.tagName}>`;
+  const open = `<${tag}${attributes}>`;
+  const close = `</${tag}>`;
   const texts = parts.filter((part) => part.type === "text");
   const body = texts.map((part) => part.text).join("\n");
   if (body === "") {
-    const marker = { type: "text" as const, text: `<${signal.tagName}${attributes} />` };
+    const marker = { type: "text" as const, text: `<${tag}${attributes} />` };
     return { role: "user", content: [marker, ...parts.filter((part) => part.type !== "text")], ...options };
   }
   if (texts.length === parts.length && !texts.some((part) => part.providerOptions)) {
@@ -55,6 +60,26 @@ export function renderSignal(
     };
   });
   return { role: "user", content: wrapped, ...options };
+}
+
+const TAG_OF: Readonly<Record<SignalType, string>> = {
+  user: "user",
+  state: "state",
+  reactive: "system-reminder",
+  notification: "notification",
+};
+
+/** The tag of a signal, or that of its type where the row has none that could be written. */
+function safeTag({ type, tagName }: Pick<SignalRecord, "type" | "tagName">): string {
+  if (isXmlName(tagName)) return tagName;
+  return Object.hasOwn(TAG_OF, type) ? TAG_OF[type] : "signal";
+}
+
+function safeAttributes(attributes: unknown): [string, JSONValue][] {
+  if (typeof attributes !== "object" || attributes === null || Array.isArray(attributes)) return [];
+  return Object.entries(attributes as Record<string, JSONValue | undefined>).filter(
+    (entry): entry is [string, JSONValue] => isXmlName(entry[0]) && entry[1] !== undefined,
+  );
 }
 
 const ESCAPES: Record<string, string> = {

@@ -1,5 +1,5 @@
 import type { MessagePart, StoredMessage, StoredThread } from "@selvedge/protocol";
-import { checkId, checkMetadata } from "./check-id.ts";
+import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { toMessageRow, toThreadRow } from "./message-rows.ts";
 import type { ColumnValue, Row, Write } from "./storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "./tables.ts";
@@ -7,6 +7,23 @@ import { MESSAGES, MESSAGE_STEPS, THREADS } from "./tables.ts";
 /** Creates the thread unless it is there. */
 export function insertThread(thread: StoredThread): Write {
   return { op: "insert", table: THREADS, row: toThreadRow(thread), onConflict: "ignore" };
+}
+
+/** Gives a thread its title, and metadata by key; `null` deletes a key. */
+export function describeThread(
+  threadId: string,
+  { title, metadata }: Pick<Partial<StoredThread>, "title" | "metadata">,
+): Write[] {
+  if (title === undefined && !metadata) return [];
+  return [
+    {
+      op: "update",
+      table: THREADS,
+      where: { id: checkId("threadId", threadId) },
+      set: title === undefined ? {} : { title: cleanText(title) },
+      ...(metadata && { merge: { metadata: checkMetadata("metadata", metadata) as Row } }),
+    },
+  ];
 }
 
 /** Adds a message at the end of its thread; a message id that exists is a `conflict` unless it is to be ignored. */

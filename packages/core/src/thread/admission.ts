@@ -44,6 +44,8 @@ export interface SendRequest {
   /** The run it opens, if it opens one. */
   newRunId: string;
   streamOptions: AgentExecutionOptions | undefined;
+  /** What of their request context may be stored. */
+  durableContextKeys: readonly string[];
   attributes: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
   idempotencyKey: string | undefined;
   /** Writes that count only if the signal is accepted, such as the new state of a lane. May still change the signal. */
@@ -238,7 +240,7 @@ function letterOf(
   // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
   const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
-  const options = opens ? storeOptions(request.streamOptions) : undefined;
+  const options = opens ? storeOptions(request.streamOptions, request.durableContextKeys) : undefined;
   const bytes = Buffer.byteLength(JSON.stringify(messages ?? signal));
   return { threadId, resourceId, agentId, due, runId, opens, signal, messages, options, bytes };
 }

@@ -5,6 +5,7 @@ import type { CallIntent, RunEnd, RunThread, StepRecord } from "../run/run-threa
 import { echoOf } from "../signal/echo.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import {
+  describeThread,
   insertMessage,
   insertThread,
   replaceMessage,
@@ -28,7 +29,7 @@ export interface ThreadRunOptions {
   thread: Thread;
   runId: string;
   agentId: string;
-  /** What the thread is created with, if it is new. */
+  /** What the caller says about the thread. */
   create: { title?: string; metadata?: Record<string, unknown> };
   /** The letter that opened the run. */
   opener: Letter | undefined;
@@ -61,6 +62,7 @@ export class ThreadRun implements RunThread {
   #opener: Letter | undefined;
   /** The message that the stored steps are in, until signals follow it. */
   #responseId: string | undefined;
+  #details: ThreadRunOptions["create"];
   #begun = false;
   #over = false;
   #controller: AbortController | undefined;
@@ -70,6 +72,7 @@ export class ThreadRun implements RunThread {
     this.#thread = options.thread;
     this.runId = options.runId;
     this.#opener = options.opener;
+    this.#details = options.create;
     this.#log = new FencedLog(options.thread, options.runId, () => this.abandon());
     this.#journal = new CallJournal(options.runId, options.thread.threadId, options.resumed ?? false);
   }
@@ -86,6 +89,11 @@ export class ThreadRun implements RunThread {
     this.#controller = controller;
     thread.abortRun = () => controller.abort();
     if (thread.abortWanted === this.runId) thread.abortRun();
+  }
+
+  /** What the message that opened the run says about the thread. */
+  describe({ title, metadata }: ThreadRunOptions["create"]): void {
+    this.#details = { ...(title !== undefined && { title }), ...(metadata && { metadata }) };
   }
 
   /** The handle to run on, for a run that has not entered its thread yet. */
@@ -118,7 +126,8 @@ export class ThreadRun implements RunThread {
         where: { id: threadId, resource_id: { ne: resourceId } },
         exists: false,
       },
-      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      ...describeThread(threadId, this.#details),
       touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
@@ -361,7 +370,8 @@ export class ThreadRun implements RunThread {
     const now = new Date(system.now());
     return [
       ...takeLetters(threadId, [letter]),
-      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now, ...this.#options.create }),
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      ...describeThread(threadId, this.#details),
       ...(letter.messages?.map((message) =>
         insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
       ) ?? [this.#insert(restamp(letter.signal, now))]),

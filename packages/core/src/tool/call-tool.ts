@@ -27,6 +27,7 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
   const call = { toolCallId: system.newId(), toolName: name, args: options.input ?? {} };
   const silent = { write: async () => {}, custom: async () => {} };
   const context: Parameters<typeof checkCall>[1] = {
+    agentId: undefined,
     tools: new ToolCompiler().prepare([{ [name]: tool }]),
     activeTools: undefined,
     requireApproval: undefined,

@@ -1,4 +1,4 @@
-import type { StoredMessage, ToolCallPayload } from "@selvedge/protocol";
+import { type StoredMessage, type ToolCallPayload, toolArgument } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
@@ -7,9 +7,10 @@ import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, inputError } from "./check-payload.ts";
 import { limitError } from "./limit-error.ts";
+import { NO_ELICITATION } from "./direct-call.ts";
 import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
-import { NO_ELICITATION, type ToolWriter } from "./tool.ts";
+import type { ToolCallOrigin, ToolExecutionOptions, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
@@ -29,6 +30,8 @@ export type CheckedCall =
   | { call: ToolCallPayload; tool: PreparedTool; input: unknown; settled?: undefined };
 
 export interface ToolRunContext {
+  /** `undefined` when no agent asked for the call. */
+  agentId: string | undefined;
   tools: ToolSet;
   activeTools: readonly string[] | undefined;
   requireApproval: AgentExecutionOptions["requireToolApproval"];
@@ -100,39 +103,49 @@ export async function executeTool(
   });
   interrupted.catch(() => {});
   try {
-    const work = start(() =>
-      definition.execute!(
-        {
-          context: input,
-          requestContext: context.requestContext,
-          runtimeContext: context.requestContext,
-          mastra: context.mastra,
-          runId: context.runId,
-          ...(context.threadId !== undefined && { threadId: context.threadId }),
-          ...(context.resourceId !== undefined && { resourceId: context.resourceId }),
+    const origin: ToolCallOrigin = {
+      requestContext: context.requestContext,
+      runtimeContext: context.requestContext,
+      mastra: context.mastra,
+      runId: context.runId,
+      threadId: context.threadId,
+      resourceId: context.resourceId,
+    };
+    const run = {
+      toolCallId: call.toolCallId,
+      messages: context.messages(),
+      writableStream: writer,
+      ...(resumeData !== undefined && { resumeData }),
+      suspend: async (payload?: unknown) => {
+        suspended = { payload };
+      },
+    };
+    const options: ToolExecutionOptions = {
+      ...origin,
+      ...run,
+      abortSignal: controller.signal,
+      writer,
+      idempotencyKey: `${context.runId}:${call.toolCallId}`,
+      elicitation: NO_ELICITATION,
+      ...(context.agentId !== undefined && {
+        agent: {
+          agentId: context.agentId,
+          threadId: context.threadId,
+          resourceId: context.resourceId,
+          ...run,
         },
-        {
-          abortSignal: controller.signal,
-          toolCallId: call.toolCallId,
-          messages: context.messages(),
-          writer,
-          writableStream: writer,
-          idempotencyKey: `${context.runId}:${call.toolCallId}`,
-          elicitation: NO_ELICITATION,
-          ...(resumeData !== undefined && { resumeData }),
-          suspend: async (payload) => {
-            suspended = { payload };
-          },
-        },
-      ),
-    ).then((output): ToolOutcome | Promise<ToolOutcome> => {
-      if (suspended)
-        return {
-          kind: "suspended",
-          payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name),
-        };
-      return settle(tool, output, context.limits.toolResultBytes, call, input);
-    });
+      }),
+    };
+    const work = start(() => definition.execute!(toolArgument(input, origin) as never, options)).then(
+      (output): ToolOutcome | Promise<ToolOutcome> => {
+        if (suspended)
+          return {
+            kind: "suspended",
+            payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name),
+          };
+        return settle(tool, output, context.limits.toolResultBytes, call, input);
+      },
+    );
     // A tool that loses the race may still reject later; that is nobody's error any more.
     work.catch(() => {});
     return await Promise.race([work, interrupted]);
@@ -175,8 +188,10 @@ async function settle(
 }
 
 function readInput(tool: PreparedTool, call: ToolCallPayload): ReturnType<typeof checkInput> {
-  // Arguments that could not be parsed travel as the text the model wrote.
-  if (typeof call.args !== "string") return checkInput(tool.name, tool.input, call.args);
+  const { args } = call;
+  const isObject = typeof args === "object" && !Array.isArray(args);
+  // A schema may accept a list or a number. Text is what could not be parsed.
+  if (isObject || (tool.input && typeof args !== "string")) return checkInput(tool.name, tool.input, args);
   const message = `The input of tool "${tool.name}" is not a JSON object. Please call it again with one.`;
   return Promise.resolve({ ok: false, error: inputError(message) });
 }

@@ -94,7 +94,7 @@ function isProviderTool(tool: ToolLike): tool is ToolLike & { id: string } {
 }
 
 /** Our own tools as they are; others in our form. */
-function toDefinition(name: string, tool: ToolLike): AnyDefinition {
+export function toDefinition(name: string, tool: ToolLike): AnyDefinition {
   if (tool instanceof Tool) return tool.definition;
   const foreign = tool as Exclude<ToolLike, Tool>;
   // Another copy of this package made it.

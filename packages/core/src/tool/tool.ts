@@ -1,21 +1,25 @@
-import type { StoredMessage } from "@selvedge/protocol";
+import type { StoredMessage, ToolArgument } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
-import { RequestContext } from "../request-context/request-context.ts";
-import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
-import { checkInput, checkOutput } from "./check-payload.ts";
+import { directCall } from "./direct-call.ts";
 import type { ToolTransform } from "./transform.ts";
 
-/** The first argument of `execute`: the parsed input and where the call comes from. */
-export interface ToolExecutionContext<Input = unknown> {
-  context: Input;
+/** Where a call comes from. */
+export interface ToolCallOrigin {
   requestContext: RequestContext;
   /** The older name of `requestContext`. */
   runtimeContext: RequestContext;
   mastra?: unknown;
-  threadId?: string;
-  resourceId?: string;
-  runId?: string;
+  threadId?: string | undefined;
+  resourceId?: string | undefined;
+  runId?: string | undefined;
+}
+
+/** What the first argument of `execute` has beside the fields of the input. */
+export interface ToolExecutionContext<Input = unknown> extends ToolCallOrigin {
+  /** The parsed input. */
+  context: Input;
 }
 
 /** Writes progress to the stream while the tool works. */
@@ -32,7 +36,7 @@ export interface ElicitationPort {
 }
 
 /** The second argument of `execute`. */
-export interface ToolExecutionOptions {
+export interface ToolExecutionOptions extends ToolCallOrigin {
   abortSignal: AbortSignal;
   toolCallId: string;
   messages: StoredMessage[];
@@ -61,6 +65,14 @@ export interface ToolExecutionOptions {
     requestId?: string | number;
     [key: string]: any;
   };
+  /** Present when an agent made the call. */
+  agent?: {
+    agentId: string;
+    threadId?: string | undefined;
+    resourceId?: string | undefined;
+  } & Pick<ToolExecutionOptions, "toolCallId" | "messages" | "writableStream" | "suspend" | "resumeData">;
+  /** Present when an MCP client made the call. */
+  mcp?: Pick<ToolExecutionOptions, "elicitation" | "extra">;
   [key: string]: any;
 }
 
@@ -100,9 +112,10 @@ export interface ToolDefinition<
   };
   /** What the model sees in place of the result. */
   toModelOutput?(output: ToolOutput<OutputSchema>, call?: { toolCallId: string; input: unknown }): unknown;
+  /** `({ city }, context)` and `({ context: { city } }, options)` both work. */
   execute?(
-    context: ToolExecutionContext<ToolInput<InputSchema>>,
-    options: ToolExecutionOptions,
+    input: ToolArgument<ToolInput<InputSchema>, ToolExecutionContext<ToolInput<InputSchema>>>,
+    context: ToolExecutionOptions,
   ): Awaitable<OutputSchema extends Schema ? InferInput<OutputSchema> : unknown>;
   onInputStart?(args: { toolCallId: string }): Awaitable<void>;
   onInputDelta?(args: { toolCallId: string; inputTextDelta: string }): Awaitable<void>;
@@ -116,7 +129,7 @@ export type ToolOutput<S> = S extends Schema ? InferOutput<S> : any;
 
 /** Types an `execute` function exactly as `createTool` saw it, for calling a tool directly. */
 export type ToolCall<Input, Output> = (
-  context?: { context?: Input } & Partial<Omit<ToolExecutionContext, "context">>,
+  call?: Input | ({ context?: Input } & Partial<ToolCallOrigin>),
   options?: Partial<ToolExecutionOptions>,
 ) => Promise<Output>;
 
@@ -171,57 +184,4 @@ export function createTool<
     throw new AgentError("invalid-argument", `A tool needs an id, got ${showValue(definition?.id)}.`);
   }
   return new Tool(definition);
-}
-
-/** Execution options for a call that has no run around it. */
-function detachedOptions(options: Partial<ToolExecutionOptions> = {}): ToolExecutionOptions {
-  const toolCallId = options.toolCallId ?? "";
-  let signal: AbortSignal | undefined;
-  return {
-    // Made when it is read: a signal costs more than all the rest of a call.
-    get abortSignal() {
-      return (signal ??= new AbortController().signal);
-    },
-    toolCallId,
-    messages: [],
-    writer: SILENT_WRITER,
-    writableStream: SILENT_WRITER,
-    idempotencyKey: toolCallId,
-    elicitation: NO_ELICITATION,
-    suspend: () =>
-      Promise.reject(
-        new AgentError("not-supported", "suspend() needs a run: this tool was called directly."),
-      ),
-    ...options,
-  };
-}
-
-const SILENT_WRITER: ToolWriter = { write: async () => {}, custom: async () => {} };
-
-export const NO_ELICITATION: ElicitationPort = {
-  sendRequest: () =>
-    Promise.reject(
-      new AgentError("not-supported", "elicitation needs an MCP client: this call did not come through one."),
-    ),
-};
-
-function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unknown> {
-  const { id, inputSchema, outputSchema } = definition;
-  // On the first call, so that a schema that cannot be used is that call's error.
-  let compiledInput: CompiledSchema | undefined;
-  let compiledOutput: CompiledSchema | undefined;
-  return async (call = {}, options = {}) => {
-    const requestContext = call.requestContext ?? call.runtimeContext ?? new RequestContext();
-    let context: unknown = call.context ?? {};
-    if (inputSchema) {
-      const input = await checkInput(id, (compiledInput ??= compileSchema(inputSchema)), context);
-      if (!input.ok) return input.error;
-      context = input.value;
-    }
-    const output = await definition.execute!(
-      { ...call, context, requestContext, runtimeContext: requestContext },
-      detachedOptions(options),
-    );
-    return outputSchema ? checkOutput(id, (compiledOutput ??= compileSchema(outputSchema)), output) : output;
-  };
 }

@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core";
-import { compileSchema, createTool, Tool, type ToolDefinition, type ToolLike } from "@selvedge/core/tools";
+import { compileSchema, Tool, type ToolDefinition, type ToolLike, toDefinition } from "@selvedge/core/tools";
 import type { Tool as WireTool } from "@modelcontextprotocol/server";
 
 type AnyDefinition = ToolDefinition<undefined, undefined>;
@@ -12,7 +12,7 @@ export interface ServedTool {
 }
 
 export function serveTool(name: string, given: ToolLike, toolType?: "agent" | "workflow"): ServedTool {
-  const { definition } = toTool(name, given);
+  const definition = toDefinition(name, given);
   try {
     const { inputSchema, outputSchema, mcp } = definition;
     const wire: WireTool = {
@@ -32,22 +32,6 @@ export function serveTool(name: string, given: ToolLike, toolType?: "agent" | "w
     if (!AgentError.is(cause, "invalid-schema")) throw cause;
     throw new AgentError("invalid-schema", `Tool "${name}": ${cause.message}`, { cause });
   }
-}
-
-/** Ours as it is, also from another copy of the package; an AI SDK tool in our form. */
-function toTool(name: string, given: ToolLike): Tool {
-  if (given instanceof Tool) return given;
-  const foreign = given as Exclude<ToolLike, Tool>;
-  if (typeof foreign["definition"] === "object") return new Tool(foreign["definition"] as AnyDefinition);
-  const { execute, needsApproval, description = "", id = name } = foreign;
-  const inputSchema = (foreign.inputSchema ?? foreign.parameters) as undefined;
-  return createTool({
-    id,
-    description,
-    inputSchema,
-    ...(needsApproval !== undefined && { requireApproval: needsApproval as boolean }),
-    execute: ({ context }, options) => execute!(context, options) as unknown,
-  });
 }
 
 /** A tool may answer in the protocol's own form; its promise is about the structured part. */

@@ -23,7 +23,7 @@ export function runOn(
 ): ProcessorRun {
   const list = new MessageList(realSystem).add(input, "input");
   const later: Promise<unknown>[] = [];
-  const requestContext = new RequestContext();
+  const requestContext = new RequestContext({ language: "German" });
   const context: ProcessorContext = {
     abort: (reason) => {
       throw new Error(reason);

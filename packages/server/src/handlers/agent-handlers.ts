@@ -5,7 +5,7 @@ import {
   type MessageInput,
   type MessagesInput,
   type RunOutput,
-  type SendOptions,
+  type SendToThreadOptions,
   type SendResult,
   type SignalInput,
 } from "@selvedge/core/agent";
@@ -383,7 +383,7 @@ async function answer(
 async function sendOptions(
   call: Pick<Call<"sendMessage">, "app" | "params" | "caller" | "request" | "threadId" | "resourceId">,
   body: Wire.SendTarget,
-): Promise<SendOptions> {
+): Promise<SendToThreadOptions> {
   const { app, params, caller, request } = call;
   const key = request.headers.get("idempotency-key") ?? body.idempotencyKey;
   const { ifActive, ifIdle } = body;
@@ -398,7 +398,7 @@ async function sendOptions(
     resourceId: ownerOf(call),
     ...(ifActive && { ifActive }),
     ...((ifIdle || streamOptions) && {
-      ifIdle: { ...ifIdle, streamOptions } as NonNullable<SendOptions["ifIdle"]>,
+      ifIdle: { ...ifIdle, streamOptions } as NonNullable<SendToThreadOptions["ifIdle"]>,
     }),
     ...(key !== undefined && key !== null && { idempotencyKey: key }),
   };

@@ -6,7 +6,7 @@ import { gate, served, type Served } from "../__fixtures__/served.ts";
 
 /** `useChat` without React: the AI SDK's own chat, on its own transport, with our server behind `fetch`. */
 class Chat extends AbstractChat<UIMessage> {
-  constructor(world: Served, id: string, messages: UIMessage[] = []) {
+  constructor(world: Served, id: string, messages: UIMessage[] = [], agentId = "helper") {
     const state: ChatState<UIMessage> = {
       status: "ready",
       error: undefined,
@@ -22,7 +22,7 @@ class Chat extends AbstractChat<UIMessage> {
       },
       snapshot: (value) => structuredClone(value),
     } as ChatState<UIMessage>;
-    super({ id, state, transport: transport(world) });
+    super({ id, state, transport: transport(world, agentId) });
   }
 
   get text(): string {
@@ -32,9 +32,9 @@ class Chat extends AbstractChat<UIMessage> {
   }
 }
 
-function transport(world: Served): DefaultChatTransport<UIMessage> {
+function transport(world: Served, agentId = "helper"): DefaultChatTransport<UIMessage> {
   return new DefaultChatTransport({
-    api: "http://localhost/api/agents/helper/chat",
+    api: `http://localhost/api/agents/${agentId}/chat`,
     fetch: (input, init) => world.server.fetch(new Request(input as string, init)),
   });
 }
@@ -81,6 +81,25 @@ describe("useChat", () => {
     expect(JSON.stringify(world.model.calls[2]!.prompt)).toContain("It is three.");
     const { messages } = await world.json("listMessages", { params: { threadId: "c1" } });
     expect(messages.map(({ id }) => id)).toEqual(chat.messages.map(({ id }) => id));
+  });
+
+  test.each(["helper", "bare"])("goes on after an answer with sources and files (%s)", async (agentId) => {
+    const world = served([
+      {
+        text: "Look here.",
+        sources: [{ url: "https://a.example", title: "A" }],
+        files: [{ mediaType: "image/png", data: "iVBORw0KGgo=" }],
+      },
+      "As I said.",
+    ]);
+    const chat = new Chat(world, "c1", [], agentId);
+    await chat.sendMessage({ text: "Where?" });
+    expect(chat.lastMessage!.parts.map(({ type }) => type)).toContain("source-url");
+    await chat.sendMessage({ text: "Sure?" });
+    expect([chat.error, chat.text]).toEqual([undefined, "As I said."]);
+    const prompt = JSON.stringify(world.model.calls[1]!.prompt);
+    expect(prompt).toContain("Look here.");
+    expect(prompt).toContain("image/png");
   });
 
   test("the history of the browser does not count, and the same message is one message", async () => {

@@ -1,0 +1,44 @@
+import type { LanguageModelV4ToolResultOutput } from "@ai-sdk/provider";
+import type { ToolInvocation } from "@selvedge/protocol";
+import { isRecord } from "./invalid-message.ts";
+
+const MAX_SHOWN = 4000;
+
+/**
+ * Whether the input of a call is not an object, for instance because the reply was cut in the middle of it. A tool may
+ * take text as its input, which shows in that it answered.
+ */
+export function isMalformed(call: ToolInvocation): boolean {
+  const { args } = call;
+  if (args === undefined || args === null || isRecord(args) || call.providerExecuted) return false;
+  const answered = call.state === "result" && call.isError !== true;
+  return typeof args !== "string" || !answered;
+}
+
+/** A result that also says what the model wrote, since the call itself cannot show it. */
+export function withRawInput(
+  output: LanguageModelV4ToolResultOutput,
+  args: unknown,
+): LanguageModelV4ToolResultOutput {
+  const rawInput = shorten(typeof args === "string" ? args : JSON.stringify(args));
+  const note = `The input of the call was: ${rawInput}`;
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return { ...output, value: `${output.value}\n${note}` };
+    case "json":
+    case "error-json": {
+      const { value } = output;
+      return { ...output, value: { ...(isRecord(value) ? value : { result: value }), rawInput } };
+    }
+    case "content":
+      return { ...output, value: [...output.value, { type: "text", text: note }] };
+    case "execution-denied":
+      return { ...output, reason: output.reason === undefined ? note : `${output.reason}\n${note}` };
+  }
+}
+
+function shorten(text: string): string {
+  if (text.length <= MAX_SHOWN) return text;
+  return `${text.slice(0, MAX_SHOWN).toWellFormed()}… (${text.length} characters)`;
+}

@@ -1,0 +1,71 @@
+/** The names that the first argument of a tool's `execute` reserves. They describe the call and never come from its input. */
+export const TOOL_CALL_NAMES = [
+  "context",
+  "requestContext",
+  "runtimeContext",
+  "mastra",
+  "runId",
+  "threadId",
+  "resourceId",
+] as const;
+
+type ToolCallName = (typeof TOOL_CALL_NAMES)[number];
+
+/**
+ * The first argument of a tool's `execute`: the fields of the input, and the reserved names as properties that are not
+ * enumerated. `Call` types those. An input that is not an object is only in `context`.
+ */
+export type ToolArgument<Input, Call extends { context: Input }> = 0 extends 1 & Input
+  ? Call & { [field: string]: Input }
+  : WithFields<Input, Call>;
+
+type WithFields<Input, Call> = Input extends object
+  ? (Extract<keyof Input, ToolCallName> extends never ? Input : Omit<Input, ToolCallName>) & Call
+  : Call;
+
+/**
+ * Makes that argument. The reserved names win over fields of the input: a model writes the input, and must not choose
+ * whose data a tool reads. The input itself stays as it is, because a schema may have returned an object that others share.
+ */
+export function toolArgument(input: unknown, where: Partial<Record<ToolCallName, unknown>>): unknown {
+  const call: Record<string, unknown> = {};
+  for (const name of TOOL_CALL_NAMES) call[name] = where[name];
+  call["context"] = input;
+  if (typeof input !== "object" || input === null) return call;
+  if (Array.isArray(input)) return define(input.slice(), call);
+  if (isPlain(input)) return define({ ...input }, call);
+  return overlay(input, call);
+}
+
+function define(target: object, call: Record<string, unknown>): object {
+  for (const name of TOOL_CALL_NAMES)
+    Object.defineProperty(target, name, {
+      value: call[name],
+      enumerable: false,
+      writable: true,
+      configurable: true,
+    });
+  return target;
+}
+
+function isPlain(input: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(input);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** An instance of a class cannot be copied. Its methods and accessors run on the instance, where its private fields are. */
+function overlay(input: object, call: Record<string, unknown>): object {
+  const isFixed = (name: string) => Object.getOwnPropertyDescriptor(input, name)?.configurable === false;
+  // A proxy must not contradict such a property.
+  if (TOOL_CALL_NAMES.some(isFixed)) return call;
+  return new Proxy(input, {
+    get(target, key) {
+      if (typeof key === "string" && Object.hasOwn(call, key)) return call[key];
+      const value: unknown = Reflect.get(target, key, target);
+      const isMethod = typeof value === "function" && key !== "constructor" && !Object.hasOwn(target, key);
+      return isMethod ? (value.bind(target) as unknown) : value;
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+    has: (target, key) => (typeof key === "string" && Object.hasOwn(call, key)) || Reflect.has(target, key),
+  });
+}

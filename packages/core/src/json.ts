@@ -30,33 +30,62 @@ export function toJson(value: unknown): JSONValue | undefined {
 }
 
 /**
- * About how many bytes a value takes as JSON. Stops counting above `enough`, and counts nothing twice, so it costs
- * little whatever the value is. A value that cannot be read counts as nothing.
+ * About how many bytes a value takes as JSON. Stops counting above `enough`, so it costs little whatever the value is.
+ * A value that cannot be read counts as nothing.
  */
 export function roughSize(value: unknown, enough: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return PRIMITIVE_BYTES;
-  const seen = new Set<object>([value]);
+  const objects: object[] = [value];
+  // Remembering what was counted costs more than counting, so it begins where there may be a cycle.
+  let seen: Set<object> | undefined;
   let size = 0;
-  // A set goes on to what is added while it is gone through.
-  for (const object of seen) {
-    if (ArrayBuffer.isView(object)) size += object.byteLength;
-    else {
-      try {
-        const list = Array.isArray(object);
-        for (const key of list ? object.keys() : Object.keys(object)) {
-          const item = (object as Record<string | number, unknown>)[key];
-          size += PRIMITIVE_BYTES + (typeof key === "string" ? key.length : 0);
-          if (typeof item === "string") size += item.length;
-          else if (typeof item === "object" && item !== null) seen.add(item);
-          if (size > enough) return size;
-        }
-      } catch {
-        // Whoever makes it JSON finds out.
-      }
+  for (let next = 0; next < objects.length && size <= enough; next++) {
+    if (next === MAX_ITEMS) seen = new Set(objects);
+    const object = objects[next]!;
+    if (ArrayBuffer.isView(object)) {
+      size += object.byteLength;
+      continue;
+    }
+    const found = objects.length;
+    try {
+      size += Array.isArray(object) ? listSize(object, objects, enough) : recordSize(object, objects, enough);
+    } catch {
+      // Whoever makes it JSON finds out.
+    }
+    if (!seen) continue;
+    for (const item of objects.splice(found)) {
+      if (seen.has(item)) continue;
+      seen.add(item);
+      objects.push(item);
     }
   }
   return size;
+}
+
+function listSize(list: readonly unknown[], objects: object[], enough: number): number {
+  let size = 0;
+  for (const item of list) {
+    size += itemSize(item, objects);
+    if (size > enough) break;
+  }
+  return size;
+}
+
+function recordSize(record: object, objects: object[], enough: number): number {
+  let size = 0;
+  for (const key of Object.keys(record)) {
+    size += key.length + itemSize((record as Record<string, unknown>)[key], objects);
+    if (size > enough) break;
+  }
+  return size;
+}
+
+/** Objects are put on the list, for later. */
+function itemSize(item: unknown, objects: object[]): number {
+  if (typeof item === "string") return PRIMITIVE_BYTES + item.length;
+  if (typeof item === "object" && item !== null) objects.push(item);
+  return PRIMITIVE_BYTES;
 }
 
 const PRIMITIVE_BYTES = 4;
@@ -71,7 +100,8 @@ function describe(value: unknown, so: Description): JSONValue {
     return value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…`.toWellFormed() : value;
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   if (typeof value === "boolean" || value === null) return value;
-  if (typeof value !== "object") return typeof value === "function" ? "[function]" : String(value);
+  if (typeof value === "function") return "[function]";
+  if (typeof value !== "object") return String(value as bigint | symbol | undefined);
   if (so.parents.includes(value)) return "[circular]";
   if (so.parents.length >= MAX_DEPTH || ++so.items > MAX_ITEMS) return "[cut]";
   so.parents.push(value);

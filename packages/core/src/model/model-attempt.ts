@@ -51,6 +51,7 @@ export class ModelAttempt implements ModelReply {
   #peeked: ModelPart[] | undefined = [];
   #nextPeeked = 0;
   #ended = false;
+  readonly #maxBytes: number;
   #bytes = 0;
   #parts = 0;
   #turnedAt: number;
@@ -64,6 +65,7 @@ export class ModelAttempt implements ModelReply {
     this.candidate = candidate;
     this.#system = context.system;
     this.#limits = context.limits;
+    this.#maxBytes = context.limits.replyBytes || Infinity;
     this.#callerSignal = context.abortSignal;
     this.#startedAt = this.#quietSince = this.#turnedAt = context.system.monotonic();
   }
@@ -160,9 +162,8 @@ export class ModelAttempt implements ModelReply {
 
   /** Counts a part. Throws when a limit passed; answers a promise when others should have a turn before it goes on. */
   #count(part: ModelPart): Promise<void> | undefined {
-    const { replyBytes } = this.#limits;
-    this.#bytes += partSize(part, replyBytes);
-    if (replyBytes > 0 && this.#bytes > replyBytes) this.#fail(this.#tooLong());
+    this.#bytes += partSize(part, this.#maxBytes);
+    if (this.#bytes > this.#maxBytes) this.#fail(this.#tooLong());
     if (++this.#parts % PARTS_PER_LOOK === 0) {
       const now = this.#system.monotonic();
       this.#checkTimes(now);

@@ -6,6 +6,8 @@ export const PART_BYTES = 100;
 
 /** About how many bytes a part of a reply takes. Cheap for text; what is above `enough` is not counted. */
 export function partSize(part: ModelPart, enough: number): number {
+  if (part.type === "text-delta" && part.providerMetadata === undefined)
+    return PART_BYTES + part.delta.length;
   const { providerMetadata } = part as { providerMetadata?: unknown };
   const meta = providerMetadata === undefined ? 0 : roughSize(providerMetadata, enough);
   switch (part.type) {

@@ -48,7 +48,7 @@ describe("a tool", { timeout: 5000 }, () => {
   it("is refused after it has waited for something else, and however its run was opened", async () => {
     const { agent, outcome, idle } = withTool(async (self) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
-      return Promise.all([self.generate("again", ON)]);
+      return self.generate("again", ON);
     });
     await agent.sendMessage("go", HERE).admitted;
     await idle();

@@ -116,6 +116,7 @@ export class Run {
   #tail: Promise<unknown> = Promise.resolve();
   /** What the stream holds of this run. */
   #bytes = 0;
+  readonly #maxBytes: number;
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #slow: boolean;
@@ -125,6 +126,7 @@ export class Run {
     this.spec = spec;
     this.responseId = spec.system.newId();
     this.format = spec.format;
+    this.#maxBytes = spec.limits.runBytes || Infinity;
     const { abortSignal, onChunk } = spec.options;
     const shared: Omit<ProcessorContext, "abort" | "state"> = {
       requestContext: spec.requestContext,
@@ -210,10 +212,9 @@ export class Run {
   }
 
   #weigh(chunk: AgentChunk): void {
+    this.#bytes += chunkSize(chunk, this.#maxBytes);
+    if (this.#bytes <= this.#maxBytes) return;
     const { runBytes } = this.spec.limits;
-    if (runBytes === 0) return;
-    this.#bytes += chunkSize(chunk, runBytes);
-    if (this.#bytes <= runBytes) return;
     throw new AgentError(
       "limit-exceeded",
       `Run ${this.spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,

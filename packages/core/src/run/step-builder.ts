@@ -99,8 +99,9 @@ export class StepBuilder {
 
   /** Parts of the reply that are about the call, not in it. */
   takeMeta(part: ModelPart): void {
-    if (part.type === "stream-start") this.#result.warnings = toJson(part.warnings) as unknown[];
-    else if (part.type === "finish") {
+    if (part.type === "stream-start") {
+      if (part.warnings?.length > 0) this.#result.warnings = toJson(part.warnings) as unknown[];
+    } else if (part.type === "finish") {
       this.finished = true;
       this.finishReason = part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified;
       this.#result.usage = toUsage(part.usage);

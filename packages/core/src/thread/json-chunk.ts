@@ -32,6 +32,7 @@ const MAX_ERROR_LENGTH = 1 << 16;
  * an ordinary chunk costs nothing.
  */
 export function toJsonChunk(chunk: AgentChunk): AgentChunk {
+  if (isPlainText(chunk)) return chunk;
   if (chunk.metadata !== undefined) {
     const { metadata, ...rest } = chunk;
     return { ...toJsonChunk(rest as AgentChunk), metadata: toJson(metadata) as Record<string, unknown> };
@@ -50,6 +51,11 @@ export function toJsonChunk(chunk: AgentChunk): AgentChunk {
     default:
       return withJson(chunk, FOREIGN[chunk.type as keyof ChunkPayloads]);
   }
+}
+
+function isPlainText(chunk: AgentChunk): boolean {
+  if (chunk.type !== "text-delta" || chunk.metadata !== undefined) return false;
+  return typeof chunk.payload.text === "string" && chunk.payload.providerMetadata === undefined;
 }
 
 function withJson(chunk: AgentChunk, fields: readonly string[] | undefined): AgentChunk {

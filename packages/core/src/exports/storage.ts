@@ -1,15 +1,23 @@
 // The contract, for those who use a store.
 export { Storage } from "../storage/storage.ts";
 export type {
+  Change,
   ColumnValue,
+  Commit,
+  CommitOptions,
+  CommitOutcome,
   CommitResult,
   Comparison,
   Row,
   Select,
   StorageDomains,
+  StorageDriver,
   Where,
   Write,
 } from "../storage/storage.ts";
+export { insert, remove, requireNone, requireRow, update } from "../storage/writes.ts";
+export type { PruneReport, Retention } from "../storage/prune.ts";
+export { InMemoryDriver } from "../storage/in-memory-driver.ts";
 export { InMemoryStorage, InMemoryStore } from "../storage/in-memory-storage.ts";
 
 // Threads, messages and resources.
@@ -39,7 +47,7 @@ export type { ResponseRemains, StoredResponse } from "../storage/response-domain
 
 // For those who write a store.
 export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } from "../storage/tables.ts";
-export type { Table } from "../storage/tables.ts";
+export type { ColumnType, RowOf, Table } from "../storage/table.ts";
 export { toConditions } from "../storage/conditions.ts";
 export type { Condition } from "../storage/conditions.ts";
 export {

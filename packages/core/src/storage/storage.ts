@@ -1,91 +1,67 @@
-import type { JSONValue } from "@selvedge/protocol";
-import { realSystem, type System } from "../system.ts";
+import { AgentError } from "../errors.ts";
+import { realSystem, sleep, type System } from "../system.ts";
+import type {
+  Change,
+  Commit,
+  CommitOptions,
+  CommitOutcome,
+  CommitResult,
+  Select,
+  StorageDriver,
+  Where,
+  Write,
+} from "./driver.ts";
+import { COMMITS } from "./commit-table.ts";
 import { MemoryDomain } from "./memory-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
 import { ResponseDomain } from "./response-domain.ts";
-import type { Table } from "./tables.ts";
+import type { Row, Table } from "./table.ts";
+import { TABLES } from "./tables.ts";
+import { insert } from "./writes.ts";
 
-/** A value of a column. `json` columns take any JSON value; everything else a scalar. `null` means "no value". */
-export type ColumnValue = JSONValue | undefined;
-export type Row = Record<string, ColumnValue>;
+export type {
+  Change,
+  Commit,
+  CommitOptions,
+  CommitOutcome,
+  CommitResult,
+  Comparison,
+  Select,
+  StorageDriver,
+  Where,
+  Write,
+} from "./driver.ts";
+export type { ColumnValue, Row } from "./table.ts";
 
-/** All that are given must hold. A column without a value passes `ne` and no other comparison. */
-export interface Comparison {
-  in?: readonly (string | number)[];
-  ne?: string | number | null;
-  gt?: string | number;
-  gte?: string | number;
-  lt?: string | number;
-  lte?: string | number;
-  /** For `json` columns: the object has each of these keys with exactly this value. */
-  has?: Readonly<Record<string, string | number | boolean | null>>;
-}
+type Selected<Query> = Query extends { table: Table<infer R> } ? R[] : never;
 
-/** Conditions on columns, all of which must hold. A scalar means equality, `null` means "is null". */
-export type Where = Record<string, string | number | null | Comparison>;
-
-export interface Select {
-  table: Table;
-  where?: Where;
-  /** Text is ordered by code point; rows without a value come first in ascending order. */
-  orderBy?: readonly { column: string; direction?: "asc" | "desc" }[];
-  limit?: number;
-  offset?: number;
-  /** The columns to return; all of them unless given. */
-  columns?: readonly string[];
-}
+/** How often a commit whose answer was lost is sent again, and how long between. */
+const ASK_AGAIN_MS: readonly number[] = [0, 50, 200, 500];
 
 /**
- * One change. With `require`, matching no row makes the whole commit fail with `conflict`: that is the conditional
- * write everything durable is built from.
- *
- * A column left out of a row (or `undefined`) is left as it is. `merge` changes a json column by key, where `null` and
- * `undefined` delete the key; `increment` adds to a number, taking "no value" for 0.
+ * A store: a driver, and what is built on drivers once. It owns the domains (threads and messages, notifications, …), the
+ * name under which this process takes threads, and whatever lives as long as the store.
  */
-export type Write =
-  | { op: "insert"; table: Table; row: Row; onConflict?: "fail" | "ignore" | "update" }
-  | {
-      op: "update";
-      table: Table;
-      where: Where;
-      set?: Row;
-      merge?: Record<string, Row>;
-      increment?: Record<string, number>;
-      require?: boolean;
-    }
-  | { op: "delete"; table: Table; where: Where; require?: boolean }
-  | { op: "require"; table: Table; where: Where; exists: boolean };
-
-export interface CommitResult {
-  /** Rows each write inserted, changed or deleted. */
-  changes: number[];
-  /** For an insert into a table with an `auto` column, the number of the row it inserted or updated. */
-  auto: (number | undefined)[];
-}
-
-/**
- * The storage contract. An adapter implements `migrate`, `select`, `count`, `commit` and `close`; the domains above it
- * (threads and messages, and whatever comes later) are written once, against these, and work on every adapter.
- * `testStore` in `@selvedge/testing` is the contract as a suite.
- */
-export abstract class Storage {
+export class Storage {
   readonly id: string;
   protected readonly system: System;
+  readonly #driver: StorageDriver;
   readonly #attached = new Map<symbol, unknown>();
   #ownerId: string | undefined;
   #ready: Promise<void> | undefined;
   #domains: StorageDomains | undefined;
 
-  constructor(id: string, system: System = realSystem) {
+  constructor(driver: StorageDriver, { id, system }: { id: string; system?: System | undefined }) {
     this.id = id;
-    this.system = system;
+    this.system = system ?? realSystem;
+    this.#driver = driver;
   }
 
   /** Creates or upgrades the tables. Called by itself before first use; calling it again is free. */
   init(): Promise<void> {
     // A failed attempt is forgotten, so that a later call can succeed.
-    this.#ready ??= this.migrate().catch((error: unknown) => {
+    this.#ready ??= this.#driver.migrate(TABLES).catch((error: unknown) => {
       this.#ready = undefined;
       throw error;
     });
@@ -111,13 +87,59 @@ export abstract class Storage {
 
   /** The name under which this process takes threads. */
   ownerId(): string {
-    this.#ownerId ??= this.system.newId();
+    const unique = this.system.newId.bind(this.system);
+    this.#ownerId ??= this.#driver.ownerId?.(unique()) ?? unique();
     return this.#ownerId;
   }
 
   /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
-  isOwnerDead(_ownerId: string): boolean {
-    return false;
+  isOwnerDead(ownerId: string): boolean {
+    return this.#driver.isOwnerDead?.(ownerId) ?? false;
+  }
+
+  /** Calls back when another process may have changed the store. Only speed may depend on it. */
+  watch(onChange: (change: Change) => void): () => void {
+    return this.#driver.watch(onChange);
+  }
+
+  /** Rows that match, in the asked order (without one: unspecified). Columns without a value come back as `null`. */
+  async select<R extends object>(query: Select<R>): Promise<R[]> {
+    const [rows] = await this.#driver.select([query as unknown as Select]);
+    return rows as R[];
+  }
+
+  /** Several selects in one round trip. They need not see the same moment. */
+  async selectAll<const Queries extends readonly { table: { name: string } }[]>(
+    queries: Queries,
+  ): Promise<{ [Index in keyof Queries]: Selected<Queries[Index]> }> {
+    return (await this.#driver.select(queries as unknown as Select[])) as never;
+  }
+
+  /** As `select`, less rows that mention none of the terms; see `StorageDriver.selectMentioning`. */
+  async selectMentioning<R extends object>(query: Select<R>, terms: readonly string[]): Promise<R[]> {
+    if (!this.#driver.selectMentioning) return this.select(query);
+    return (await this.#driver.selectMentioning(query as unknown as Select, terms)) as R[];
+  }
+
+  count<R extends object>(query: { table: Table<R>; where?: Where<R> }): Promise<number> {
+    return this.#driver.count(query as unknown as { table: Table; where?: Where });
+  }
+
+  /**
+   * Applies all writes in one transaction, each seeing those before it, or none. Throws `conflict` with
+   * `details.index` (the position of the write) when a condition fails or a row is already there. With an `id`, a commit
+   * whose answer was lost is sent again, and takes effect once; then the numbers of the result are missing.
+   */
+  async commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
+    if (options.id !== undefined && this.#driver.losesAnswers)
+      return this.#commitOnce({ ...options, writes }, options.id);
+    const [outcome] = await this.#driver.commit([{ ...options, writes }]);
+    return resultOf(outcome!);
+  }
+
+  /** Several commits at once, each with its own outcome. */
+  commitAll(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    return this.#driver.commit(commits);
   }
 
   /**
@@ -129,36 +151,41 @@ export abstract class Storage {
     return prune(this, this.system, checkRetention({ ...DEFAULT_RETENTION, ...retention }));
   }
 
-  /** Calls back when another process may have changed the store. A store that only one process can see never does. */
-  watch(_onChange: () => void): () => void {
-    return () => {};
-  }
-
-  protected abstract migrate(): Promise<void>;
-
-  /** Rows that match, in the asked order (without one: unspecified). Columns without a value come back as `null`. */
-  abstract select(query: Select): Promise<Row[]>;
-
-  /**
-   * Rows that match, less those in which one of the terms is in none of the table's `search` columns; of messages, in none
-   * of the texts that they and their later steps have. A store may leave
-   * out any of these, which is what a full-text index is good for, and must not leave out others: the caller looks again,
-   * at lower-case text. Without an index it is `select`.
-   */
-  selectMentioning(query: Select, _terms: readonly string[]): Promise<Row[]> {
-    return this.select(query);
-  }
-
-  abstract count(query: { table: Table; where?: Where }): Promise<number>;
-
-  /**
-   * Applies all writes in one transaction, each seeing those before it, or none. Throws `conflict` with
-   * `details.index` (the position of the write) when a condition fails or a row is already there.
-   */
-  abstract commit(writes: readonly Write[]): Promise<CommitResult>;
-
   /** Waits for commits under way. Afterwards every call fails with `storage-closed`; closing again is free. */
-  abstract close(): Promise<void>;
+  close(): Promise<void> {
+    return this.#driver.close();
+  }
+
+  /** The commit leaves its id, so that it can be told from one that did not take effect. */
+  async #commitOnce(commit: Commit, id: string): Promise<CommitResult> {
+    const trace = insert(COMMITS, { id, key: commit.key ?? "", created_at: Math.trunc(this.system.now()) });
+    const writes = [trace, ...commit.writes];
+    for (let attempt = 0; ; attempt++) {
+      const [outcome] = await this.#driver
+        .commit([{ ...commit, writes }])
+        .catch((error: unknown) => [{ error }]);
+      if (outcome && "result" in outcome) return withoutFirst(outcome.result);
+      const error = outcome?.error;
+      if (AgentError.is(error, "conflict")) {
+        const index = Number(error.details?.["index"]);
+        // It is there: an earlier attempt took effect.
+        if (index === 0) return { changes: [], auto: [] };
+        throw new AgentError("conflict", error.message, { details: { ...error.details, index: index - 1 } });
+      }
+      const wait = AgentError.is(error, "storage-failed") ? ASK_AGAIN_MS[attempt] : undefined;
+      if (wait === undefined) throw error;
+      await sleep(this.system, wait);
+    }
+  }
+}
+
+function resultOf(outcome: CommitOutcome): CommitResult {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.result;
+}
+
+function withoutFirst({ changes, auto }: CommitResult): CommitResult {
+  return { changes: changes.slice(1), auto: auto.slice(1) };
 }
 
 export interface StorageDomains {

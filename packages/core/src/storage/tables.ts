@@ -1,3 +1,4 @@
+import { COMMITS } from "./commit-table.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
 import { RESPONSES } from "./response-table.ts";
 import type { Table } from "./table.ts";
@@ -82,4 +83,5 @@ export const TABLES: readonly Table[] = [
   ...THREAD_TABLES,
   NOTIFICATIONS,
   RESPONSES,
+  COMMITS as unknown as Table,
 ];

@@ -1,0 +1,118 @@
+import type { Row, Table } from "./table.ts";
+
+type Scalar<Value> =
+  NonNullable<Value> extends string ? NonNullable<Value> : NonNullable<Value> extends number ? number : never;
+
+/** All that are given must hold. A column without a value passes `ne` and no other comparison. */
+export interface Comparison<Value = string | number> {
+  in?: readonly Value[];
+  ne?: Value | null;
+  gt?: Value;
+  gte?: Value;
+  lt?: Value;
+  lte?: Value;
+  /** For `json` columns: the object has each of these keys with exactly this value. */
+  has?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Conditions on columns, all of which must hold. A scalar means equality, `null` means "is null". */
+export type Where<R extends object = Row> = string extends keyof R
+  ? Record<string, string | number | null | Comparison>
+  : { [Column in keyof R]?: Scalar<R[Column]> | null | Comparison<Scalar<R[Column]>> };
+
+export interface Select<R extends object = Row> {
+  table: Table<R>;
+  where?: Where<R>;
+  /** Text is ordered by code point; rows without a value come first in ascending order. */
+  orderBy?: readonly { column: keyof R & string; direction?: "asc" | "desc" }[];
+  limit?: number;
+  offset?: number;
+  /** The columns to return; all of them unless given. */
+  columns?: readonly (keyof R & string)[];
+}
+
+/**
+ * One change. With `require`, matching no row makes the whole commit fail with `conflict`: that is the conditional
+ * write everything durable is built from. `writes.ts` makes them with the types of their table.
+ *
+ * A column left out of a row (or `undefined`) is left as it is. `merge` changes a json column by key, where `null` and
+ * `undefined` delete the key; `increment` adds to a number, taking "no value" for 0.
+ */
+export type Write =
+  | { op: "insert"; table: Table; row: Row; onConflict?: "fail" | "ignore" | "update" }
+  | {
+      op: "update";
+      table: Table;
+      where: Where;
+      set?: Row;
+      merge?: Record<string, Row>;
+      increment?: Record<string, number>;
+      require?: boolean;
+    }
+  | { op: "delete"; table: Table; where: Where; require?: boolean }
+  | { op: "require"; table: Table; where: Where; exists: boolean };
+
+export interface CommitOptions {
+  /**
+   * What the commit is about: a thread, or a resource. Commits with one key take effect one after another, in the order in
+   * which a process asked for them. Commits with different keys may take effect in any order, or at the same time.
+   */
+  key?: string;
+  /** Names the commit: the same id takes effect once, however often it is sent. */
+  id?: string;
+}
+
+export interface Commit extends CommitOptions {
+  writes: readonly Write[];
+}
+
+export interface CommitResult {
+  /** Rows each write inserted, changed or deleted. */
+  changes: number[];
+  /** For an insert into a table with an `auto` column, the number of the row it inserted or updated. */
+  auto: (number | undefined)[];
+}
+
+/** What became of one of several commits. */
+export type CommitOutcome = { result: CommitResult } | { error: unknown };
+
+/** What another process changed: the keys of its commits, or something that cannot be told. */
+export type Change = { keys: ReadonlySet<string> } | "unknown";
+
+/**
+ * What an adapter implements. Everything above it (threads, messages, notifications and what comes later) is written
+ * once, in terms of these. `testStore` in `@selvedge/testing` is the contract as a suite.
+ *
+ * - A commit applies all its writes or none, each seeing those before it.
+ * - **Isolation.** A condition that held is still true when the commit becomes visible, for rows that must exist and rows
+ *   that must not, as long as all commits about these rows have the same key.
+ * - **Order.** Commits of one key are serial and keep the order in which this process asked for them.
+ */
+export interface StorageDriver {
+  /** A commit may take effect and its answer be lost, as over a network. Then commits with an id leave a trace. */
+  readonly losesAnswers?: boolean;
+  /** Creates or upgrades the tables. Several processes may do it at once. */
+  migrate(tables: readonly Table[]): Promise<void>;
+  /** Rows that match each query, in the asked order (without one: unspecified). Columns without a value are `null`. */
+  select(queries: readonly Select[]): Promise<Row[][]>;
+  count(query: { table: Table; where?: Where }): Promise<number>;
+  /**
+   * Applies commits, each in a transaction or a part of one that can fail alone. An outcome with the error `conflict` has
+   * `details.index`, the position of the write whose condition failed or whose row was already there.
+   */
+  commit(commits: readonly Commit[]): Promise<CommitOutcome[]>;
+  /** Calls back when another process may have changed the store. Only speed may depend on it. */
+  watch(onChange: (change: Change) => void): () => void;
+  /** Waits for commits under way. Afterwards every call fails with `storage-closed`; closing again is free. */
+  close(): Promise<void>;
+  /**
+   * Rows that match, less those in which one of the terms is in none of the table's `search` columns; of messages, in none of
+   * the texts that they and their later steps have. May leave out any of these and must not leave out others: the caller
+   * checks again, in lower case. Worth it with a full-text index; without the method it is `select`.
+   */
+  selectMentioning?(query: Select, terms: readonly string[]): Promise<Row[]>;
+  /** A name for this process under which others can tell whether it is gone. */
+  ownerId?(unique: string): string;
+  /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
+  isOwnerDead?(ownerId: string): boolean;
+}

@@ -1,0 +1,260 @@
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+import {
+  type Cells,
+  type Change,
+  checkSelect,
+  columnType,
+  type Commit,
+  type CommitOutcome,
+  type CommitResult,
+  type Condition,
+  decodeRow,
+  encodeNewRow,
+  encodeRow,
+  mergeCell,
+  MESSAGES,
+  realSystem,
+  type Row,
+  type Select,
+  type StorageDriver,
+  type System,
+  type Table,
+  toConditions,
+  type Where,
+  type Write,
+} from "@selvedge/core/storage";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { MessageIndex } from "./message-index.ts";
+import { migrate } from "./migrate.ts";
+import { mentionsSql } from "./search-index.ts";
+import { isProcessGone, processOwnerId } from "./process-owner.ts";
+import { type Sql, SqlWriter } from "./sql-writer.ts";
+import { isReadOnly, isUniqueViolation } from "./to-storage-error.ts";
+import { watchFile } from "./watch-file.ts";
+
+const FEW_ROWS = 500;
+
+/**
+ * The storage contract on one libSQL file, which several processes may share. A commit is synchronous inside, and SQLite
+ * has one writer at a time: commits are isolated and in order whatever their keys, and an answer cannot be lost.
+ */
+export class LibSQLDriver implements StorageDriver {
+  readonly #connection: Connection;
+  readonly #sql = new SqlWriter();
+  readonly #messages: MessageIndex;
+  readonly #watching = new Set<() => void>();
+  readonly #system: System;
+
+  constructor(options: Pick<ConnectionOptions, "url" | "durability" | "system">) {
+    this.#system = options.system ?? realSystem;
+    this.#connection = new Connection({
+      ...options,
+      prepare: (connection) => migrate(connection, Math.trunc(this.#system.now())),
+    });
+    this.#messages = new MessageIndex(this.#connection, this.#system);
+  }
+
+  migrate(): Promise<void> {
+    return this.#connection.open();
+  }
+
+  select(queries: readonly Select[]): Promise<Row[][]> {
+    return Promise.all(queries.map((query) => this.#select(query)));
+  }
+
+  async #select(query: Select): Promise<Row[]> {
+    checkSelect(query);
+    const { text, params } = this.#sql.select(query, toConditions(query.table, query.where));
+    if (query.limit === 1) {
+      const cells = await this.#connection.read(() => this.#connection.get<Cells>(text, params));
+      return cells ? [decodeRow(query.table, cells, query.columns)] : [];
+    }
+    const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
+    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
+  }
+
+  async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
+    if (query.table.name === MESSAGES.name) return this.#messagesMentioning(query, terms);
+    const mentions = mentionsSql(query.table, terms);
+    if (!mentions) return this.#select(query);
+    checkSelect(query);
+    const conditions = toConditions(query.table, query.where);
+    const few = this.#sql.atMost(query.table, conditions, FEW_ROWS);
+    const search = this.#sql.select(query, conditions, mentions);
+    const all = this.#sql.select(query, conditions);
+    const rows = await this.#connection.read(() => {
+      // The index knows all rows of the table; to read the few that a caller can see takes less.
+      const isFew = this.#connection.get(few.text, few.params) !== undefined;
+      const { text, params } = isFew ? all : search;
+      return this.#connection.all<Cells>(text, params);
+    });
+    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
+  }
+
+  async #messagesMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
+    checkSelect(query);
+    const conditions = toConditions(query.table, query.where);
+    const mentions = this.#messages.mentions(query, terms);
+    if (!mentions) return this.#select(query);
+    try {
+      await this.#messages.catchUp();
+    } catch (error) {
+      // A file that cannot be written has no index that is up to date.
+      if (isReadOnly(error)) return this.#select(query);
+      throw error;
+    }
+    const { text, params } = this.#sql.select(query, conditions, mentions);
+    const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
+    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
+  }
+
+  async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
+    const { text, params } = this.#sql.count(table, toConditions(table, where));
+    const [row] = await this.#connection.read(() => this.#connection.all<{ n: number }>(text, params));
+    return row!.n;
+  }
+
+  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    return Promise.all(
+      commits.map(({ writes }) =>
+        this.#commit(writes).then(
+          (result) => ({ result }),
+          (error: unknown) => ({ error }),
+        ),
+      ),
+    );
+  }
+
+  async #commit(writes: readonly Write[]): Promise<CommitResult> {
+    const operations = writes.map((write) => this.#prepare(write));
+    const [first] = writes;
+    const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge;
+    return this.#connection.write(() => {
+      const result: CommitResult = { changes: [], auto: [] };
+      for (const [index, operation] of operations.entries()) {
+        const { changes, auto } = perform(operation, index, writes[index]!.table);
+        result.changes.push(changes);
+        result.auto.push(auto);
+      }
+      return result;
+    }, isOneStatement);
+  }
+
+  /** Rewrites the file without the space that deleted rows left. */
+  async vacuum(): Promise<void> {
+    await this.#connection.write(() => this.#connection.exec("VACUUM"), true);
+    await this.#connection.write(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"), true);
+  }
+
+  close(): Promise<void> {
+    for (const stop of this.#watching) stop();
+    this.#watching.clear();
+    return this.#connection.close();
+  }
+
+  ownerId(unique: string): string {
+    return processOwnerId(unique);
+  }
+
+  isOwnerDead(ownerId: string): boolean {
+    return isProcessGone(ownerId);
+  }
+
+  watch(onChange: (change: Change) => void): () => void {
+    const { path } = this.#connection;
+    if (path === ":memory:") return () => {};
+    const stop = watchFile(
+      path,
+      () => this.#connection.dataVersion(),
+      this.#system,
+      () => onChange("unknown"),
+    );
+    this.#watching.add(stop);
+    return () => {
+      stop();
+      this.#watching.delete(stop);
+    };
+  }
+
+  /** Checks and translates a write, so that inside the transaction there is only work for the database. */
+  #prepare(write: Write): Operation {
+    if (write.op === "insert") return this.#insert(write);
+    const { table } = write;
+    const conditions = toConditions(table, write.where);
+    if (write.op === "require") {
+      const { text, params } = this.#sql.exists(table, conditions);
+      return () => {
+        if ((this.#connection.get(text, params) !== undefined) !== write.exists) throw new ConditionFailed();
+        return { changes: 0 };
+      };
+    }
+    const change =
+      write.op === "delete"
+        ? this.#run(this.#sql.delete(table, conditions))
+        : this.#update(write, conditions);
+    return () => {
+      const changes = change();
+      if (write.require && changes === 0) throw new ConditionFailed();
+      return { changes };
+    };
+  }
+
+  #insert({ table, row, onConflict = "fail" }: Write & { op: "insert" }): Operation {
+    const cells = encodeNewRow(table, row);
+    const { auto } = table;
+    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
+    const returning = onConflict === "update" ? auto : undefined;
+    const { text, params } = this.#sql.insert(table, cells, onConflict, returning);
+    if (returning === undefined) {
+      return () => {
+        const { changes, lastInsertRowid } = this.#connection.run(text, params);
+        return { changes, ...(auto !== undefined && changes > 0 && { auto: Number(lastInsertRowid) }) };
+      };
+    }
+    return () => {
+      const row = this.#connection.get<{ returned: number }>(text, params);
+      return { changes: 1, auto: row!.returned };
+    };
+  }
+
+  #update(write: Write & { op: "update" }, conditions: readonly Condition[]): () => number {
+    const { table, merge, increment = {} } = write;
+    const set = encodeRow(table, write.set ?? {});
+    for (const column of Object.keys(increment)) columnType(table, column);
+    if (!merge) return this.#run(this.#sql.update(table, set, increment, conditions));
+    for (const column of Object.keys(merge)) columnType(table, column);
+    const find = this.#sql.select({ table }, conditions);
+    // Merging in code: the transaction holds the write lock, so nothing changes between the read and the write.
+    return () => {
+      const found = this.#connection.all<Cells>(find.text, find.params);
+      for (const cells of found) {
+        const merged: Cells = { ...set };
+        for (const [column, patch] of Object.entries(merge)) {
+          merged[column] = mergeCell(table, column, set[column] ?? cells[column] ?? null, patch);
+        }
+        const key = table.key.map((column): Condition => ({ column, op: "eq", value: cells[column]! }));
+        this.#run(this.#sql.update(table, merged, increment, key))();
+      }
+      return found.length;
+    };
+  }
+
+  #run({ text, params }: Sql): () => number {
+    return () => this.#connection.run(text, params).changes;
+  }
+}
+
+type Operation = () => { changes: number; auto?: number };
+
+class ConditionFailed extends Error {}
+
+function perform(operation: Operation, index: number, table: Table): ReturnType<Operation> {
+  try {
+    return operation();
+  } catch (error) {
+    const failed = error instanceof ConditionFailed;
+    if (!failed && !isUniqueViolation(error)) throw error;
+    const reason = failed ? "a condition does not hold" : errorMessage(error);
+    throw new AgentError("conflict", `${table.name}: ${reason}`, { details: { index, table: table.name } });
+  }
+}

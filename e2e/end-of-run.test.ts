@@ -35,7 +35,7 @@ class Moments {
 class WatchedMemory extends InMemoryStorage {
   readonly moments = new Moments();
 
-  override async select(query: Select): Promise<Row[]> {
+  override async select<R extends object>(query: Select<R>): Promise<R[]> {
     this.moments.tick();
     return super.select(query);
   }
@@ -51,7 +51,7 @@ class WatchedMemory extends InMemoryStorage {
 class WatchedFile extends LibSQLStore {
   readonly moments = new Moments();
 
-  override async select(query: Select): Promise<Row[]> {
+  override async select<R extends object>(query: Select<R>): Promise<R[]> {
     this.moments.tick();
     return super.select(query);
   }

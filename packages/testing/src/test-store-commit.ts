@@ -4,6 +4,7 @@ import {
   MESSAGE_STEPS,
   RESOURCES,
   type Row,
+  type RowOf,
   type Storage,
   THREADS,
   type Write,
@@ -27,7 +28,7 @@ const message = (id: string, more: Row = {}): Row => ({
   ...more,
 });
 
-async function read(storage: Storage, id: string): Promise<Row | undefined> {
+async function read(storage: Storage, id: string): Promise<RowOf<typeof RESOURCES> | undefined> {
   const [row] = await storage.select({ table: RESOURCES, where: { id } });
   return row;
 }

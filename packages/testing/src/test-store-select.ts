@@ -1,4 +1,11 @@
-import { MESSAGES, RESOURCES, type Row, type Storage, type Where } from "@selvedge/core/storage";
+import {
+  type Comparison,
+  MESSAGES,
+  RESOURCES,
+  type Row,
+  type Storage,
+  type Where,
+} from "@selvedge/core/storage";
 import { expect } from "vitest";
 import type { StoreTest } from "./test-store.ts";
 
@@ -96,7 +103,7 @@ export function testSelect(test: StoreTest): void {
         code: "invalid-argument",
       });
     }
-    const orderBy = [{ column: "id; DROP TABLE selvedge_resources" }];
+    const orderBy = [{ column: "id; DROP TABLE selvedge_resources" as "id" }];
     await expect(storage.select({ table: RESOURCES, orderBy })).rejects.toMatchObject({
       code: "invalid-argument",
     });
@@ -168,7 +175,7 @@ export function testSelect(test: StoreTest): void {
     const [tenth] = await storage.select({ table: MESSAGES, where: { id: "m10" } });
     const seq = tenth!.seq as number;
     const read = async (
-      comparison: Where[string],
+      comparison: number | Comparison<number>,
       direction: "asc" | "desc",
       limit: number,
     ): Promise<unknown[]> => {

@@ -72,7 +72,7 @@ export class ThreadApprovals {
       limit: 1,
     });
     if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
-    const thread = runtime.peek(row["thread_id"] as string, row["resource_id"] as string);
+    const thread = runtime.peek(row.thread_id, row.resource_id);
     await decideCall(thread, { toolCallId: checkCallId(toolCallId), runId }, decision);
     return thread;
   }

@@ -80,7 +80,7 @@ export class ThreadSubscriptions {
     if (!actor) return 0;
     if (actor.runId !== undefined) {
       const [row] = await runtime.storage.select({ table: RUNS, where: { id: actor.runId }, limit: 1 });
-      if (row) return (row["first_seq"] as number) - 1;
+      if (row) return row.first_seq - 1;
     }
     return actor.nextSeq - 1;
   }

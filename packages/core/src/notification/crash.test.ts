@@ -2,34 +2,27 @@ import { describe, expect, it } from "vitest";
 import { Mastra } from "../mastra/mastra.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import {
-  type CommitResult,
+  type Commit,
+  type CommitOutcome,
   type Row,
   type Select,
   Storage,
+  type StorageDriver,
   type Where,
-  type Write,
 } from "../storage/storage.ts";
 import type { Table } from "../storage/table.ts";
 import { virtualSystem, type VirtualSystem } from "../model/__fixtures__/virtual-system.ts";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
 
 /** A process's way to a shared store. At one commit the process dies: before it took effect, or right after. */
-class Mortal extends Storage {
+class MortalDriver implements StorageDriver {
   readonly #shared: InMemoryStorage;
   readonly #name: string;
   readonly #dead: Set<string>;
   #left: number;
   readonly #after: boolean;
 
-  constructor(
-    shared: InMemoryStorage,
-    name: string,
-    dead: Set<string>,
-    system: VirtualSystem,
-    left: number,
-    after: boolean,
-  ) {
-    super(name, system);
+  constructor(shared: InMemoryStorage, name: string, dead: Set<string>, left: number, after: boolean) {
     this.#shared = shared;
     this.#name = name;
     this.#dead = dead;
@@ -41,34 +34,59 @@ class Mortal extends Storage {
     return this.#dead.has(this.#name);
   }
 
-  protected override async migrate(): Promise<void> {}
+  async migrate(): Promise<void> {}
 
-  override ownerId(): string {
+  ownerId(): string {
     return this.#name;
   }
 
-  override isOwnerDead(owner: string): boolean {
+  isOwnerDead(owner: string): boolean {
     return this.#dead.has(owner);
   }
 
-  override select(query: Select): Promise<Row[]> {
-    return this.dead ? never() : this.#shared.select(query);
+  select(queries: readonly Select[]): Promise<Row[][]> {
+    return this.dead ? never() : Promise.all(queries.map((query) => this.#shared.select(query)));
   }
 
-  override count(query: { table: Table; where?: Where }): Promise<number> {
+  count(query: { table: Table; where?: Where }): Promise<number> {
     return this.dead ? never() : this.#shared.count(query);
   }
 
-  override async commit(writes: readonly Write[]): Promise<CommitResult> {
+  async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
     if (this.dead) return never();
     const last = this.#left-- === 0;
     if (last) this.#dead.add(this.#name);
     if (last && !this.#after) return never();
-    const result = await this.#shared.commit(writes);
-    return last ? never() : result;
+    const outcomes = await this.#shared.commitAll(commits);
+    return last ? never() : outcomes;
   }
 
-  override async close(): Promise<void> {}
+  watch(): () => void {
+    return () => {};
+  }
+
+  async close(): Promise<void> {}
+}
+
+class Mortal extends Storage {
+  readonly driver: MortalDriver;
+
+  constructor(
+    shared: InMemoryStorage,
+    name: string,
+    dead: Set<string>,
+    system: VirtualSystem,
+    left: number,
+    after: boolean,
+  ) {
+    const driver = new MortalDriver(shared, name, dead, left, after);
+    super(driver, { id: name, system });
+    this.driver = driver;
+  }
+
+  get dead(): boolean {
+    return this.driver.dead;
+  }
 }
 
 function never(): Promise<never> {

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { Mastra } from "../mastra/mastra.ts";
 import { silentLogger } from "../logger.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
-import type { CommitResult, Row, Select, Write } from "../storage/storage.ts";
+import type { Change, CommitResult, Select, Write } from "../storage/storage.ts";
 import { MAILBOX } from "../storage/thread-tables.ts";
 import { settle } from "../model/__fixtures__/virtual-system.ts";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
 import { CLAIM_MS } from "../storage/notification-domain.ts";
+import { NOTIFICATIONS } from "../storage/notification-table.ts";
 
 const MINUTE = 60_000;
 
@@ -18,14 +19,14 @@ class Watched extends InMemoryStorage {
   failing = false;
   /** The next commit is made, and reported as failed. */
   mumbles = false;
-  #watchers: (() => void)[] = [];
+  #watchers: ((change: Change) => void)[] = [];
 
   /** As if another process had written. */
   news(): void {
-    for (const watcher of this.#watchers) watcher();
+    for (const watcher of this.#watchers) watcher("unknown");
   }
 
-  override watch(onChange: () => void): () => void {
+  override watch(onChange: (change: Change) => void): () => void {
     this.#watchers.push(onChange);
     return () => {};
   }
@@ -41,7 +42,7 @@ class Watched extends InMemoryStorage {
     return super.commit(writes);
   }
 
-  override select(query: Select): Promise<Row[]> {
+  override select<R extends object>(query: Select<R>): Promise<R[]> {
     this.selects++;
     if (this.failing) return Promise.reject(new Error("locked"));
     return super.select(query);
@@ -245,7 +246,7 @@ describe("the dispatcher", () => {
     const go = await hold();
     await agent.sendNotificationSignal(CI, TARGET);
     await system.advance(MINUTE);
-    const rows = () => storage.select({ table: { ...MAILBOX, name: "selvedge_notifications", columns: {} } });
+    const rows = () => storage.select({ table: NOTIFICATIONS });
     const before = JSON.stringify(await rows());
     await system.advance(10 * MINUTE);
     expect(JSON.stringify(await rows())).toBe(before);

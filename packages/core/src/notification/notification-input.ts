@@ -9,6 +9,7 @@ import {
 } from "../storage/notification-rows.ts";
 import { encodeJson } from "../storage/row-codec.ts";
 import { fullSignal } from "./notification-signal.ts";
+import type { NotificationRow } from "../storage/notification-table.ts";
 
 /** What `sendNotificationSignal()` takes. */
 export interface NotificationSignalInput {
@@ -65,7 +66,7 @@ export function checkNotificationInput(
     );
   }
   // The signal it would become has limits of its own.
-  const record = toNotification(toNotificationRow(checked, ID_FOR_CHECKS, 0));
+  const record = toNotification(toNotificationRow(checked, ID_FOR_CHECKS, 0) as NotificationRow);
   createSignal(fullSignal(record), { newId: () => ID_FOR_CHECKS, now: () => 0 }, limits.signal);
   return checked;
 }

@@ -3,6 +3,7 @@ import { insertThread } from "../storage/message-writes.ts";
 import type { Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
+import { requireNone } from "../storage/writes.ts";
 
 /** Writes that go with a record: its thread is the resource's own, and is there from now on. */
 export function ownThread(target: { threadId: string; resourceId: string }, now: number): Write[] {
@@ -10,8 +11,8 @@ export function ownThread(target: { threadId: string; resourceId: string }, now:
   const others = { resource_id: { ne: resourceId } };
   const date = new Date(now);
   return [
-    { op: "require", table: THREADS, where: { id: threadId, ...others }, exists: false },
-    { op: "require", table: ACTORS, where: { thread_id: threadId, ...others }, exists: false },
+    requireNone(THREADS, { id: threadId, ...others }),
+    requireNone(ACTORS, { thread_id: threadId, ...others }),
     insertThread({ id: threadId, resourceId, createdAt: date, updatedAt: date }),
   ];
 }

@@ -9,6 +9,7 @@ import { selectMessages } from "./select-messages.ts";
 import type { Comparison, Storage, Where } from "./storage.ts";
 import { THREADS } from "./tables.ts";
 import { ACTORS } from "./thread-tables.ts";
+import { insert, requireNone } from "./writes.ts";
 
 export interface CloneThreadOptions {
   sourceThreadId: string;
@@ -85,8 +86,8 @@ export async function cloneThread(
   }));
   const elsewhere = { thread_id: thread.id, resource_id: { ne: thread.resourceId } };
   await storage.commit([
-    { op: "require", table: ACTORS, where: elsewhere, exists: false },
-    { op: "insert", table: THREADS, row: toThreadRow(thread) },
+    requireNone(ACTORS, elsewhere),
+    insert(THREADS, toThreadRow(thread)),
     ...clonedMessages.map((message) => insertMessage(message)),
   ]);
   return { thread, clonedMessages };

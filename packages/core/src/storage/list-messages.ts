@@ -4,9 +4,9 @@ import { checkId } from "./check-id.ts";
 import { toMessage, toMillis } from "./message-rows.ts";
 import { mergeMessages } from "./merge-messages.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
-import type { Comparison, Row, Storage, Where } from "./storage.ts";
+import type { Comparison, Storage, Where } from "./storage.ts";
 import { selectMessages } from "./select-messages.ts";
-import { MESSAGES, MESSAGE_STEPS } from "./tables.ts";
+import { MESSAGES, MESSAGE_STEPS, type MessageRow } from "./tables.ts";
 
 export interface ListMessagesOptions extends PageOptions {
   threadId: string | string[];
@@ -67,7 +67,7 @@ export async function listMessages(
             system,
           );
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const all = [...new Map([...rows, ...included].map((row) => [row.id as string, row])).values()];
+  const all = [...new Map([...rows, ...included].map((row) => [row.id, row])).values()];
   if (included.length > 0) {
     const sign = direction === "asc" ? 1 : -1;
     all.sort((a, b) => sign * ((a.seq as number) - (b.seq as number)));
@@ -87,9 +87,9 @@ export async function readStep(storage: Storage, messageId: string, step: number
 }
 
 /** Rows become messages; one more select brings the parts that steps added. */
-export async function assemble(storage: Storage, rows: readonly Row[]): Promise<StoredMessage[]> {
+export async function assemble(storage: Storage, rows: readonly MessageRow[]): Promise<StoredMessage[]> {
   // Only a run adds steps, and only to what the assistant says.
-  const ids = rows.filter((row) => row.role === "assistant").map((row) => row.id as string);
+  const ids = rows.filter((row) => row.role === "assistant").map((row) => row.id);
   if (ids.length === 0) return rows.map((row) => toMessage(row));
   const steps = await storage.select({
     table: MESSAGE_STEPS,
@@ -98,24 +98,24 @@ export async function assemble(storage: Storage, rows: readonly Row[]): Promise<
   });
   const parts = new Map<string, MessagePart[]>();
   for (const step of steps) {
-    const id = step.message_id as string;
-    const added = step.parts as unknown as MessagePart[];
+    const id = step.message_id;
+    const added = step.parts as MessagePart[];
     const known = parts.get(id);
     if (known) known.push(...added);
     else parts.set(id, [...added]);
   }
-  return rows.map((row) => toMessage(row, parts.get(row.id as string)));
+  return rows.map((row) => toMessage(row, parts.get(row.id)));
 }
 
 /** Conditions of which a message fits one. */
-function toWheres({ threadId, resourceId, filter }: ListMessagesOptions): Where[] {
+function toWheres({ threadId, resourceId, filter }: ListMessagesOptions): Where<MessageRow>[] {
   const threadIds = Array.isArray(threadId) ? threadId : [threadId];
   for (const id of threadIds) checkId("threadId", id);
-  const created: Comparison = {
+  const created: Comparison<number> = {
     ...(filter?.dateRange?.start && { gte: toMillis("dateRange.start", filter.dateRange.start) }),
     ...(filter?.dateRange?.end && { lte: toMillis("dateRange.end", filter.dateRange.end) }),
   };
-  const where: Where = {
+  const where: Where<MessageRow> = {
     thread_id: threadIds.length === 1 ? threadIds[0]! : { in: threadIds },
     ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
     ...(Object.keys(created).length > 0 && { created_at: created }),
@@ -130,7 +130,7 @@ function toWheres({ threadId, resourceId, filter }: ListMessagesOptions): Where[
 async function includedRows(
   storage: Storage,
   { include = [], resourceId }: ListMessagesOptions,
-): Promise<Row[]> {
+): Promise<MessageRow[]> {
   if (include.length === 0) return [];
   const anchors = await storage.select({
     table: MESSAGES,
@@ -140,7 +140,7 @@ async function includedRows(
       ...(resourceId !== undefined && { resource_id: resourceId }),
     },
   });
-  const byId = new Map(anchors.map((row) => [row.id as string, row]));
+  const byId = new Map(anchors.map((row) => [row.id, row]));
   const groups = await Promise.all(
     include.map(async (item) => {
       const anchor = byId.get(item.id);
@@ -157,17 +157,17 @@ async function includedRows(
 
 async function neighbours(
   storage: Storage,
-  anchor: Row,
+  anchor: MessageRow,
   direction: "asc" | "desc",
   limit = 0,
-): Promise<Row[]> {
+): Promise<MessageRow[]> {
   if (limit <= 0) return [];
-  const seq = anchor.seq as number;
+  const seq = anchor.seq;
   return storage.select({
     table: MESSAGES,
     where: {
-      thread_id: anchor.thread_id as string,
-      resource_id: anchor.resource_id as string | null,
+      thread_id: anchor.thread_id,
+      resource_id: anchor.resource_id,
       seq: direction === "desc" ? { lt: seq } : { gt: seq },
     },
     orderBy: [{ column: "seq", direction }],

@@ -2,7 +2,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import { expect, it } from "vitest";
 import { InMemoryStorage } from "./in-memory-storage.ts";
 import { putStep } from "./message-writes.ts";
-import type { CommitResult, Row, Select, Write } from "./storage.ts";
+import type { CommitResult, Select, Write } from "./storage.ts";
 
 /** A store that counts what is asked of it. */
 class CountingStorage extends InMemoryStorage {
@@ -10,7 +10,7 @@ class CountingStorage extends InMemoryStorage {
   counts = 0;
   commits = 0;
 
-  override select(query: Select): Promise<Row[]> {
+  override select<R extends object>(query: Select<R>): Promise<R[]> {
     this.selects++;
     return super.select(query);
   }

@@ -10,7 +10,7 @@ import {
   type ListMessagesOptions,
   type ListMessagesResult,
 } from "./list-messages.ts";
-import { toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
+import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
@@ -18,9 +18,11 @@ import { RESPONSES } from "./response-table.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
 import { searchMessages, type SearchMessagesOptions } from "./search-messages.ts";
 import type { Row, Select, Storage, Where, Write } from "./storage.ts";
-import { MESSAGES, MESSAGE_STEPS, RESOURCES, THREADS } from "./tables.ts";
+import type { Table } from "./table.ts";
+import { MESSAGES, MESSAGE_STEPS, type MessageRow, RESOURCES, THREADS, type ThreadRow } from "./tables.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS, SENDS } from "./thread-tables.ts";
 import { withLanes } from "./with-lanes.ts";
+import { insert, remove, requireNone, update } from "./writes.ts";
 
 export interface ListThreadsOptions extends PageOptions {
   filter?:
@@ -69,15 +71,10 @@ export class MemoryDomain {
     const where: Where = { id: thread.id, resource_id: { ne: thread.resourceId } };
     await this.#commit(
       [
-        { op: "require", table: THREADS, where, exists: false },
+        requireNone(THREADS, where),
         // Messages may have been accepted for a thread before it is created.
-        {
-          op: "require",
-          table: ACTORS,
-          where: { thread_id: thread.id, resource_id: { ne: thread.resourceId } },
-          exists: false,
-        },
-        { op: "insert", table: THREADS, row, onConflict: "update" },
+        requireNone(ACTORS, { thread_id: thread.id, resource_id: { ne: thread.resourceId } }),
+        insert(THREADS, row, "update"),
       ],
       () => `Thread ${thread.id} belongs to another resource than ${thread.resourceId}`,
     );
@@ -92,16 +89,14 @@ export class MemoryDomain {
   }): Promise<StoredThread> {
     const id = checkId("id", patch.id);
     const { changes } = await this.#storage.commit([
-      {
-        op: "update",
-        table: THREADS,
+      update(THREADS, {
         where: { id },
         set: {
           updated_at: this.#now(),
           ...(patch.title !== undefined && { title: cleanText(patch.title) }),
         },
         ...(patch.metadata && { merge: { metadata: checkMetadata("metadata", patch.metadata) as Row } }),
-      },
+      }),
     ]);
     const row = changes[0] === 1 ? await this.#find(THREADS, id) : undefined;
     if (!row) throw new AgentError("not-found", `There is no thread ${id} to update`);
@@ -115,10 +110,10 @@ export class MemoryDomain {
   async deleteThread({ threadId }: { threadId: string }): Promise<void> {
     const id = checkId("threadId", threadId);
     await this.#storage.commit([
-      { op: "delete", table: MESSAGE_STEPS, where: { thread_id: id } },
-      { op: "delete", table: MESSAGES, where: { thread_id: id } },
-      { op: "delete", table: THREADS, where: { id } },
-      ...OF_THREADS.map((table): Write => ({ op: "delete", table, where: { thread_id: id } })),
+      remove(MESSAGE_STEPS, { thread_id: id }),
+      remove(MESSAGES, { thread_id: id }),
+      remove(THREADS, { id }),
+      ...OF_THREADS.map((table) => remove(table as Table<{ thread_id: string }>, { thread_id: id })),
     ]);
     for (const tell of deletionListeners(this.#storage)) tell(id);
   }
@@ -127,7 +122,7 @@ export class MemoryDomain {
   async listThreads(options: ListThreadsOptions = {}): Promise<ListThreadsResult> {
     const window = toWindow(options, 100);
     const { resourceId, metadata } = options.filter ?? {};
-    const where: Where = {
+    const where: Where<ThreadRow> = {
       ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
       ...(metadata && { metadata: { has: metadata } }),
     };
@@ -192,14 +187,14 @@ export class MemoryDomain {
   async saveMessages({ messages }: { messages: StoredMessage[] }): Promise<{ messages: StoredMessage[] }> {
     if (messages.length === 0) return { messages: [] };
     const rows = messages.map(toMessageRow);
-    rows.sort((a, b) => (a.created_at as number) - (b.created_at as number));
+    rows.sort((a, b) => a.created_at - b.created_at);
     const writes = rows.flatMap(messageUpsert);
-    const ids = rows.map((row) => row.id as string);
-    const threads = new Set(rows.map((row) => row.thread_id as string));
+    const ids = rows.map((row) => row.id);
+    const threads = new Set(rows.map((row) => row.thread_id));
     await this.#commit(
       [
         ...writes,
-        { op: "delete", table: MESSAGE_STEPS, where: { message_id: { in: ids } } },
+        remove(MESSAGE_STEPS, { message_id: { in: ids } }),
         ...Array.from(threads, (id) => touchThread(id, this.#now())),
       ],
       (index) => `Message ${ownerOf(writes[index])} belongs to another thread or resource; give it a new id`,
@@ -211,8 +206,8 @@ export class MemoryDomain {
     if (messageIds.length === 0) return;
     const ids = messageIds.map((id) => checkId("messageId", id));
     await this.#storage.commit([
-      { op: "delete", table: MESSAGE_STEPS, where: { message_id: { in: ids } } },
-      { op: "delete", table: MESSAGES, where: { id: { in: ids } } },
+      remove(MESSAGE_STEPS, { message_id: { in: ids } }),
+      remove(MESSAGES, { id: { in: ids } }),
     ]);
   }
 
@@ -266,11 +261,11 @@ export class MemoryDomain {
   /** Looks at all threads, a piece at a time, and keeps those of the page. */
   async #threadsWith(
     text: string,
-    where: Where,
-    orderBy: NonNullable<Select["orderBy"]>,
+    where: Where<ThreadRow>,
+    orderBy: NonNullable<Select<ThreadRow>["orderBy"]>,
     { offset, limit = Number.POSITIVE_INFINITY }: { offset: number; limit?: number | undefined },
-  ): Promise<{ rows: Row[]; total: number }> {
-    const rows: Row[] = [];
+  ): Promise<{ rows: ThreadRow[]; total: number }> {
+    const rows: ThreadRow[] = [];
     let total = 0;
     for (let at = 0; ; at += LOOKED_AT) {
       const some = await this.#storage.select({
@@ -302,8 +297,8 @@ export class MemoryDomain {
     return toResource(row);
   }
 
-  async #find(table: typeof THREADS, id: string): Promise<Row | undefined> {
-    const [row] = await this.#storage.select({ table, where: { id }, limit: 1 });
+  async #find<R extends { id: string }>(table: Table<R>, id: string): Promise<R | undefined> {
+    const [row] = await this.#storage.select({ table, where: { id } as Where<R>, limit: 1 });
     return row;
   }
 
@@ -318,17 +313,14 @@ export class MemoryDomain {
   }
 }
 
-function messageUpsert(row: Row): Write[] {
-  const id = row.id as string;
-  const elsewhere: Where[] = [{ id, thread_id: { ne: row.thread_id as string } }];
+function messageUpsert(row: NewMessageRow): Write[] {
+  const { id } = row;
+  const elsewhere: Where<MessageRow>[] = [{ id, thread_id: { ne: row.thread_id } }];
   // `gte: ""` leaves out messages that have no resource yet: those may get one.
   if (row.resource_id !== undefined) {
-    elsewhere.push({ id, resource_id: { ne: row.resource_id as string, gte: "" } });
+    elsewhere.push({ id, resource_id: { ne: row.resource_id, gte: "" } });
   }
-  return [
-    ...elsewhere.map((where): Write => ({ op: "require", table: MESSAGES, where, exists: false })),
-    { op: "insert", table: MESSAGES, row, onConflict: "update" },
-  ];
+  return [...elsewhere.map((where) => requireNone(MESSAGES, where)), insert(MESSAGES, row, "update")];
 }
 
 function ownerOf(write: Write | undefined): string {

@@ -1,8 +1,8 @@
 import type { System } from "../system.ts";
 import { PageSize } from "./page-size.ts";
 import { rowBytes, tooManyBytes } from "./select-messages.ts";
-import type { Row, Storage, Where } from "./storage.ts";
-import { MESSAGES } from "./tables.ts";
+import type { Storage, Where } from "./storage.ts";
+import { MESSAGES, type MessageRow } from "./tables.ts";
 
 /** How long a slice may hold the event loop, about. */
 const SLICE_MS = 20;
@@ -13,15 +13,15 @@ const SLICE_MS = 20;
  */
 export async function mergeMessages(
   storage: Storage,
-  wheres: readonly Where[],
+  wheres: readonly Where<MessageRow>[],
   { offset, limit = Number.POSITIVE_INFINITY }: { offset: number; limit?: number | undefined },
   direction: "asc" | "desc",
   maxBytes: number | undefined,
   system: System,
-): Promise<Row[]> {
+): Promise<MessageRow[]> {
   const sources = wheres.map((where) => slices(storage, where, direction, system));
   const heads = await Promise.all(sources.map(async (source) => (await source.next()).value));
-  const rows: Row[] = [];
+  const rows: MessageRow[] = [];
   let bytes = 0;
   for (let index = 0; rows.length < limit; index++) {
     const next = first(heads, direction);
@@ -36,7 +36,7 @@ export async function mergeMessages(
   return rows;
 }
 
-function first(heads: readonly (Row | undefined)[], direction: "asc" | "desc"): number | undefined {
+function first(heads: readonly (MessageRow | undefined)[], direction: "asc" | "desc"): number | undefined {
   let best: number | undefined;
   for (const [index, head] of heads.entries()) {
     if (head === undefined) continue;
@@ -49,10 +49,10 @@ function first(heads: readonly (Row | undefined)[], direction: "asc" | "desc"): 
 
 async function* slices(
   storage: Storage,
-  where: Where,
+  where: Where<MessageRow>,
   direction: "asc" | "desc",
   system: System,
-): AsyncGenerator<Row, undefined> {
+): AsyncGenerator<MessageRow, undefined> {
   const size = new PageSize(system, SLICE_MS);
   for (let last: number | undefined; ;) {
     const range = last === undefined ? {} : { seq: direction === "asc" ? { gt: last } : { lt: last } };
@@ -65,7 +65,7 @@ async function* slices(
     });
     yield* rows;
     if (rows.length < limit) return undefined;
-    last = rows.at(-1)!["seq"] as number;
+    last = rows.at(-1)!.seq;
     await size.next();
   }
 }

@@ -7,34 +7,37 @@ import type {
 } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
-import type { ColumnValue, Row } from "./storage.ts";
+import type { MessageRow, ThreadRow } from "./tables.ts";
+
+/** A message row as it is written: its number comes from the store. */
+export type NewMessageRow = Omit<MessageRow, "seq" | "resource_id"> & { resource_id?: string };
 
 const ROLES: ReadonlySet<string> = new Set<MessageRole>(["user", "assistant", "system", "signal"]);
 
-export function toThreadRow(thread: StoredThread): Row {
+export function toThreadRow(thread: StoredThread): ThreadRow {
   return {
     id: checkId("thread.id", thread.id),
     resource_id: checkId("thread.resourceId", thread.resourceId),
     title: thread.title === undefined ? null : cleanText(thread.title),
-    metadata: thread.metadata ? (checkMetadata("thread.metadata", thread.metadata) as ColumnValue) : null,
+    metadata: thread.metadata ? checkMetadata("thread.metadata", thread.metadata) : null,
     created_at: toMillis("thread.createdAt", thread.createdAt),
     updated_at: toMillis("thread.updatedAt", thread.updatedAt),
   };
 }
 
-export function toThread(row: Row): StoredThread {
+export function toThread(row: ThreadRow): StoredThread {
   return {
-    id: row.id as string,
-    resourceId: row.resource_id as string,
-    ...(row.title !== null && { title: row.title as string }),
+    id: row.id,
+    resourceId: row.resource_id,
+    ...(row.title !== null && { title: row.title }),
     ...(row.metadata !== null && { metadata: row.metadata as Record<string, unknown> }),
-    createdAt: new Date(row.created_at as number),
-    updatedAt: new Date(row.updated_at as number),
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
   };
 }
 
 /** Without a `resourceId` the row leaves the resource of a stored message as it is. */
-export function toMessageRow(message: StoredMessage): Row {
+export function toMessageRow(message: StoredMessage): NewMessageRow {
   const id = checkId("message.id", message.id);
   if (!ROLES.has(message.role)) {
     throw new AgentError("invalid-message", `Message ${id} has the role ${JSON.stringify(message.role)}`);
@@ -49,26 +52,27 @@ export function toMessageRow(message: StoredMessage): Row {
   return {
     id,
     thread_id: checkId("message.threadId", message.threadId),
-    resource_id:
-      message.resourceId === undefined ? undefined : checkId("message.resourceId", message.resourceId),
+    ...(message.resourceId !== undefined && {
+      resource_id: checkId("message.resourceId", message.resourceId),
+    }),
     role: message.role,
     type: message.type === undefined ? null : cleanText(message.type),
-    content: content as unknown as ColumnValue,
-    metadata: metadata ? (checkMetadata("message.content.metadata", metadata) as ColumnValue) : null,
+    content,
+    metadata: metadata ? checkMetadata("message.content.metadata", metadata) : null,
     created_at: toMillis("message.createdAt", message.createdAt),
   };
 }
 
 /** The message of a row, with the parts that later steps added. */
-export function toMessage(row: Row, stepParts: readonly MessagePart[] = []): StoredMessage {
-  const content = row.content as unknown as MessageContent;
+export function toMessage(row: MessageRow, stepParts: readonly MessagePart[] = []): StoredMessage {
+  const content = row.content as MessageContent;
   return {
-    id: row.id as string,
+    id: row.id,
     role: row.role as MessageRole,
-    createdAt: new Date(row.created_at as number),
-    threadId: row.thread_id as string,
-    ...(row.resource_id !== null && { resourceId: row.resource_id as string }),
-    ...(row.type !== null && { type: row.type as string }),
+    createdAt: new Date(row.created_at),
+    threadId: row.thread_id,
+    ...(row.resource_id !== null && { resourceId: row.resource_id }),
+    ...(row.type !== null && { type: row.type }),
     content: {
       ...content,
       parts: stepParts.length === 0 ? content.parts : [...content.parts, ...stepParts],

@@ -3,10 +3,11 @@ import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { toMessageRow, toThreadRow } from "./message-rows.ts";
 import type { ColumnValue, Row, Write } from "./storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "./tables.ts";
+import { insert, remove, update } from "./writes.ts";
 
 /** Creates the thread unless it is there. */
 export function insertThread(thread: StoredThread): Write {
-  return { op: "insert", table: THREADS, row: toThreadRow(thread), onConflict: "ignore" };
+  return insert(THREADS, toThreadRow(thread), "ignore");
 }
 
 /** Gives a thread its title, and metadata by key; `null` deletes a key. */
@@ -16,26 +17,24 @@ export function describeThread(
 ): Write[] {
   if (title === undefined && !metadata) return [];
   return [
-    {
-      op: "update",
-      table: THREADS,
+    update(THREADS, {
       where: { id: checkId("threadId", threadId) },
       set: title === undefined ? {} : { title: cleanText(title) },
       ...(metadata && { merge: { metadata: checkMetadata("metadata", metadata) as Row } }),
-    },
+    }),
   ];
 }
 
 /** Adds a message at the end of its thread; a message id that exists is a `conflict` unless it is to be ignored. */
 export function insertMessage(message: StoredMessage, onConflict: "fail" | "ignore" = "fail"): Write {
-  return { op: "insert", table: MESSAGES, row: toMessageRow(message), onConflict };
+  return insert(MESSAGES, toMessageRow(message), onConflict);
 }
 
 /** Puts a whole message in the place of what was stored of it; it keeps its place in the thread. */
 export function replaceMessage(message: StoredMessage): Write[] {
   return [
-    { op: "insert", table: MESSAGES, row: toMessageRow(message), onConflict: "update" },
-    { op: "delete", table: MESSAGE_STEPS, where: { message_id: message.id } },
+    insert(MESSAGES, toMessageRow(message), "update"),
+    remove(MESSAGE_STEPS, { message_id: message.id }),
   ];
 }
 
@@ -43,7 +42,7 @@ export function replaceMessage(message: StoredMessage): Write[] {
 export function putFirstStep(message: StoredMessage, parts: readonly MessagePart[]): Write {
   const content = { ...message.content, parts: [...parts] };
   const row = { ...toMessageRow({ ...message, content }), metadata: undefined };
-  return { op: "insert", table: MESSAGES, row, onConflict: "update" };
+  return insert(MESSAGES, row, "update");
 }
 
 /** Stores what a later step added to its assistant message. Storing the same step again replaces it. */
@@ -53,36 +52,31 @@ export function putStep(step: {
   step: number;
   parts: readonly MessagePart[];
 }): Write {
-  return {
-    op: "insert",
-    table: MESSAGE_STEPS,
-    row: {
+  return insert(
+    MESSAGE_STEPS,
+    {
       message_id: checkId("messageId", step.messageId),
       thread_id: checkId("threadId", step.threadId),
       step: step.step,
       parts: step.parts as unknown as ColumnValue,
     },
-    onConflict: "update",
-  };
+    "update",
+  );
 }
 
 /** Notes that something happened on the thread. `now` is in milliseconds. */
 export function touchThread(threadId: string, now: number): Write {
   const updatedAt = Math.trunc(now);
-  return {
-    op: "update",
-    table: THREADS,
+  return update(THREADS, {
     where: { id: checkId("threadId", threadId), updated_at: { ne: updatedAt } },
     set: { updated_at: updatedAt },
-  };
+  });
 }
 
 /** Changes `content.metadata` of a message by key; `null` and `undefined` delete a key. */
 export function setMessageMetadata(messageId: string, patch: Record<string, unknown>): Write {
-  return {
-    op: "update",
-    table: MESSAGES,
+  return update(MESSAGES, {
     where: { id: checkId("messageId", messageId) },
     merge: { metadata: checkMetadata("metadata", patch) as Row },
-  };
+  });
 }

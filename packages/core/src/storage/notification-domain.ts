@@ -18,8 +18,9 @@ import {
   updateRecord,
   type VersionedNotification,
 } from "./notification-rows.ts";
-import { NOTIFICATIONS } from "./notification-table.ts";
+import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
 import type { ColumnValue, Row, Storage, Where, Write } from "./storage.ts";
+import { insert, update } from "./writes.ts";
 
 export interface ListNotificationsOptions {
   threadId: string;
@@ -85,7 +86,7 @@ export class NotificationDomain {
   async create(input: NotificationInput, claim?: UndecidedClaim): Promise<VersionedNotification> {
     checkNotification(input);
     const slot = slots(input);
-    const undecided: Row = claim
+    const undecided: Partial<NotificationRow> = claim
       ? {
           undecided: 1,
           claim_owner: claim.owner,
@@ -98,10 +99,11 @@ export class NotificationDomain {
       const now = Math.trunc(this.system.now());
       const merged = await this.#merge(input, slot, now, undecided, before);
       if (merged) return merged;
-      const row = { ...toNotificationRow(input, this.system.newId(), now), ...undecided };
+      const id = this.system.newId();
+      const row = { ...toNotificationRow(input, id, now), ...undecided };
       try {
-        await this.#commit([...before, { op: "insert", table: NOTIFICATIONS, row }]);
-        return this.#require(input.threadId, row["id"] as string);
+        await this.#commit([...before, insert(NOTIFICATIONS, row)]);
+        return this.#require(input.threadId, id);
       } catch (error) {
         // Somebody with the same key was faster: merge into theirs.
         if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) < before.length)
@@ -158,7 +160,7 @@ export class NotificationDomain {
         ...(agentId !== undefined && { agent_id: oneOf(agentId) }),
         ...(resourceId !== undefined && { resource_id: resourceId }),
         ...(threadId !== undefined && { thread_id: oneOf(threadId) }),
-        ...(waitsForIdle && { priority: "high", summary_signal_id: { ne: null } }),
+        ...(waitsForIdle && { priority: "high" as const, summary_signal_id: { ne: null } }),
       },
       orderBy: [{ column: "due_at" }, { column: "updated_at" }, { column: "seq" }],
       ...(limit !== undefined && { limit, offset: offset ?? 0 }),
@@ -174,7 +176,7 @@ export class NotificationDomain {
       orderBy: [{ column: "due_at" }],
       limit: 1,
     });
-    return (row?.["due_at"] as number | null | undefined) ?? undefined;
+    return row?.due_at ?? undefined;
   }
 
   async getNotification(key: { threadId: string; id: string }): Promise<NotificationRecord | null> {
@@ -205,7 +207,11 @@ export class NotificationDomain {
   }
 
   /** Changes a record that is still as it was seen; answers whether it was. */
-  async tryUpdate(seen: VersionedNotification, patch: NotificationPatch, more?: Row): Promise<boolean> {
+  async tryUpdate(
+    seen: VersionedNotification,
+    patch: NotificationPatch,
+    more?: Partial<NotificationRow>,
+  ): Promise<boolean> {
     try {
       await this.#commit([updateRecord(seen, patch, Math.trunc(this.system.now()), more)]);
       return true;
@@ -222,13 +228,13 @@ export class NotificationDomain {
     until: number,
   ): Promise<VersionedNotification[]> {
     const { changes } = await this.storage.commit(
-      seen.map(({ record, version }): Write => ({
-        op: "update",
-        table: NOTIFICATIONS,
-        where: { thread_id: record.threadId, id: record.id, version, status: "pending" },
-        set: { claim_owner: owner, due_at: until },
-        increment: { version: 1 },
-      })),
+      seen.map(({ record, version }): Write =>
+        update(NOTIFICATIONS, {
+          where: { thread_id: record.threadId, id: record.id, version, status: "pending" },
+          set: { claim_owner: owner, due_at: until },
+          increment: { version: 1 },
+        }),
+      ),
     );
     return seen
       .filter((_, index) => changes[index] === 1)
@@ -272,30 +278,28 @@ export class NotificationDomain {
     input: NotificationInput,
     slot: ReturnType<typeof slots>,
     now: number,
-    undecided: Row,
+    undecided: Partial<NotificationRow>,
     before: readonly Write[],
   ): Promise<VersionedNotification | undefined> {
     for (const [column, value] of Object.entries(slot)) {
       if (value === null) continue;
       const [row] = await this.storage.select({ table: NOTIFICATIONS, where: { [column]: value }, limit: 1 });
       if (!row) continue;
-      const update: Write = {
-        op: "update",
-        table: NOTIFICATIONS,
+      const change = update(NOTIFICATIONS, {
         // Another record may have the key by now.
-        where: { [column]: value, id: row["id"] as string },
-        ...mergeInto(row, input, { updated_at: now, ...undecided }),
+        where: { [column]: value, id: row.id },
         increment: { coalesced_count: 1, version: 1 },
         require: true,
-      };
+        ...mergeInto(row, input, { updated_at: now, ...undecided }),
+      });
       try {
-        await this.#commit([...before, update]);
+        await this.#commit([...before, change]);
       } catch (error) {
         if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) < before.length)
           throw error;
         continue; // It is no longer pending.
       }
-      return this.#require(input.threadId, row["id"] as string);
+      return this.#require(input.threadId, row.id);
     }
     return undefined;
   }
@@ -308,26 +312,30 @@ export class NotificationDomain {
 }
 
 /** A new notification as changes to the record that has its key. */
-function mergeInto(row: Row, input: NotificationInput, more: Row): { set: Row; merge?: Record<string, Row> } {
+function mergeInto(
+  row: NotificationRow,
+  input: NotificationInput,
+  more: Partial<NotificationRow>,
+): { set: Partial<NotificationRow>; merge?: { attributes?: Row; metadata?: Row } } {
   const { attributes, metadata } = input;
-  const named: Record<string, Row> = {
+  const named: { attributes?: Row; metadata?: Row } = {
     ...(attributes && { attributes }),
     ...(metadata && { metadata: metadata as Row }),
   };
-  const set: Row = {
+  const set: Partial<NotificationRow> = {
     summary: cleanText(input.summary),
-    ...(input.payload !== undefined && { payload: input.payload as ColumnValue }),
+    ...(input.payload !== undefined && { payload: input.payload }),
     ...(input.priority !== undefined && { priority: input.priority }),
     // What was told of it is no longer all there is to tell.
     delivered_signal_id: null,
     ...more,
   };
   // What is merged by name for ever would grow for ever, and could no longer be sent.
-  const bytes = JSON.stringify([row["attributes"], row["metadata"], named]).length;
-  return bytes > MERGED_BYTES ? { set: { ...set, ...(named as Row) } } : { set, merge: named };
+  const bytes = JSON.stringify([row.attributes, row.metadata, named]).length;
+  return bytes > MERGED_BYTES ? { set: { ...set, ...named } } : { set, merge: named };
 }
 
-function oneOf(ids: string | readonly string[]): Where[string] {
+function oneOf(ids: string | readonly string[]): string | { in: readonly string[] } {
   return typeof ids === "string" ? ids : { in: ids };
 }
 

@@ -6,9 +6,10 @@ import type {
 } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
-import { NOTIFICATIONS } from "./notification-table.ts";
+import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
 import { encodeJson } from "./row-codec.ts";
 import type { ColumnValue, Row, Write } from "./storage.ts";
+import { update } from "./writes.ts";
 
 /** What a new record is made of. */
 export interface NotificationInput {
@@ -91,7 +92,11 @@ function checkPriority(priority: unknown): void {
   throw bad(`priority must be "low", "medium", "high" or "urgent", got ${showValue(priority)}.`);
 }
 
-export function toNotificationRow(input: NotificationInput, id: string, now: number): Row {
+export function toNotificationRow(
+  input: NotificationInput,
+  id: string,
+  now: number,
+): Partial<NotificationRow> {
   const deliverAt = millis("deliverAt", input.deliverAt);
   const summaryAt = millis("summaryAt", input.summaryAt);
   return {
@@ -105,13 +110,13 @@ export function toNotificationRow(input: NotificationInput, id: string, now: num
     priority: input.priority ?? "medium",
     status: "pending",
     summary: cleanText(input.summary),
-    payload: (input.payload ?? null) as ColumnValue,
+    payload: input.payload ?? null,
     dedupe_key: input.dedupeKey ?? null,
     coalesce_key: input.coalesceKey ?? null,
     ...slots(input),
     coalesced_count: 1,
     attributes: input.attributes ?? null,
-    metadata: (input.metadata ?? null) as ColumnValue,
+    metadata: input.metadata ?? null,
     created_at: now,
     updated_at: now,
     deliver_at: deliverAt,
@@ -141,7 +146,7 @@ export function updateRecord(
   seen: VersionedNotification,
   patch: NotificationPatch,
   now: number,
-  more: Row = {},
+  more: Partial<NotificationRow> = {},
 ): Write {
   const { record, version } = seen;
   const status = patch.status ?? record.status;
@@ -151,11 +156,9 @@ export function updateRecord(
   const [deliver, summary] = [millis("deliverAt", deliverAt), millis("summaryAt", summaryAt)];
   const pending = status === "pending";
   // One that still waits for its decision keeps the time at which somebody looks after it.
-  const waits = seen.undecided && more["undecided"] !== 0 ? (seen.dueAt ?? null) : null;
+  const waits = seen.undecided && more.undecided !== 0 ? (seen.dueAt ?? null) : null;
   const stamp = patch.status === undefined ? undefined : STAMPS[patch.status];
-  return {
-    op: "update",
-    table: NOTIFICATIONS,
+  return update(NOTIFICATIONS, {
     where: { thread_id: record.threadId, id: record.id, version },
     set: {
       status,
@@ -182,39 +185,42 @@ export function updateRecord(
     },
     increment: { version: 1 },
     require: true,
-  };
+  });
 }
 
-export function toVersioned(row: Row): VersionedNotification {
+export function toVersioned(row: NotificationRow): VersionedNotification {
   return {
     record: toNotification(row),
-    seq: row["seq"] as number,
-    options: (row["options"] as Record<string, JSONValue> | null) ?? undefined,
-    version: row["version"] as number,
-    undecided: row["undecided"] === 1,
-    claimOwner: (row["claim_owner"] as string | null) ?? undefined,
-    dueAt: (row["due_at"] as number | null) ?? undefined,
+    seq: row.seq,
+    options: (row.options as Record<string, JSONValue> | null) ?? undefined,
+    version: row.version,
+    undecided: row.undecided === 1,
+    claimOwner: row.claim_owner ?? undefined,
+    dueAt: row.due_at ?? undefined,
   };
 }
 
-export function toNotification(row: Row): NotificationRecord {
-  const date = (column: string) => (typeof row[column] === "number" ? new Date(row[column]) : undefined);
-  const value = (column: string) => row[column] ?? undefined;
+export function toNotification(row: NotificationRow): NotificationRecord {
+  const date = (column: keyof NotificationRow) => {
+    const time = row[column];
+    return typeof time === "number" ? new Date(time) : undefined;
+  };
+  const value = (column: keyof NotificationRow) => row[column] ?? undefined;
   const all = {
-    id: row["id"],
-    threadId: row["thread_id"],
+    id: row.id,
+    threadId: row.thread_id,
     resourceId: value("resource_id"),
     agentId: value("agent_id"),
-    source: row["source"],
-    kind: row["kind"],
-    priority: row["priority"],
-    status: row["status"],
-    summary: row["summary"],
+    source: row.source,
+    kind: row.kind,
+    priority: row.priority,
+    status: row.status,
+    summary: row.summary,
     payload: value("payload"),
     sourceId: value("source_id"),
     dedupeKey: value("dedupe_key"),
     coalesceKey: value("coalesce_key"),
-    coalescedCount: row["coalesced_count"],
+    coalescedCount: row.coalesced_count,
     attributes: value("attributes"),
     metadata: value("metadata"),
     createdAt: date("created_at"),
@@ -227,7 +233,7 @@ export function toNotification(row: Row): NotificationRecord {
     deliverAt: date("deliver_at"),
     summaryAt: date("summary_at"),
     deliveryReason: value("delivery_reason"),
-    deliveryAttempts: row["delivery_attempts"],
+    deliveryAttempts: row.delivery_attempts,
     lastDeliveryAttemptAt: date("last_attempt_at"),
     lastDeliveryError: value("last_error"),
     deliveredSignalId: value("delivered_signal_id"),

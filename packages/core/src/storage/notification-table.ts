@@ -1,4 +1,47 @@
+import type { NotificationPriority, NotificationStatus } from "@selvedge/protocol";
 import type { Table } from "./table.ts";
+
+export type NotificationRow = {
+  seq: number;
+  thread_id: string;
+  id: string;
+  resource_id: string | null;
+  agent_id: string | null;
+  source: string;
+  source_id: string | null;
+  kind: string;
+  priority: NotificationPriority;
+  status: NotificationStatus;
+  summary: string;
+  payload: unknown;
+  dedupe_key: string | null;
+  coalesce_key: string | null;
+  dedupe_slot: string | null;
+  coalesce_slot: string | null;
+  coalesced_count: number;
+  attributes: unknown;
+  metadata: unknown;
+  options: unknown;
+  created_at: number;
+  updated_at: number;
+  delivered_at: number | null;
+  seen_at: number | null;
+  dismissed_at: number | null;
+  archived_at: number | null;
+  discarded_at: number | null;
+  deliver_at: number | null;
+  summary_at: number | null;
+  due_at: number | null;
+  undecided: number | null;
+  claim_owner: string | null;
+  version: number;
+  delivery_reason: string | null;
+  delivery_attempts: number;
+  last_attempt_at: number | null;
+  last_error: string | null;
+  delivered_signal_id: string | null;
+  summary_signal_id: string | null;
+};
 
 /**
  * The inbox of each thread. `due_at` is when somebody has to look at a pending record: the earlier of `deliver_at` and
@@ -6,7 +49,7 @@ import type { Table } from "./table.ts";
  * rises with every change, so that what is sent is what is stored. The two slots are set only while the record is
  * pending: their unique indexes leave one pending record per key.
  */
-export const NOTIFICATIONS: Table = {
+export const NOTIFICATIONS: Table<NotificationRow> = {
   name: "selvedge_notifications",
   columns: {
     /** Order of arrival, for what came in the same millisecond. */
@@ -53,6 +96,7 @@ export const NOTIFICATIONS: Table = {
     summary_signal_id: "text",
   },
   key: ["thread_id", "id"],
+  partition: "thread_id",
   auto: "seq",
   search: ["summary", "kind", "source"],
   indexes: [

@@ -1,8 +1,10 @@
+import type { NotificationStatus } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { sleep, type System } from "../system.ts";
-import { NOTIFICATIONS } from "./notification-table.ts";
-import type { Row, Storage, Where, Write } from "./storage.ts";
-import { ACTORS, EVENTS, RUNS, SENDS } from "./thread-tables.ts";
+import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
+import type { Select, Storage, Where } from "./storage.ts";
+import { ACTORS, EVENTS, RUNS, type RunRow, SENDS, type SendRow } from "./thread-tables.ts";
+import { remove, requireNone } from "./writes.ts";
 
 /** How long what is over is kept, in milliseconds. */
 export interface Retention {
@@ -39,7 +41,14 @@ export interface PruneReport {
 
 /** Rows that one commit deletes at most, so that nobody waits long for it. */
 const BATCH = 500;
-const SETTLED = ["delivered", "seen", "dismissed", "archived", "discarded", "failed"];
+const SETTLED: readonly NotificationStatus[] = [
+  "delivered",
+  "seen",
+  "dismissed",
+  "archived",
+  "discarded",
+  "failed",
+];
 
 /**
  * Deletes what is over and old, of all threads, in small commits. Messages, threads and waiting work are never touched,
@@ -52,12 +61,12 @@ export async function prune(
 ): Promise<PruneReport> {
   const before = (age: number) => Math.trunc(system.now() - age);
   const events = await pruneEvents(storage, system, before(retentionMs));
-  const runs = await pruneBatches(storage, system, {
+  const runs = await pruneBatches<RunRow>(storage, system, {
     select: { table: RUNS, where: { ended_at: { lt: before(retentionMs) } }, columns: ["id"] },
     order: "ended_at",
-    rows: (found) => [{ id: { in: found.map((row) => row["id"] as string) } }],
+    rows: (found) => [{ id: { in: found.map((row) => row.id) } }],
   });
-  const idempotencyKeys = await pruneBatches(storage, system, {
+  const idempotencyKeys = await pruneBatches<SendRow>(storage, system, {
     select: {
       table: SENDS,
       where: { created_at: { lt: before(idempotencyMs) } },
@@ -66,7 +75,7 @@ export async function prune(
     order: "created_at",
     rows: (found) => byThread(found, "key"),
   });
-  const notifications = await pruneBatches(storage, system, {
+  const notifications = await pruneBatches<NotificationRow>(storage, system, {
     select: {
       table: NOTIFICATIONS,
       where: { status: { in: SETTLED }, updated_at: { lt: before(inboxMs) } },
@@ -78,24 +87,20 @@ export async function prune(
   return { events, runs, idempotencyKeys, notifications };
 }
 
-async function pruneBatches(
+async function pruneBatches<R extends object>(
   storage: Storage,
   system: System,
   {
     select,
     order,
     rows,
-  }: { select: Parameters<Storage["select"]>[0]; order: string; rows(found: Row[]): Where[] },
+  }: { select: Select<R>; order: keyof R & string; rows(found: readonly R[]): Where<R>[] },
 ): Promise<number> {
   for (let deleted = 0; ;) {
     const found = await storage.select({ ...select, orderBy: [{ column: order }], limit: BATCH });
     if (found.length > 0) {
       // The condition again: a record may have changed since it was read.
-      const writes = rows(found).map((where): Write => ({
-        op: "delete",
-        table: select.table,
-        where: { ...where, ...select.where },
-      }));
+      const writes = rows(found).map((where) => remove(select.table, { ...where, ...select.where }));
       const { changes } = await storage.commit(writes);
       deleted += changes.reduce((sum, count) => sum + count, 0);
     }
@@ -117,8 +122,8 @@ async function pruneEvents(storage: Storage, system: System, before: number): Pr
     });
     const last = new Map<string, number>();
     for (const row of found) {
-      const threadId = row["thread_id"] as string;
-      last.set(threadId, Math.max(last.get(threadId) ?? 0, row["first"] as number));
+      const threadId = row.thread_id;
+      last.set(threadId, Math.max(last.get(threadId) ?? 0, row.first));
     }
     const actors = await storage.select({
       table: ACTORS,
@@ -126,10 +131,10 @@ async function pruneEvents(storage: Storage, system: System, before: number): Pr
       columns: ["thread_id"],
     });
     // Readers of a run that is not over may still come for its beginning.
-    for (const row of actors) last.delete(row["thread_id"] as string);
+    for (const row of actors) last.delete(row.thread_id);
     for (const [threadId, first] of last) deleted += await deleteEvents(storage, threadId, first);
     if (found.length < BATCH) return deleted;
-    const newest = found.at(-1)!["created_at"] as number;
+    const newest = found.at(-1)!.created_at;
     // Those of threads with a run stay, and must not be read again and again.
     if (actors.length > 0) from = from === newest ? newest + 1 : newest;
     await sleep(system, 0);
@@ -139,8 +144,8 @@ async function pruneEvents(storage: Storage, system: System, before: number): Pr
 async function deleteEvents(storage: Storage, threadId: string, first: number): Promise<number> {
   try {
     const { changes } = await storage.commit([
-      { op: "require", table: ACTORS, where: { thread_id: threadId, run_id: { ne: null } }, exists: false },
-      { op: "delete", table: EVENTS, where: { thread_id: threadId, first: { lte: first } } },
+      requireNone(ACTORS, { thread_id: threadId, run_id: { ne: null } }),
+      remove(EVENTS, { thread_id: threadId, first: { lte: first } }),
     ]);
     return changes[1] ?? 0;
   } catch (error) {
@@ -150,9 +155,8 @@ async function deleteEvents(storage: Storage, threadId: string, first: number): 
   }
 }
 
-function byThread(rows: readonly Row[], key: string): Where[] {
-  return [...Map.groupBy(rows, (row) => row["thread_id"] as string)].map(([thread_id, some]) => ({
-    thread_id,
-    [key]: { in: some.map((row) => row[key] as string) },
-  }));
+function byThread<R extends { thread_id: string }>(rows: readonly R[], key: keyof R & string): Where<R>[] {
+  return [...Map.groupBy(rows, (row) => row.thread_id)].map(
+    ([thread_id, some]) => ({ thread_id, [key]: { in: some.map((row) => row[key]) } }) as Where<R>,
+  );
 }

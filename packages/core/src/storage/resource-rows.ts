@@ -1,7 +1,8 @@
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { toMillis } from "./message-rows.ts";
 import type { ColumnValue, Row, Write } from "./storage.ts";
-import { RESOURCES } from "./tables.ts";
+import { RESOURCES, type ResourceRow } from "./tables.ts";
+import { insert, update } from "./writes.ts";
 
 /** What is known about the user or thing that threads belong to. */
 export interface StoredResource {
@@ -14,14 +15,14 @@ export interface StoredResource {
   updatedAt: Date;
 }
 
-export function toResource(row: Row): StoredResource {
+export function toResource(row: ResourceRow): StoredResource {
   return {
-    id: row.id as string,
-    ...(row.working_memory !== null && { workingMemory: row.working_memory as string }),
+    id: row.id,
+    ...(row.working_memory !== null && { workingMemory: row.working_memory }),
     ...(row.metadata !== null && { metadata: row.metadata as Record<string, unknown> }),
-    version: row.version as number,
-    createdAt: new Date(row.created_at as number),
-    updatedAt: new Date(row.updated_at as number),
+    version: row.version,
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
   };
 }
 
@@ -42,24 +43,17 @@ export function resourceWrites(
   const metadata = set?.metadata;
   const createdAt = change.createdAt ? toMillis("createdAt", change.createdAt) : now;
   return [
-    {
-      op: "insert",
-      table: RESOURCES,
-      row: { id, version: 0, created_at: createdAt, updated_at: now },
-      onConflict: "ignore",
-    },
-    {
-      op: "update",
-      table: RESOURCES,
+    insert(RESOURCES, { id, version: 0, created_at: createdAt, updated_at: now }, "ignore"),
+    update(RESOURCES, {
       where: { id, ...(expectedVersion !== undefined && { version: expectedVersion }) },
       set: {
         updated_at: now,
-        working_memory: typeof memory === "string" ? cleanText(memory) : memory,
-        metadata: metadata ? (checkMetadata("metadata", metadata) as ColumnValue) : metadata,
+        ...(memory !== undefined && { working_memory: memory === null ? null : cleanText(memory) }),
+        ...(metadata !== undefined && { metadata: metadata && checkMetadata("metadata", metadata) }),
       },
-      ...(merge && { merge: { metadata: checkMetadata("metadata", merge) as Row } }),
       increment: { version: 1 },
       require: true,
-    },
+      ...(merge && { merge: { metadata: checkMetadata("metadata", merge) as Row } }),
+    }),
   ];
 }

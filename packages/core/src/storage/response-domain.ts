@@ -4,9 +4,10 @@ import { realSystem, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { cloneThread } from "./clone-thread.ts";
 import { assemble } from "./list-messages.ts";
-import { RESPONSES } from "./response-table.ts";
+import { RESPONSES, type ResponseRow } from "./response-table.ts";
 import type { Row, Storage, Where } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
+import { insert, remove, requireRow, update } from "./writes.ts";
 
 /** An answer whose id names the state of a thread right after it. */
 export interface StoredResponse {
@@ -56,7 +57,7 @@ export class ResponseDomain {
   /** One that can be deleted: also one whose deletion a process began and did not end. */
   async getDeletable(id: string): Promise<StoredResponse | undefined> {
     const row = await this.#find({ id: checkId("responseId", id) });
-    if (!row || row["deleted_at"] == null) return row && toResponse(row);
+    if (!row || row.deleted_at == null) return row && toResponse(row);
     // With the last response of a thread its rows go too.
     const response = toResponse(row);
     return (await this.#lastOthers(response)) ? undefined : response;
@@ -98,7 +99,7 @@ export class ResponseDomain {
 
   /** Takes back one that was never made. */
   async forgetResponse({ id }: StoredResponse): Promise<void> {
-    await this.#storage.commit([{ op: "delete", table: RESPONSES, where: { id } }]);
+    await this.#storage.commit([remove(RESPONSES, { id })]);
   }
 
   /** What a response says, with what it was asked. */
@@ -129,7 +130,7 @@ export class ResponseDomain {
       if (until === undefined) return;
       const where = { thread_id: threadId, seq: { gt: until } };
       const rows = await this.#storage.select({ table: MESSAGES, where });
-      await remove({ kind: "messages", messageIds: rows.map((row) => row.id as string) });
+      await remove({ kind: "messages", messageIds: rows.map((row) => row.id) });
     } catch (error) {
       await this.#mark(id, null);
       throw error;
@@ -138,11 +139,11 @@ export class ResponseDomain {
 
   #mark(id: string, deletedAt: number | null): Promise<unknown> {
     const set = { deleted_at: deletedAt };
-    return this.#storage.commit([{ op: "update", table: RESPONSES, where: { id }, set }]);
+    return this.#storage.commit([update(RESPONSES, { where: { id }, set })]);
   }
 
   /** The last of the other responses on the same thread. */
-  async #lastOthers({ id, threadId }: StoredResponse): Promise<Row | undefined> {
+  async #lastOthers({ id, threadId }: StoredResponse): Promise<ResponseRow | undefined> {
     const [last] = await this.#storage.select({
       table: RESPONSES,
       where: { thread_id: threadId, deleted_at: null, id: { ne: id } },
@@ -152,13 +153,16 @@ export class ResponseDomain {
     return last;
   }
 
-  async #insert(row: Row, previous: StoredResponse | undefined): Promise<StoredResponse> {
-    const insert = { op: "insert", table: RESPONSES, row } as const;
-    if (!previous) await this.#storage.commit([insert]);
+  async #insert(
+    row: Omit<ResponseRow, "follows" | "deleted_at"> & { follows?: string },
+    previous: StoredResponse | undefined,
+  ): Promise<StoredResponse> {
+    const response = insert(RESPONSES, row);
+    if (!previous) await this.#storage.commit([response]);
     else {
       const where = { id: previous.id, deleted_at: null };
       try {
-        await this.#storage.commit([{ op: "require", table: RESPONSES, where, exists: true }, insert]);
+        await this.#storage.commit([requireRow(RESPONSES, where), response]);
       } catch (error) {
         if (!AgentError.is(error, "conflict") || error.details?.["index"] !== 0) throw error;
         throw new AgentError("not-found", `There is no response "${previous.id}".`);
@@ -219,7 +223,7 @@ export class ResponseDomain {
     return (row?.seq as number | undefined) ?? 0;
   }
 
-  async #find(where: Where): Promise<Row | undefined> {
+  async #find(where: Where): Promise<ResponseRow | undefined> {
     const [row] = await this.#storage.select({ table: RESPONSES, where, limit: 1 });
     return row;
   }
@@ -236,13 +240,13 @@ function reopen(message: StoredMessage, open: ReadonlySet<string>): StoredMessag
   return { ...message, content: { ...message.content, parts } };
 }
 
-function toResponse(row: Row): StoredResponse {
+function toResponse(row: Omit<ResponseRow, "follows" | "deleted_at">): StoredResponse {
   return {
-    id: row.id as string,
-    threadId: row.thread_id as string,
-    resourceId: row.resource_id as string,
-    agentId: row.agent_id as string,
+    id: row.id,
+    threadId: row.thread_id,
+    resourceId: row.resource_id,
+    agentId: row.agent_id,
     ...(typeof row.previous_id === "string" && { previousId: row.previous_id }),
-    createdAt: new Date(row.created_at as number),
+    createdAt: new Date(row.created_at),
   };
 }

@@ -6,7 +6,7 @@ import { assemble } from "./list-messages.ts";
 import { PageSize } from "./page-size.ts";
 import { textLength } from "./select-messages.ts";
 import type { Storage, Where } from "./storage.ts";
-import { MESSAGES } from "./tables.ts";
+import { MESSAGES, type MessageRow } from "./tables.ts";
 
 export interface SearchMessagesOptions {
   /** What a text of the message has in it, in any case. */
@@ -42,7 +42,7 @@ export async function searchMessages(
   let bytes = 0;
   const page = new PageSize(system, PAGE_MS);
   for (let before = Number.MAX_SAFE_INTEGER; !isFull() && !signal?.aborted;) {
-    const where: Where = {
+    const where: Where<MessageRow> = {
       ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
       ...(threadId !== undefined && { thread_id: checkId("threadId", threadId) }),
       seq: { lt: before },

@@ -1,8 +1,8 @@
 import { AgentError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { PageSize } from "./page-size.ts";
-import type { Row, Select, Storage } from "./storage.ts";
-import { MESSAGES } from "./tables.ts";
+import type { Select, Storage } from "./storage.ts";
+import { MESSAGES, type MessageRow } from "./tables.ts";
 
 /** How long a slice may hold the event loop, about. */
 const SLICE_MS = 20;
@@ -15,20 +15,20 @@ const ROW_BYTES = 200;
  */
 export async function selectMessages(
   storage: Storage,
-  query: Omit<Select, "table" | "orderBy">,
+  query: Omit<Select<MessageRow>, "table" | "orderBy">,
   direction: "asc" | "desc",
   maxBytes: number | undefined,
   system: System,
-): Promise<Row[]> {
+): Promise<MessageRow[]> {
   const base = { table: MESSAGES, orderBy: [{ column: "seq", direction }] } as const;
   if (maxBytes === undefined) return storage.select({ ...base, ...query });
   const { limit = Number.POSITIVE_INFINITY, offset = 0, where } = query;
-  const rows: Row[] = [];
+  const rows: MessageRow[] = [];
   let bytes = 0;
   const slice = new PageSize(system, SLICE_MS);
   for (;;) {
     const size = Math.min(slice.value, limit - rows.length);
-    const last = rows.at(-1)?.["seq"] as number | undefined;
+    const last = rows.at(-1)?.seq;
     const range = last === undefined ? {} : direction === "asc" ? { gt: last } : { lt: last };
     const seq = { ...(where?.["seq"] as object | undefined), ...range };
     const more = await storage.select({
@@ -46,8 +46,8 @@ export async function selectMessages(
 }
 
 /** About what a row takes. */
-export function rowBytes(row: Row): number {
-  return ROW_BYTES + textLength(row["content"]);
+export function rowBytes(row: MessageRow): number {
+  return ROW_BYTES + textLength(row.content);
 }
 
 export function tooManyBytes(maxBytes: number): AgentError {

@@ -121,8 +121,10 @@ export class Storage {
     return (await this.#driver.selectMentioning(query as unknown as Select, terms)) as R[];
   }
 
-  count<R extends object>(query: { table: Table<R>; where?: Where<R> }): Promise<number> {
-    return this.#driver.count(query as unknown as { table: Table; where?: Where });
+  count<R extends object>(query: { table: Table<R>; where?: Where<R> }): Promise<number>;
+  count(query: { table: { readonly name: string } }): Promise<number>;
+  count(query: object): Promise<number> {
+    return this.#driver.count(query as { table: Table; where?: Where });
   }
 
   /**

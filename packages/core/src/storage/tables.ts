@@ -6,7 +6,16 @@ import { THREAD_TABLES } from "./thread-tables.ts";
 
 export type { Table };
 
-export const THREADS: Table = {
+export type ThreadRow = {
+  id: string;
+  resource_id: string;
+  title: string | null;
+  metadata: unknown;
+  created_at: number;
+  updated_at: number;
+};
+
+export const THREADS: Table<ThreadRow> = {
   name: "selvedge_threads",
   columns: {
     id: "text",
@@ -17,14 +26,27 @@ export const THREADS: Table = {
     updated_at: "integer",
   },
   key: ["id"],
+  partition: "id",
   indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["created_at"] }],
+};
+
+export type MessageRow = {
+  seq: number;
+  id: string;
+  thread_id: string;
+  resource_id: string | null;
+  role: string;
+  type: string | null;
+  content: unknown;
+  metadata: unknown;
+  created_at: number;
 };
 
 /**
  * `seq` is the order of a thread. Clocks jump; `created_at` is for people. `metadata` is `content.metadata`, apart so
  * that it can be changed by key.
  */
-export const MESSAGES: Table = {
+export const MESSAGES: Table<MessageRow> = {
   name: "selvedge_messages",
   columns: {
     seq: "integer",
@@ -38,23 +60,36 @@ export const MESSAGES: Table = {
     created_at: "integer",
   },
   key: ["id"],
+  partition: "thread_id",
   auto: "seq",
   indexes: [{ columns: ["thread_id", "seq"] }],
 };
+
+export type MessageStepRow = { message_id: string; step: number; thread_id: string; parts: unknown };
 
 /**
  * What the later steps of a run added to its message, the second and so on. A step appends one row here instead of rewriting a message
  * that grows, so storing a step costs the same in the tenth step and in the thousandth.
  */
-export const MESSAGE_STEPS: Table = {
+export const MESSAGE_STEPS: Table<MessageStepRow> = {
   name: "selvedge_message_steps",
   columns: { message_id: "text", step: "integer", thread_id: "text", parts: "json" },
   key: ["message_id", "step"],
+  partition: "thread_id",
   indexes: [{ columns: ["thread_id"] }],
 };
 
+export type ResourceRow = {
+  id: string;
+  working_memory: string | null;
+  metadata: unknown;
+  version: number;
+  created_at: number;
+  updated_at: number;
+};
+
 /** A resource is the user or thing that threads belong to. */
-export const RESOURCES: Table = {
+export const RESOURCES: Table<ResourceRow> = {
   name: "selvedge_resources",
   columns: {
     id: "text",
@@ -65,6 +100,7 @@ export const RESOURCES: Table = {
     updated_at: "integer",
   },
   key: ["id"],
+  partition: "id",
   indexes: [],
 };
 
@@ -83,5 +119,5 @@ export const TABLES: readonly Table[] = [
   ...THREAD_TABLES,
   NOTIFICATIONS,
   RESPONSES,
-  COMMITS as unknown as Table,
-];
+  COMMITS,
+] as readonly object[] as readonly Table[];

@@ -1,10 +1,26 @@
 import type { Table } from "./table.ts";
 
+/** What the row of a thread's actor holds. */
+export type ActorRow = {
+  thread_id: string;
+  resource_id: string;
+  owner: string | null;
+  fence: number;
+  run_id: string | null;
+  run_state: "idle" | "running" | "suspended";
+  agent_id: string | null;
+  next_seq: number;
+  abort_run: string | null;
+  mailbox_count: number | null;
+  mailbox_bytes: number | null;
+  has_mail: number | null;
+};
+
 /**
  * Who runs a thread. `fence` rises with every change of hands; the active run carries it too, and a process that lost
  * the thread cannot write with the old one. `run_id` is the active run; `run_state` is idle, running or suspended.
  */
-export const ACTORS: Table = {
+export const ACTORS: Table<ActorRow> = {
   name: "selvedge_actors",
   columns: {
     thread_id: "text",
@@ -24,6 +40,7 @@ export const ACTORS: Table = {
     has_mail: "integer",
   },
   key: ["thread_id"],
+  partition: "thread_id",
   indexes: [
     { columns: ["run_state", "resource_id"], having: "run_id" },
     { columns: ["has_mail", "run_state"], having: "has_mail" },
@@ -31,19 +48,37 @@ export const ACTORS: Table = {
   ],
 };
 
+export type OwnerRow = { id: string; lease_until: number | null };
+
 /** A process that runs threads, as long as it shows that it lives. */
-export const OWNERS: Table = {
+export const OWNERS: Table<OwnerRow> = {
   name: "selvedge_owners",
   columns: { id: "text", lease_until: "integer" },
   key: ["id"],
+  partition: "id",
   indexes: [],
+};
+
+export type MailboxRow = {
+  seq: number;
+  id: string;
+  thread_id: string;
+  resource_id: string;
+  agent_id: string;
+  due: number;
+  run_id: string;
+  opens: number;
+  signal: unknown;
+  options: unknown;
+  bytes: number;
+  attempts: number | null;
 };
 
 /**
  * Signals that were accepted and not yet taken by a run. `due` 0 joins the run under way, or opens one where there is
  * none; 1 opens a run of its own.
  */
-export const MAILBOX: Table = {
+export const MAILBOX: Table<MailboxRow> = {
   name: "selvedge_mailbox",
   columns: {
     seq: "integer",
@@ -62,12 +97,22 @@ export const MAILBOX: Table = {
     attempts: "integer",
   },
   key: ["id"],
+  partition: "thread_id",
   auto: "seq",
   indexes: [{ columns: ["thread_id", "due", "seq"] }],
 };
 
+export type SendRow = {
+  thread_id: string;
+  key: string;
+  signal: unknown;
+  run_id: string | null;
+  action: string;
+  created_at: number;
+};
+
 /** What was answered to a send with an idempotency key. */
-export const SENDS: Table = {
+export const SENDS: Table<SendRow> = {
   name: "selvedge_sends",
   columns: {
     thread_id: "text",
@@ -78,14 +123,38 @@ export const SENDS: Table = {
     created_at: "integer",
   },
   key: ["thread_id", "key"],
+  partition: "thread_id",
   indexes: [{ columns: ["created_at"] }],
+};
+
+export type RunRow = {
+  id: string;
+  thread_id: string;
+  resource_id: string;
+  agent_id: string;
+  fence: number;
+  state: "running" | "suspended" | "done" | "failed" | "aborted";
+  attempts: number | null;
+  options: unknown;
+  step: number;
+  next: "continue" | "stop";
+  response_id: string | null;
+  response_steps: number | null;
+  open_step: unknown;
+  first_message_id: string | null;
+  first_seq: number;
+  usage: unknown;
+  started_at: number;
+  suspended_at: number | null;
+  ended_at: number | null;
+  error: unknown;
 };
 
 /**
  * Runs on threads: what is needed to go on with one in another process. `fence` is the actor's; it stands in the
  * condition of every write of the run. `step` counts the steps that are stored.
  */
-export const RUNS: Table = {
+export const RUNS: Table<RunRow> = {
   name: "selvedge_runs",
   columns: {
     id: "text",
@@ -115,11 +184,31 @@ export const RUNS: Table = {
     error: "json",
   },
   key: ["id"],
+  partition: "thread_id",
   indexes: [
     { columns: ["thread_id"] },
     { columns: ["state", "suspended_at"], having: "suspended_at" },
     { columns: ["ended_at"], having: "ended_at" },
   ],
+};
+
+export type CallRow = {
+  run_id: string;
+  tool_call_id: string;
+  thread_id: string;
+  step: number;
+  message_id: string | null;
+  message_step: number | null;
+  position: number;
+  tool_name: string;
+  args: unknown;
+  args_hash: string;
+  state: "started" | "done" | "waiting" | "decided";
+  requires_approval: number;
+  suspend_payload: unknown;
+  resume_schema: string | null;
+  outcome: unknown;
+  decision: unknown;
 };
 
 /**
@@ -128,7 +217,7 @@ export const RUNS: Table = {
  *
  *     waiting → decided → started → done
  */
-export const CALLS: Table = {
+export const CALLS: Table<CallRow> = {
   name: "selvedge_calls",
   columns: {
     run_id: "text",
@@ -150,11 +239,23 @@ export const CALLS: Table = {
     decision: "json",
   },
   key: ["run_id", "tool_call_id"],
+  partition: "thread_id",
   indexes: [{ columns: ["state"] }, { columns: ["thread_id"] }],
 };
 
+export type LaneRow = {
+  thread_id: string;
+  lane_id: string;
+  version: number;
+  cache_key: string;
+  mode: "snapshot" | "delta";
+  last_signal_id: string;
+  last_snapshot_id: string | null;
+  updated_at: number;
+};
+
 /** The current state of each lane of a thread. */
-export const LANES: Table = {
+export const LANES: Table<LaneRow> = {
   name: "selvedge_lanes",
   columns: {
     thread_id: "text",
@@ -167,11 +268,21 @@ export const LANES: Table = {
     updated_at: "integer",
   },
   key: ["thread_id", "lane_id"],
+  partition: "thread_id",
   indexes: [],
 };
 
+export type EventRow = {
+  thread_id: string;
+  first: number;
+  last: number;
+  run_id: string;
+  chunks: unknown;
+  created_at: number;
+};
+
 /** The thread's stream, in pieces: the events numbered `first` to `last`. */
-export const EVENTS: Table = {
+export const EVENTS: Table<EventRow> = {
   name: "selvedge_events",
   columns: {
     thread_id: "text",
@@ -182,25 +293,19 @@ export const EVENTS: Table = {
     created_at: "integer",
   },
   key: ["thread_id", "first"],
+  partition: "thread_id",
   indexes: [{ columns: ["created_at"] }],
 };
 
+export type ChoreRow = { id: string; next_at: number };
+
 /** Work that one process does for all, and when it is next due. */
-export const CHORES: Table = {
+export const CHORES: Table<ChoreRow> = {
   name: "selvedge_chores",
   columns: { id: "text", next_at: "integer" },
   key: ["id"],
+  partition: "id",
   indexes: [],
 };
 
-export const THREAD_TABLES: readonly Table[] = [
-  ACTORS,
-  OWNERS,
-  MAILBOX,
-  SENDS,
-  RUNS,
-  CALLS,
-  LANES,
-  EVENTS,
-  CHORES,
-];
+export const THREAD_TABLES = [ACTORS, OWNERS, MAILBOX, SENDS, RUNS, CALLS, LANES, EVENTS, CHORES] as const;

@@ -1,18 +1,18 @@
 import type { StoredThread } from "@selvedge/protocol";
-import type { Row } from "./storage.ts";
+import type { LaneRow } from "./thread-tables.ts";
 
 /** A thread as its owner sees it: where its state lanes stand is part of the metadata, though it is kept apart. */
-export function withLanes(thread: StoredThread, lanes: readonly Row[]): StoredThread {
+export function withLanes(thread: StoredThread, lanes: readonly LaneRow[]): StoredThread {
   if (lanes.length === 0) return thread;
   const stateSignals: Record<string, unknown> = {};
   for (const row of lanes) {
-    stateSignals[row["lane_id"] as string] = {
-      currentCacheKey: row["cache_key"],
-      currentMode: row["mode"],
-      version: row["version"],
-      lastSignalId: row["last_signal_id"],
-      ...(row["last_snapshot_id"] !== null && { lastSnapshotSignalId: row["last_snapshot_id"] }),
-      updatedAt: new Date(row["updated_at"] as number).toISOString(),
+    stateSignals[row.lane_id] = {
+      currentCacheKey: row.cache_key,
+      currentMode: row.mode,
+      version: row.version,
+      lastSignalId: row.last_signal_id,
+      ...(row.last_snapshot_id !== null && { lastSnapshotSignalId: row.last_snapshot_id }),
+      updatedAt: new Date(row.updated_at).toISOString(),
     };
   }
   const mastra = { ...Object(thread.metadata?.["mastra"]), stateSignals };

@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
-import type { Row, Storage, Write } from "../storage/storage.ts";
-import { ACTORS, EVENTS } from "../storage/thread-tables.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { ACTORS, EVENTS, type ActorRow } from "../storage/thread-tables.ts";
+import { insert, requireRow } from "../storage/writes.ts";
 
 /** The state of a thread's actor row. */
 export interface Actor {
@@ -16,20 +17,18 @@ export interface Actor {
   mailboxCount: number;
 }
 
-export function toActor(row: Row): Actor {
-  const text = (name: string) =>
-    row[name] === null || row[name] === undefined ? undefined : (row[name] as string);
+export function toActor(row: ActorRow): Actor {
   return {
-    threadId: row["thread_id"] as string,
-    resourceId: row["resource_id"] as string,
-    owner: text("owner"),
-    fence: row["fence"] as number,
-    runId: text("run_id"),
-    runState: row["run_state"] as Actor["runState"],
-    agentId: text("agent_id"),
-    nextSeq: row["next_seq"] as number,
-    abortRun: text("abort_run"),
-    mailboxCount: (row["mailbox_count"] as number | null) ?? 0,
+    threadId: row.thread_id,
+    resourceId: row.resource_id,
+    owner: row.owner ?? undefined,
+    fence: row.fence,
+    runId: row.run_id ?? undefined,
+    runState: row.run_state,
+    agentId: row.agent_id ?? undefined,
+    nextSeq: row.next_seq,
+    abortRun: row.abort_run ?? undefined,
+    mailboxCount: row.mailbox_count ?? 0,
   };
 }
 
@@ -40,11 +39,9 @@ export async function readActor(storage: Storage, threadId: string): Promise<Act
 
 /** Creates the row of a thread that has none. */
 export function insertActor(threadId: string, resourceId: string): Write {
-  return {
-    op: "insert",
-    table: ACTORS,
-    onConflict: "ignore",
-    row: {
+  return insert(
+    ACTORS,
+    {
       thread_id: threadId,
       resource_id: resourceId,
       fence: 0,
@@ -53,17 +50,13 @@ export function insertActor(threadId: string, resourceId: string): Write {
       mailbox_count: 0,
       mailbox_bytes: 0,
     },
-  };
+    "ignore",
+  );
 }
 
 /** The row as it must still be for a write to count. */
 export function requireRun(threadId: string, runId: string | undefined): Write {
-  return {
-    op: "require",
-    table: ACTORS,
-    where: { thread_id: threadId, run_id: runId ?? null },
-    exists: true,
-  };
+  return requireRow(ACTORS, { thread_id: threadId, run_id: runId ?? null });
 }
 
 /** The first number that no event of the thread has. */
@@ -74,7 +67,7 @@ export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<numb
     orderBy: [{ column: "first", direction: "desc" }],
     limit: 1,
   });
-  return last ? (last["last"] as number) + 1 : actor.nextSeq;
+  return last ? last.last + 1 : actor.nextSeq;
 }
 
 /** Whose thread it is, without telling more than the caller said. */

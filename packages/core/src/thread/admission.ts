@@ -24,6 +24,7 @@ import { QueueWatch } from "./queue-watch.ts";
 import { storeOptions } from "./stored-options.ts";
 import type { Thread } from "./thread.ts";
 import type { ThreadRuntime } from "./thread-runtime.ts";
+import { requireNone, requireRow, update } from "../storage/writes.ts";
 
 /** What became of a send, once it is durable. */
 export interface Admitted {
@@ -103,17 +104,10 @@ export function toAdmitted({ delivery: { action }, runId }: Admission): Admitted
 export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[] {
   const { threadId, resourceId } = thread;
   return [
-    {
-      op: "require",
-      table: THREADS,
-      where: { id: threadId, resource_id: { ne: resourceId } },
-      exists: false,
-    },
+    requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
     ...(actor ? [] : [insertActor(threadId, resourceId)]),
     requireRun(threadId, actor?.runId),
-    ...(reserved
-      ? [{ op: "require" as const, table: MAILBOX, where: { id: reserved.signal.id }, exists: true }]
-      : []),
+    ...(reserved ? [requireRow(MAILBOX, { id: reserved.signal.id })] : []),
   ];
 }
 
@@ -134,8 +128,7 @@ export function deliveryWrites(
     const { signal } = request;
     signal.attributes = attributes;
     if (delivery.action !== "persist") {
-      if (request.hasOwnId)
-        letters.push({ op: "require", table: MESSAGES, where: { id: signal.id }, exists: false });
+      if (request.hasOwnId) letters.push(requireNone(MESSAGES, { id: signal.id }));
       letters.push(...post(runtime, thread, request, delivery, runId));
       continue;
     }
@@ -259,13 +252,11 @@ function pseudoRun(signal: CreatedAgentSignal, runId: string): Parameters<typeof
 }
 
 function moveSeq(threadId: string, from: number, to: number): Write {
-  return {
-    op: "update",
-    table: ACTORS,
+  return update(ACTORS, {
     where: { thread_id: threadId, next_seq: from },
     set: { next_seq: to },
     require: true,
-  };
+  });
 }
 
 /** Says what is wrong, if the conflict is not just that the thread moved on: then the caller tries again. */

@@ -4,13 +4,14 @@ import type { CallIntent, StepRecord } from "../run/run-thread.ts";
 import { NOBODY_ASKED } from "../run/tool-calls.ts";
 import { readStep } from "../storage/list-messages.ts";
 import { setMessageMetadata } from "../storage/message-writes.ts";
-import type { Row, Write } from "../storage/storage.ts";
-import { CALLS, RUNS } from "../storage/thread-tables.ts";
+import type { Row, Write, Where } from "../storage/storage.ts";
+import { CALLS, RUNS, type CallRow } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";
 import { type OpenStep, openStepOf, storeStep } from "./open-step.ts";
 import { storeOutcome } from "./stored-outcome.ts";
 import type { Thread } from "./thread.ts";
+import { insert, remove, update } from "../storage/writes.ts";
 
 /** A step and the place in its message where it is stored. */
 export interface PlacedStep {
@@ -42,7 +43,7 @@ export class CallJournal {
     this.#open = true;
     const { step, messageStep } = place;
     const started = calls.map((call) => call.toolCallId);
-    const columns = { state: "started", requires_approval: 0 };
+    const columns = { state: "started", requires_approval: 0 } as const;
     return {
       openStep: { messageId: step.message.id, messageStep, parts: [...step.parts], started },
       writes: this.#hasRows ? calls.map((call) => put(this.#row(place, call, columns), "update")) : [],
@@ -55,8 +56,8 @@ export class CallJournal {
       run_id: this.#runId,
       tool_call_id: toolCallId,
       thread_id: this.#threadId,
-      state: "done",
-      outcome: storeOutcome(outcome) as never,
+      state: "done" as const,
+      outcome: storeOutcome(outcome),
     };
     return put(row, "update");
   }
@@ -73,14 +74,14 @@ export class CallJournal {
     );
     const gone = { run_id: this.#runId, tool_call_id: { in: answered } };
     return [
-      { op: "delete", table: CALLS, where: gone },
+      remove(CALLS, gone),
       ...waiting.flatMap((call, position) => this.#waitingRow(place, { ...call, position }, call)),
     ];
   }
 
   /** The results are in the history: the journal of the step goes. */
   close(): Write[] {
-    return this.#hasRows ? [{ op: "delete", table: CALLS, where: { run_id: this.#runId } }] : [];
+    return this.#hasRows ? [remove(CALLS, { run_id: this.#runId })] : [];
   }
 
   closed(): void {
@@ -120,8 +121,8 @@ export class CallJournal {
     const where = { run_id: this.#runId, message_id: { ne: null } };
     const [call] = await storage.select({ table: CALLS, where, limit: 1 });
     if (!call) return undefined;
-    const messageId = call["message_id"] as string;
-    const messageStep = call["message_step"] as number;
+    const messageId = call.message_id as string;
+    const messageStep = call.message_step ?? 0;
     return { messageId, messageStep, parts: await readStep(storage, messageId, messageStep) };
   }
 
@@ -129,22 +130,26 @@ export class CallJournal {
     const row = this.#row(place, intent, {
       state: "waiting",
       requires_approval: call.requiresApproval ? 1 : 0,
-      suspend_payload: (call.suspendPayload ?? null) as never,
+      suspend_payload: call.suspendPayload ?? null,
       resume_schema: call.resumeSchema,
       outcome: null,
       decision: null,
     });
     const { run_id: _run, tool_call_id: _call, ...set } = row;
-    const ran = { run_id: this.#runId, tool_call_id: call.toolCallId, state: { in: ["started", "done"] } };
+    const ran: Where<CallRow> = {
+      run_id: this.#runId,
+      tool_call_id: call.toolCallId,
+      state: { in: ["started", "done"] },
+    };
     return [
       // One that waits already may have been decided since this run looked: that stands.
       put(row, "ignore"),
       // One that has run has a row that may hold its outcome and nothing else.
-      { op: "update", table: CALLS, where: ran, set },
+      update(CALLS, { where: ran, set }),
     ];
   }
 
-  #row({ step, messageStep }: PlacedStep, call: CallIntent, columns: Row): Row {
+  #row({ step, messageStep }: PlacedStep, call: CallIntent, columns: Partial<CallRow>): Partial<CallRow> {
     return {
       run_id: this.#runId,
       tool_call_id: call.toolCallId,
@@ -154,13 +159,13 @@ export class CallJournal {
       message_step: messageStep,
       position: call.position,
       tool_name: call.toolName,
-      args: (call.args ?? null) as never,
+      args: call.args ?? null,
       args_hash: hashArgs(call.toolName, call.args),
       ...columns,
     };
   }
 }
 
-function put(row: Row, onConflict: "update" | "ignore"): Write {
-  return { op: "insert", table: CALLS, onConflict, row };
+function put(row: Partial<CallRow>, onConflict: "update" | "ignore"): Write {
+  return insert(CALLS, row, onConflict);
 }

@@ -1,7 +1,8 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import type { Comparison, Row, Storage, Write } from "../storage/storage.ts";
-import { EVENTS } from "../storage/thread-tables.ts";
+import type { Comparison, Storage, Write } from "../storage/storage.ts";
+import { EVENTS, type EventRow } from "../storage/thread-tables.ts";
 import { toJsonChunk } from "./json-chunk.ts";
+import { insert } from "../storage/writes.ts";
 
 /** A chunk of a thread's stream with its number. */
 export type NumberedChunk = AgentChunk & { seq: number };
@@ -20,19 +21,15 @@ export function insertEvents(
   chunks: readonly AgentChunk[],
   now: number,
 ): Write {
-  return {
-    op: "insert",
-    table: EVENTS,
-    row: {
-      thread_id: threadId,
-      first,
-      last: first + chunks.length - 1,
-      run_id: runId,
-      // The run id is the same in all of them: it stands in the row once.
-      chunks: chunks.map(({ runId: _, ...chunk }) => chunk) as never,
-      created_at: Math.trunc(now),
-    },
-  };
+  return insert(EVENTS, {
+    thread_id: threadId,
+    first,
+    last: first + chunks.length - 1,
+    run_id: runId,
+    // The run id is the same in all of them: it stands in the row once.
+    chunks: chunks.map(({ runId: _, ...chunk }) => chunk) as never,
+    created_at: Math.trunc(now),
+  });
 }
 
 /** The pieces with events after number `after`, from the one that holds the next event. */
@@ -42,7 +39,7 @@ export async function readEvents(
   after: number,
   limit = 16,
 ): Promise<EventPiece[]> {
-  const select = (first: Comparison, direction: "asc" | "desc", count: number) =>
+  const select = (first: Comparison<number>, direction: "asc" | "desc", count: number) =>
     storage.select({
       table: EVENTS,
       where: { thread_id: threadId, first },
@@ -53,7 +50,7 @@ export async function readEvents(
   if (rows[0]?.["first"] !== after + 1) {
     // A reader that comes back may have left in the middle of a piece.
     const [before] = await select({ lte: after }, "desc", 1);
-    if (before && (before["last"] as number) > after) rows.unshift(before);
+    if (before && before.last > after) rows.unshift(before);
   }
   return rows.map(toPiece);
 }
@@ -76,10 +73,10 @@ export function numbered(chunks: readonly AgentChunk[], first: number): Numbered
   return chunks.map((chunk, index) => ({ ...chunk, seq: first + index }));
 }
 
-function toPiece(row: Row): EventPiece {
-  const first = row["first"] as number;
-  const runId = row["run_id"] as string;
-  const chunks = row["chunks"] as unknown as Omit<AgentChunk, "runId">[];
+function toPiece(row: EventRow): EventPiece {
+  const first = row.first;
+  const runId = row.run_id;
+  const chunks = row.chunks as unknown as Omit<AgentChunk, "runId">[];
   return {
     first,
     chunks: chunks.map((chunk, index) => ({ ...chunk, runId, seq: first + index }) as NumberedChunk),

@@ -6,6 +6,7 @@ import { toJsonWrite } from "../storage/json-write.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { insertEvents, toBroadcast } from "./event-log.ts";
 import type { Thread } from "./thread.ts";
+import { requireRow, update } from "../storage/writes.ts";
 
 /** The right to run a thread, and where its run stands in the store. */
 export interface Lease {
@@ -122,8 +123,8 @@ export class FencedLog {
     if (writes.length === 0 && chunks.length === 0 && !run && !last) return;
     const held = { id: this.#runId, fence: lease.fence };
     const fence: Write = run
-      ? { op: "update", table: RUNS, where: held, set: run, require: true }
-      : { op: "require", table: RUNS, where: held, exists: true };
+      ? update(RUNS, { where: held, set: run, require: true })
+      : requireRow(RUNS, held);
     const nextSeq = lease.nextSeq + chunks.length;
     const own = staged ? [fence, ...staged.writes] : [fence];
     const all: Write[] = [...own, ...writes];

@@ -4,6 +4,7 @@ import { SENDS } from "../storage/thread-tables.ts";
 import type { Admitted, SendRequest } from "./admission.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Thread } from "./thread.ts";
+import { insert } from "../storage/writes.ts";
 
 /** What was answered to the first send with a key. */
 interface EarlierSend {
@@ -19,18 +20,14 @@ export function insertSend(
   runId: string,
   action: string,
 ): Write {
-  return {
-    op: "insert",
-    table: SENDS,
-    row: {
-      thread_id: thread.threadId,
-      key,
-      signal: signal.toJSON() as never,
-      run_id: runId,
-      action,
-      created_at: Math.trunc(thread.system.now()),
-    },
-  };
+  return insert(SENDS, {
+    thread_id: thread.threadId,
+    key,
+    signal: signal.toJSON() as never,
+    run_id: runId,
+    action,
+    created_at: Math.trunc(thread.system.now()),
+  });
 }
 
 export async function readSend(thread: Thread, key: string): Promise<EarlierSend | undefined> {
@@ -41,9 +38,9 @@ export async function readSend(thread: Thread, key: string): Promise<EarlierSend
   });
   if (!row) return undefined;
   return {
-    signal: reviveSignal(row["signal"] as never),
-    runId: row["run_id"] as string,
-    action: row["action"] as Delivery["action"],
+    signal: reviveSignal(row.signal as never),
+    runId: row.run_id as string,
+    action: row.action as Delivery["action"],
   };
 }
 

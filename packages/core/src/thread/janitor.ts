@@ -4,6 +4,7 @@ import { prune, type Retention } from "../storage/prune.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CHORES } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
+import { insert, update } from "../storage/writes.ts";
 
 const EVERY_MS = 60_000;
 const CHORE = "retention";
@@ -51,15 +52,10 @@ export class Janitor {
     const now = Math.trunc(system.now());
     const next_at = now + this.#everyMs;
     const { changes } = await storage.commit([
-      { op: "insert", table: CHORES, row: { id: CHORE, next_at: 0 }, onConflict: "ignore" },
-      { op: "update", table: CHORES, where: { id: CHORE, next_at: { lte: now } }, set: { next_at } },
+      insert(CHORES, { id: CHORE, next_at: 0 }, "ignore"),
+      update(CHORES, { where: { id: CHORE, next_at: { lte: now } }, set: { next_at } }),
       // A clock that was far ahead must not keep everybody from it.
-      {
-        op: "update",
-        table: CHORES,
-        where: { id: CHORE, next_at: { gt: now + 2 * EVERY_MS } },
-        set: { next_at },
-      },
+      update(CHORES, { where: { id: CHORE, next_at: { gt: now + 2 * EVERY_MS } }, set: { next_at } }),
     ]);
     return (changes[1] ?? 0) + (changes[2] ?? 0) > 0;
   }

@@ -1,7 +1,8 @@
 import { AgentError, showValue } from "../errors.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import type { Row, Storage, Write } from "../storage/storage.ts";
-import { LANES } from "../storage/thread-tables.ts";
+import { LANES, type LaneRow } from "../storage/thread-tables.ts";
+import { insert, update } from "../storage/writes.ts";
 
 export type StateMode = "snapshot" | "delta";
 
@@ -72,19 +73,19 @@ export function advanceLane(
     last_snapshot_id: next.mode === "snapshot" ? next.signalId : (seen?.lastSnapshotId ?? null),
     updated_at: Math.trunc(next.now),
   };
-  if (!seen) return { op: "insert", table: LANES, row: { thread_id: threadId, lane_id: laneId, ...row } };
+  if (!seen) return insert(LANES, { thread_id: threadId, lane_id: laneId, ...row });
   const where = { thread_id: threadId, lane_id: laneId, version: seen.version };
-  return { op: "update", table: LANES, where, set: row, require: true };
+  return update(LANES, { where, set: row, require: true });
 }
 
-export function toLane(row: Row): Lane {
+export function toLane(row: LaneRow): Lane {
   return {
-    id: row["lane_id"] as string,
-    version: row["version"] as number,
-    cacheKey: row["cache_key"] as string,
-    mode: row["mode"] as StateMode,
-    lastSignalId: row["last_signal_id"] as string,
-    lastSnapshotId: (row["last_snapshot_id"] as string | null) ?? undefined,
-    updatedAt: new Date(row["updated_at"] as number),
+    id: row.lane_id,
+    version: row.version,
+    cacheKey: row.cache_key,
+    mode: row.mode as StateMode,
+    lastSignalId: row.last_signal_id,
+    lastSnapshotId: row.last_snapshot_id ?? undefined,
+    updatedAt: new Date(row.updated_at),
   };
 }

@@ -62,7 +62,7 @@ export async function listSuspendedRuns(
     }),
     storage.count({ table: RUNS, where }),
   ]);
-  const ids = rows.map((row) => row["id"] as string);
+  const ids = rows.map((row) => row.id);
   const calls =
     ids.length === 0
       ? []
@@ -74,19 +74,19 @@ export async function listSuspendedRuns(
   return {
     total,
     runs: rows.map((row) => ({
-      runId: row["id"] as string,
+      runId: row.id,
       status: "suspended",
-      threadId: row["thread_id"] as string,
-      resourceId: row["resource_id"] as string,
-      suspendedAt: new Date(row["suspended_at"] as number),
+      threadId: row.thread_id,
+      resourceId: row.resource_id,
+      suspendedAt: new Date(row.suspended_at ?? 0),
       toolCalls: calls
-        .filter((call) => call["run_id"] === row["id"])
+        .filter((call) => call.run_id === row.id)
         .map((call) => ({
-          toolCallId: call["tool_call_id"] as string,
-          toolName: call["tool_name"] as string,
-          args: call["args"] ?? undefined,
-          requiresApproval: call["requires_approval"] === 1,
-          ...(call["suspend_payload"] !== null && { suspendPayload: call["suspend_payload"] }),
+          toolCallId: call.tool_call_id,
+          toolName: call.tool_name,
+          args: call.args ?? undefined,
+          requiresApproval: call.requires_approval === 1,
+          ...(call.suspend_payload !== null && { suspendPayload: call.suspend_payload }),
         })),
     })),
   };

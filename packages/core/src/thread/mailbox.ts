@@ -1,8 +1,9 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import type { Row, Storage, Write } from "../storage/storage.ts";
-import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { ACTORS, MAILBOX, type MailboxRow } from "../storage/thread-tables.ts";
 import { type CreatedAgentSignal, reviveSignal } from "../signal/signal.ts";
 import type { StoredOptions } from "./stored-options.ts";
+import { insert, remove, requireNone, update } from "../storage/writes.ts";
 
 /**
  * `NOW` joins the run under way at its next step, or opens one; the others open a run of their own: results of a
@@ -47,32 +48,26 @@ export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): 
     mailbox_bytes: { lte: limits.bytes - letter.bytes },
   };
   return [
-    {
-      op: "insert",
-      table: MAILBOX,
-      row: {
-        id: letter.signal.id,
-        thread_id: letter.threadId,
-        resource_id: letter.resourceId,
-        agent_id: letter.agentId,
-        due: letter.due,
-        run_id: letter.runId,
-        opens: letter.opens ? 1 : 0,
-        signal: letter.signal.toJSON() as never,
-        options: (letter.messages
-          ? { ...letter.options, messages: letter.messages }
-          : (letter.options ?? null)) as never,
-        bytes: letter.bytes,
-      },
-    },
-    {
-      op: "update",
-      table: ACTORS,
+    insert(MAILBOX, {
+      id: letter.signal.id,
+      thread_id: letter.threadId,
+      resource_id: letter.resourceId,
+      agent_id: letter.agentId,
+      due: letter.due,
+      run_id: letter.runId,
+      opens: letter.opens ? 1 : 0,
+      signal: letter.signal.toJSON() as never,
+      options: (letter.messages
+        ? { ...letter.options, messages: letter.messages }
+        : (letter.options ?? null)) as never,
+      bytes: letter.bytes,
+    }),
+    update(ACTORS, {
       where: room,
       set: { has_mail: 1 },
       increment: { mailbox_count: 1, mailbox_bytes: letter.bytes },
       require: true,
-    },
+    }),
   ];
 }
 
@@ -81,50 +76,33 @@ export function takeLetters(threadId: string, letters: readonly Letter[]): Write
   if (letters.length === 0) return [];
   const bytes = letters.reduce((sum, letter) => sum + letter.bytes, 0);
   return [
-    ...letters.map((letter): Write => ({
-      op: "delete",
-      table: MAILBOX,
-      where: { id: letter.signal.id },
-      require: true,
-    })),
-    {
-      op: "update",
-      table: ACTORS,
+    ...letters.map((letter): Write => remove(MAILBOX, { id: letter.signal.id }, { require: true })),
+    update(ACTORS, {
       where: { thread_id: threadId },
       increment: { mailbox_count: -letters.length, mailbox_bytes: -bytes },
-    },
+    }),
     noteEmpty(threadId),
   ];
 }
 
 /** After something was taken out. */
 export function noteEmpty(threadId: string): Write {
-  return {
-    op: "update",
-    table: ACTORS,
-    where: { thread_id: threadId, mailbox_count: 0 },
-    set: { has_mail: null },
-  };
+  return update(ACTORS, { where: { thread_id: threadId, mailbox_count: 0 }, set: { has_mail: null } });
 }
 
 /** The run that a letter opened came to nothing before it took the letter. */
 export function countAttempt(threadId: string, runId: string): Write[] {
   const count = { attempts: 1 };
   return [
-    {
-      op: "update",
-      table: MAILBOX,
-      where: { thread_id: threadId, opens: 1, run_id: runId },
-      increment: count,
-    },
-    { op: "update", table: MAILBOX, where: { thread_id: threadId, opens: 0, id: runId }, increment: count },
+    update(MAILBOX, { where: { thread_id: threadId, opens: 1, run_id: runId }, increment: count }),
+    update(MAILBOX, { where: { thread_id: threadId, opens: 0, id: runId }, increment: count }),
   ];
 }
 
 /** Nothing waits for a run under way, or to open one: of one agent, or of any. */
 export function noLetterNow(threadId: string, agentId?: string): Write {
   const where = { thread_id: threadId, due: NOW, ...(agentId !== undefined && { agent_id: agentId }) };
-  return { op: "require", table: MAILBOX, where, exists: false };
+  return requireNone(MAILBOX, where);
 }
 
 /** The run a letter opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
@@ -152,20 +130,20 @@ export async function readLetters(
   return rows.map(toLetter);
 }
 
-function toLetter(row: Row): Letter {
-  const { messages, ...options } = (row["options"] ?? {}) as StoredOptions;
+function toLetter(row: MailboxRow): Letter {
+  const { messages, ...options } = (row.options ?? {}) as StoredOptions;
   return {
-    seq: row["seq"] as number,
-    threadId: row["thread_id"] as string,
-    resourceId: row["resource_id"] as string,
-    agentId: row["agent_id"] as string,
-    due: row["due"] as Due,
-    runId: row["run_id"] as string,
-    opens: row["opens"] === 1,
-    signal: reviveSignal(row["signal"] as never),
+    seq: row.seq,
+    threadId: row.thread_id,
+    resourceId: row.resource_id,
+    agentId: row.agent_id,
+    due: row.due as Due,
+    runId: row.run_id,
+    opens: row.opens === 1,
+    signal: reviveSignal(row.signal as never),
     ...(messages !== undefined && { messages: messages as unknown as StoredMessage[] }),
-    options: row["options"] ? options : undefined,
-    bytes: row["bytes"] as number,
-    attempts: (row["attempts"] as number | null) ?? 0,
+    options: row.options ? options : undefined,
+    bytes: row.bytes,
+    attempts: row.attempts ?? 0,
   };
 }

@@ -1,6 +1,7 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { putFirstStep, putStep } from "../storage/message-writes.ts";
-import type { Row, Write } from "../storage/storage.ts";
+import type { Write } from "../storage/storage.ts";
+import type { RunRow } from "../storage/thread-tables.ts";
 
 /**
  * A step whose tools are about to run, as the row of its run holds it until the results are there. The history gets a
@@ -15,8 +16,8 @@ export interface OpenStep {
   started: string[];
 }
 
-export function openStepOf(run: Row | undefined): OpenStep | undefined {
-  return (run?.["open_step"] ?? undefined) as OpenStep | undefined;
+export function openStepOf(run: RunRow | undefined): OpenStep | undefined {
+  return (run?.open_step ?? undefined) as OpenStep | undefined;
 }
 
 /** Puts a step into the history, in its place. */

@@ -2,6 +2,7 @@ import type { Storage } from "../storage/storage.ts";
 import { OWNERS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { Actor } from "./actor.ts";
+import { insert, remove, update } from "../storage/writes.ts";
 
 export interface LeaseLimits {
   leaseMs: number;
@@ -58,7 +59,7 @@ export class Owner {
     if (actor.owner === this.id) return false;
     if (this.#storage.isOwnerDead(actor.owner)) return true;
     const [row] = await this.#storage.select({ table: OWNERS, where: { id: actor.owner }, limit: 1 });
-    return !row || (row["lease_until"] as number) < this.#system.now();
+    return !row || (row.lease_until ?? 0) < this.#system.now();
   }
 
   /** Owners that live, this one among them, and those whose threads may be taken. */
@@ -67,7 +68,7 @@ export class Owner {
     const live = new Set([this.id]);
     const dead: SeenOwner[] = [];
     for (const row of rows) {
-      const seen = { id: row["id"] as string, leaseUntil: row["lease_until"] as number };
+      const seen = { id: row.id, leaseUntil: row.lease_until ?? 0 };
       if (seen.id === this.id) continue;
       if (seen.leaseUntil < this.#system.now() || this.#storage.isOwnerDead(seen.id)) dead.push(seen);
       else live.add(seen.id);
@@ -79,11 +80,7 @@ export class Owner {
   async forget(dead: readonly SeenOwner[]): Promise<void> {
     if (dead.length === 0) return;
     await this.#storage.commit(
-      dead.map(({ id, leaseUntil }) => ({
-        op: "delete" as const,
-        table: OWNERS,
-        where: { id, lease_until: leaseUntil },
-      })),
+      dead.map(({ id, leaseUntil }) => remove(OWNERS, { id, lease_until: leaseUntil })),
     );
   }
 
@@ -94,17 +91,13 @@ export class Owner {
     this.#leaseUntil = 0;
     const where = { id: this.id };
     await this.#storage.commit([
-      this.#held > 0
-        ? { op: "update", table: OWNERS, where, set: { lease_until: 0 } }
-        : { op: "delete", table: OWNERS, where },
+      this.#held > 0 ? update(OWNERS, { where, set: { lease_until: 0 } }) : remove(OWNERS, where),
     ]);
   }
 
   async #beat(): Promise<void> {
     const leaseUntil = Math.trunc(this.#system.now() + this.#lease.leaseMs);
-    await this.#storage.commit([
-      { op: "insert", table: OWNERS, row: { id: this.id, lease_until: leaseUntil }, onConflict: "update" },
-    ]);
+    await this.#storage.commit([insert(OWNERS, { id: this.id, lease_until: leaseUntil }, "update")]);
     this.#leaseUntil = leaseUntil;
   }
 

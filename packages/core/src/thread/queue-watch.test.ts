@@ -1,21 +1,22 @@
 import { expect, test } from "vitest";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import type { Change } from "../storage/storage.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { insertActor } from "./actor.ts";
 import { QueueWatch, watchQueue } from "./queue-watch.ts";
 
 /** A store that another process writes to when it is told so. */
 class SharedStorage extends InMemoryStorage {
-  readonly watchers = new Set<() => void>();
+  readonly watchers = new Set<(change: Change) => void>();
 
-  override watch(onChange: () => void): () => void {
+  override watch(onChange: (change: Change) => void): () => void {
     this.watchers.add(onChange);
     return () => this.watchers.delete(onChange);
   }
 
   async writeElsewhere(increment: Record<string, number>): Promise<void> {
     await this.commit([{ op: "update", table: ACTORS, where: { thread_id: "t1" }, increment }]);
-    for (const watcher of this.watchers) watcher();
+    for (const watcher of this.watchers) watcher("unknown");
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 }

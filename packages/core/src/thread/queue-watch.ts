@@ -1,6 +1,6 @@
 import { checkId } from "../storage/check-id.ts";
-import type { Row, Storage } from "../storage/storage.ts";
-import { ACTORS } from "../storage/thread-tables.ts";
+import type { Storage } from "../storage/storage.ts";
+import { ACTORS, type ActorRow } from "../storage/thread-tables.ts";
 
 const KEY = Symbol.for("selvedge.queue-watch");
 const AT_ONCE = 500;
@@ -84,13 +84,13 @@ export class QueueWatch {
     }
   }
 
-  #compare(row: Row): void {
-    const watched = this.#threads.get(row["thread_id"] as string);
+  #compare(row: ActorRow): void {
+    const watched = this.#threads.get(row.thread_id);
     if (!watched) return;
     const { seen } = watched;
-    const count = row["mailbox_count"] as number;
+    const count = row.mailbox_count ?? 0;
     // An edit that keeps the length raises the fence, like everything that takes a message or takes it back.
-    const mark = `${count} ${row["mailbox_bytes"] as number} ${row["fence"] as number}`;
+    const mark = `${count} ${row.mailbox_bytes} ${row.fence}`;
     watched.seen = { mark, count };
     if (seen === undefined || (seen.mark !== mark && seen.count + count > 0)) tell(watched);
   }

@@ -6,6 +6,7 @@ import type { Storage, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../storage/thread-tables.ts";
 import { CONTINUE, type Letter, NEXT, noteEmpty, readLetters, runOpenedBy } from "./mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
+import { remove, update } from "../storage/writes.ts";
 
 /** A message that was accepted and that no run has taken yet. */
 export interface QueuedMessage {
@@ -47,13 +48,11 @@ export async function editQueued(
   await commit(
     storage,
     letter,
-    {
-      op: "update",
-      table: MAILBOX,
+    update(MAILBOX, {
       where: { id: signal.id, thread_id: letter.threadId, due: NEXT },
       set: { signal: json as never, bytes },
       require: true,
-    },
+    }),
     { mailbox_bytes: bytes - letter.bytes },
   );
   return toQueued({ ...letter, signal: edited });
@@ -68,12 +67,7 @@ export async function removeQueued(
   await commit(
     storage,
     letter,
-    {
-      op: "delete",
-      table: MAILBOX,
-      where: { id: letter.signal.id, thread_id: letter.threadId, due: NEXT },
-      require: true,
-    },
+    remove(MAILBOX, { id: letter.signal.id, thread_id: letter.threadId, due: NEXT }, { require: true }),
     { mailbox_count: -1, mailbox_bytes: -letter.bytes },
   );
 }
@@ -107,13 +101,11 @@ async function commit(
   const { threadId, signal } = letter;
   try {
     await storage.commit([
-      {
-        op: "update",
-        table: ACTORS,
+      update(ACTORS, {
         where: { thread_id: threadId, run_id: { ne: runOpenedBy(letter) } },
         increment: { fence: 1, ...increment },
         require: true,
-      },
+      }),
       write,
       noteEmpty(threadId),
     ]);

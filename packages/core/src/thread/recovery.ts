@@ -152,7 +152,7 @@ export class Recovery {
       columns: ["thread_id"],
       limit: BATCH,
     });
-    const decided = [...new Set(calls.map((row) => row["thread_id"] as string))];
+    const decided = [...new Set(calls.map((row) => row.thread_id))];
     if (decided.length > 0)
       await this.#collect(found, { thread_id: { in: decided }, run_state: "suspended" }, () => false);
   }
@@ -172,13 +172,13 @@ export class Recovery {
       for (const row of rows) {
         // Of an owner that lives. Only rows with an owner are asked for together with a reason to take them.
         const orphan = isOrphan(row);
-        if (!orphan && row["owner"] !== null) continue;
-        const threadId = row["thread_id"] as string;
-        const mark = `${row["fence"] as number} ${row["mailbox_count"] as number} ${row["abort_run"] as string}`;
-        found.set(threadId, { threadId, resourceId: row["resource_id"] as string, mark, isOrphan: orphan });
+        if (!orphan && row.owner !== null) continue;
+        const threadId = row.thread_id;
+        const mark = `${row.fence} ${row.mailbox_count} ${row.abort_run}`;
+        found.set(threadId, { threadId, resourceId: row.resource_id, mark, isOrphan: orphan });
       }
       if (rows.length < BATCH || "thread_id" in where) return;
-      after = rows.at(-1)!["thread_id"] as string;
+      after = rows.at(-1)!.thread_id;
       await sleep(this.#host.system, 0);
     }
   }

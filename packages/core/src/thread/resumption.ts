@@ -1,17 +1,17 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { assemble, readStep } from "../storage/list-messages.ts";
-import type { Row, Storage } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { MESSAGES } from "../storage/tables.ts";
-import { CALLS } from "../storage/thread-tables.ts";
+import { CALLS, type CallRow, type RunRow } from "../storage/thread-tables.ts";
 import type { Decision, JournaledCall, Resumption } from "../run/resume.ts";
 import type { Actor } from "./actor.ts";
 import { type OpenStep, openStepOf } from "./open-step.ts";
 import { restoreOutcome, type StoredOutcome } from "./stored-outcome.ts";
 import { reviveOptions, type StoredOptions } from "./stored-options.ts";
 
-export async function readResumption(storage: Storage, actor: Actor, row: Row): Promise<Resumption> {
-  const runId = row["id"] as string;
-  const firstId = row["first_message_id"] as string | null;
+export async function readResumption(storage: Storage, actor: Actor, row: RunRow): Promise<Resumption> {
+  const runId = row.id;
+  const firstId = row.first_message_id;
   const callRows = await storage.select({
     table: CALLS,
     where: { run_id: runId },
@@ -23,9 +23,8 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
   // A step with open calls is where the run says, or, if it waited, where the journal says.
   const waited = callRows[0];
   const responseId =
-    ((open?.messageId ?? waited?.["message_id"] ?? row["response_id"]) as string | null) ?? undefined;
-  const lastStep =
-    ((open?.messageStep ?? waited?.["message_step"] ?? row["response_steps"]) as number | null) ?? 0;
+    ((open?.messageId ?? waited?.message_id ?? row.response_id) as string | null) ?? undefined;
+  const lastStep = ((open?.messageStep ?? waited?.message_step ?? row.response_steps) as number | null) ?? 0;
   const responseSteps = new Map<string, number>();
   let parts: MessagePart[] = [];
   if (responseId !== undefined) {
@@ -40,11 +39,11 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
   }
   return {
     runId,
-    options: reviveOptions(row["options"] as StoredOptions),
-    step: row["step"] as number,
-    next: row["next"] as "continue" | "stop",
+    options: reviveOptions(row.options as StoredOptions),
+    step: row.step,
+    next: row.next as "continue" | "stop",
     responseId,
-    usage: (row["usage"] ?? undefined) as Usage | undefined,
+    usage: (row.usage ?? undefined) as Usage | undefined,
     begun: firstId !== null,
     abort: actor.abortRun === runId,
     parts,
@@ -55,8 +54,8 @@ export async function readResumption(storage: Storage, actor: Actor, row: Row): 
 }
 
 /** Calls that were about to run and of which the journal knows no more. */
-function startedCalls(open: OpenStep | undefined, rows: readonly Row[]): JournaledCall[] {
-  const known = new Set(rows.map((row) => row["tool_call_id"]));
+function startedCalls(open: OpenStep | undefined, rows: readonly CallRow[]): JournaledCall[] {
+  const known = new Set(rows.map((row) => row.tool_call_id));
   return (open?.started ?? []).flatMap((toolCallId) => {
     if (known.has(toolCallId)) return [];
     const part = open!.parts.find(
@@ -83,20 +82,20 @@ function startedCalls(open: OpenStep | undefined, rows: readonly Row[]): Journal
 async function readMessages(storage: Storage, threadId: string, firstId: string): Promise<StoredMessage[]> {
   const [first] = await storage.select({ table: MESSAGES, where: { id: firstId }, limit: 1 });
   if (!first) return [];
-  const where = { thread_id: threadId, seq: { gte: first["seq"] as number } };
+  const where = { thread_id: threadId, seq: { gte: first.seq } };
   return assemble(storage, await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }] }));
 }
 
-function toCall(row: Row): JournaledCall {
+function toCall(row: CallRow): JournaledCall {
   return {
-    toolCallId: row["tool_call_id"] as string,
-    toolName: row["tool_name"] as string,
-    args: row["args"],
-    state: row["state"] as JournaledCall["state"],
-    requiresApproval: row["requires_approval"] === 1,
-    suspendPayload: row["suspend_payload"] ?? undefined,
-    resumeSchema: (row["resume_schema"] as string | null) ?? "{}",
-    outcome: row["outcome"] ? restoreOutcome(row["outcome"] as unknown as StoredOutcome) : undefined,
-    decision: (row["decision"] ?? undefined) as Decision | undefined,
+    toolCallId: row.tool_call_id,
+    toolName: row.tool_name,
+    args: row.args,
+    state: row.state as JournaledCall["state"],
+    requiresApproval: row.requires_approval === 1,
+    suspendPayload: row.suspend_payload ?? undefined,
+    resumeSchema: row.resume_schema ?? "{}",
+    outcome: row.outcome ? restoreOutcome(row.outcome as unknown as StoredOutcome) : undefined,
+    decision: (row.decision ?? undefined) as Decision | undefined,
   };
 }

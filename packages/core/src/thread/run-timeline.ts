@@ -1,6 +1,6 @@
 import type { FinishReason, Usage } from "@selvedge/protocol";
 import type { Row, Storage } from "../storage/storage.ts";
-import { EVENTS } from "../storage/thread-tables.ts";
+import { EVENTS, type EventRow } from "../storage/thread-tables.ts";
 import type { NumberedChunk } from "./event-log.ts";
 import { readRunRecord, type RunRecord } from "./thread-overview.ts";
 
@@ -47,10 +47,10 @@ export async function readRunTimeline(
       orderBy: [{ column: "first" }],
       limit: ROWS_AT_ONCE,
     });
-    for (const piece of rows) if (piece["run_id"] === run.runId) writer.add(piece);
+    for (const piece of rows) if (piece.run_id === run.runId) writer.add(piece);
     const last = rows.at(-1);
     if (!last || rows.length < ROWS_AT_ONCE || writer.over) break;
-    from = (last["last"] as number) + 1;
+    from = last.last + 1;
   }
   return { ...run, timeline: writer.steps };
 }
@@ -60,7 +60,7 @@ class TimelineWriter {
   readonly #calledAt = new Map<string, number>();
   over = false;
 
-  add(piece: Row): void {
+  add(piece: EventRow): void {
     const at = piece["created_at"] as number;
     for (const chunk of piece["chunks"] as unknown as NumberedChunk[]) this.#read(chunk, at);
   }

@@ -3,6 +3,7 @@ import { ACTORS, RUNS } from "../storage/thread-tables.ts";
 import type { Actor } from "./actor.ts";
 import type { StoredOptions } from "./stored-options.ts";
 import type { Thread } from "./thread.ts";
+import { insert, remove, update } from "../storage/writes.ts";
 
 /** What the store is told about a run that begins. */
 export interface RunTicket {
@@ -31,9 +32,7 @@ export function takeWrites(
   const { nextSeq } = seen;
   const fence = seen.fence + 1;
   const writes: Write[] = [
-    {
-      op: "update",
-      table: ACTORS,
+    update(ACTORS, {
       where: {
         thread_id: threadId,
         fence: seen.fence,
@@ -44,31 +43,27 @@ export function takeWrites(
       },
       set: { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null },
       require: true,
-    },
+    }),
     ...(again ? [forgetRun(threadId, runId)] : []),
-    {
-      op: "insert",
-      table: RUNS,
-      row: {
-        id: runId,
-        thread_id: threadId,
-        resource_id: resourceId,
-        agent_id: agentId,
-        fence,
-        state: "running",
-        attempts: 1,
-        options,
-        step: 0,
-        next: "continue",
-        first_seq: nextSeq,
-        started_at: Math.trunc(system.now()),
-      },
-    },
+    insert(RUNS, {
+      id: runId,
+      thread_id: threadId,
+      resource_id: resourceId,
+      agent_id: agentId,
+      fence,
+      state: "running",
+      attempts: 1,
+      options,
+      step: 0,
+      next: "continue",
+      first_seq: nextSeq,
+      started_at: Math.trunc(system.now()),
+    }),
   ];
   return { writes, holding: { runId, agentId, fence, nextSeq } };
 }
 
 function forgetRun(threadId: string, runId: string): Write {
-  const where = { id: runId, thread_id: threadId, first_message_id: null, state: { ne: "running" } };
-  return { op: "delete", table: RUNS, where };
+  const where = { id: runId, thread_id: threadId, first_message_id: null, state: { ne: "running" } } as const;
+  return remove(RUNS, where);
 }

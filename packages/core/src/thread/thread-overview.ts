@@ -2,7 +2,7 @@ import type { Usage } from "@selvedge/protocol";
 import { checkId } from "../storage/check-id.ts";
 import type { Row, Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, CALLS, LANES, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, CALLS, LANES, RUNS, type RunRow } from "../storage/thread-tables.ts";
 import { type Page, toWindow } from "../storage/page.ts";
 import { firstFreeSeq, readActor } from "./actor.ts";
 import { type Lane, toLane } from "./lane.ts";
@@ -44,13 +44,13 @@ export async function ownerOfThread(storage: Storage, threadId: string): Promise
   const actor = await readActor(storage, checkId("threadId", threadId));
   if (actor) return actor.resourceId;
   const [row] = await storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
-  return row?.["resource_id"] as string | undefined;
+  return row?.resource_id;
 }
 
 /** How many runs of a resource go on, in whichever process. Those that wait for somebody do not count. */
 export function countRunning(storage: Storage, resourceId: string): Promise<number> {
   const where = {
-    run_state: "running",
+    run_state: "running" as const,
     run_id: { ne: null },
     resource_id: checkId("resourceId", resourceId),
   };
@@ -65,9 +65,9 @@ export async function ownerOfRun(
   const [row] = await storage.select({ table: RUNS, where: { id: checkId("runId", runId) }, limit: 1 });
   if (!row) return undefined;
   return {
-    threadId: row["thread_id"] as string,
-    resourceId: row["resource_id"] as string,
-    agentId: row["agent_id"] as string,
+    threadId: row.thread_id,
+    resourceId: row.resource_id,
+    agentId: row.agent_id,
   };
 }
 
@@ -102,13 +102,13 @@ export async function readThreadOverview(
     runState: actor.runState,
     agentId: actor.agentId,
     lastSeq,
-    activeRunAfter: run ? (run["first_seq"] as number) - 1 : lastSeq,
+    activeRunAfter: run ? run.first_seq - 1 : lastSeq,
     waiting: calls.map((call) => ({
-      toolCallId: call["tool_call_id"] as string,
-      toolName: call["tool_name"] as string,
-      args: call["args"] ?? undefined,
-      requiresApproval: call["requires_approval"] === 1,
-      ...(call["suspend_payload"] !== null && { suspendPayload: call["suspend_payload"] }),
+      toolCallId: call.tool_call_id,
+      toolName: call.tool_name,
+      args: call.args ?? undefined,
+      requiresApproval: call.requires_approval === 1,
+      ...(call.suspend_payload !== null && { suspendPayload: call.suspend_payload }),
     })),
   };
 }
@@ -155,19 +155,19 @@ export async function readRunRecord(
   return row && toRun(row);
 }
 
-function toRun(row: Row): RunRecord {
-  const time = (name: string) => (typeof row[name] === "number" ? new Date(row[name]) : undefined);
+function toRun(row: RunRow): RunRecord {
+  const time = (ms: number | null) => (ms === null ? undefined : new Date(ms));
   return {
-    runId: row["id"] as string,
-    agentId: row["agent_id"] as string,
-    threadId: row["thread_id"] as string,
-    state: row["state"] as RunRecord["state"],
-    startedAt: time("started_at") ?? new Date(0),
-    endedAt: time("ended_at"),
-    suspendedAt: time("suspended_at"),
-    steps: (row["step"] as number | null) ?? 0,
-    usage: (row["usage"] ?? undefined) as Usage | undefined,
-    error: (row["error"] ?? undefined) as Record<string, unknown> | undefined,
-    firstSeq: row["first_seq"] as number,
+    runId: row.id,
+    agentId: row.agent_id,
+    threadId: row.thread_id,
+    state: row.state,
+    startedAt: new Date(row.started_at),
+    endedAt: time(row.ended_at),
+    suspendedAt: time(row.suspended_at),
+    steps: row.step ?? 0,
+    usage: (row.usage ?? undefined) as Usage | undefined,
+    error: (row.error ?? undefined) as Record<string, unknown> | undefined,
+    firstSeq: row.first_seq,
   };
 }

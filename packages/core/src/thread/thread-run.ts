@@ -24,6 +24,7 @@ import { FencedLog, type Lease } from "./fenced-log.ts";
 import { type Letter, NOW, readLetters, takeLetters } from "./mailbox.ts";
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "./thread.ts";
+import { remove, requireNone, update } from "../storage/writes.ts";
 
 export interface ThreadRunOptions {
   thread: Thread;
@@ -120,19 +121,14 @@ export class ThreadRun implements RunThread {
     const folded = (await this.#letters()).filter((letter) => letter.seq !== this.#opener?.seq);
     const letters = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      {
-        op: "require",
-        table: THREADS,
-        where: { id: threadId, resource_id: { ne: resourceId } },
-        exists: false,
-      },
+      requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
       ...describeThread(threadId, this.#details),
       touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
       const elsewhere = { id: message.id, thread_id: { ne: threadId } };
-      writes.push({ op: "require", table: MESSAGES, where: elsewhere, exists: false });
+      writes.push(requireNone(MESSAGES, elsewhere));
       writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
     }
     const signals = folded.map(({ signal }) => restamp(signal, now));
@@ -193,7 +189,7 @@ export class ThreadRun implements RunThread {
       limit: 1,
     });
     if (!first) return [];
-    const where = { thread_id: threadId, seq: { gte: first["seq"] as number }, role: "signal" };
+    const where = { thread_id: threadId, seq: { gte: first.seq }, role: "signal" };
     return assemble(
       storage,
       await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }),
@@ -268,7 +264,7 @@ export class ThreadRun implements RunThread {
       [
         ...this.#stepWrites(step),
         ...this.#journal.wait(this.#placed(step), waiting),
-        { op: "update", table: ACTORS, where: { thread_id: threadId }, set: { run_state: "suspended" } },
+        update(ACTORS, { where: { thread_id: threadId }, set: { run_state: "suspended" } }),
       ],
       {
         run: {
@@ -287,12 +283,7 @@ export class ThreadRun implements RunThread {
     const { threadId } = this.#thread;
     await this.#log.commit([], {
       last: (nextSeq) => [
-        {
-          op: "update",
-          table: ACTORS,
-          where: { thread_id: threadId },
-          set: { owner: null, next_seq: nextSeq },
-        },
+        update(ACTORS, { where: { thread_id: threadId }, set: { owner: null, next_seq: nextSeq } }),
       ],
     });
     // Who reads along may have answered the question with an abort while it was being stored.
@@ -307,14 +298,7 @@ export class ThreadRun implements RunThread {
       return true;
     }
     const guard: Write[] = end.mayContinue
-      ? [
-          {
-            op: "require",
-            table: MAILBOX,
-            where: { thread_id: threadId, due: NOW, agent_id: this.#options.agentId },
-            exists: false,
-          },
-        ]
+      ? [requireNone(MAILBOX, { thread_id: threadId, due: NOW, agent_id: this.#options.agentId })]
       : [];
     const unread = this.#begun ? undefined : this.#opener;
     const opener = unread ? this.#storeOpener(unread) : [];
@@ -325,7 +309,13 @@ export class ThreadRun implements RunThread {
       end.error === undefined
         ? null
         : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
-    const idle = { owner: null, run_id: null, run_state: "idle", agent_id: null, abort_run: null };
+    const idle = {
+      owner: null,
+      run_id: null,
+      run_state: "idle",
+      agent_id: null,
+      abort_run: null,
+    } as const;
     try {
       await this.#log.commit(
         [...guard, ...opener, ...unanswered, ...this.#journal.close(), ...also, touchThread(threadId, now)],
@@ -337,12 +327,7 @@ export class ThreadRun implements RunThread {
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            {
-              op: "update",
-              table: ACTORS,
-              where: { thread_id: threadId },
-              set: { ...idle, next_seq: nextSeq },
-            },
+            update(ACTORS, { where: { thread_id: threadId }, set: { ...idle, next_seq: nextSeq } }),
             ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
           ],
         },
@@ -433,12 +418,14 @@ export class ThreadRun implements RunThread {
   }
 
   #forgetHistory(): Write[] {
-    const where = { thread_id: this.#thread.threadId };
-    return [MESSAGES, MESSAGE_STEPS, RUNS, THREADS].map((table): Write => ({
-      op: "delete",
-      table,
-      where: table === THREADS ? { id: where.thread_id } : where,
-    }));
+    const { threadId } = this.#thread;
+    const here = { thread_id: threadId };
+    return [
+      remove(MESSAGES, here),
+      remove(MESSAGE_STEPS, here),
+      remove(RUNS, here),
+      remove(THREADS, { id: threadId }),
+    ];
   }
 
   #countStep(step: StepRecord): void {

@@ -183,7 +183,7 @@ export class ThreadRuntime implements ThreadHost {
     const actor = await readActor(this.storage, threadId);
     if (actor) return actor.resourceId;
     const [row] = await this.storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
-    return row?.["resource_id"] as string | undefined;
+    return row?.resource_id;
   }
 
   /** The thread of a run of this process. */
@@ -215,9 +215,9 @@ export class ThreadRuntime implements ThreadHost {
     const runId = actor.runId as string;
     const [row] = await this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
     const agent = actor.agentId === undefined ? undefined : this.#agents.get(actor.agentId);
-    if (!agent && row?.["first_message_id"]) return false; // Another process may have the agent.
+    if (!agent && row?.first_message_id) return false; // Another process may have the agent.
     // A run that waited and was answered has not failed.
-    const attempts = actor.owner === undefined ? 0 : ((row?.["attempts"] as number | null) ?? 1);
+    const attempts = actor.owner === undefined ? 0 : (row?.attempts ?? 1);
     if (!thread.mayTry(runId, attempts)) return false;
     const lease = await thread.takeOver(actor, attempts);
     if (!lease) return true;
@@ -352,7 +352,7 @@ export class ThreadRuntime implements ThreadHost {
   async #checkAborts(): Promise<void> {
     const here = [...this.#threads.values()].filter((thread) => thread.run);
     if (here.length === 0) return;
-    const mine = { run_state: "running", run_id: { ne: null }, owner: this.owner.id };
+    const mine = { run_state: "running" as const, run_id: { ne: null }, owner: this.owner.id };
     const rows = await this.storage.select({ table: ACTORS, where: mine });
     for (const actor of rows.map(toActor)) {
       if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;

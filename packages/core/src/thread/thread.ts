@@ -17,6 +17,7 @@ import { type Holding, type RunTicket, takeWrites } from "./take.ts";
 import type { ThreadHost } from "./thread-runtime.ts";
 import type { Lease } from "./fenced-log.ts";
 import { ThreadRun } from "./thread-run.ts";
+import { requireNone, update } from "../storage/writes.ts";
 
 const MAX_LOOKS = 100;
 const NOTHING = (): void => {};
@@ -152,10 +153,7 @@ export class Thread {
     const elsewhere = { id: this.threadId, resource_id: { ne: this.resourceId } };
     const first: Write[] = actor
       ? []
-      : [
-          { op: "require", table: THREADS, where: elsewhere, exists: false },
-          insertActor(this.threadId, this.resourceId),
-        ];
+      : [requireNone(THREADS, elsewhere), insertActor(this.threadId, this.resourceId)];
     return this.#graspUnlessTaken([...first, ...conditions, ...writes], holding);
   }
 
@@ -195,19 +193,15 @@ export class Thread {
   /** Takes over a run that was left behind, or that waits and was answered. Only then does nobody else write. */
   async takeOver(actor: Actor, attempts: number): Promise<Lease | undefined> {
     const writes: Write[] = [
-      {
-        op: "update",
-        table: ACTORS,
+      update(ACTORS, {
         where: { thread_id: this.threadId, fence: actor.fence, run_id: actor.runId ?? null },
         set: { owner: this.owner, fence: actor.fence + 1, run_state: "running" },
         require: true,
-      },
-      {
-        op: "update",
-        table: RUNS,
+      }),
+      update(RUNS, {
         where: { id: actor.runId as string },
         set: { state: "running", suspended_at: null, fence: actor.fence + 1, attempts: attempts + 1 },
-      },
+      }),
     ];
     return this.#graspUnlessTaken(writes, {
       runId: actor.runId as string,
@@ -277,7 +271,7 @@ export class Thread {
   /** Has a run aborted by whoever carries it out or takes it up next. */
   async requestAbort(runId: string): Promise<void> {
     const where = { thread_id: this.threadId, run_id: runId };
-    await this.storage.commit([{ op: "update", table: ACTORS, where, set: { abort_run: runId } }]);
+    await this.storage.commit([update(ACTORS, { where, set: { abort_run: runId } })]);
     this.pump();
   }
 
@@ -481,7 +475,7 @@ export class Thread {
 
   async #optionsOf(runId: string): Promise<StoredOptions> {
     const [row] = await this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
-    return (row?.["options"] ?? {}) as StoredOptions;
+    return (row?.options ?? {}) as StoredOptions;
   }
 }
 

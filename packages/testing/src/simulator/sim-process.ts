@@ -1,4 +1,4 @@
-import type { System } from "@selvedge/core/storage";
+import type { Change, System } from "@selvedge/core/storage";
 import { Random } from "./random.ts";
 import type { World } from "./world.ts";
 
@@ -19,11 +19,13 @@ export class SimProcess implements System {
   clockOffset = 0;
   /** Tools that are working at this moment. */
   toolsAtWork = 0;
-  readonly watchers: Set<() => void> = new Set();
+  readonly watchers: Set<(change: Change) => void> = new Set();
   onCrash: () => void = () => {};
   readonly #random: Random;
   #ids = 0;
   #newsOnTheWay = false;
+  #newsUnknown = false;
+  #newsKeys = new Set<string>();
 
   constructor(world: World, slot: number, incarnation: number) {
     this.world = world;
@@ -80,14 +82,20 @@ export class SimProcess implements System {
   }
 
   /** Another process wrote to the store: those who watch hear of it, some time later. */
-  tellNews(): void {
+  tellNews(key: string | undefined): void {
     const { world } = this;
-    if (this.#newsOnTheWay || this.watchers.size === 0) return;
+    if (this.watchers.size === 0) return;
+    if (key === undefined) this.#newsUnknown = true;
+    else this.#newsKeys.add(key);
+    if (this.#newsOnTheWay) return;
     this.#newsOnTheWay = true;
     const slow = world.faults.slowNews && world.random.chance(0.2);
     world.wait(this, "news", slow ? world.random.between(100, 5_000) : world.random.between(0, 8), () => {
       this.#newsOnTheWay = false;
-      for (const watcher of this.watchers) watcher();
+      const change: Change = this.#newsUnknown ? "unknown" : { keys: this.#newsKeys };
+      this.#newsUnknown = false;
+      this.#newsKeys = new Set();
+      for (const watcher of this.watchers) watcher(change);
     });
   }
 

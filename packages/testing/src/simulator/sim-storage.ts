@@ -1,10 +1,14 @@
 import { AgentError } from "@selvedge/core/errors";
 import {
+  type Change,
+  type Commit,
+  type CommitOutcome,
   type CommitResult,
   type InMemoryStorage,
   type Row,
   type Select,
   Storage,
+  type StorageDriver,
   type Table,
   type Where,
   type Write,
@@ -13,27 +17,14 @@ import { CommitWatch } from "./commit-watch.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-/**
- * One process's way to the store that all processes share. Every operation waits until the world completes it, and may
- * be slow, fail, or take effect without anybody hearing of it.
- */
+/** One process's view of the store that all processes share. */
 export class SimStorage extends Storage {
-  readonly #process: SimProcess;
-  readonly #shared: InMemoryStorage;
-  readonly #watch: CommitWatch;
-  readonly #planted: PlantedFault | undefined;
   /** What was attached to this store, such as the runtime of its threads. */
   readonly attached: unknown[] = [];
 
   constructor(process: SimProcess, shared: InMemoryStorage, planted: PlantedFault | undefined) {
-    super("simulated", process);
-    this.#process = process;
-    this.#shared = shared;
-    this.#planted = planted;
-    this.#watch = new CommitWatch(process, shared);
+    super(new SimDriver(process, shared, planted), { id: "simulated", system: process });
   }
-
-  protected override async migrate(): Promise<void> {}
 
   override attach<Value>(key: symbol, make: () => Value): Value {
     return super.attach(key, () => {
@@ -42,47 +33,87 @@ export class SimStorage extends Storage {
       return value;
     });
   }
+}
 
-  override ownerId(): string {
+/**
+ * One process's way to the store. Every operation waits until the world completes it, and may be slow, fail, or take effect
+ * without anybody hearing of it. Commits of one key keep their order; others overtake each other.
+ */
+class SimDriver implements StorageDriver {
+  readonly losesAnswers = true;
+  readonly #process: SimProcess;
+  readonly #shared: InMemoryStorage;
+  readonly #watch: CommitWatch;
+  readonly #planted: PlantedFault | undefined;
+  readonly #lines = new Map<string, Promise<unknown>>();
+
+  constructor(process: SimProcess, shared: InMemoryStorage, planted: PlantedFault | undefined) {
+    this.#process = process;
+    this.#shared = shared;
+    this.#planted = planted;
+    this.#watch = new CommitWatch(process, shared);
+  }
+
+  async migrate(): Promise<void> {}
+
+  ownerId(): string {
     return this.#process.name;
   }
 
-  override isOwnerDead(ownerId: string): boolean {
+  isOwnerDead(ownerId: string): boolean {
     const { world } = this.#process;
     if (!world.deathIsKnown) return false;
     return world.processes.some((process) => process.name === ownerId && !process.alive);
   }
 
-  override watch(onChange: () => void): () => void {
+  watch(onChange: (change: Change) => void): () => void {
     this.#process.watchers.add(onChange);
     return () => this.#process.watchers.delete(onChange);
   }
 
-  override select(query: Select): Promise<Row[]> {
-    const planted = this.#planted?.select?.(query, this.#process.world) ?? query;
+  select(queries: readonly Select[]): Promise<Row[][]> {
+    const { world } = this.#process;
+    const planted = queries.map((query) => this.#planted?.select?.(query, world) ?? query);
     return this.#read(
-      () => `select ${name(query.table)} ${JSON.stringify(query.where ?? {})}`,
-      () => this.#shared.select(planted),
+      () =>
+        queries.map(({ table, where }) => `select ${name(table)} ${JSON.stringify(where ?? {})}`).join(", "),
+      () => Promise.all(planted.map((query) => this.#shared.select(query))),
     );
   }
 
-  override count(query: { table: Table; where?: Where }): Promise<number> {
+  count(query: { table: Table; where?: Where }): Promise<number> {
     return this.#read(
       () => `count ${name(query.table)}`,
       () => this.#shared.count(query),
     );
   }
 
-  override commit(writes: readonly Write[]): Promise<CommitResult> {
-    // As a real store does, take what is written at the time of the call.
-    const copy = writes.map(copyWrite);
-    return this.#process.perform(
-      () => describe(copy),
-      () => this.#commitNow(copy),
-    );
+  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    return Promise.all(commits.map((commit) => this.#commitInLine(commit)));
   }
 
-  override async close(): Promise<void> {}
+  async close(): Promise<void> {}
+
+  #commitInLine({ writes, key }: Commit): Promise<CommitOutcome> {
+    // As a real store does, take what is written at the time of the call.
+    const copy = writes.map(copyWrite);
+    if (key !== undefined) checkKey(this.#process, key, copy);
+    const commit = () =>
+      this.#process.perform(
+        () => describe(copy),
+        () => this.#commitNow(copy, key),
+      );
+    const turn = key === undefined ? commit() : (this.#lines.get(key) ?? Promise.resolve()).then(commit);
+    const outcome = turn.then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error }),
+    );
+    if (key !== undefined) {
+      this.#lines.set(key, outcome);
+      void outcome.then(() => this.#lines.get(key) === outcome && this.#lines.delete(key));
+    }
+    return outcome;
+  }
 
   #read<Value>(label: () => string, read: () => Promise<Value>): Promise<Value> {
     const { world } = this.#process;
@@ -92,20 +123,31 @@ export class SimStorage extends Storage {
     });
   }
 
-  #commitNow(writes: Write[]): Promise<CommitResult> {
+  #commitNow(writes: Write[], key: string | undefined): Promise<CommitResult> {
     const { world } = this.#process;
     if (world.random.chance(world.faults.failedCommit)) {
       world.note(() => `${this.#process.name}   fails without effect`);
       return Promise.reject(failure("could not be written"));
     }
     const applied = this.#watch.apply(writes, this.#planted?.commit?.(writes, world) ?? writes);
-    for (const other of world.processes) if (other !== this.#process && other.alive) other.tellNews();
+    for (const other of world.processes) if (other !== this.#process && other.alive) other.tellNews(key);
     if (!world.random.chance(world.faults.unsureCommit)) return applied;
     world.note(() => `${this.#process.name}   takes effect and reports a failure`);
     world.reached.add("a commit that took effect reported a failure");
     return applied.then(() => {
       throw failure("did not answer");
     });
+  }
+}
+
+/** A commit must not write rows of another key: nothing would keep these in order. */
+function checkKey({ world, name: who }: SimProcess, key: string, writes: readonly Write[]): void {
+  for (const write of writes) {
+    const { partition } = write.table;
+    if (partition === undefined) continue;
+    const place = write.op === "insert" ? write.row : write.where;
+    if (partition in place && place[partition] !== key)
+      world.violate("key", `${who} writes ${describeWrite(write)} in a commit of ${key}`);
   }
 }
 

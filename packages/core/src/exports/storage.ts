@@ -16,6 +16,7 @@ export type {
   Write,
 } from "../storage/storage.ts";
 export { insert, remove, requireNone, requireRow, update } from "../storage/writes.ts";
+export { keysOf } from "../storage/keys-of.ts";
 export type { PruneReport, Retention } from "../storage/prune.ts";
 export { InMemoryDriver } from "../storage/in-memory-driver.ts";
 export { InMemoryStorage, InMemoryStore } from "../storage/in-memory-storage.ts";

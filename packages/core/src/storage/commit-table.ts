@@ -1,12 +1,11 @@
 import type { Table } from "./table.ts";
 
-type CommitRow = { id: string; key: string; created_at: number };
+type CommitRow = { id: string; created_at: number };
 
 /** Commits that took effect, of stores whose answers can be lost. Kept until nobody can ask again. */
 export const COMMITS: Table<CommitRow> = {
   name: "selvedge_commits",
-  columns: { id: "text", key: "text", created_at: "integer" },
+  columns: { id: "text", created_at: "integer" },
   key: ["id"],
-  partition: "key",
   indexes: [{ columns: ["created_at"] }],
 };

@@ -55,9 +55,10 @@ export type Write =
 export interface CommitOptions {
   /**
    * What the commit is about: a thread, or a resource. Commits with one key take effect one after another, in the order in
-   * which a process asked for them. Commits with different keys may take effect in any order, or at the same time.
+   * which a process asked for them. Commits with different keys may take effect in any order, or at the same time. Most
+   * commits need not say it: `keysOf` finds it in the `partition` columns of what they write.
    */
-  key?: string;
+  key?: string | readonly string[];
   /** Names the commit: the same id takes effect once, however often it is sent. */
   id?: string;
 }
@@ -85,8 +86,9 @@ export type Change = { keys: ReadonlySet<string> } | "unknown";
  *
  * - A commit applies all its writes or none, each seeing those before it.
  * - **Isolation.** A condition that held is still true when the commit becomes visible, for rows that must exist and rows
- *   that must not, as long as all commits about these rows have the same key.
- * - **Order.** Commits of one key are serial and keep the order in which this process asked for them.
+ *   that must not, as long as all commits about these rows have a key in common (`keysOf`).
+ * - **Order.** Commits that share a key are serial and keep the order in which this process asked for them. Numbers of an
+ *   `auto` column rise in that order.
  */
 export interface StorageDriver {
   /** A commit may take effect and its answer be lost, as over a network. Then commits with an id leave a trace. */

@@ -1,6 +1,8 @@
 import type { NotificationStatus } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { sleep, type System } from "../system.ts";
+import { COMMITS } from "./commit-table.ts";
+import type { RowOf } from "./table.ts";
 import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
 import type { Select, Storage, Where } from "./storage.ts";
 import { ACTORS, EVENTS, RUNS, type RunRow, SENDS, type SendRow } from "./thread-tables.ts";
@@ -74,6 +76,11 @@ export async function prune(
     },
     order: "created_at",
     rows: (found) => byThread(found, "key"),
+  });
+  await pruneBatches<RowOf<typeof COMMITS>>(storage, system, {
+    select: { table: COMMITS, where: { created_at: { lt: before(retentionMs) } }, columns: ["id"] },
+    order: "created_at",
+    rows: (found) => [{ id: { in: found.map(({ id }) => id) } }],
   });
   const notifications = await pruneBatches<NotificationRow>(storage, system, {
     select: {

@@ -160,7 +160,7 @@ export class Storage {
 
   /** The commit leaves its id, so that it can be told from one that did not take effect. */
   async #commitOnce(commit: Commit, id: string): Promise<CommitResult> {
-    const trace = insert(COMMITS, { id, key: commit.key ?? "", created_at: Math.trunc(this.system.now()) });
+    const trace = insert(COMMITS, { id, created_at: Math.trunc(this.system.now()) });
     const writes = [trace, ...commit.writes];
     for (let attempt = 0; ; attempt++) {
       const [outcome] = await this.#driver

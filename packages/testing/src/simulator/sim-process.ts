@@ -24,7 +24,6 @@ export class SimProcess implements System {
   readonly #random: Random;
   #ids = 0;
   #newsOnTheWay = false;
-  #newsUnknown = false;
   #newsKeys = new Set<string>();
 
   constructor(world: World, slot: number, incarnation: number) {
@@ -82,18 +81,17 @@ export class SimProcess implements System {
   }
 
   /** Another process wrote to the store: those who watch hear of it, some time later. */
-  tellNews(key: string | undefined): void {
+  tellNews(keys: readonly string[]): void {
     const { world } = this;
     if (this.watchers.size === 0) return;
-    if (key === undefined) this.#newsUnknown = true;
-    else this.#newsKeys.add(key);
+    for (const key of keys) this.#newsKeys.add(key);
     if (this.#newsOnTheWay) return;
     this.#newsOnTheWay = true;
     const slow = world.faults.slowNews && world.random.chance(0.2);
     world.wait(this, "news", slow ? world.random.between(100, 5_000) : world.random.between(0, 8), () => {
       this.#newsOnTheWay = false;
-      const change: Change = this.#newsUnknown ? "unknown" : { keys: this.#newsKeys };
-      this.#newsUnknown = false;
+      // A store that cannot tell says so.
+      const change: Change = world.random.chance(0.1) ? "unknown" : { keys: this.#newsKeys };
       this.#newsKeys = new Set();
       for (const watcher of this.watchers) watcher(change);
     });

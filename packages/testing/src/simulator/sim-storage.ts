@@ -5,6 +5,7 @@ import {
   type CommitOutcome,
   type CommitResult,
   type InMemoryStorage,
+  keysOf,
   type Row,
   type Select,
   Storage,
@@ -94,21 +95,22 @@ class SimDriver implements StorageDriver {
 
   async close(): Promise<void> {}
 
-  #commitInLine({ writes, key }: Commit): Promise<CommitOutcome> {
+  #commitInLine(commit: Commit): Promise<CommitOutcome> {
     // As a real store does, take what is written at the time of the call.
-    const copy = writes.map(copyWrite);
-    if (key !== undefined) checkKey(this.#process, key, copy);
-    const commit = () =>
+    const copy = commit.writes.map(copyWrite);
+    const keys = keysOf({ ...commit, writes: copy });
+    const before = keys.map((key) => this.#lines.get(key));
+    const turn = Promise.all(before).then(() =>
       this.#process.perform(
         () => describe(copy),
-        () => this.#commitNow(copy, key),
-      );
-    const turn = key === undefined ? commit() : (this.#lines.get(key) ?? Promise.resolve()).then(commit);
+        () => this.#commitNow(copy, keys),
+      ),
+    );
     const outcome = turn.then(
       (result) => ({ result }),
       (error: unknown) => ({ error }),
     );
-    if (key !== undefined) {
+    for (const key of keys) {
       this.#lines.set(key, outcome);
       void outcome.then(() => this.#lines.get(key) === outcome && this.#lines.delete(key));
     }
@@ -123,31 +125,20 @@ class SimDriver implements StorageDriver {
     });
   }
 
-  #commitNow(writes: Write[], key: string | undefined): Promise<CommitResult> {
+  #commitNow(writes: Write[], keys: readonly string[]): Promise<CommitResult> {
     const { world } = this.#process;
     if (world.random.chance(world.faults.failedCommit)) {
       world.note(() => `${this.#process.name}   fails without effect`);
       return Promise.reject(failure("could not be written"));
     }
     const applied = this.#watch.apply(writes, this.#planted?.commit?.(writes, world) ?? writes);
-    for (const other of world.processes) if (other !== this.#process && other.alive) other.tellNews(key);
+    for (const other of world.processes) if (other !== this.#process && other.alive) other.tellNews(keys);
     if (!world.random.chance(world.faults.unsureCommit)) return applied;
     world.note(() => `${this.#process.name}   takes effect and reports a failure`);
     world.reached.add("a commit that took effect reported a failure");
     return applied.then(() => {
       throw failure("did not answer");
     });
-  }
-}
-
-/** A commit must not write rows of another key: nothing would keep these in order. */
-function checkKey({ world, name: who }: SimProcess, key: string, writes: readonly Write[]): void {
-  for (const write of writes) {
-    const { partition } = write.table;
-    if (partition === undefined) continue;
-    const place = write.op === "insert" ? write.row : write.where;
-    if (partition in place && place[partition] !== key)
-      world.violate("key", `${who} writes ${describeWrite(write)} in a commit of ${key}`);
   }
 }
 

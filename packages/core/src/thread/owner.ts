@@ -1,5 +1,5 @@
 import type { Storage } from "../storage/storage.ts";
-import { OWNERS } from "../storage/thread-tables.ts";
+import { OWNERS, type OwnerRow } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import type { Actor } from "./actor.ts";
 import { insert, remove, update } from "../storage/writes.ts";
@@ -9,24 +9,25 @@ export interface LeaseLimits {
   renewMs: number;
 }
 
-/** An owner's row, as it was read. */
-interface SeenOwner {
-  id: string;
-  leaseUntil: number;
-}
-
 export const DEFAULT_LEASE: LeaseLimits = { leaseMs: 15_000, renewMs: 5_000 };
 
 /**
- * This process as the store knows it. One row with a time limit stands for all threads it runs, so keeping a thousand
- * of them costs one write every few seconds, and a process that runs nothing writes nothing.
+ * This process as the store knows it. One row stands for all threads it runs, so keeping a thousand of them costs one write
+ * every few seconds, and a process that runs nothing writes nothing.
+ *
+ * Machines need not agree on the time. An owner changes its row with every beat; who watches it counts on its own monotonic
+ * clock how long the row has not moved. `lease_until` is that row: only that it moves matters, and 0 means that the owner
+ * has given up.
  */
 export class Owner {
   readonly id: string;
   readonly #storage: Storage;
   readonly #system: System;
   readonly #lease: LeaseLimits;
-  #leaseUntil = 0;
+  /** Other owners: what their row said last, and since when. */
+  readonly #others = new Map<string, { mark: number; since: number }>();
+  #mark = 0;
+  #beatAt = Number.NEGATIVE_INFINITY;
   #held = 0;
   #cancelTimer: (() => void) | undefined;
 
@@ -41,14 +42,14 @@ export class Owner {
   hold(): Promise<void> {
     this.#held++;
     this.#schedule();
-    if (this.#leaseUntil - this.#system.now() > this.#lease.leaseMs / 2) return Promise.resolve();
+    if (this.#system.monotonic() - this.#beatAt < this.#lease.leaseMs / 2) return Promise.resolve();
     return this.#beat();
   }
 
   release(): void {
     this.#held--;
     if (this.#held > 0) return;
-    // The row runs out by itself; the next thread taken writes it anew.
+    // The row stands still from now on; the next thread taken moves it.
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
   }
@@ -59,46 +60,58 @@ export class Owner {
     if (actor.owner === this.id) return false;
     if (this.#storage.isOwnerDead(actor.owner)) return true;
     const [row] = await this.#storage.select({ table: OWNERS, where: { id: actor.owner }, limit: 1 });
-    return !row || (row.lease_until ?? 0) < this.#system.now();
+    return !row || this.#isGone(row);
   }
 
   /** Owners that live, this one among them, and those whose threads may be taken. */
-  async gone(): Promise<{ live: Set<string>; dead: SeenOwner[] }> {
+  async gone(): Promise<{ live: Set<string>; dead: OwnerRow[] }> {
     const rows = await this.#storage.select({ table: OWNERS });
     const live = new Set([this.id]);
-    const dead: SeenOwner[] = [];
+    const dead: OwnerRow[] = [];
     for (const row of rows) {
-      const seen = { id: row.id, leaseUntil: row.lease_until ?? 0 };
-      if (seen.id === this.id) continue;
-      if (seen.leaseUntil < this.#system.now() || this.#storage.isOwnerDead(seen.id)) dead.push(seen);
-      else live.add(seen.id);
+      if (row.id === this.id) continue;
+      if (this.#isGone(row)) dead.push(row);
+      else live.add(row.id);
     }
+    const known = new Set(rows.map(({ id }) => id));
+    for (const id of this.#others.keys()) if (!known.has(id)) this.#others.delete(id);
     return { live, dead };
   }
 
   /** Owners that are gone and have no threads any more need no row, unless one showed up again. */
-  async forget(dead: readonly SeenOwner[]): Promise<void> {
+  async forget(dead: readonly OwnerRow[]): Promise<void> {
     if (dead.length === 0) return;
-    await this.#storage.commit(
-      dead.map(({ id, leaseUntil }) => remove(OWNERS, { id, lease_until: leaseUntil })),
-    );
+    await this.#storage.commit(dead.map(({ id, lease_until }) => remove(OWNERS, { id, lease_until })));
   }
 
   /** Gives up: threads of this process may be taken at once. */
   async retire(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#leaseUntil = 0;
+    this.#beatAt = Number.NEGATIVE_INFINITY;
     const where = { id: this.id };
     await this.#storage.commit([
       this.#held > 0 ? update(OWNERS, { where, set: { lease_until: 0 } }) : remove(OWNERS, where),
     ]);
   }
 
+  /** Whether an owner has given up, is known to be dead, or has not moved its row for the length of a lease. */
+  #isGone({ id, lease_until }: OwnerRow): boolean {
+    const mark = lease_until ?? 0;
+    if (mark === 0 || this.#storage.isOwnerDead(id)) return true;
+    const now = this.#system.monotonic();
+    const seen = this.#others.get(id);
+    if (seen?.mark === mark) return now - seen.since >= this.#lease.leaseMs;
+    this.#others.set(id, { mark, since: now });
+    return false;
+  }
+
   async #beat(): Promise<void> {
-    const leaseUntil = Math.trunc(this.#system.now() + this.#lease.leaseMs);
-    await this.#storage.commit([insert(OWNERS, { id: this.id, lease_until: leaseUntil }, "update")]);
-    this.#leaseUntil = leaseUntil;
+    const at = this.#system.monotonic();
+    // Always another number, whatever the clock does.
+    this.#mark = Math.max(this.#mark + 1, Math.trunc(this.#system.now() + this.#lease.leaseMs));
+    await this.#storage.commit([insert(OWNERS, { id: this.id, lease_until: this.#mark }, "update")]);
+    this.#beatAt = at;
   }
 
   #schedule(): void {
@@ -108,7 +121,7 @@ export class Owner {
       () => {
         this.#cancelTimer = undefined;
         if (this.#held === 0) return;
-        // A beat that fails is tried again with the next one; if the lease runs out meanwhile, the fence keeps order.
+        // A beat that fails is tried again with the next one; if others take the threads meanwhile, the fence keeps order.
         this.#beat().catch(() => {});
         this.#schedule();
       },

@@ -161,7 +161,7 @@ function disturb({ world, apps }: Stage): void {
   }
   if (random.chance(faults.clockJump)) {
     const { process } = random.pick(live);
-    process.clockOffset += random.between(-60_000, 60_000);
+    process.clockOffset += random.between(-600_000, 600_000);
     world.note(() => `the clock of ${process.name} jumps, it is off by ${process.clockOffset} ms`);
   }
 }

@@ -52,6 +52,10 @@ export class Connection {
     this.#system = options.system ?? realSystem;
   }
 
+  get isOpen(): boolean {
+    return this.#database !== undefined && !this.#closed;
+  }
+
   open(): Promise<void> {
     this.#opening ??= this.#retry(() => this.#openNow()).catch((error: unknown) => {
       this.#opening = undefined;

@@ -27,6 +27,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import { MessageIndex } from "./message-index.ts";
 import { migrate } from "./migrate.ts";
 import { mentionsSql } from "./search-index.ts";
+import { isSilent, News } from "./news.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
 import { type Sql, SqlWriter } from "./sql-writer.ts";
 import { isReadOnly, isUniqueViolation } from "./to-storage-error.ts";
@@ -42,7 +43,9 @@ export class LibSQLDriver implements StorageDriver {
   readonly #connection: Connection;
   readonly #sql = new SqlWriter();
   readonly #messages: MessageIndex;
-  readonly #watching = new Set<() => void>();
+  readonly #watchers = new Set<(change: Change) => void>();
+  readonly #news: News;
+  #stopWatching: (() => void) | undefined;
   readonly #system: System;
 
   constructor(options: Pick<ConnectionOptions, "url" | "durability" | "system">) {
@@ -52,6 +55,7 @@ export class LibSQLDriver implements StorageDriver {
       prepare: (connection) => migrate(connection, Math.trunc(this.#system.now())),
     });
     this.#messages = new MessageIndex(this.#connection, this.#system);
+    this.#news = new News(this.#connection);
   }
 
   migrate(): Promise<void> {
@@ -116,8 +120,8 @@ export class LibSQLDriver implements StorageDriver {
 
   commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
     return Promise.all(
-      commits.map(({ writes }) =>
-        this.#commit(writes).then(
+      commits.map((commit) =>
+        this.#commit(commit).then(
           (result) => ({ result }),
           (error: unknown) => ({ error }),
         ),
@@ -125,10 +129,12 @@ export class LibSQLDriver implements StorageDriver {
     );
   }
 
-  async #commit(writes: readonly Write[]): Promise<CommitResult> {
-    const operations = writes.map((write) => this.#prepare(write));
+  async #commit(commit: Commit): Promise<CommitResult> {
+    const { writes } = commit;
+    const silent = isSilent(writes);
     const [first] = writes;
-    const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge;
+    const isOneStatement = !silent && writes.length === 1 && first?.op === "update" && !first.merge;
+    const operations = writes.map((write) => this.#prepare(write));
     return this.#connection.write(() => {
       const result: CommitResult = { changes: [], auto: [] };
       for (const [index, operation] of operations.entries()) {
@@ -136,6 +142,7 @@ export class LibSQLDriver implements StorageDriver {
         result.changes.push(changes);
         result.auto.push(auto);
       }
+      if (silent) this.#news.tell(commit);
       return result;
     }, isOneStatement);
   }
@@ -147,8 +154,8 @@ export class LibSQLDriver implements StorageDriver {
   }
 
   close(): Promise<void> {
-    for (const stop of this.#watching) stop();
-    this.#watching.clear();
+    this.#stopWatching?.();
+    this.#watchers.clear();
     return this.#connection.close();
   }
 
@@ -160,20 +167,35 @@ export class LibSQLDriver implements StorageDriver {
     return isProcessGone(ownerId);
   }
 
+  /** One look at the file serves all who watch. */
   watch(onChange: (change: Change) => void): () => void {
     const { path } = this.#connection;
     if (path === ":memory:") return () => {};
-    const stop = watchFile(
+    this.#watchers.add(onChange);
+    // A file that is not open yet is known from the first look on.
+    if (this.#connection.isOpen) this.#news.start();
+    this.#stopWatching ??= watchFile(
       path,
       () => this.#connection.dataVersion(),
       this.#system,
-      () => onChange("unknown"),
+      () => this.#tellNews(),
     );
-    this.#watching.add(stop);
     return () => {
-      stop();
-      this.#watching.delete(stop);
+      this.#watchers.delete(onChange);
+      if (this.#watchers.size > 0) return;
+      this.#stopWatching?.();
+      this.#stopWatching = undefined;
     };
+  }
+
+  #tellNews(): void {
+    let change: Change = "unknown";
+    try {
+      change = this.#news.look();
+    } catch {
+      // A file that is locked right now: those who watch look for themselves.
+    }
+    for (const watcher of this.#watchers) watcher(change);
   }
 
   /** Checks and translates a write, so that inside the transaction there is only work for the database. */

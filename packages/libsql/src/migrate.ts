@@ -2,6 +2,7 @@ import { AgentError } from "@selvedge/core/errors";
 import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
 import { addMessageIndex } from "./message-index.ts";
+import { addNews } from "./news.ts";
 import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
 import { addSearchIndex } from "./search-index.ts";
 
@@ -40,6 +41,7 @@ export function migrate(connection: Connection, now: number): void {
     if (version === SCHEMA_VERSION) return;
     for (const table of TABLES) addTable(connection, table);
     addMessageIndex(connection);
+    addNews(connection);
     for (const { before, sql } of CHANGES)
       if (version !== undefined && version < before) for (const one of sql) connection.exec(one);
     connection.run("INSERT INTO selvedge_migrations (version, applied_at) VALUES (?, ?)", [

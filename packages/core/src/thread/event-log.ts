@@ -32,12 +32,15 @@ export function insertEvents(
   });
 }
 
+/** How many pieces are read from the store at a time. */
+export const PIECES_AT_ONCE = 16;
+
 /** The pieces with events after number `after`, from the one that holds the next event. */
 export async function readEvents(
   storage: Storage,
   threadId: string,
   after: number,
-  limit = 16,
+  limit: number = PIECES_AT_ONCE,
 ): Promise<EventPiece[]> {
   const select = (first: Comparison<number>, direction: "asc" | "desc", count: number) =>
     storage.select({

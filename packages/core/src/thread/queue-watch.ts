@@ -47,7 +47,9 @@ export class QueueWatch {
     const watched = this.#threads.get(threadId) ?? { listeners: new Set(), seen: undefined };
     this.#threads.set(threadId, watched);
     watched.listeners.add(listener);
-    this.#stop ??= this.#storage.watch(() => this.#look());
+    this.#stop ??= this.#storage.watch((change) => {
+      if (change === "unknown" || [...this.#threads.keys()].some((id) => change.keys.has(id))) this.#look();
+    });
     return () => {
       if (!watched.listeners.delete(listener) || watched.listeners.size > 0) return;
       this.#threads.delete(threadId);

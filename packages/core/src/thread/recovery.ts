@@ -14,6 +14,7 @@ export interface RecoveryHost {
   readonly owner: Owner;
   readonly limits: { recoverAtOnce: number };
   readonly janitor: Janitor;
+  lookAfterReaders(): void;
   /** Does what a thread has to do. Resolves when nothing of it is under way in this process. */
   carryOut(threadId: string, resourceId: string): Promise<void>;
 }
@@ -22,6 +23,8 @@ export interface RecoveryHost {
 const LOOK_EVERY_MS = 1_500;
 /** What could not be taken up, for instance because its agent is elsewhere, is tried again after so many looks. */
 const RETRY_AFTER_LOOKS = 20;
+/** Readers rely on news. Should one be lost, they look by themselves after so many looks. */
+const READERS_AFTER_LOOKS = 10;
 const BATCH = 500;
 
 interface Candidate {
@@ -49,6 +52,7 @@ export class Recovery {
   readonly #underWay = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
   #started = false;
+  #looks = 0;
   /** Everything has to be found, also what could not be taken up before. */
   #everything = true;
   #stopped = false;
@@ -104,6 +108,7 @@ export class Recovery {
   async #look(): Promise<void> {
     if (this.#stopped) return;
     this.#host.janitor.nudge();
+    if (++this.#looks % READERS_AFTER_LOOKS === 0) this.#host.lookAfterReaders();
     const everything = this.#everything;
     this.#everything = false;
     try {

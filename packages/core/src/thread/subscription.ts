@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
 import { checkOwnership, firstFreeSeq, readActor } from "./actor.ts";
 import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
+import { sleep } from "../system.ts";
 import type { Thread } from "./thread.ts";
 
 /** A reader of a thread's stream. */
@@ -19,6 +20,9 @@ export interface AgentThreadSubscription {
   unsubscribe(): void;
 }
 
+/** How long a reader waits for a store that fails, time after time, before it gives up. */
+const RETRY_MS: readonly number[] = [50, 200, 500, 1_000, 2_000, 3_000, 5_000];
+
 /**
  * A place in a thread's log. It keeps a number and no buffer: a slow reader costs nothing and slows nobody, until what
  * it has not read is older than the store keeps.
@@ -29,6 +33,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   #piece: NumberedChunk[] = [];
   #index = 0;
   #left = false;
+  #failures = 0;
   /** Whose events it may read. The thread may not exist when a reader comes, and be another's after it was deleted. */
   readonly #resourceId: string | undefined;
 
@@ -68,9 +73,15 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
       }
       try {
         await this.#more();
+        this.#failures = 0;
       } catch (error) {
-        this.leave();
-        throw error;
+        // A store that is briefly away is waited for.
+        const wait = AgentError.is(error, "storage-failed") ? RETRY_MS[this.#failures++] : undefined;
+        if (wait === undefined) {
+          this.leave();
+          throw error;
+        }
+        await sleep(this.#thread.system, wait);
       }
     }
   }
@@ -109,7 +120,9 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     if (!pieces) {
       // Ask for the change before reading, so that nothing falls between.
       const changed = tail.changed();
-      pieces = await readEvents(storage, threadId, this.#after);
+      const read = (after: number) => readEvents(storage, threadId, after);
+      const shared = await tail.catchUp(this.#after, read);
+      pieces = shared ? (tail.read(this.#after) ?? []) : await read(this.#after);
       if (pieces.length === 0) {
         await this.#checkNumbers();
         await changed;

@@ -1,31 +1,25 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import { type EventPiece, numbered } from "./event-log.ts";
+import { type EventPiece, numbered, PIECES_AT_ONCE } from "./event-log.ts";
 
 const MAX_CHUNKS = 4096;
 
 /**
- * The newest events of a thread, kept for the readers of this process so that each piece is built once for all of
- * them. A reader that is further back reads the store.
+ * The newest events of a thread, kept for the readers of this process, so that each piece is built or read once for all of
+ * them. A reader that is further back reads the store. The log only grows, so what is kept stays right.
  */
 export class Tail {
   #pieces: EventPiece[] = [];
   #count = 0;
   #waiting: (() => void)[] = [];
-  /** No run is here, so others may have written after what is kept. */
+  #fetching: Promise<void> | undefined;
+  /** Others may have written after what is kept. */
   #mayBeBehind = true;
 
   append(first: number, chunks: readonly AgentChunk[]): void {
-    const last = this.#pieces.at(-1);
-    if (last && last.first + last.chunks.length !== first) this.#clear();
-    if (this.#waiting.length === 0 && this.#pieces.length === 0) {
-      // Nobody reads along: remember nothing.
-      return;
-    }
+    // Nobody reads along: remember nothing.
+    if (this.#waiting.length === 0 && this.#pieces.length === 0 && !this.#fetching) return;
     this.#mayBeBehind = false;
-    this.#pieces.push({ first, chunks: numbered(chunks, first) });
-    this.#count += chunks.length;
-    while (this.#count > MAX_CHUNKS && this.#pieces.length > 1)
-      this.#count -= this.#pieces.shift()!.chunks.length;
+    this.#add({ first, chunks: numbered(chunks, first) });
     this.wake();
   }
 
@@ -33,14 +27,39 @@ export class Tail {
   read(after: number): EventPiece[] | undefined {
     const [oldest] = this.#pieces;
     if (!oldest || oldest.first > after + 1) return undefined;
-    const newer = this.#pieces.filter((piece) => piece.first + piece.chunks.length - 1 > after);
+    const newer = this.#pieces.filter((piece) => endOf(piece) > after);
     return newer.length === 0 && this.#mayBeBehind ? undefined : newer;
+  }
+
+  /**
+   * Has what follows `after` read from the store, once for all readers that are there. Resolves when it was; a reader
+   * that is elsewhere reads for itself.
+   */
+  async catchUp(after: number, readEvents: (after: number) => Promise<EventPiece[]>): Promise<boolean> {
+    const last = this.#pieces.at(-1);
+    if (last ? endOf(last) !== after : this.#fetching !== undefined) return false;
+    this.#fetching ??= this.#fetch(after, readEvents).finally(() => (this.#fetching = undefined));
+    await this.#fetching;
+    return true;
+  }
+
+  async #fetch(after: number, readEvents: (after: number) => Promise<EventPiece[]>): Promise<void> {
+    // What is written from here on says so itself.
+    this.#mayBeBehind = false;
+    try {
+      const pieces = await readEvents(after);
+      for (const piece of pieces) if (this.#fits(piece, after)) this.#add(piece);
+      if (pieces.length >= PIECES_AT_ONCE) this.#mayBeBehind = true;
+      if (pieces.length > 0) this.wake();
+    } catch (error) {
+      this.#mayBeBehind = true;
+      throw error;
+    }
   }
 
   /** The run that was here is over: what comes next may be written elsewhere. */
   release(): void {
-    this.#mayBeBehind = true;
-    this.wake();
+    this.behind();
   }
 
   /** Resolves at the next change, in this process or another. */
@@ -48,10 +67,17 @@ export class Tail {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Somebody else wrote: readers look into the store. */
-  refresh(): void {
-    this.#clear();
+  /** Others may have written. */
+  behind(): void {
+    this.#mayBeBehind = true;
     this.wake();
+  }
+
+  /** What is kept may not be so any more: the thread was deleted, or an outcome is unknown. */
+  refresh(): void {
+    this.#pieces = [];
+    this.#count = 0;
+    this.behind();
   }
 
   wake(): void {
@@ -60,8 +86,24 @@ export class Tail {
     for (const resolve of waiting) resolve();
   }
 
-  #clear(): void {
-    this.#pieces = [];
-    this.#count = 0;
+  #fits(piece: EventPiece, after: number): boolean {
+    const last = this.#pieces.at(-1);
+    return last ? piece.first === endOf(last) + 1 : endOf(piece) > after;
   }
+
+  #add(piece: EventPiece): void {
+    const last = this.#pieces.at(-1);
+    if (last && endOf(last) + 1 !== piece.first) {
+      this.#pieces = [];
+      this.#count = 0;
+    }
+    this.#pieces.push(piece);
+    this.#count += piece.chunks.length;
+    while (this.#count > MAX_CHUNKS && this.#pieces.length > 1)
+      this.#count -= this.#pieces.shift()!.chunks.length;
+  }
+}
+
+function endOf({ first, chunks }: EventPiece): number {
+  return first + chunks.length - 1;
 }

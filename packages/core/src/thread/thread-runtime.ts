@@ -4,12 +4,12 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../signal/signal.ts";
 import { deletionListeners } from "../storage/deletion-listeners.ts";
 import { DEFAULT_RETENTION, type Retention } from "../storage/prune.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Change, Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, RUNS } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
-import { type Actor, firstFreeSeq, readActor, toActor } from "./actor.ts";
+import { type Actor, firstFreeSeq, readActor } from "./actor.ts";
 import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { Janitor } from "./janitor.ts";
 import { Recovery } from "./recovery.ts";
@@ -93,6 +93,8 @@ export class ThreadRuntime implements ThreadHost {
   readonly owner: Owner;
   readonly limits: ThreadLimits;
   readonly #threads = new Map<string, Thread>();
+  /** The same by their id alone, as news name them. */
+  readonly #byId = new Map<string, Set<Thread>>();
   readonly #unclaimed = new Map<string, Thread>();
   readonly #agents = new Map<string, ThreadAgent>();
   /** Options of sends that are not JSON, for as long as this process may still use them. */
@@ -113,7 +115,7 @@ export class ThreadRuntime implements ThreadHost {
     this.#recovery = new Recovery(this);
     this.janitor = new Janitor(this);
     deletionListeners(storage).add((threadId) => {
-      for (const thread of this.#threads.values()) if (thread.threadId === threadId) thread.tail.refresh();
+      for (const thread of this.#byId.get(threadId) ?? []) thread.tail.refresh();
     });
   }
 
@@ -144,10 +146,17 @@ export class ThreadRuntime implements ThreadHost {
 
   /** This process's view of a thread. */
   thread(threadId: string, resourceId: string): Thread {
-    this.#stopWatching ??= this.storage.watch(() => this.#onForeignChange());
-    const key = keyOf({ threadId, resourceId });
-    let thread = this.#threads.get(key);
-    if (!thread) this.#threads.set(key, (thread = new Thread(this, threadId, resourceId)));
+    this.#stopWatching ??= this.storage.watch((change) => this.#onForeignChange(change));
+    return (
+      this.#threads.get(keyOf({ threadId, resourceId })) ?? this.#add(new Thread(this, threadId, resourceId))
+    );
+  }
+
+  #add(thread: Thread): Thread {
+    this.#threads.set(keyOf(thread), thread);
+    const known = this.#byId.get(thread.threadId);
+    if (known) known.add(thread);
+    else this.#byId.set(thread.threadId, new Set([thread]));
     return thread;
   }
 
@@ -290,10 +299,7 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   current(thread: Thread): Thread {
-    const key = keyOf(thread);
-    const known = this.#threads.get(key);
-    if (!known) this.#threads.set(key, thread);
-    return known ?? thread;
+    return this.#threads.get(keyOf(thread)) ?? this.#add(thread);
   }
 
   /** How many threads this process keeps something of. */
@@ -304,7 +310,12 @@ export class ThreadRuntime implements ThreadHost {
   forget(thread: Thread): void {
     if (thread.inUse || this.#lookAt.has(thread)) return;
     const key = keyOf(thread);
-    if (this.#threads.get(key) === thread) this.#threads.delete(key);
+    if (this.#threads.get(key) === thread) {
+      this.#threads.delete(key);
+      const known = this.#byId.get(thread.threadId);
+      known?.delete(thread);
+      if (known?.size === 0) this.#byId.delete(thread.threadId);
+    }
     if (this.#unclaimed.get(thread.threadId) === thread) this.#unclaimed.delete(thread.threadId);
   }
 
@@ -340,25 +351,39 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
-  #onForeignChange(): void {
-    for (const thread of this.#threads.values()) {
-      thread.tail.refresh();
+  #onForeignChange(change: Change): void {
+    const concerned =
+      change === "unknown"
+        ? [...this.#threads.values()]
+        : [...change.keys].flatMap((threadId) => [...(this.#byId.get(threadId) ?? [])]);
+    const running: Thread[] = [];
+    for (const thread of concerned) {
       thread.mayHaveLetters = true;
-      if (!thread.run && (thread.inUse || this.#lookAt.has(thread))) thread.pump();
+      if (thread.run) running.push(thread);
+      else {
+        thread.tail.behind();
+        if (thread.inUse || this.#lookAt.has(thread)) thread.pump();
+      }
     }
-    void this.#checkAborts().catch(() => {});
+    if (running.length > 0) void this.#checkAborts(running).catch(() => {});
   }
 
-  async #checkAborts(): Promise<void> {
-    const here = [...this.#threads.values()].filter((thread) => thread.run);
-    if (here.length === 0) return;
-    const mine = { run_state: "running" as const, run_id: { ne: null }, owner: this.owner.id };
-    const rows = await this.storage.select({ table: ACTORS, where: mine });
-    for (const actor of rows.map(toActor)) {
-      if (actor.abortRun === undefined || actor.abortRun !== actor.runId) continue;
-      const thread = here.find((one) => one.threadId === actor.threadId);
-      if (thread?.run?.runId === actor.abortRun) thread.abortRun?.();
+  async #checkAborts(running: readonly Thread[]): Promise<void> {
+    const rows = await this.storage.select({
+      table: ACTORS,
+      where: { abort_run: { ne: null }, run_state: "running", owner: this.owner.id },
+      columns: ["thread_id", "run_id", "abort_run"],
+    });
+    for (const { thread_id, run_id, abort_run } of rows) {
+      if (abort_run !== run_id) continue;
+      const thread = running.find((one) => one.threadId === thread_id);
+      if (thread?.run?.runId === abort_run) thread.abortRun?.();
     }
+  }
+
+  /** Readers whose thread goes on elsewhere look now and then, should news not have reached them. */
+  lookAfterReaders(): void {
+    for (const thread of this.#threads.values()) if (thread.readers > 0 && !thread.run) thread.tail.behind();
   }
 }
 

@@ -93,6 +93,8 @@ export type Change = { keys: ReadonlySet<string> } | "unknown";
 export interface StorageDriver {
   /** A commit may take effect and its answer be lost, as over a network. Then commits with an id leave a trace. */
   readonly losesAnswers?: boolean;
+  /** How long chunks are gathered before they are written, in milliseconds: 20 unless given, more over a network. */
+  readonly flushMs?: number;
   /** Creates or upgrades the tables. Several processes may do it at once. */
   migrate(tables: readonly Table[]): Promise<void>;
   /** Rows that match each query, in the asked order (without one: unspecified). Columns without a value are `null`. */

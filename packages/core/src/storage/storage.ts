@@ -39,6 +39,8 @@ type Selected<Query> = Query extends { table: Table<infer R> } ? R[] : never;
 /** How often a commit whose answer was lost is sent again, and how long between. */
 const ASK_AGAIN_MS: readonly number[] = [0, 50, 200, 500];
 
+const FLUSH_MS = 20;
+
 /**
  * A store: a driver, and what is built on drivers once. It owns the domains (threads and messages, notifications, …), the
  * name under which this process takes threads, and whatever lives as long as the store.
@@ -90,6 +92,11 @@ export class Storage {
     const unique = this.system.newId.bind(this.system);
     this.#ownerId ??= this.#driver.ownerId?.(unique()) ?? unique();
     return this.#ownerId;
+  }
+
+  /** How long the chunks of a stream are gathered before they are written. The first after a pause never waits. */
+  get flushMs(): number {
+    return this.#driver.flushMs ?? FLUSH_MS;
   }
 
   /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */

@@ -161,7 +161,8 @@ export async function commitAdmissions(
   thread: Thread,
   admissions: readonly Admission[],
   writes: readonly Write[],
-  commit: (writes: readonly Write[]) => Promise<CommitResult> = (all) => thread.storage.commit(all),
+  commit: (writes: readonly Write[]) => Promise<CommitResult> = (all) =>
+    thread.storage.commit(all, { key: thread.threadId, id: thread.system.newId() }),
 ): Promise<void> {
   for (const { delivery, request } of admissions) {
     const opens = delivery.action === "wake" || delivery.action === "queue";

@@ -32,10 +32,13 @@ export async function decideCall(
     args_hash: row.args_hash,
   };
   try {
-    await thread.storage.commit([
-      requireRow(ACTORS, { thread_id: thread.threadId, run_id: runId, abort_run: null }),
-      update(CALLS, { where, set: { state: "decided", decision: answer }, require: true }),
-    ]);
+    await thread.storage.commit(
+      [
+        requireRow(ACTORS, { thread_id: thread.threadId, run_id: runId, abort_run: null }),
+        update(CALLS, { where, set: { state: "decided", decision: answer }, require: true }),
+      ],
+      { key: thread.threadId, id: thread.system.newId() },
+    );
   } catch (error) {
     if (!AgentError.is(error, "conflict")) {
       // The store may have done it all the same.

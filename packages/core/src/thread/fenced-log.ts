@@ -35,7 +35,8 @@ export interface CommitOptions {
   chunks?: readonly AgentChunk[];
 }
 
-const FLUSH_INTERVAL_MS = 8;
+/** Chunks that wait for the next flush at most. */
+const MAX_BUFFERED = 512;
 
 /**
  * Everything a run writes goes through here, in order. Each commit carries the fence and the chunks the stream has
@@ -52,6 +53,7 @@ export class FencedLog {
   #commits: Promise<unknown> = Promise.resolve();
   #flushTimer: (() => void) | undefined;
   #flushedAt = Number.NEGATIVE_INFINITY;
+  #count = 0;
   #audible = false;
   #closed = false;
 
@@ -78,9 +80,14 @@ export class FencedLog {
   publish(chunk: AgentChunk): void {
     if (this.#closed) return;
     this.#buffer.push(toBroadcast(chunk));
-    if (!this.#audible || this.#flushTimer) return;
-    const { system } = this.#thread;
-    const wait = this.#flushedAt + FLUSH_INTERVAL_MS - system.monotonic();
+    if (!this.#audible) return;
+    if (this.#buffer.length >= MAX_BUFFERED) {
+      this.#flushTimer?.();
+      return this.#flush();
+    }
+    if (this.#flushTimer) return;
+    const { system, storage } = this.#thread;
+    const wait = this.#flushedAt + storage.flushMs - system.monotonic();
     if (wait > 0) this.#flushTimer = system.setTimer(wait, () => this.#flush());
     else {
       // The first chunk after a pause goes out at once, with all that this turn of the event loop still adds.
@@ -132,7 +139,9 @@ export class FencedLog {
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;
     try {
-      if (!(await commitJson(storage, all)))
+      // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
+      const id = `${this.#runId} ${lease.fence} ${++this.#count}`;
+      if (!(await commitJson(storage, all, { key: threadId, id })))
         shown = chunks.map((chunk) => toJson(chunk) as unknown as AgentChunk);
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw storageError(error);
@@ -160,13 +169,17 @@ export class FencedLog {
 }
 
 /** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */
-async function commitJson(storage: Storage, writes: readonly Write[]): Promise<boolean> {
+async function commitJson(
+  storage: Storage,
+  writes: readonly Write[],
+  options: { key: string; id: string },
+): Promise<boolean> {
   try {
-    await storage.commit(writes);
+    await storage.commit(writes, options);
     return true;
   } catch (error) {
     if (!AgentError.is(error, "invalid-argument")) throw error;
-    await storage.commit(writes.map(toJsonWrite));
+    await storage.commit(writes.map(toJsonWrite), options);
     return false;
   }
 }

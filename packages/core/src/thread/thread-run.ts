@@ -24,7 +24,7 @@ import { FencedLog, type Lease } from "./fenced-log.ts";
 import { type Letter, NOW, readLetters, takeLetters } from "./mailbox.ts";
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "./thread.ts";
-import { remove, requireNone, update } from "../storage/writes.ts";
+import { remove, requireNone, requireRow, update } from "../storage/writes.ts";
 
 export interface ThreadRunOptions {
   thread: Thread;
@@ -118,7 +118,7 @@ export class ThreadRun implements RunThread {
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
-    const folded = (await this.#letters()).filter((letter) => letter.seq !== this.#opener?.seq);
+    const folded = (await this.#letters()).filter((letter) => letter.signal.id !== this.#opener?.signal.id);
     const letters = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
       requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
@@ -127,9 +127,9 @@ export class ThreadRun implements RunThread {
       touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
-      const elsewhere = { id: message.id, thread_id: { ne: threadId } };
-      writes.push(requireNone(MESSAGES, elsewhere));
+      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
       writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
+      writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
     }
     const signals = folded.map(({ signal }) => restamp(signal, now));
     for (const signal of signals) writes.push(this.#insert(signal));

@@ -312,7 +312,9 @@ export class Thread {
     await this.#host.owner.hold();
     let result: CommitResult;
     try {
-      result = await this.storage.commit(writes);
+      // Another process may take the same run with the same fence: each has its own id.
+      const id = `${runId} ${fence} ${this.owner}`;
+      result = await this.storage.commit(writes, { key: this.threadId, id });
     } catch (error) {
       this.#host.owner.release();
       throw error;

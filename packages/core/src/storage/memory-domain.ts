@@ -59,10 +59,12 @@ export class MemoryDomain {
   }
 
   async getThreadById({ threadId }: { threadId: string }): Promise<StoredThread | null> {
-    const row = await this.#find(THREADS, checkId("threadId", threadId));
-    if (!row) return null;
-    const lanes = await this.#storage.select({ table: LANES, where: { thread_id: threadId } });
-    return withLanes(toThread(row), lanes);
+    const id = checkId("threadId", threadId);
+    const [[row], lanes] = await this.#storage.selectAll([
+      { table: THREADS, where: { id }, limit: 1 },
+      { table: LANES, where: { thread_id: id } },
+    ]);
+    return row ? withLanes(toThread(row), lanes) : null;
   }
 
   /** Creates or replaces. A thread stays with its resource: saving it under another one is a `conflict`. */

@@ -6,17 +6,17 @@ import { deletionListeners } from "../storage/deletion-listeners.ts";
 import { DEFAULT_RETENTION, type Retention } from "../storage/prune.ts";
 import type { Change, Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
-import { ACTORS, RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, type RunRow } from "../storage/thread-tables.ts";
 import { sleep, type System } from "../system.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
-import { type Actor, firstFreeSeq, readActor } from "./actor.ts";
+import { type Actor, readActor } from "./actor.ts";
 import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { Janitor } from "./janitor.ts";
 import { Recovery } from "./recovery.ts";
 import { countAttempt, DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "./mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
 import type { Resumption } from "../run/resume.ts";
-import { readResumption } from "./resumption.ts";
+import { readTaken } from "./resumption.ts";
 import { Thread } from "./thread.ts";
 import type { Lease } from "./fenced-log.ts";
 import { ThreadRun } from "./thread-run.ts";
@@ -66,7 +66,7 @@ export interface ThreadHost {
   readonly isClosing: boolean;
   hasAgent(agentId: string): boolean;
   open(thread: Thread, run: ThreadRun, letter: Letter): void;
-  resume(thread: Thread, actor: Actor): Promise<boolean>;
+  resume(thread: Thread, actor: Actor, row: RunRow | undefined): Promise<boolean>;
   /** Looks at a thread again later: after a while, or after `ms`. */
   lookAgain(thread: Thread, ms?: number): void;
   /** The handle in use for a thread: this one, unless it was forgotten and another was made since. */
@@ -220,9 +220,8 @@ export class ThreadRuntime implements ThreadHost {
   }
 
   /** Goes on with a run that nobody carries out. Answers whether the thread should be looked at again at once. */
-  async resume(thread: Thread, actor: Actor): Promise<boolean> {
+  async resume(thread: Thread, actor: Actor, row: RunRow | undefined): Promise<boolean> {
     const runId = actor.runId as string;
-    const [row] = await this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
     const agent = actor.agentId === undefined ? undefined : this.#agents.get(actor.agentId);
     if (!agent && row?.first_message_id) return false; // Another process may have the agent.
     // A run that waited and was answered has not failed.
@@ -230,14 +229,15 @@ export class ThreadRuntime implements ThreadHost {
     if (!thread.mayTry(runId, attempts)) return false;
     const lease = await thread.takeOver(actor, attempts);
     if (!lease) return true;
-    let resumption: Resumption | undefined;
-    try {
-      resumption = await this.#readTaken(thread, lease, runId);
-    } catch (error) {
+    const address = { threadId: thread.threadId, runId, firstMessageId: row?.first_message_id ?? null };
+    const taken = await readTaken(this.storage, address).catch((error: unknown) => {
       thread.letGo();
       throw error;
-    }
-    if (!resumption || !agent || !resumption.begun) {
+    });
+    const resumption = taken?.resumption;
+    if (taken) lease.nextSeq = taken.nextSeq;
+    for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);
+    if (!taken || !resumption || !agent || !resumption.begun) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
       const error = new AgentError("superseded", "The process ended before the run began.");
       const end = { state: "failed", mayContinue: false, error, chunks: [] } as const;
@@ -266,19 +266,6 @@ export class ThreadRuntime implements ThreadHost {
     thread.run = run;
     void agent.resumeRun(thread, run, resumption);
     return false;
-  }
-
-  /** Reads how far a run came. Its last owner may have written until the moment it was taken over. */
-  async #readTaken(thread: Thread, lease: Lease, runId: string): Promise<Resumption | undefined> {
-    const [actor, [row]] = await Promise.all([
-      readActor(this.storage, thread.threadId),
-      this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 }),
-    ]);
-    if (!actor || !row) return undefined;
-    lease.nextSeq = await firstFreeSeq(this.storage, actor);
-    const resumption = await readResumption(this.storage, actor, row);
-    for (const [id, steps] of resumption.responseSteps) lease.responseSteps.set(id, steps);
-    return resumption;
   }
 
   lookAgain(thread: Thread, ms: number = this.limits.lease.renewMs): void {

@@ -373,19 +373,20 @@ export class Thread {
 
   /** A thread with a run that is not here. Answers whether to look again. */
   async #pumpActive(actor: Actor): Promise<boolean> {
-    if (actor.owner === undefined && actor.runState === "suspended") {
-      const [decided] = await this.storage.select({
-        table: CALLS,
-        where: { run_id: actor.runId as string, state: "decided" },
-        limit: 1,
-      });
-      if (decided || actor.abortRun === actor.runId) return this.#host.resume(this, actor);
+    const runId = actor.runId as string;
+    const waits = actor.owner === undefined && actor.runState === "suspended";
+    const [[row], [decided]] = await this.storage.selectAll([
+      { table: RUNS, where: { id: runId }, limit: 1 },
+      { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
+    ]);
+    if (waits) {
+      if (decided || actor.abortRun === runId) return this.#host.resume(this, actor, row);
       this.#refuseAll(waitsForSomebody(actor));
       return false;
     }
     // A run that is ours in the store and not here was left behind by a failure of the store.
     if (actor.owner === this.owner || (await this.#host.owner.mayTake(actor)))
-      return this.#host.resume(this, actor);
+      return this.#host.resume(this, actor, row);
     // Nobody here needs it: whoever finds its owner gone takes it up.
     if (this.isAwaited) this.#host.lookAgain(this);
     return false;
@@ -393,7 +394,8 @@ export class Thread {
 
   /** A free thread: the oldest of what waits for it runs. Answers whether to look again. */
   async #pumpIdle(actor: Actor | undefined): Promise<boolean> {
-    const [letter] = actor ? await readLetters(this.storage, this.threadId, { limit: 1 }) : [];
+    const hasMail = actor !== undefined && actor.mailboxCount > 0;
+    const [letter] = hasMail ? await readLetters(this.storage, this.threadId, { limit: 1 }) : [];
     const [waiter] = this.#waiters;
     if (
       letter &&

@@ -136,7 +136,7 @@ describe("a file that is no database of ours", () => {
     await first.commit([insert("a")]);
     await first.close();
     const database = new Database(file);
-    database.exec(`INSERT INTO selvedge_migrations VALUES (${SCHEMA_VERSION + 1}, 0)`);
+    database.exec(`INSERT INTO selvedge_migrations VALUES (${SCHEMA_VERSION + 1}, 0, NULL)`);
     const storage = new LibSQLStore({ url });
     await expect(storage.getStore("memory")).rejects.toMatchObject({
       code: "storage-failed",

@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core/errors";
-import { SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
+import { READABLE_FROM, SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
 import { addMessageIndex } from "./message-index.ts";
 import { addNews } from "./news.ts";
@@ -29,35 +29,44 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
  * Brings the database to this version: what is missing of tables, columns and indexes (full-text ones too) is added, indexes that are not
  * used any more go, and rows are put the way this version reads them, in one transaction.
  * Several processes may do it at once; whoever gets the lock second finds nothing left to do. A database that is
- * already there is only read, so a read-only one can be opened.
+ * already there is only read, so a read-only one can be opened. One that is newer, and says that this version can work with it,
+ * is left as it is.
  */
 export function migrate(connection: Connection, now: number): void {
-  if (storedVersion(connection) === SCHEMA_VERSION) return;
+  if (isUpToDate(storedVersion(connection))) return;
   connection.transaction(() => {
     connection.exec(
       "CREATE TABLE IF NOT EXISTS selvedge_migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)",
     );
     const version = storedVersion(connection);
-    if (version === SCHEMA_VERSION) return;
+    if (isUpToDate(version)) return;
     for (const table of TABLES) addTable(connection, table);
     addMessageIndex(connection);
     addNews(connection);
     for (const { before, sql } of CHANGES)
       if (version !== undefined && version < before) for (const one of sql) connection.exec(one);
-    connection.run("INSERT INTO selvedge_migrations (version, applied_at) VALUES (?, ?)", [
+    if (!columnsOf(connection, "selvedge_migrations").has("readable_from"))
+      connection.exec("ALTER TABLE selvedge_migrations ADD COLUMN readable_from INTEGER");
+    connection.run("INSERT INTO selvedge_migrations (version, applied_at, readable_from) VALUES (?, ?, ?)", [
       SCHEMA_VERSION,
       now,
+      READABLE_FROM,
     ]);
   });
 }
 
+function isUpToDate(version: number | undefined): boolean {
+  return version !== undefined && version >= SCHEMA_VERSION;
+}
+
+function columnsOf(connection: Connection, table: string): Set<string> {
+  const columns = connection.all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [table]);
+  return new Set(columns.map(({ name }) => name));
+}
+
 function addTable(connection: Connection, table: Table): void {
   connection.exec(createTableSql(table));
-  const present = new Set(
-    connection
-      .all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [table.name])
-      .map(({ name }) => name),
-  );
+  const present = columnsOf(connection, table.name);
   for (const column of Object.keys(table.columns)) {
     if (!present.has(column)) {
       connection.exec(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${columnSql(table, column)}`);
@@ -80,17 +89,20 @@ function addTable(connection: Connection, table: Table): void {
 function storedVersion(connection: Connection): number | undefined {
   const known = connection.all("SELECT 1 FROM sqlite_master WHERE name = 'selvedge_migrations'");
   if (known.length === 0) return undefined;
-  const [row] = connection.all<{ version: number | null }>(
-    "SELECT max(version) AS version FROM selvedge_migrations",
+  // A column of its own since version 7; before that, nobody could read a newer one.
+  const readableFrom = columnsOf(connection, "selvedge_migrations").has("readable_from")
+    ? "readable_from"
+    : "version";
+  const [row] = connection.all<{ version: number; readable_from: number | null }>(
+    `SELECT version, ${readableFrom} AS readable_from FROM selvedge_migrations ORDER BY version DESC LIMIT 1`,
   );
-  const version = row?.version ?? undefined;
-  if (version !== undefined && version > SCHEMA_VERSION) {
+  if (row && row.version > SCHEMA_VERSION && (row.readable_from ?? row.version) > SCHEMA_VERSION) {
     throw new AgentError(
       "storage-failed",
-      `Database ${connection.path} was written by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION}); ` +
+      `Database ${connection.path} was written by a newer version (schema ${row.version}, this one knows ${SCHEMA_VERSION}); ` +
         "upgrade @selvedge/libsql to open it",
-      { details: { found: version, known: SCHEMA_VERSION } },
+      { details: { found: row.version, known: SCHEMA_VERSION } },
     );
   }
-  return version;
+  return row?.version;
 }

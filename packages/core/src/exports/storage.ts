@@ -47,7 +47,15 @@ export { ResponseDomain } from "../storage/response-domain.ts";
 export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
 
 // For those who write a store.
-export { MESSAGES, MESSAGE_STEPS, RESOURCES, SCHEMA_VERSION, TABLES, THREADS } from "../storage/tables.ts";
+export {
+  MESSAGES,
+  MESSAGE_STEPS,
+  READABLE_FROM,
+  RESOURCES,
+  SCHEMA_VERSION,
+  TABLES,
+  THREADS,
+} from "../storage/tables.ts";
 export type { ColumnType, RowOf, Table } from "../storage/table.ts";
 export { toConditions } from "../storage/conditions.ts";
 export type { Condition } from "../storage/conditions.ts";

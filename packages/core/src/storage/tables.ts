@@ -110,6 +110,12 @@ export const RESOURCES: Table<ResourceRow> = {
  */
 export const SCHEMA_VERSION: number = 7;
 
+/**
+ * The oldest version of this package that can work with a database of `SCHEMA_VERSION`, beside newer ones, as during a
+ * deploy. Raise it when an older program would misread or lose what a newer one writes.
+ */
+export const READABLE_FROM: number = 7;
+
 /** In the order migrations create them. Add at the end. */
 export const TABLES: readonly Table[] = [
   THREADS,

@@ -1,0 +1,109 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { Mastra } from "@selvedge/core";
+import { Agent } from "@selvedge/core/agent";
+import { SCHEMA_VERSION } from "@selvedge/core/storage";
+import { createTool } from "@selvedge/core/tools";
+import { Memory } from "@selvedge/memory";
+import { scriptedModel } from "@selvedge/testing";
+import Database from "libsql";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LibSQLStore } from "./libsql-store.ts";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "selvedge-"));
+  file = join(folder, "store.db");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = () => new LibSQLStore({ url: `file:${file}` });
+
+/** A file of schema 6: a finished thread, one that waits for an approval, and one whose process was killed in a tool. */
+function oldFile(): void {
+  writeFileSync(file, gunzipSync(readFileSync(new URL("__fixtures__/store-v6.db.gz", import.meta.url))));
+}
+
+function worker(storage: LibSQLStore): { agent: Agent; ran: string[] } {
+  const ran: string[] = [];
+  const tool = (id: string, more: object) =>
+    createTool({ id, description: id, ...more, execute: async () => (ran.push(id), "done") });
+  const agent = new Agent({
+    id: "worker",
+    name: "worker",
+    instructions: "",
+    model: scriptedModel(() => "An answer of the new version."),
+    tools: { danger: tool("danger", { requireApproval: true }), hang: tool("hang", {}) },
+    memory: new Memory({ storage }),
+  });
+  return { agent: agent as unknown as Agent, ran };
+}
+
+describe("a file of an older version", () => {
+  it("is upgraded in place: its runs continue, its approvals can be answered, its messages are there", async () => {
+    oldFile();
+    const storage = open();
+    const { agent, ran } = worker(storage);
+    const lease = { leaseMs: 200, renewMs: 50 };
+    const mastra = new Mastra({ agents: { agent }, storage, logger: false, threads: { lease } });
+    await mastra.start();
+    const memory = (await storage.getStore("memory"))!;
+    const texts = async (threadId: string): Promise<string> =>
+      JSON.stringify(
+        (await memory.listMessages({ threadId, perPage: false })).messages.map((one) => one.content),
+      );
+    expect(await texts("finished")).toContain("An answer of the old version.");
+    await agent.sendToolApproval({ threadId: "waits", resourceId: "user", toolCallId: "d1", approved: true });
+    while (!(await texts("waits")).includes("new version")) await new Promise((go) => setTimeout(go, 10));
+    expect(ran).toEqual(["danger"]);
+    while ((await texts("interrupted")).split("new version").length < 3)
+      await new Promise((go) => setTimeout(go, 10));
+    expect(await texts("interrupted")).toContain("tool-outcome-unknown");
+    expect(await texts("interrupted")).toContain("queued behind");
+    await mastra.close();
+  }, 20_000);
+
+  it("is upgraded once when several open it at the same moment", async () => {
+    oldFile();
+    const stores = [open(), open(), open()];
+    await Promise.all(stores.map((store) => store.init()));
+    for (const store of stores) await store.close();
+    const database = new Database(file);
+    const rows = database.prepare("SELECT version FROM selvedge_migrations ORDER BY version").all([]) as {
+      version: number;
+    }[];
+    expect(rows.map(({ version }) => version)).toEqual([6, SCHEMA_VERSION]);
+    database.close();
+  });
+});
+
+describe("a file of a newer version", () => {
+  const newer = async (readableFrom: number): Promise<void> => {
+    const storage = open();
+    await storage.init();
+    await storage.close();
+    const database = new Database(file);
+    database
+      .prepare("INSERT INTO selvedge_migrations (version, applied_at, readable_from) VALUES (?, 0, ?)")
+      .run([SCHEMA_VERSION + 1, readableFrom]);
+    database.close();
+  };
+
+  it("can be used beside newer programs when it says so", async () => {
+    await newer(SCHEMA_VERSION);
+    const storage = open();
+    await expect(storage.init()).resolves.toBeUndefined();
+    await storage.close();
+  });
+
+  it("is refused with a clear error when it does not", async () => {
+    await newer(SCHEMA_VERSION + 1);
+    await expect(open().init()).rejects.toMatchObject({
+      code: "storage-failed",
+      message: expect.stringContaining("was written by a newer version"),
+    });
+  });
+});

@@ -48,4 +48,6 @@ if (added.length > 0) {
   lock.packages = Object.fromEntries(paths.map((path) => [path, lock.packages[path]]));
   writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 }
-console.log(`${process.argv[2] ?? "package-lock.json"}: ${added.length} optional packages of other platforms added`);
+console.log(
+  `${process.argv[2] ?? "package-lock.json"}: ${added.length} optional packages of other platforms added`,
+);

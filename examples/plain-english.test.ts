@@ -3,7 +3,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const PAGES = globSync(["*.md", "docs/*.md", "packages/*/README.md", "bench/README.md"], { cwd: ROOT });
+const PAGES = globSync(["*.md", "docs/*.md", "packages/**/README.md", "{bench,docs-site}/README.md"], {
+  cwd: ROOT,
+  exclude: ["**/node_modules/**"],
+});
 
 interface Rule {
   /** A space stands for any white space, `CODE` for a piece of inline code. Case does not matter. */

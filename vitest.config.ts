@@ -10,6 +10,7 @@ export default defineConfig({
       "conformance/**/*.test.ts",
       "examples/**/*.test.ts",
       "e2e/**/*.test.ts",
+      "docs-site/*.test.ts",
     ],
     isolate: false,
     // Processes, not threads: a native module must not be torn down under a worker that is still in it.

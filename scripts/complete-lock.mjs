@@ -3,7 +3,7 @@
 // the package that asks for it, so its entry can be written without asking anybody. Run after changing dependencies.
 import { readFileSync, writeFileSync } from "node:fs";
 
-const file = new URL("../package-lock.json", import.meta.url);
+const file = new URL(`../${process.argv[2] ?? "package-lock.json"}`, import.meta.url);
 const lock = JSON.parse(readFileSync(file, "utf8"));
 const EXACT = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 const OS = /\b(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)\b/;
@@ -48,4 +48,6 @@ if (added.length > 0) {
   lock.packages = Object.fromEntries(paths.map((path) => [path, lock.packages[path]]));
   writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 }
-console.log(`package-lock.json: ${added.length} optional packages of other platforms added`);
+console.log(
+  `${process.argv[2] ?? "package-lock.json"}: ${added.length} optional packages of other platforms added`,
+);

@@ -8,7 +8,7 @@ import { serve } from "@selvedge/server/node";
 import { scriptedModel } from "@selvedge/testing";
 import { z } from "zod";
 
-// A server with one agent, so that this example runs by itself. Yours is somewhere else.
+// A local server with one agent, so that this example is self-contained.
 const model = scriptedModel([
   "A selvedge is an edge that does not fray.",
   { text: ["The edge ", "that holds."] },
@@ -26,7 +26,7 @@ const weaver = client.getAgent("weaver");
 const { text } = await weaver.generate("What is a selvedge?");
 console.log(text);
 
-// Subscribe first: everything that is sent afterwards arrives here.
+// Subscribe first, so that you receive everything sent from now on.
 const thread = { resourceId: "ada", threadId: "looms" };
 const subscription = await weaver.subscribeToThread(thread);
 const { runId } = await weaver.sendMessage({ message: "Say it shorter.", ...thread });
@@ -41,7 +41,7 @@ await subscription.processDataStream({
 });
 assert.equal(shorter, "The edge that holds.");
 
-// A tool that runs here, in the page. The server only knows its description.
+// This tool runs in the browser. The server only knows its description and schema.
 let colour = "white";
 const setColour = createTool({
   id: "setColour",
@@ -60,21 +60,21 @@ const stream = await weaver.stream("Make the page indigo.", {
 for await (const chunk of stream) if (chunk.type === "text-delta") console.log(chunk.seq, chunk.payload.text);
 assert.equal(colour, "indigo");
 
-// What is stored, and what goes on.
+// Read the stored messages and the current state.
 const looms = client.getMemoryThread(thread);
 const { messages } = await looms.listMessages();
 const { runState } = await looms.state();
 assert.equal(messages[0]?.role, "signal");
 assert.equal(runState, "idle");
 
-// Every route has a name, also those without a method of their own.
+// Call any route by name, including routes without a dedicated method.
 const { runs } = await client.call("listRuns", {
   params: { threadId: "looms" },
   query: { resourceId: "ada" },
 });
 assert.ok(runs.some((run) => run.runId === runId));
 
-// Errors are the server's own.
+// Errors have the same code as on the server.
 const error: unknown = await client
   .getAgent("nobody")
   .generate("Hello?")

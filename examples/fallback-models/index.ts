@@ -9,7 +9,7 @@ const spare = scriptedModel(["Here I am."], { modelId: "spare" });
 const agent = new Agent({
   name: "steady",
   instructions: "Answer.",
-  // Tried in order, each with retries of its own. Nothing is retried once an answer has begun.
+  // Tried in order, each with its own retries. Nothing is retried once the reply has started.
   model: [
     { model: broken, maxRetries: 1 },
     { model: spare, maxRetries: 0 },
@@ -20,7 +20,7 @@ const { text } = await agent.generate("Hello?");
 console.log(text);
 assert.equal(text, "Here I am.");
 
-// A model may also depend on who asks.
+// The model can also depend on the request.
 const byTier = new Agent({
   name: "by-tier",
   instructions: "Answer.",

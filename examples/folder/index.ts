@@ -9,7 +9,7 @@ import { LibSQLVector } from "@selvedge/libsql";
 import { createVectorQueryTool } from "@selvedge/rag";
 import { scriptedModel } from "@selvedge/testing";
 
-// A folder with notes, read as `npx selvedge index notes` does.
+// Index a folder of notes, like `npx selvedge index notes` does.
 const folder = await mkdtemp(join(tmpdir(), "selvedge-example-"));
 await mkdir(join(folder, "notes"));
 await writeFile(join(folder, "notes", "loom.md"), "# The loom\n\nOil the pedals once a month.\n");
@@ -19,7 +19,7 @@ const args = ["--conditions=selvedge-source", command, "index", "notes"];
 console.log(execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }).trim());
 process.chdir(folder);
 
-// The index is a file like any other: an agent searches it with the embedder that made it.
+// Search the index with the same embedder that built it.
 const vectorStore = new LibSQLVector({ url: "file:.selvedge/index.db" });
 const search = createVectorQueryTool({
   vectorStore,

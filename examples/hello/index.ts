@@ -9,7 +9,7 @@ const add = createTool({
   inputSchema: z.object({ a: z.number(), b: z.number() }),
   execute: async ({ context }) => ({ sum: context.a + context.b }),
 });
-// A model from a script, so that this runs anywhere. With a key set: const model = "openai/gpt-5.5";
+// A scripted model, so this runs without an API key. With a key: const model = "openai/gpt-5.5";
 const model = scriptedModel([{ toolCalls: [{ toolName: "add", input: { a: 19, b: 23 } }] }, "It is 42."]);
 const agent = new Agent({ name: "calculator", instructions: "Add with the tool.", model, tools: { add } });
 

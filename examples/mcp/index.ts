@@ -6,7 +6,7 @@ import { Agent } from "@selvedge/core/agent";
 import { MCPClient } from "@selvedge/mcp";
 import { scriptedModel } from "@selvedge/testing";
 
-// server.ts, once as a child process and once as a web server.
+// Run server.ts twice: as a child process and as a web server.
 const serverFile = fileURLToPath(new URL("server.ts", import.meta.url));
 const program = ["--conditions=selvedge-source", serverFile];
 const web = spawn(process.execPath, [...program, "http"], { stdio: ["ignore", "pipe", "inherit"] });

@@ -16,7 +16,7 @@ const book = createTool({
   },
 });
 
-// Asks the model of whoever calls.
+// Uses the caller's model.
 const recommend = createTool({
   id: "recommend",
   description: "Recommends a dish.",
@@ -40,7 +40,7 @@ const server = new MCPServer({
   },
 });
 
-// `node server.ts http` serves over HTTP and prints where; without the word it serves over stdin and stdout.
+// `node server.ts http` serves over HTTP and prints the URL. Without `http` it serves over stdin and stdout.
 if (process.argv[2] === "http") {
   const http = createServer((req, res) => {
     const url = new URL(req.url ?? "", "http://localhost");

@@ -30,12 +30,12 @@ await agent.generate("Hi, I am Ada.", { memory: thread });
 const { text } = await agent.generate("Who am I?", { memory: thread });
 console.log(text);
 
-// The second run read the first one from the store.
+// The second run read the first message from the store.
 const prompt = JSON.stringify(model.calls.at(-1)?.prompt);
 assert.match(prompt, /Hi, I am Ada\./);
 assert.match(prompt, /Name: Ada/);
 
-// An app reads and manages threads through the same memory.
+// Your app reads and manages threads through the same memory.
 const { messages } = await memory.recall({ threadId: "first-chat", resourceId: "ada" });
 console.log(messages.map((message) => message.role));
 assert.deepEqual(

@@ -15,7 +15,7 @@ const inTray = join(folder, "in");
 await mkdir(inTray);
 const storage = new LibSQLStore({ url: ":memory:" });
 
-// One tool for the whole inbox. The model lists, reads, and archives what it has dealt with.
+// One tool for the whole inbox: the model lists, reads and archives notifications.
 const notificationInbox = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
 const inbox = (input: object) => ({ toolCalls: [{ toolName: "notificationInbox", input }] });
 const model = scriptedModel([
@@ -30,13 +30,13 @@ const agent = new Agent({
   model,
   memory: new Memory({ storage }),
   tools: { notificationInbox },
-  // Low ones are gathered for a while and told of in one summary.
+  // Low-priority notifications are batched into one summary.
   notifications: { batchWindow: 100 },
 });
 const mastra = new Mastra({
   agents: { agent },
   storage,
-  // Every second, for the sake of the example. Once a minute is the default.
+  // Every second, to keep the example short. The default is once a minute.
   notifications: { dispatch: { enabled: true, cron: "* * * * * *" } },
 });
 await mastra.start();
@@ -61,7 +61,7 @@ for await (const chunk of stream) {
     console.log(`<${tagName}> ${contents}`);
     if (tagName === "notification-summary") {
       summaries.push(contents);
-      // The summary woke nobody. A person asks, and the agent reads what waits.
+      // The summary did not start a run. A person asks, and the agent reads its inbox.
       agent.sendMessage("What came in?", thread);
     }
   }
@@ -69,7 +69,7 @@ for await (const chunk of stream) {
   if (chunk.type !== "finish" || chunk.payload.output.usage.totalTokens === 0) continue;
   runs += 1;
   if (runs === 2) break;
-  // This one does not wait: it wakes the agent at once.
+  // This one is urgent, so it wakes the agent immediately.
   await arrive("urgent-alarm.txt", "server room at 41 degrees");
 }
 

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "@selvedge/core/agent";
 
-/** A signal source: every file that is new in a folder is filed as a notification for a thread. */
+/** A signal source: sends a notification to a thread for every new file in a folder. */
 export class FolderSource {
   readonly #folder: string;
   readonly #agent: Agent;
@@ -34,7 +34,7 @@ export class FolderSource {
           priority: name.startsWith("urgent") ? "urgent" : "low",
           summary: `${name} arrived: ${text.trim()}`,
           payload: { name, bytes: text.length },
-          // A source that starts again and files the same once more finds its pending record.
+          // After a restart, sending the same file again updates its pending record.
           dedupeKey: `folder:${name}`,
         },
         this.#thread,

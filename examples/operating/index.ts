@@ -30,7 +30,7 @@ const mastra = new Mastra({
 });
 const server = await serve({ mastra, port: 0 });
 
-// Lets answers end or hands their runs on, then closes the store.
+// Finish or hand over active runs, then close the store.
 async function stop(): Promise<void> {
   await server.close();
   await mastra.close();
@@ -41,7 +41,7 @@ const health = await fetch(`${server.url}/health`);
 assert.equal(health.status, 200);
 await helper.generate("Keep this.", { memory: { thread: "t1", resource: "ann" } });
 
-// A copy of the whole database as it is at one moment, while others write.
+// Take a consistent snapshot of the database while other processes write.
 async function copy(to: string): Promise<void> {
   const database = new DatabaseSync(file, { readOnly: true });
   await backup(database, to);

@@ -13,7 +13,7 @@ const folder = await mkdtemp(join(tmpdir(), "selvedge-example-"));
 const vectorStore = new LibSQLVector({ url: `file:${join(folder, "docs.db")}` });
 const embedder = localEmbedder();
 
-// Two pages of this project, cut at their headings.
+// Split two pages of these docs at their headings.
 const pages = ["docs/memory.md", "docs/tools.md"];
 const chunks = [];
 for (const page of pages) {
@@ -33,7 +33,7 @@ await vectorStore.upsert({
 });
 console.log(`${chunks.length} passages of ${pages.length} pages`);
 
-// By meaning and by words at once.
+// Search by meaning and by keywords at once.
 const found = await hybridSearch({
   vectorStore,
   indexName,
@@ -44,7 +44,7 @@ const found = await hybridSearch({
 for (const { id, score } of found) console.log(score.toFixed(2), id);
 assert.ok(found.some(({ metadata }) => metadata?.page === "docs/tools.md"));
 
-// The same for an agent, as a tool.
+// The same search as a tool for an agent.
 const search = createVectorQueryTool({ vectorStore, indexName, model: embedder, hybrid: true });
 
 const model = scriptedModel([
@@ -58,7 +58,7 @@ const { text } = await agent.generate("How do I recall messages by meaning?");
 console.log(text);
 assert.match(JSON.stringify(model.calls[1]!.prompt), /Recall by meaning/);
 
-// A graph of the passages finds what belongs to the best hits, also where the question shares no words with it.
+// A graph of passages also finds related passages that share no words with the question.
 const explore = createGraphRAGTool({
   vectorStore,
   indexName,

@@ -1,7 +1,7 @@
 import { type ThreadMessage, useThread } from "@selvedge/react";
 import { createElement as h, type ReactNode } from "react";
 
-/** A live thread. Two of them on one thread show the same. */
+/** A live thread. Every component on the same thread shows the same messages. */
 export function Chat({ threadId }: { threadId: string }): ReactNode {
   const thread = useThread({ agentId: "weaver", threadId });
   if (thread.status === "loading") return "…";

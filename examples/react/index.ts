@@ -28,11 +28,11 @@ const server = await serve({
   },
 });
 
-// A page renders without a connection, on a server too.
+// The page renders on a server too, without opening a connection.
 const page = h(App, { baseUrl: server.url, token: "token-of-ada" });
 assert.equal(renderToString(page), "<button>New</button>");
 
-// What is behind the hook works without React: a snapshot, and listeners.
+// The store behind the hook works without React.
 const clientOf = (user: string) =>
   new MastraClient({ baseUrl: server.url, headers: { authorization: `Bearer token-of-${user}` } });
 const store = new ThreadStore(clientOf("ada"), { agentId: "weaver", threadId: "greetings" });
@@ -56,7 +56,7 @@ assert.deepEqual(
 );
 leave();
 
-// What is Ada's is not there for Ben.
+// Ben cannot see Ada's threads.
 assert.equal((await clientOf("ada").listMemoryThreads()).total, 1);
 assert.equal((await clientOf("ben").listMemoryThreads()).total, 0);
 await server.close();

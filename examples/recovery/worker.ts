@@ -9,7 +9,7 @@ import { scriptedModel } from "@selvedge/testing";
 
 export const thread = { resourceId: "shop", threadId: "order-7" };
 
-/** The same program for both processes. Each tool leaves a mark in a file when it runs. */
+/** The program that both processes run. Each tool appends a line to a file when it runs. */
 export function worker(folder: string, onNotify: () => Promise<void> = async () => {}) {
   const storage = new LibSQLStore({ url: `file:${join(folder, "threads.db")}` });
   const charge = createTool({

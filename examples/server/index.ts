@@ -15,7 +15,7 @@ const helper = new Agent({
 });
 const mastra = new Mastra({ agents: { helper }, storage: new InMemoryStore() });
 
-// Who asks: from a session, a token, whatever the app has. What the request itself says about it does not count.
+// Identify the caller from a session, a token or whatever your app uses. A `resourceId` in the request is ignored.
 const users = new Map([["token-of-ann", "ann"]]);
 const { url, close } = await serve({
   mastra,
@@ -29,7 +29,7 @@ const { url, close } = await serve({
 
 const headers = { authorization: "Bearer token-of-ann", "content-type": "application/json" };
 
-// The answer to a message says that it is stored. What becomes of it is on the stream of its thread.
+// The response confirms that the message is stored. The reply arrives on the thread's stream.
 const sent = await fetch(`${url}/api/agents/helper/send-message`, {
   method: "POST",
   headers,
@@ -38,7 +38,7 @@ const sent = await fetch(`${url}/api/agents/helper/send-message`, {
 const { accepted, runId } = (await sent.json()) as { accepted: true; runId: string };
 assert.equal(accepted, true);
 
-// Numbered events. A reader that lost its line says the last number it saw, and misses nothing.
+// Events are numbered. A reader that lost its connection passes the last number it saw and misses nothing.
 const events = await fetch(`${url}/api/agents/helper/threads/greetings/events?after=0`, { headers });
 let text = "";
 for await (const piece of events.body!.pipeThrough(new TextDecoderStream())) {
@@ -48,12 +48,12 @@ for await (const piece of events.body!.pipeThrough(new TextDecoderStream())) {
 assert.match(text, /^: connected\n\nretry: 1000\nid: 0\n\nid: 1\ndata: {"type":"start"/);
 assert.ok(text.includes("Good morning.") && text.includes(runId));
 
-// Nobody else finds the thread, and nobody without a token finds anything.
+// No other user finds the thread, and without a token nothing is found.
 const strangers = await fetch(`${url}/api/memory/threads/greetings`);
 assert.equal(strangers.status, 401);
 await close();
 
-// The same as a function, for any framework that has requests and responses.
+// The same server as a function from `Request` to `Response`, for any framework.
 const server = createServer({ mastra, authorize: () => ({ resourceId: "ann" }) });
 const response = await server.fetch(
   new Request("http://localhost/v1/chat/completions", {

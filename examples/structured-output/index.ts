@@ -15,13 +15,13 @@ const agent = new Agent({
   ]),
 });
 
-// The type of `object` follows from the schema.
+// The type of `object` is inferred from the schema.
 const { object } = await agent.generate("Something warm.", { structuredOutput: { schema: recipe } });
 const total: number = object.minutes;
 console.log(object.title, total);
 assert.deepEqual(object.steps, ["Boil oats.", "Stir."]);
 
-// While it streams, the object grows.
+// Read the partial object while it streams.
 const run = await agent.stream("Something quick.", { structuredOutput: { schema: recipe } });
 let seen = 0;
 for await (const partial of run.objectStream) {
@@ -31,7 +31,7 @@ for await (const partial of run.objectStream) {
 assert.ok(seen > 1);
 assert.equal((await run.object).title, "Toast");
 
-// An answer that does not fit is an error with the code "structured-output-invalid", or what you say instead.
+// An answer that does not match is an error ("structured-output-invalid") or your fallback value.
 const fallback = await agent.generate("Anything.", {
   structuredOutput: {
     schema: recipe,

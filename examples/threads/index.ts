@@ -11,7 +11,7 @@ const search = createTool({
   description: "Searches the notes.",
   inputSchema: z.object({ query: z.string() }),
   execute: async ({ context }) => {
-    // While the tool works, somebody else has something to add.
+    // While the tool runs, another person sends a message.
     if (context.query === "notes") await interject();
     return `nothing about ${context.query}`;
   },
@@ -35,19 +35,19 @@ const model = scriptedModel([
 const memory = new Memory({ storage: new InMemoryStore() });
 const agent = new Agent({ name: "helper", instructions: "Help.", model, memory, tools: { search, pay } });
 
-// Read along first. Everything that happens on the thread arrives here, run after run.
+// Subscribe first. You receive everything that happens on the thread, run after run.
 const thread = { resourceId: "team", threadId: "launch" };
 const subscription = await agent.subscribeToThread(thread);
 
-// The thread is idle, so this opens a run. `admitted` resolves when the message is in the store.
+// The thread is idle, so this starts a run. `admitted` resolves once the message is stored.
 const first = agent.sendMessage("Compare the two plans.", thread);
 assert.equal((await first.admitted).action, "wake");
 
-// This one waits for its turn, and opens a run of its own.
+// This message waits for its turn and then starts a separate run.
 const second = agent.queueMessage("Then pay for the better one.", thread);
 assert.equal((await second.admitted).action, "queue");
 
-// The thread is active, so this joins the run under way, at its next step.
+// The thread is active, so this message joins the active run at its next step.
 async function interject(): Promise<void> {
   const note = { contents: "Also cover the edge cases.", attributes: { name: "Devin", from: "slack" } };
   const sent = agent.sendMessage(note, { ...thread, idempotencyKey: "slack-1764" });
@@ -58,7 +58,7 @@ const ended: string[] = [];
 for await (const chunk of subscription.stream) {
   if (chunk.type === "text-delta") console.log(chunk.seq, chunk.payload.text);
   if (chunk.type === "tool-call-approval") {
-    // The run is stored and waits. Any process may answer, now or next week; the first answer counts.
+    // The run is stored and waits. Any process can decide, now or next week; the first decision counts.
     const { toolCallId } = chunk.payload;
     await agent.sendToolApproval({ ...thread, toolCallId, approved: true });
   }
@@ -74,7 +74,7 @@ assert.deepEqual(paid, [40]);
 const read = JSON.stringify(model.calls[1]!.prompt.at(-1));
 assert.ok(read.includes(JSON.stringify(`<user name="Devin" from="slack">Also cover the edge cases.</user>`)));
 
-// A reader that comes late, or back, says how far it had come.
+// A late or returning reader passes the number of the last chunk it received.
 const again = await agent.subscribeToThread({ ...thread, after: 3 });
 for await (const chunk of again.stream) {
   assert.equal(chunk.seq, 4);

@@ -23,7 +23,7 @@ const agent = new Agent({
   instructions: "Tell the weather.",
   tools: { weather },
   model: scriptedModel([
-    // Both calls of this step run in parallel. The third has bad input, and the model is told so.
+    // Both calls of this step run in parallel. The third has invalid input, which the model is asked to correct.
     {
       toolCalls: [
         { toolName: "weather", input: { city: "Oslo" } },
@@ -44,7 +44,7 @@ for await (const chunk of run.fullStream) {
   if (chunk.type === "data-progress") console.log("progress", chunk.data);
 }
 
-// Results come in the order in which the calls ended; each knows its call.
+// Results arrive in the order in which the calls finish; each names its call.
 const results = await run.toolResults;
 const resultFor = (city: string) =>
   results.find((result) => (result.args as { city?: string }).city === city)?.result;
@@ -53,7 +53,7 @@ assert.deepEqual(resultFor("Rome"), { city: "Rome", degrees: 68 });
 assert.equal(results.filter((result) => result.isError).length, 1);
 assert.equal(await run.text, "Cold in Oslo, mild in Rome.");
 
-// A tool can be called without an agent, which is handy in tests.
+// You can call a tool without an agent, for example in a test.
 assert.deepEqual(await weather.execute({ context: { city: "Oslo" } }), { city: "Oslo", degrees: 5 });
 assert.deepEqual(await weather.execute({ city: "Oslo" }), { city: "Oslo", degrees: 5 });
 

@@ -1,0 +1,248 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const PAGES = globSync(["*.md", "docs/*.md", "packages/**/README.md", "{bench,docs-site}/README.md"], {
+  cwd: ROOT,
+  exclude: ["**/node_modules/**"],
+});
+
+interface Rule {
+  /** A space stands for any white space, `CODE` for a piece of inline code. Case does not matter. */
+  avoid: string[];
+  write: string;
+  /** Phrases that the rule has to find. */
+  finds: string[];
+  /** Phrases that look alike and are fine. */
+  allows?: string[];
+}
+
+const RULES: Rule[] = [
+  {
+    avoid: [
+      String.raw`CODE answers\b`,
+      String.raw`\b(?:it|which|call|function|method|send|server) answers\b`,
+      String.raw`\banswers (?:with|at once)\b`,
+      String.raw`\b(?:is|are) answered (?:with|like)\b`,
+    ],
+    write: "returns, responds",
+    finds: [
+      "`generate()` answers everything at once",
+      "A send answers at once",
+      "it is answered like the first",
+    ],
+    allows: [
+      "The answers go to stdout",
+      "the `error` answer",
+      "Piped input is answered line by line",
+      "the passages that answer",
+    ],
+  },
+  {
+    avoid: [
+      String.raw`\b(?:is|are|was|were|be|been|being) told\b(?! apart)`,
+      String.raw`\b(?:gets?|got|getting) to know\b`,
+    ],
+    write: "receives, is notified",
+    finds: ["the model is told", "who gets to know", "those are told about it"],
+    allows: ["The two forms are told apart by `context`"],
+  },
+  {
+    avoid: [String.raw`\b(?:go|goes|going|gone|went) on\b(?! (?:the|your|their|its|each) )`],
+    write: "continue, resume",
+    finds: ["the run goes on", "is gone on from by that", "it went on without"],
+    allows: ["those settings go on the agent"],
+  },
+  {
+    avoid: [String.raw`\b(?:somebody|nobody|everybody|anybody|who(?:m)?ever|those who|somebody else)\b`],
+    write: "the role: the caller, another process, a client, no one",
+    finds: [
+      "a thread of somebody else",
+      "Whoever sees the chunk",
+      "tells those who subscribed",
+      "by whomever",
+    ],
+    allows: ["no one is there to approve it", "however many there are"],
+  },
+  {
+    avoid: [
+      String.raw`\bof (?:its|their|your|his|her|our|my) own(?=[^\w\s]|$| (?:and|or|with|in|at|on|for|to|that|which|when|where|by|before|after|beside|there|here|waits|is|are|has)\b)`,
+    ],
+    write: "its own …, a separate …",
+    finds: ["a run of its own", "a server of your own"],
+    allows: ["the thread has its own run", "only the records of its own resource"],
+  },
+  {
+    avoid: [
+      String.raw`\b(?:broken|lost|quiet|cut|dead) lines?\b`,
+      String.raw`\blines? (?:(?:that|which) )(?:breaks?|broke|drops?|dropped)\b`,
+      String.raw`\b(?:its|the|a) line (?:breaks|broke|drops|dropped|was down|is down)\b`,
+      String.raw`\blines cut\b`,
+      String.raw`\bover (?:a |the )?lines?\b`,
+      String.raw`\b(?:opens?|closes?|keeps?) the line\b`,
+    ],
+    write: "connection",
+    finds: ["a quiet line gets a comment", "lines that break", "a line that breaks", "opens the line again"],
+    allows: [
+      "The line on the left is the thread",
+      "a plain line for every tenth",
+      "the log line has it",
+      "Line breaks are kept",
+    ],
+  },
+  {
+    avoid: [String.raw`\b(?:a|no) double\b(?! click)`, String.raw`\bdoubled\b`],
+    write: "a duplicate, duplicated",
+    finds: ["no gap and no double", "nothing lost or doubled"],
+    allows: ["Delays double and are randomised", "A double click on the title"],
+  },
+  {
+    avoid: [String.raw`\bmend(?:s|ed|ing)?\b`],
+    write: "fix, fixed",
+    finds: ["both mended", "what it finds is mended"],
+    allows: ["recommended", "amended"],
+  },
+  {
+    avoid: [
+      String.raw`(?<!\bthere )\b(?:is|are|was|were) (?:none\b|no (?!longer|more|one|different|such)\w)`,
+    ],
+    write: "is not a …",
+    finds: ["this value is none", "what is no date", "is no heading"],
+    allows: ["There is no bundler", "it is no longer kept", "There are none", "No one is there"],
+  },
+  {
+    avoid: [
+      String.raw`\btakes? (?:CODE(?! (?:ms|milliseconds|seconds)\b)|what\b|anything\b|an? (?:function|object|string|list|array|number|option|scorer|resource|message)\b)`,
+    ],
+    write: "accepts",
+    finds: ["`LibSQLStore` takes `file:<path>`", "takes what the agent takes", "it takes a scorer"],
+    allows: ["It takes `batchWindow` milliseconds", "which takes about a minute", "takes over its threads"],
+  },
+  {
+    avoid: [
+      String.raw`CODE holds?\b`,
+      String.raw`\bholds? (?:what|everything|an entry|the (?:results?|messages?|texts?|weights?|values?|words))\b`,
+      String.raw`\b(?:subpath|package|store|table|file) (?:that )?holds\b(?! the (?:file )?lock)`,
+    ],
+    write: "contains",
+    finds: [
+      "`model.calls` holds what the model was asked",
+      "the packages hold the weights",
+      "A store holds threads",
+    ],
+    allows: [
+      "where each guarantee holds",
+      "a process holds the file lock",
+      "These properties hold for every text",
+    ],
+  },
+  {
+    avoid: [String.raw`\bwhat is JSON\b`],
+    write: "the JSON-serialisable part",
+    finds: ["a later delivery has what is JSON"],
+  },
+  {
+    avoid: [
+      String.raw`\b(?:has|have|had) come\b`,
+      String.raw`\bcame\b(?! from)`,
+      String.raw`\bcomes? (?:in(?! (?:two|three|several|pairs|the order)\b)|next|late|twice|again|by|at once)\b`,
+      String.raw`\b(?:as it|who|what|those that|when it) comes?\b(?! from| with| later)`,
+    ],
+    write: "arrives, arrived",
+    finds: [
+      "for every 64 KB that has come",
+      "when the message comes in",
+      "the text as it comes",
+      "in which they came",
+    ],
+    allows: [
+      "the object it came from",
+      "what it comes with",
+      "whether the dead process comes back",
+      "Errors come in two kinds",
+    ],
+  },
+  {
+    avoid: [String.raw`\bin good time\b`, String.raw`\bat length\b`],
+    write: "early, in full",
+    finds: ["runs it at length", "ends in good time"],
+  },
+  {
+    avoid: [String.raw`\blook(?:s|ed|ing) at\b`],
+    write: "checks, is retried",
+    finds: ["The search looks at every entry", "is looked at again"],
+    allows: ["Look at them."],
+  },
+  {
+    avoid: [String.raw`\b(?:may|might|can) (?:or may not )?have been done\b`],
+    write: "may or may not have executed",
+    finds: ["One that may have been done is not", "may or may not have been done"],
+  },
+  {
+    avoid: [
+      String.raw`\bwords of (?:an? |the |any |other )?(?:errors?|exceptions?|failures?)\b`,
+      String.raw`\b(?:has|have|reads?|sees?|gets?) the words\b`,
+      String.raw`'s words\b`,
+    ],
+    write: "message",
+    finds: ["the words of an error", "the log has the words under it", "marked as that server's words"],
+    allows: ["the words of the question", "Words are compared by their stems"],
+  },
+  {
+    avoid: [String.raw`\bso far\b`, String.raw`\bby then\b`],
+    write: "nothing, or the figure and its date",
+    finds: ["180,000 so far", "what it had by then"],
+  },
+];
+
+const pattern = ({ avoid }: Rule): RegExp =>
+  new RegExp(avoid.join("|").replaceAll(" ", String.raw`\s+`), "gi");
+
+/** What a reader reads as sentences: no code, addresses or tags. Lines stay where they are. */
+const prose = (text: string): string =>
+  text
+    .replaceAll(/^```[\s\S]*?^```$/gm, (block) => block.replaceAll(/[^\n]/g, ""))
+    .replaceAll(/<!--[\s\S]*?-->|<\/?[a-z][^>]*>/g, (tag) => tag.replaceAll(/[^\n]/g, ""))
+    .replaceAll(/`[^`\n]+`/g, "CODE")
+    .replaceAll(/\]\([^)\s]+\)/g, "]");
+
+/** Where a text says what should be said otherwise. */
+function translated(text: string): string[] {
+  const plain = prose(text);
+  return RULES.flatMap((rule) =>
+    [...plain.matchAll(pattern(rule))].map((match) => {
+      const line = plain.slice(0, match.index).split("\n").length;
+      return `line ${line}: "${match[0].replaceAll(/\s+/g, " ")}": write ${rule.write}`;
+    }),
+  );
+}
+
+describe("a rule of plain English", () => {
+  it.each(RULES.flatMap(({ finds, write }) => finds.map((phrase) => ({ phrase, write }))))(
+    "finds $phrase",
+    ({ phrase, write }) => {
+      expect(translated(phrase)).toContainEqual(expect.stringContaining(`write ${write}`));
+    },
+  );
+
+  it.each(RULES.flatMap(({ allows = [] }) => allows))("allows %s", (phrase) => {
+    expect(translated(phrase)).toEqual([]);
+  });
+
+  it("leaves code, comments and addresses alone", () => {
+    expect(translated("```ts\n// it goes on\n```\n<!-- nobody -->\n[the run](goes-on.md) `nobody`")).toEqual(
+      [],
+    );
+  });
+
+  it("finds a phrase that is broken over two lines, and says where it starts", () => {
+    expect(translated("One.\nThe run goes\non.")).toEqual(['line 2: "goes on": write continue, resume']);
+  });
+});
+
+describe("a page in plain English", () => {
+  it.each(PAGES)("%s has none of the phrases to avoid", (page) => {
+    expect(translated(readFileSync(`${ROOT}${page}`, "utf8"))).toEqual([]);
+  });
+});

@@ -54,7 +54,11 @@ const GROUPS: Record<string, string[]> = {
     "testing",
   ),
   Operating: docs("studio", "cli", "operating", "telemetry"),
-  Reference: [...docs("options", "limits", "durability", "speed"), "PROTOCOL.md", "bench/README.md"],
+  Reference: [
+    ...docs("options", "limits", "durability", "architecture", "speed"),
+    "PROTOCOL.md",
+    "bench/README.md",
+  ],
   Packages: FILES.filter((file) => file.startsWith("packages/")),
   Contribute: ["AGENTS.md"],
 };

@@ -6,7 +6,6 @@ import { Mastra } from "@selvedge/core";
 import {
   type CommitResult,
   InMemoryStorage,
-  type Row,
   type Select,
   type Storage,
   type Write,

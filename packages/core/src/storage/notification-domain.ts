@@ -19,7 +19,7 @@ import {
   type VersionedNotification,
 } from "./notification-rows.ts";
 import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
-import type { ColumnValue, Row, Storage, Where, Write } from "./storage.ts";
+import type { Row, Storage, Where, Write } from "./storage.ts";
 import { insert, update } from "./writes.ts";
 
 export interface ListNotificationsOptions {

@@ -8,7 +8,7 @@ import { AgentError, showValue } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
 import { encodeJson } from "./row-codec.ts";
-import type { ColumnValue, Row, Write } from "./storage.ts";
+import type { Write } from "./storage.ts";
 import { update } from "./writes.ts";
 
 /** What a new record is made of. */

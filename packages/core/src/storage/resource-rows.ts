@@ -1,6 +1,6 @@
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { toMillis } from "./message-rows.ts";
-import type { ColumnValue, Row, Write } from "./storage.ts";
+import type { Row, Write } from "./storage.ts";
 import { RESOURCES, type ResourceRow } from "./tables.ts";
 import { insert, update } from "./writes.ts";
 

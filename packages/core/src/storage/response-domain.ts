@@ -5,7 +5,7 @@ import { checkId } from "./check-id.ts";
 import { cloneThread } from "./clone-thread.ts";
 import { assemble } from "./list-messages.ts";
 import { RESPONSES, type ResponseRow } from "./response-table.ts";
-import type { Row, Storage, Where } from "./storage.ts";
+import type { Storage, Where } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
 import { insert, remove, requireRow, update } from "./writes.ts";
 

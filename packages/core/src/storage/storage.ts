@@ -16,7 +16,7 @@ import { MemoryDomain } from "./memory-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
 import { ResponseDomain } from "./response-domain.ts";
-import type { Row, Table } from "./table.ts";
+import type { Table } from "./table.ts";
 import { TABLES } from "./tables.ts";
 import { insert } from "./writes.ts";
 

@@ -4,7 +4,7 @@ import type { CallIntent, StepRecord } from "../run/run-thread.ts";
 import { NOBODY_ASKED } from "../run/tool-calls.ts";
 import { readStep } from "../storage/list-messages.ts";
 import { setMessageMetadata } from "../storage/message-writes.ts";
-import type { Row, Write, Where } from "../storage/storage.ts";
+import type { Where, Write } from "../storage/storage.ts";
 import { CALLS, RUNS, type CallRow } from "../storage/thread-tables.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";

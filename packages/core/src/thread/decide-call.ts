@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import type { Row, Where } from "../storage/storage.ts";
+import type { Where } from "../storage/storage.ts";
 import { ACTORS, CALLS, type CallRow } from "../storage/thread-tables.ts";
 import { checkAnswer } from "../run/check-answer.ts";
 import type { Decision } from "../run/resume.ts";

@@ -22,7 +22,7 @@ export interface Staged {
   run: Row;
 }
 
-export interface CommitOptions {
+export interface LogCommit {
   /** Changes to the run's own row. */
   run?: Row | undefined;
   /** Names the error for a condition of the writes that failed. */
@@ -106,7 +106,7 @@ export class FencedLog {
     this.#staged = undefined;
   }
 
-  commit(writes: readonly Write[], options: CommitOptions = {}): Promise<void> {
+  commit(writes: readonly Write[], options: LogCommit = {}): Promise<void> {
     const turn = this.#commits.then(() => this.#commitNow(writes, options));
     this.#commits = turn.catch(() => {});
     return turn;
@@ -117,7 +117,7 @@ export class FencedLog {
     this.#flushTimer?.();
   }
 
-  async #commitNow(writes: readonly Write[], options: CommitOptions): Promise<void> {
+  async #commitNow(writes: readonly Write[], options: LogCommit): Promise<void> {
     const { explain, last, quiet, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
     const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;

@@ -1,5 +1,5 @@
 import type { FinishReason, Usage } from "@selvedge/protocol";
-import type { Row, Storage } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { EVENTS, type EventRow } from "../storage/thread-tables.ts";
 import type { NumberedChunk } from "./event-log.ts";
 import { readRunRecord, type RunRecord } from "./thread-overview.ts";

@@ -1,6 +1,6 @@
 import type { Usage } from "@selvedge/protocol";
 import { checkId } from "../storage/check-id.ts";
-import type { Row, Storage } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS, CALLS, LANES, RUNS, type RunRow } from "../storage/thread-tables.ts";
 import { type Page, toWindow } from "../storage/page.ts";

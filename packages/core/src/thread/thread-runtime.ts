@@ -18,7 +18,6 @@ import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
 import type { Resumption } from "../run/resume.ts";
 import { readTaken } from "./resumption.ts";
 import { Thread } from "./thread.ts";
-import type { Lease } from "./fenced-log.ts";
 import { ThreadRun } from "./thread-run.ts";
 
 export interface ThreadLimits extends Retention {

@@ -99,7 +99,7 @@ class SimDriver implements StorageDriver {
     // As a real store does, take what is written at the time of the call.
     const copy = commit.writes.map(copyWrite);
     const keys = keysOf({ ...commit, writes: copy });
-    const before = keys.map((key) => this.#lines.get(key));
+    const before = keys.map((key) => this.#lines.get(key) ?? Promise.resolve());
     const turn = Promise.all(before).then(() =>
       this.#process.perform(
         () => describe(copy),

@@ -142,16 +142,34 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
   }
 
-  /** A number that the thread has not reached is one of a thread that was deleted: whatever comes has other numbers. */
+  /**
+   * There is nothing to read. That is fine where the reader is at the end. A number that the thread has not reached is one of
+   * a thread that was deleted, whatever comes has other numbers; and what is behind the end was deleted as old.
+   */
   async #checkNumbers(): Promise<void> {
-    if (this.#after === 0) return;
     const { storage, threadId } = this.#thread;
     const actor = await readActor(storage, threadId);
+    if (this.#after === 0 && (!actor || actor.nextSeq === 1)) return;
     // While a run goes on its events are ahead of what the thread says.
-    if (actor && (actor.nextSeq > this.#after || (await firstFreeSeq(storage, actor)) > this.#after)) return;
-    throw new AgentError(
-      "not-found",
-      `Thread "${threadId}" has no event ${this.#after}: it was deleted, or began anew. Subscribe again without after.`,
+    const end = actor ? Math.max(actor.nextSeq, await firstFreeSeq(storage, actor)) - 1 : 0;
+    if (end < this.#after) {
+      throw new AgentError(
+        "not-found",
+        `Thread "${threadId}" has no event ${this.#after}: it was deleted, or began anew. Subscribe again without after.`,
+        { details: { after: this.#after } },
+      );
+    }
+    if (end === this.#after || actor?.runId !== undefined) return;
+    // Or they were written since this reader looked.
+    const pieces = await readEvents(storage, threadId, this.#after, 1);
+    if (pieces.length === 0) throw this.#tooSlow(end);
+    this.#thread.tail.behind();
+  }
+
+  #tooSlow(last: number): AgentError {
+    return new AgentError(
+      "reader-too-slow",
+      `Events ${this.#after + 1} to ${last} of thread "${this.#thread.threadId}" are no longer kept. Read the messages and subscribe again.`,
       { details: { after: this.#after } },
     );
   }
@@ -159,13 +177,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   #take(pieces: EventPiece[]): void {
     const piece = pieces[0] as EventPiece;
     const skip = this.#after + 1 - piece.first;
-    if (skip < 0) {
-      throw new AgentError(
-        "reader-too-slow",
-        `Events ${this.#after + 1} to ${piece.first - 1} of thread "${this.#thread.threadId}" are no longer kept. Read the messages and subscribe again.`,
-        { details: { after: this.#after } },
-      );
-    }
+    if (skip < 0) throw this.#tooSlow(piece.first - 1);
     this.#piece = pieces.length === 1 ? piece.chunks : pieces.flatMap(({ chunks }) => chunks);
     this.#index = skip;
   }

@@ -188,7 +188,13 @@ async function checkLog({ shared, ledger, readers, world }: Stage, { threadId }:
     where: { thread_id: threadId },
     orderBy: [{ column: "first" }],
   });
-  const log: string[] = [];
+  // What is old may be gone, from the beginning.
+  const [actor] = await shared.select({ table: ACTORS, where: { thread_id: threadId } });
+  const gone = ((rows[0]?.["first"] ?? actor?.["next_seq"] ?? 1) as number) - 1;
+  if (gone > 0 && world.plan.retentionMs === undefined && world.plan.clockJump === 0)
+    world.violate("I10", `the first ${gone} events of ${threadId} are gone`);
+  if (gone > 0) world.reached.add("old events were deleted");
+  const log: string[] = Array.from({ length: gone }, () => "");
   const echoes = new Map<string, unknown>();
   const over = new Set<unknown>();
   let current: unknown;
@@ -228,7 +234,7 @@ async function checkLog({ shared, ledger, readers, world }: Stage, { threadId }:
     const told = message.attempts.find(({ action }) => action === "wake" || action === "queue");
     const runId = echoes.get(message.token);
     const isInput = message.attempts.some(({ action }) => ACTIONS_THAT_ECHO.has(action));
-    if (isInput && message.thread.threadId === threadId && runId === undefined)
+    if (isInput && message.thread.threadId === threadId && runId === undefined && gone === 0)
       world.violate("I14", `${message.token} was accepted and is not on the stream of ${threadId}`);
     if (told && runId !== undefined && runId !== told.runId) {
       world.violate(
@@ -240,7 +246,7 @@ async function checkLog({ shared, ledger, readers, world }: Stage, { threadId }:
   for (const reader of readers) {
     if (reader.thread.threadId !== threadId) continue;
     for (const { seq, text } of reader.received) {
-      if (log[seq - 1] !== text)
+      if (seq > gone && log[seq - 1] !== text)
         world.violate("I10", `a reader of ${threadId} got ${seq} ${text}; stored is ${log[seq - 1]}`);
     }
     if (reader.isOpen && (reader.last ?? log.length) !== log.length) {

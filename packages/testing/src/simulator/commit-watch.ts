@@ -58,6 +58,11 @@ export class CommitWatch {
     const taken = before.actor?.["owner"] !== after.actor?.["owner"];
     if (taken) this.#checkTaking(before, after);
     else this.#checkKeeping(before, after);
+    if (before.actor?.["run_id"] && writes.some((write) => write.op === "delete" && write.table === EVENTS))
+      world.violate(
+        "I10",
+        `${name} deletes events of run ${show(before.actor["run_id"])}, which is not over`,
+      );
     const ofRun = writes.some(
       (write) =>
         write.table === MESSAGE_STEPS ||

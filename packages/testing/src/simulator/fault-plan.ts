@@ -17,6 +17,10 @@ export interface FaultPlan {
   deathIsKnown: boolean;
   /** News of other processes' writes may take seconds. */
   slowNews: boolean;
+  /** News that never arrive. */
+  lostNews: number;
+  /** How long the store keeps events, where that is less than usual. */
+  retentionMs: number | undefined;
   /** How often a process that crashed or closed never comes back, so that only the others can take over. */
   staysDead: number;
   /** A process that is closed in order, as in a rolling restart. */
@@ -33,6 +37,8 @@ export const NO_FAULTS: FaultPlan = {
   clockJump: 0,
   deathIsKnown: true,
   slowNews: false,
+  lostNews: 0,
+  retentionMs: undefined,
   staysDead: 0,
   shutdown: 0,
 };
@@ -51,6 +57,8 @@ export function drawFaults(random: Random): FaultPlan {
     clockJump: sometimes(0.2, [0.002, 0.005]),
     deathIsKnown: random.chance(0.6),
     slowNews: random.chance(0.3),
+    lostNews: sometimes(0.3, [0.05, 0.5]),
+    retentionMs: random.chance(0.25) ? random.pick([2_000, 60_000]) : undefined,
     staysDead: sometimes(0.5, [0.5, 1]),
     shutdown: sometimes(0.3, [0.003, 0.01]),
   };

@@ -169,6 +169,15 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       query.table === OWNERS && !query.limit ? { ...query, where: { id: "nobody" } } : query,
   },
   {
+    name: "I10 events of a run that is not over are deleted as old",
+    commit: (writes) =>
+      writes.some((write) => write.op === "delete" && write.table === EVENTS)
+        ? writes.filter((write) => write.op !== "require")
+        : [...writes],
+    select: (query) =>
+      query.table === ACTORS && query.columns?.length === 1 ? { ...query, where: { thread_id: "" } } : query,
+  },
+  {
     name: "T5 a thread shows another's messages",
     select: (query) => {
       if (query.table !== MESSAGES || !query.where) return query;

@@ -67,6 +67,7 @@ export function startApp(
     storage,
     system: process,
     logger,
+    ...(world.plan.retentionMs !== undefined && { threads: { retentionMs: world.plan.retentionMs } }),
     notifications: { dispatch: { enabled: inbox?.dispatches(process.slot) ?? false } },
   });
   mastra.start().catch((error: unknown) => {

@@ -84,6 +84,10 @@ export class SimProcess implements System {
   tellNews(keys: readonly string[]): void {
     const { world } = this;
     if (this.watchers.size === 0) return;
+    if (world.random.chance(world.faults.lostNews)) {
+      world.reached.add("news were lost");
+      return;
+    }
     for (const key of keys) this.#newsKeys.add(key);
     if (this.#newsOnTheWay) return;
     this.#newsOnTheWay = true;

@@ -66,7 +66,10 @@ export class SimReader {
         world.violate("I10", `the stream of ${threadId} in ${this.process.name} ended by itself`);
     } catch (error) {
       this.state = "failed";
-      if (!AgentError.is(error, "storage-failed"))
+      // Where events are kept for a moment only, a slow reader learns so.
+      const isLate = world.plan.retentionMs !== undefined && AgentError.is(error, "reader-too-slow");
+      if (isLate) world.reached.add("a reader was too slow for the retention");
+      if (!isLate && !AgentError.is(error, "storage-failed"))
         world.violate("I10", `a reader of ${threadId} failed: ${String(error)}`);
     }
   }

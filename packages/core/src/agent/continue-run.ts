@@ -5,8 +5,8 @@ import type { MessagesInput } from "../message/message-input.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { createSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
-import { send } from "../thread/send.ts";
-import { RECENT } from "../thread/thread-run.ts";
+import { send } from "../thread/admit/send.ts";
+import { RECENT } from "../thread/journal/thread-run.ts";
 import { checkOptions } from "./check-options.ts";
 import { requireMemory, type ThreadsHost } from "./threads-host.ts";
 

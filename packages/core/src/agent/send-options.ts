@@ -2,9 +2,9 @@ import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
-import type { DeliveryOptions } from "../thread/delivery.ts";
-import type { StateMode } from "../thread/lane.ts";
-import type { Admitted } from "../thread/admission.ts";
+import type { DeliveryOptions } from "../thread/admit/delivery.ts";
+import type { StateMode } from "../thread/journal/lane.ts";
+import type { Admitted } from "../thread/admit/admission.ts";
 
 /** A thread belongs to a resource, so it takes both to name one. */
 interface ThreadAddress {

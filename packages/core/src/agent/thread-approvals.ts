@@ -3,14 +3,14 @@ import type { MessagesInput } from "../message/message-input.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { checkId } from "../storage/check-id.ts";
 import { RUNS } from "../storage/thread-tables.ts";
-import { readActor } from "../thread/actor.ts";
-import { decideCall } from "../thread/decide-call.ts";
+import { readActor } from "../thread/hold/actor.ts";
+import { decideCall } from "../thread/journal/decide-call.ts";
 import {
   listSuspendedRuns,
   type ListSuspendedRunsOptions,
   type SuspendedRun,
-} from "../thread/list-suspended-runs.ts";
-import type { Thread } from "../thread/thread.ts";
+} from "../thread/inspect/list-suspended-runs.ts";
+import type { Thread } from "../thread/hold/thread.ts";
 import { checkDecision } from "./check-decision.ts";
 import { continueRun } from "./continue-run.ts";
 import type { ThreadsHost } from "./threads-host.ts";

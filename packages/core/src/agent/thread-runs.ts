@@ -9,11 +9,11 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { RunThread } from "../run/run-thread.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Letter } from "../thread/mailbox.ts";
-import { reviveOptions, storeOptions } from "../thread/stored-options.ts";
-import type { Thread } from "../thread/thread.ts";
-import { ThreadRun } from "../thread/thread-run.ts";
-import { type ThreadAgent, type ThreadLimits, ThreadRuntime } from "../thread/thread-runtime.ts";
+import type { Letter } from "../thread/admit/mailbox.ts";
+import { reviveOptions, storeOptions } from "../thread/admit/stored-options.ts";
+import type { Thread } from "../thread/hold/thread.ts";
+import { ThreadRun } from "../thread/journal/thread-run.ts";
+import { type ThreadAgent, type ThreadLimits, ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import { DEFAULT_RUN_LIMITS, type RunStart, type ThreadTarget } from "./prepare-run.ts";
 import type { ThreadsEnvironment } from "./threads-host.ts";
 

@@ -8,12 +8,12 @@ import {
   type SignalInput,
 } from "../signal/signal.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
-import type { Admitted } from "../thread/admission.ts";
-import { decideDelivery } from "../thread/delivery.ts";
-import { advanceLane, checkLaneId, checkState, readLane } from "../thread/lane.ts";
-import { send } from "../thread/send.ts";
-import type { Thread } from "../thread/thread.ts";
-import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+import type { Admitted } from "../thread/admit/admission.ts";
+import { decideDelivery } from "../thread/admit/delivery.ts";
+import { advanceLane, checkLaneId, checkState, readLane } from "../thread/journal/lane.ts";
+import { send } from "../thread/admit/send.ts";
+import type { Thread } from "../thread/hold/thread.ts";
+import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import { checkOptions } from "./check-options.ts";
 import {
   checkSend,

@@ -1,10 +1,10 @@
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
 import { RUNS } from "../storage/thread-tables.ts";
-import { readActor } from "../thread/actor.ts";
-import { type AgentThreadSubscription, ThreadReader } from "../thread/subscription.ts";
-import type { Thread } from "../thread/thread.ts";
-import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+import { readActor } from "../thread/hold/actor.ts";
+import { type AgentThreadSubscription, ThreadReader } from "../thread/log/subscription.ts";
+import type { Thread } from "../thread/hold/thread.ts";
+import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 
 /** Those who follow threads of an agent, and may abort what they see. */

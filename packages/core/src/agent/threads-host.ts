@@ -3,7 +3,7 @@ import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import type { ThreadsConfig } from "./thread-runs.ts";
 
 /** What may change when the agent is registered with a host. */

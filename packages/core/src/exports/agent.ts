@@ -28,11 +28,11 @@ export {
   type SignalInput,
   type SignalType,
 } from "../signal/signal.ts";
-export type { NumberedChunk } from "../thread/event-log.ts";
-export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/list-suspended-runs.ts";
-export type { Admitted } from "../thread/admission.ts";
-export type { AgentThreadSubscription } from "../thread/subscription.ts";
-export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/thread-runtime.ts";
+export type { NumberedChunk } from "../thread/log/event-log.ts";
+export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
+export type { Admitted } from "../thread/admit/admission.ts";
+export type { AgentThreadSubscription } from "../thread/log/subscription.ts";
+export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/hold/thread-runtime.ts";
 
 // Runs
 export type {

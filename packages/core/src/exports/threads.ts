@@ -1,6 +1,6 @@
 // Looking at threads from outside: what goes on there, what waits, what ran. For servers and tools of operators.
-export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/queue.ts";
-export { watchQueue } from "../thread/queue-watch.ts";
+export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/admit/queue.ts";
+export { watchQueue } from "../thread/admit/queue-watch.ts";
 export {
   countRunning,
   listLanes,
@@ -11,14 +11,14 @@ export {
   readThreadOverview,
   type RunRecord,
   type ThreadOverview,
-} from "../thread/thread-overview.ts";
+} from "../thread/inspect/thread-overview.ts";
 export {
   readRunTimeline,
   type RunTimeline,
   type TimelineStep,
   type TimelineTool,
-} from "../thread/run-timeline.ts";
-export type { Lane, StateMode } from "../thread/lane.ts";
+} from "../thread/inspect/run-timeline.ts";
+export type { Lane, StateMode } from "../thread/journal/lane.ts";
 
 // For those who pass chunks on
-export { toBroadcast } from "../thread/event-log.ts";
+export { toBroadcast } from "../thread/log/event-log.ts";

@@ -1,8 +1,8 @@
 import { AgentError } from "../errors.ts";
 import { CLAIM_MS } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import type { DeliveryOptions } from "../thread/delivery.ts";
-import { threadStateFor } from "../thread/thread-state.ts";
+import type { DeliveryOptions } from "../thread/admit/delivery.ts";
+import { threadStateFor } from "../thread/hold/thread-state.ts";
 import { type Desk, wakeOptions } from "./desk.ts";
 import type { Outlet } from "./emit.ts";
 import { byUrgency, waitsForIdle } from "./notification-delivery.ts";

@@ -8,10 +8,10 @@ import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { Row } from "../storage/storage.ts";
 import { MAILBOX } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
-import type { Admitted } from "../thread/admission.ts";
-import { send } from "../thread/send.ts";
-import type { ThreadRuntime } from "../thread/thread-runtime.ts";
+import type { Delivery, DeliveryOptions } from "../thread/admit/delivery.ts";
+import type { Admitted } from "../thread/admit/admission.ts";
+import { send } from "../thread/admit/send.ts";
+import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 
 /** Where the signals of notifications go. */
 export interface Outlet {

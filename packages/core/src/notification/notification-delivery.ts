@@ -6,7 +6,7 @@ import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import type { Row } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import type { Delivery, DeliveryOptions } from "../thread/delivery.ts";
+import type { Delivery, DeliveryOptions } from "../thread/admit/delivery.ts";
 import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
 import { emit, type Outlet } from "./emit.ts";
 import { fullSignal, PRIORITIES, summarySignal } from "./notification-signal.ts";

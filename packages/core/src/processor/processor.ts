@@ -16,7 +16,7 @@ import type { StructuredOutputOptions } from "../run/structured-output.ts";
 import type { ToolChoice } from "../run/run-options.ts";
 import type { StateSignalInput } from "../agent/send-options.ts";
 import type { CreatedAgentSignal, SignalInput } from "../signal/signal.ts";
-import type { Lane, StateMode } from "../thread/lane.ts";
+import type { Lane, StateMode } from "../thread/journal/lane.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 
 export interface AbortOptions {

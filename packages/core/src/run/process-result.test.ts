@@ -4,7 +4,7 @@ import { z } from "zod";
 import { agentWith } from "../agent/__fixtures__/agent-with.ts";
 import { ON, onThread } from "../agent/__fixtures__/on-thread.ts";
 import type { Processor } from "../processor/processor.ts";
-import { readRunTimeline } from "../thread/run-timeline.ts";
+import { readRunTimeline } from "../thread/inspect/run-timeline.ts";
 import { createTool } from "../tool/tool.ts";
 
 const SECRET = "4111-1111";

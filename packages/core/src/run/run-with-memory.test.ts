@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { agentWith, bareMemory, chunksOf } from "../agent/__fixtures__/agent-with.ts";
 import type { AgentConfig } from "../agent/agent-config.ts";
 import { silentLogger } from "../logger.ts";
-import { listRuns } from "../thread/thread-overview.ts";
+import { listRuns } from "../thread/inspect/thread-overview.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { MESSAGES, MESSAGE_STEPS } from "../storage/tables.ts";
 import { EVENTS, RUNS } from "../storage/thread-tables.ts";

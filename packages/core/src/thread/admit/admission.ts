@@ -1,0 +1,296 @@
+import type { JSONValue, StoredMessage } from "@selvedge/protocol";
+import { AgentError } from "../../errors.ts";
+import type { AgentExecutionOptions } from "../../run/run-options.ts";
+import { echoOf } from "../../signal/echo.ts";
+import { cleanAttributes, type CreatedAgentSignal, type SignalAttributes } from "../../signal/signal.ts";
+import { insertMessage, insertThread, touchThread } from "../../storage/message-writes.ts";
+import type { CommitResult, Write } from "../../storage/storage.ts";
+import { MESSAGES, THREADS } from "../../storage/tables.ts";
+import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
+import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "../hold/actor.ts";
+import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.ts";
+import { insertEvents } from "../log/event-log.ts";
+import {
+  type Letter,
+  CONTINUE,
+  NEXT,
+  noLetterNow,
+  NOW,
+  postLetter,
+  readLetters,
+  runOpenedBy,
+} from "./mailbox.ts";
+import { QueueWatch } from "./queue-watch.ts";
+import { storeOptions } from "./stored-options.ts";
+import type { Thread } from "../hold/thread.ts";
+import type { ThreadRuntime } from "../hold/thread-runtime.ts";
+import { requireNone, requireRow, update } from "../../storage/writes.ts";
+
+/** What became of a send, once it is durable. */
+export interface Admitted {
+  action: Delivery["action"];
+  runId: string | undefined;
+  /** The same key was sent before: this is what was answered then. */
+  duplicate?: true;
+}
+
+export interface SendRequest {
+  signal: CreatedAgentSignal;
+  /** What is sent in place of the signal: results of a client's tools. */
+  messages?: StoredMessage[];
+  agentId: string;
+  delivery: DeliveryOptions;
+  /** The sender made the id, so somebody else may have had it before. */
+  hasOwnId: boolean;
+  /** The run it opens, if it opens one. */
+  newRunId: string;
+  streamOptions: AgentExecutionOptions | undefined;
+  /** What of their request context may be stored. */
+  durableContextKeys: readonly string[];
+  attributes: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
+  idempotencyKey: string | undefined;
+  /** Writes that count only if the signal is accepted, such as the new state of a lane. May still change the signal. */
+  alongside?: (delivery: Delivery) => Promise<Write[]> | Write[];
+}
+
+/** What a decision is made on. */
+interface ThreadState {
+  actor: Actor | undefined;
+  /** Where the agent has no run, its letter that is about to open one: what comes now joins that run. */
+  reserved: Letter | undefined;
+}
+
+/** A decision that is not written yet. */
+export interface Admission {
+  request: SendRequest;
+  delivery: Delivery;
+  runId: string;
+  /** The signal's attributes with those of the branch, and as they were sent. */
+  attributes: Record<string, JSONValue> | undefined;
+  sent: Record<string, JSONValue> | undefined;
+}
+
+export async function readState(thread: Thread, agentId: string): Promise<ThreadState> {
+  const { storage, threadId, resourceId } = thread;
+  const actor = await readActor(storage, threadId);
+  checkOwnership(actor, threadId, resourceId);
+  const isActive = actor?.runId !== undefined && actor.agentId === agentId;
+  if (!actor || isActive || actor.mailboxCount === 0) return { actor, reserved: undefined };
+  const [reserved] = await readLetters(storage, threadId, { due: NOW, agentId, limit: 1 });
+  return { actor, reserved };
+}
+
+export function decide({ actor, reserved }: ThreadState, request: SendRequest): Admission {
+  const run = { activeRunId: actor?.runId, activeAgentId: actor?.agentId };
+  const opening = reserved && { activeRunId: runOpenedBy(reserved), activeAgentId: reserved.agentId };
+  const isBusy = actor?.runId !== undefined;
+  let delivery = decideDelivery(isBusy ? run : (opening ?? run), request.agentId, request.delivery);
+  // Behind another agent's run it waits with those of its own agent that came before it.
+  if (isBusy && opening && delivery.action === "queue" && !request.delivery.queued)
+    delivery = { action: "deliver", branch: "idle", runId: opening.activeRunId };
+  const runId =
+    delivery.action === "deliver"
+      ? delivery.runId
+      : ("runId" in delivery && delivery.runId) || request.newRunId;
+  const attributes = mergeAttributes(request.signal, request.attributes[delivery.branch]);
+  return { request, delivery, runId, attributes, sent: request.signal.attributes };
+}
+
+export function toAdmitted({ delivery: { action }, runId }: Admission): Admitted {
+  return { action, runId };
+}
+
+/** The state the decisions were made on. */
+export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[] {
+  const { threadId, resourceId } = thread;
+  return [
+    requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
+    ...(actor ? [] : [insertActor(threadId, resourceId)]),
+    requireRun(threadId, actor?.runId),
+    ...(reserved ? [requireRow(MAILBOX, { id: reserved.signal.id })] : []),
+  ];
+}
+
+/** What the decisions come to. The signals get the attributes they will have. */
+export function deliveryWrites(
+  runtime: ThreadRuntime,
+  thread: Thread,
+  { actor }: ThreadState,
+  admissions: readonly Admission[],
+): Write[] {
+  const { threadId, resourceId, system } = thread;
+  const first = actor?.nextSeq ?? 1;
+  let nextSeq = first;
+  const letters: Write[] = [];
+  const stored: Write[] = [];
+  for (const { request, delivery, runId, attributes } of admissions) {
+    if (delivery.action === "discard") continue;
+    const { signal } = request;
+    signal.attributes = attributes;
+    if (delivery.action !== "persist") {
+      if (request.hasOwnId) letters.push(requireNone(MESSAGES, { id: signal.id }));
+      letters.push(...post(runtime, thread, request, delivery, runId));
+      continue;
+    }
+    stored.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
+    // Nothing comes between the events of a run, be it another agent's.
+    if (delivery.branch === "active" || actor?.runId !== undefined) continue;
+    const chunks = pseudoRun(signal, runId);
+    stored.push(insertEvents(threadId, runId, nextSeq, chunks, system.now()));
+    nextSeq += chunks.length;
+  }
+  if (stored.length === 0) return letters;
+  const now = new Date(system.now());
+  return [
+    ...letters,
+    insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+    ...stored,
+    touchThread(threadId, now.getTime()),
+    ...(nextSeq === first ? [] : [moveSeq(threadId, first, nextSeq)]),
+  ];
+}
+
+/** The decisions came to nothing: the signals are as they were sent, for the next attempt. */
+export function takeBack(admissions: readonly Admission[]): void {
+  for (const { request, sent } of admissions) request.signal.attributes = sent;
+}
+
+/** Commits decisions and sees to what follows from them. */
+export async function commitAdmissions(
+  runtime: ThreadRuntime,
+  thread: Thread,
+  admissions: readonly Admission[],
+  writes: readonly Write[],
+  commit: (writes: readonly Write[]) => Promise<CommitResult> = (all) =>
+    thread.storage.commit(all, { key: thread.threadId, id: thread.system.newId() }),
+): Promise<void> {
+  for (const { delivery, request } of admissions) {
+    const opens = delivery.action === "wake" || delivery.action === "queue";
+    if (opens && request.streamOptions) runtime.keepOptions(request.signal.id, request.streamOptions);
+  }
+  try {
+    const { auto } = await commit(writes);
+    for (const [index, write] of writes.entries()) {
+      if (write.op === "insert" && write.table === MAILBOX)
+        thread.lastLetter = Math.max(thread.lastLetter, auto[index] ?? 0);
+    }
+  } catch (error) {
+    // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
+    if (mayHaveTakenEffect(error)) {
+      thread.pump();
+      thread.tail.refresh();
+    } else for (const { request } of admissions) runtime.dropOptions(request.signal.id);
+    throw error;
+  }
+  runtime.claim(thread, thread.resourceId);
+  for (const { delivery } of admissions) {
+    if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
+    if (delivery.action === "wake" || delivery.action === "queue") thread.pump();
+    else if (delivery.action === "deliver") {
+      thread.mayHaveLetters = true;
+      if (thread.run === undefined) thread.pump(); // The run is elsewhere; see to it that somebody carries it out.
+    } else if (delivery.action === "persist") thread.tail.refresh();
+  }
+}
+
+/** Whether a commit that failed may be in the store all the same. */
+export function mayHaveTakenEffect(error: unknown): boolean {
+  return !AgentError.is(error) || error.code === "storage-failed";
+}
+
+/** The letter of a message that opens its run at once: nothing goes on here or waits, and its agent is here. */
+export function opensAtOnce(
+  thread: Thread,
+  { actor }: ThreadState,
+  { request, delivery, runId }: Admission,
+): Omit<Letter, "seq"> | undefined {
+  if (delivery.action !== "wake" || request.delivery.queued || request.messages) return undefined;
+  const isIdle = !actor || (actor.runId === undefined && actor.mailboxCount === 0);
+  return isIdle && thread.isFreeFor(request.agentId) ? letterOf(thread, request, delivery, runId) : undefined;
+}
+
+function post(
+  runtime: ThreadRuntime,
+  thread: Thread,
+  request: SendRequest,
+  delivery: Delivery,
+  runId: string,
+): Write[] {
+  const letter = letterOf(thread, request, delivery, runId);
+  const posted = postLetter(letter, runtime.limits.mailbox);
+  // Of two that wake a thread at once one is first, and the other joins its run.
+  return letter.opens && letter.due === NOW
+    ? [noLetterNow(thread.threadId, letter.agentId), ...posted]
+    : posted;
+}
+
+function letterOf(
+  { threadId, resourceId }: Thread,
+  request: SendRequest,
+  delivery: Delivery,
+  runId: string,
+): Omit<Letter, "seq"> {
+  const { signal, messages, agentId } = request;
+  // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
+  const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
+  const opens = delivery.action !== "deliver";
+  const options = opens ? storeOptions(request.streamOptions, request.durableContextKeys) : undefined;
+  const bytes = Buffer.byteLength(JSON.stringify(messages ?? signal));
+  return { threadId, resourceId, agentId, due, runId, opens, signal, messages, options, bytes };
+}
+
+/** A signal stored on an idle thread reaches its subscribers as a run of three chunks that no model took part in. */
+function pseudoRun(signal: CreatedAgentSignal, runId: string): Parameters<typeof insertEvents>[3] {
+  const from = "AGENT" as const;
+  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  const messages = { all: [], user: [], nonUser: [] };
+  const payload = { stepResult: { reason: "stop" as const }, output: { usage }, metadata: {}, messages };
+  return [
+    { type: "start", runId, from, payload: {} },
+    echoOf(signal, runId),
+    { type: "finish", runId, from, payload },
+  ];
+}
+
+function moveSeq(threadId: string, from: number, to: number): Write {
+  return update(ACTORS, {
+    where: { thread_id: threadId, next_seq: from },
+    set: { next_seq: to },
+    require: true,
+  });
+}
+
+/** Says what is wrong, if the conflict is not just that the thread moved on: then the caller tries again. */
+export function explainConflict(
+  thread: Thread,
+  request: SendRequest,
+  error: AgentError,
+  writes: readonly Write[],
+): void {
+  const { threadId, resourceId } = thread;
+  const index = error.details?.["index"] as number;
+  if (index === 0)
+    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+  const failed = writes[index];
+  if (failed?.op === "update" && "mailbox_count" in failed.where) {
+    throw new AgentError(
+      "mailbox-full",
+      `The mailbox of thread "${threadId}" is full. Send again when its messages have been answered.`,
+    );
+  }
+  const isKey = failed?.op === "insert" || (failed?.op === "require" && failed.table === MESSAGES);
+  if (isKey && (failed.table === MAILBOX || failed.table === MESSAGES)) {
+    throw new AgentError(
+      "conflict",
+      `There is already a message with the id "${request.signal.id}". Leave the id out, or use idempotencyKey to send again.`,
+    );
+  }
+}
+
+function mergeAttributes(
+  signal: CreatedAgentSignal,
+  branch: SignalAttributes | undefined,
+): Record<string, JSONValue> | undefined {
+  const extra = cleanAttributes(branch);
+  return extra || signal.attributes ? { ...signal.attributes, ...extra } : undefined;
+}

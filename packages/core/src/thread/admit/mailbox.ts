@@ -1,0 +1,149 @@
+import type { StoredMessage } from "@selvedge/protocol";
+import type { Storage, Write } from "../../storage/storage.ts";
+import { ACTORS, MAILBOX, type MailboxRow } from "../../storage/thread-tables.ts";
+import { type CreatedAgentSignal, reviveSignal } from "../../signal/signal.ts";
+import type { StoredOptions } from "./stored-options.ts";
+import { insert, remove, requireNone, update } from "../../storage/writes.ts";
+
+/**
+ * `NOW` joins the run under way at its next step, or opens one; the others open a run of their own: results of a
+ * client's tools before anything that was queued.
+ */
+export const NOW = 0;
+export const CONTINUE = 1;
+export const NEXT = 2;
+export type Due = typeof NOW | typeof CONTINUE | typeof NEXT;
+
+/** A signal that waits, or messages that do: then the signal is only their cover. */
+export interface Letter {
+  seq: number;
+  threadId: string;
+  resourceId: string;
+  agentId: string;
+  due: Due;
+  /** The run it opens, or the one it was to join. */
+  runId: string;
+  opens: boolean;
+  signal: CreatedAgentSignal;
+  /** What a `CONTINUE` run begins with. */
+  messages?: StoredMessage[] | undefined;
+  options: StoredOptions | undefined;
+  bytes: number;
+  /** How often a run that it opened came to nothing. */
+  attempts?: number;
+}
+
+export interface MailboxLimits {
+  messages: number;
+  bytes: number;
+}
+
+export const DEFAULT_MAILBOX_LIMITS: MailboxLimits = { messages: 10_000, bytes: 64 << 20 };
+
+/** Puts a letter in, unless the box is full: the second write is the one that fails then. */
+export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): [Write, Write] {
+  const room = {
+    thread_id: letter.threadId,
+    mailbox_count: { lt: limits.messages },
+    mailbox_bytes: { lte: limits.bytes - letter.bytes },
+  };
+  return [
+    insert(MAILBOX, {
+      id: letter.signal.id,
+      thread_id: letter.threadId,
+      resource_id: letter.resourceId,
+      agent_id: letter.agentId,
+      due: letter.due,
+      run_id: letter.runId,
+      opens: letter.opens ? 1 : 0,
+      signal: letter.signal.toJSON() as never,
+      options: (letter.messages
+        ? { ...letter.options, messages: letter.messages }
+        : (letter.options ?? null)) as never,
+      bytes: letter.bytes,
+    }),
+    update(ACTORS, {
+      where: room,
+      set: { has_mail: 1 },
+      increment: { mailbox_count: 1, mailbox_bytes: letter.bytes },
+      require: true,
+    }),
+  ];
+}
+
+/** Takes letters out. In one commit with what becomes of them, so each is taken once. */
+export function takeLetters(threadId: string, letters: readonly Letter[]): Write[] {
+  if (letters.length === 0) return [];
+  const bytes = letters.reduce((sum, letter) => sum + letter.bytes, 0);
+  return [
+    ...letters.map((letter): Write => remove(MAILBOX, { id: letter.signal.id }, { require: true })),
+    update(ACTORS, {
+      where: { thread_id: threadId },
+      increment: { mailbox_count: -letters.length, mailbox_bytes: -bytes },
+    }),
+    noteEmpty(threadId),
+  ];
+}
+
+/** After something was taken out. */
+export function noteEmpty(threadId: string): Write {
+  return update(ACTORS, { where: { thread_id: threadId, mailbox_count: 0 }, set: { has_mail: null } });
+}
+
+/** The run that a letter opened came to nothing before it took the letter. */
+export function countAttempt(threadId: string, runId: string): Write[] {
+  const count = { attempts: 1 };
+  return [
+    update(MAILBOX, { where: { thread_id: threadId, opens: 1, run_id: runId }, increment: count }),
+    update(MAILBOX, { where: { thread_id: threadId, opens: 0, id: runId }, increment: count }),
+  ];
+}
+
+/** Nothing waits for a run under way, or to open one: of one agent, or of any. */
+export function noLetterNow(threadId: string, agentId?: string): Write {
+  const where = { thread_id: threadId, due: NOW, ...(agentId !== undefined && { agent_id: agentId }) };
+  return requireNone(MAILBOX, where);
+}
+
+/** The run a letter opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
+export function runOpenedBy(letter: Letter): string {
+  return letter.opens ? letter.runId : letter.signal.id;
+}
+
+/** Waiting letters, those due now first, oldest first. */
+export async function readLetters(
+  storage: Storage,
+  threadId: string,
+  options: { due?: Due; agentId?: string; id?: string; limit: number },
+): Promise<Letter[]> {
+  const rows = await storage.select({
+    table: MAILBOX,
+    where: {
+      thread_id: threadId,
+      ...(options.due !== undefined && { due: options.due }),
+      ...(options.agentId !== undefined && { agent_id: options.agentId }),
+      ...(options.id !== undefined && { id: options.id }),
+    },
+    orderBy: [{ column: "due" }, { column: "seq" }],
+    limit: options.limit,
+  });
+  return rows.map(toLetter);
+}
+
+function toLetter(row: MailboxRow): Letter {
+  const { messages, ...options } = (row.options ?? {}) as StoredOptions;
+  return {
+    seq: row.seq,
+    threadId: row.thread_id,
+    resourceId: row.resource_id,
+    agentId: row.agent_id,
+    due: row.due as Due,
+    runId: row.run_id,
+    opens: row.opens === 1,
+    signal: reviveSignal(row.signal as never),
+    ...(messages !== undefined && { messages: messages as unknown as StoredMessage[] }),
+    options: row.options ? options : undefined,
+    bytes: row.bytes,
+    attempts: row.attempts ?? 0,
+  };
+}

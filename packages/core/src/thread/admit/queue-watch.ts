@@ -1,0 +1,103 @@
+import { checkId } from "../../storage/check-id.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { ACTORS, type ActorRow } from "../../storage/thread-tables.ts";
+
+const KEY = Symbol.for("selvedge.queue-watch");
+const AT_ONCE = 500;
+
+interface Watched {
+  listeners: Set<() => void>;
+  /** What another process cannot change without a trace; unknown until the first look. */
+  seen: { mark: string; count: number } | undefined;
+}
+
+/**
+ * Calls back when what waits on a thread may have changed: queued, edited or taken back. Changes of this process are
+ * told at once; when another process wrote, one look at all watched threads finds those of it. Nothing is written.
+ */
+export function watchQueue(storage: Storage, threadId: string, onChange: () => void): () => void {
+  return QueueWatch.of(storage).watch(checkId("threadId", threadId), onChange);
+}
+
+/** The watched threads of a store. */
+export class QueueWatch {
+  readonly #storage: Storage;
+  readonly #threads = new Map<string, Watched>();
+  #stop: (() => void) | undefined;
+  #looking = false;
+  #lookAgain = false;
+
+  private constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  static of(storage: Storage): QueueWatch {
+    return storage.attach(KEY, () => new QueueWatch(storage));
+  }
+
+  /** This process changed what waits on a thread. */
+  changed(threadId: string): void {
+    const watched = this.#threads.get(threadId);
+    if (watched) tell(watched);
+  }
+
+  watch(threadId: string, onChange: () => void): () => void {
+    // A listener of its own for every call, so that the same function may be given twice.
+    const listener = () => onChange();
+    const watched = this.#threads.get(threadId) ?? { listeners: new Set(), seen: undefined };
+    this.#threads.set(threadId, watched);
+    watched.listeners.add(listener);
+    this.#stop ??= this.#storage.watch((change) => {
+      if (change === "unknown" || [...this.#threads.keys()].some((id) => change.keys.has(id))) this.#look();
+    });
+    return () => {
+      if (!watched.listeners.delete(listener) || watched.listeners.size > 0) return;
+      this.#threads.delete(threadId);
+      if (this.#threads.size > 0) return;
+      this.#stop?.();
+      this.#stop = undefined;
+    };
+  }
+
+  /** One at a time: what changes meanwhile is seen by the next. */
+  #look(): void {
+    if (this.#looking) {
+      this.#lookAgain = true;
+      return;
+    }
+    this.#looking = true;
+    this.#lookAtAll()
+      // A store that does not answer changes again when it does.
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = false;
+        if (!this.#lookAgain) return;
+        this.#lookAgain = false;
+        this.#look();
+      });
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const ids = [...this.#threads.keys()];
+    for (let first = 0; first < ids.length; first += AT_ONCE) {
+      const some = ids.slice(first, first + AT_ONCE);
+      for (const row of await this.#storage.select({ table: ACTORS, where: { thread_id: { in: some } } }))
+        this.#compare(row);
+    }
+  }
+
+  #compare(row: ActorRow): void {
+    const watched = this.#threads.get(row.thread_id);
+    if (!watched) return;
+    const { seen } = watched;
+    const count = row.mailbox_count ?? 0;
+    // An edit that keeps the length raises the fence, like everything that takes a message or takes it back.
+    const mark = `${count} ${row.mailbox_bytes} ${row.fence}`;
+    watched.seen = { mark, count };
+    if (seen === undefined || (seen.mark !== mark && seen.count + count > 0)) tell(watched);
+  }
+}
+
+function tell({ listeners }: Watched): void {
+  for (const listener of listeners) listener();
+}

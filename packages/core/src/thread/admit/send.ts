@@ -1,0 +1,149 @@
+import { AgentError } from "../../errors.ts";
+import {
+  type Admission,
+  type Admitted,
+  commitAdmissions,
+  decide,
+  deliveryWrites,
+  explainConflict,
+  guards,
+  mayHaveTakenEffect,
+  opensAtOnce,
+  readState,
+  type SendRequest,
+  takeBack,
+  toAdmitted,
+} from "./admission.ts";
+import type { Write } from "../../storage/storage.ts";
+import { adopt, insertSend, readSend } from "./idempotency.ts";
+import type { Thread } from "../hold/thread.ts";
+import type { ThreadRuntime } from "../hold/thread-runtime.ts";
+
+/** A send that waits to be admitted. */
+export interface SendTurn {
+  request: SendRequest;
+  resolve(admitted: Admitted): void;
+  reject(error: unknown): void;
+}
+
+const ATTEMPTS = 50;
+const MAX_TOGETHER = 64;
+const SMALL_TEXT = 16_384;
+
+/**
+ * Admits a signal: reads the thread's state, decides, and writes the decision on the condition that the state is still
+ * the same. When this resolves the signal is durable, or was meant not to be.
+ */
+export function send(runtime: ThreadRuntime, thread: Thread, request: SendRequest): Promise<Admitted> {
+  const { promise, resolve, reject } = Promise.withResolvers<Admitted>();
+  thread.line.together({ request, resolve, reject }, (turns) => admitAll(runtime, thread, turns));
+  return promise;
+}
+
+/** In order, and in one commit where what becomes of one does not depend on the others. */
+async function admitAll(runtime: ThreadRuntime, thread: Thread, turns: SendTurn[]): Promise<void> {
+  let alone = 0;
+  while (turns.length > 0) {
+    const group = turns.splice(0, alone > 0 ? 1 : Math.max(1, plainOnes(turns)));
+    if (group.length === 1) {
+      alone--;
+      await admitOne(runtime, thread, group[0] as SendTurn);
+      continue;
+    }
+    const admitted = await admitGroup(runtime, thread, group);
+    const rest = group.slice(admitted.length);
+    // The first of the rest changes the thread for the others; or the commit failed, and each learns its own reason.
+    alone = admitted.length > 0 ? Math.min(1, rest.length) : rest.length;
+    turns.unshift(...rest);
+  }
+}
+
+/** How many of the next are small, of one agent, and ask for nothing that must be decided one at a time. */
+function plainOnes(turns: readonly SendTurn[]): number {
+  const index = turns.findIndex(
+    ({ request: { signal, agentId, idempotencyKey, alongside } }) =>
+      agentId !== turns[0]?.request.agentId ||
+      idempotencyKey !== undefined ||
+      alongside ||
+      typeof signal.contents !== "string" ||
+      signal.contents.length > SMALL_TEXT,
+  );
+  return Math.min(MAX_TOGETHER, index < 0 ? turns.length : index);
+}
+
+async function admitOne(runtime: ThreadRuntime, thread: Thread, turn: SendTurn): Promise<void> {
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const admitted = await tryAdmit(runtime, thread, turn.request, attempt === 0);
+      if (admitted) return turn.resolve(admitted);
+    }
+    throw new AgentError(
+      "thread-busy",
+      `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was admitted. Try again.`,
+    );
+  } catch (error) {
+    turn.reject(error);
+  }
+}
+
+/** Admits the first of a group, as many as go together. Answers those that are settled; none when it has to be one by one. */
+async function admitGroup(runtime: ThreadRuntime, thread: Thread, group: SendTurn[]): Promise<SendTurn[]> {
+  const admissions: Admission[] = [];
+  let settled: SendTurn[] = [];
+  try {
+    const state = await readState(thread, (group[0] as SendTurn).request.agentId);
+    for (const { request } of group) {
+      const admission = decide(state, request);
+      // It opens a run, which those behind it join.
+      if (isFirst(admission)) break;
+      admissions.push(admission);
+    }
+    if (admissions.length === 0) return [];
+    const writes = [...guards(thread, state), ...deliveryWrites(runtime, thread, state, admissions)];
+    settled = group.slice(0, admissions.length);
+    await commitAdmissions(runtime, thread, admissions, writes);
+  } catch (error) {
+    takeBack(admissions);
+    if (!mayHaveTakenEffect(error)) return [];
+    for (const turn of settled) turn.reject(error);
+    return settled;
+  }
+  for (const [index, turn] of settled.entries()) turn.resolve(toAdmitted(admissions[index] as Admission));
+  return settled;
+}
+
+async function tryAdmit(
+  runtime: ThreadRuntime,
+  thread: Thread,
+  request: SendRequest,
+  isFirstTry: boolean,
+): Promise<Admitted | undefined> {
+  const { signal, idempotencyKey } = request;
+  const state = await readState(thread, request.agentId);
+  const earlier = idempotencyKey === undefined ? undefined : await readSend(thread, idempotencyKey);
+  if (earlier) return adopt(request, earlier);
+  const admission = decide(state, request);
+  const { delivery, runId } = admission;
+  if (delivery.action === "discard") return toAdmitted(admission);
+  const alongside = (await request.alongside?.(delivery)) ?? [];
+  const delivered = deliveryWrites(runtime, thread, state, [admission]);
+  const key =
+    idempotencyKey === undefined ? [] : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)];
+  const writes = [...guards(thread, state), ...key, ...delivered, ...alongside];
+  const letter = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
+  const commit = letter && ((all: readonly Write[]) => thread.openWith(state.actor, letter, all));
+  try {
+    await commitAdmissions(runtime, thread, [admission], writes, commit);
+  } catch (error) {
+    takeBack([admission]);
+    if (!AgentError.is(error, "conflict")) throw error;
+    explainConflict(thread, request, error, writes);
+    return undefined;
+  }
+  return toAdmitted(admission);
+}
+
+/** A message that nothing is there to take: it opens a run, and what comes behind it joins that. */
+function isFirst({ delivery: { action }, request }: Admission): boolean {
+  return (action === "wake" || action === "queue") && !request.delivery.queued;
+}

@@ -1,0 +1,81 @@
+import { AgentError } from "../../errors.ts";
+import type { Storage, Write } from "../../storage/storage.ts";
+import { ACTORS, EVENTS, type ActorRow } from "../../storage/thread-tables.ts";
+import { insert, requireRow } from "../../storage/writes.ts";
+
+/** The state of a thread's actor row. */
+export interface Actor {
+  threadId: string;
+  resourceId: string;
+  owner: string | undefined;
+  fence: number;
+  runId: string | undefined;
+  runState: "idle" | "running" | "suspended";
+  agentId: string | undefined;
+  nextSeq: number;
+  abortRun: string | undefined;
+  mailboxCount: number;
+}
+
+export function toActor(row: ActorRow): Actor {
+  return {
+    threadId: row.thread_id,
+    resourceId: row.resource_id,
+    owner: row.owner ?? undefined,
+    fence: row.fence,
+    runId: row.run_id ?? undefined,
+    runState: row.run_state,
+    agentId: row.agent_id ?? undefined,
+    nextSeq: row.next_seq,
+    abortRun: row.abort_run ?? undefined,
+    mailboxCount: row.mailbox_count ?? 0,
+  };
+}
+
+export async function readActor(storage: Storage, threadId: string): Promise<Actor | undefined> {
+  const [row] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+  return row && toActor(row);
+}
+
+/** Creates the row of a thread that has none. */
+export function insertActor(threadId: string, resourceId: string): Write {
+  return insert(
+    ACTORS,
+    {
+      thread_id: threadId,
+      resource_id: resourceId,
+      fence: 0,
+      run_state: "idle",
+      next_seq: 1,
+      mailbox_count: 0,
+      mailbox_bytes: 0,
+    },
+    "ignore",
+  );
+}
+
+/** The row as it must still be for a write to count. */
+export function requireRun(threadId: string, runId: string | undefined): Write {
+  return requireRow(ACTORS, { thread_id: threadId, run_id: runId ?? null });
+}
+
+/** The first number that no event of the thread has. */
+export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<number> {
+  const [last] = await storage.select({
+    table: EVENTS,
+    where: { thread_id: actor.threadId, first: { gte: actor.nextSeq } },
+    orderBy: [{ column: "first", direction: "desc" }],
+    limit: 1,
+  });
+  return last ? last.last + 1 : actor.nextSeq;
+}
+
+/** Whose thread it is, without telling more than the caller said. */
+export function checkOwnership(
+  actor: { resourceId: string } | undefined,
+  threadId: string,
+  resourceId: string | undefined,
+): void {
+  if (!actor || resourceId === undefined || actor.resourceId === resourceId) return;
+  throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+}

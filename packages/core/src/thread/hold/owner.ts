@@ -1,0 +1,131 @@
+import type { Storage } from "../../storage/storage.ts";
+import { OWNERS, type OwnerRow } from "../../storage/thread-tables.ts";
+import type { System } from "../../system.ts";
+import type { Actor } from "./actor.ts";
+import { insert, remove, update } from "../../storage/writes.ts";
+
+export interface LeaseLimits {
+  leaseMs: number;
+  renewMs: number;
+}
+
+export const DEFAULT_LEASE: LeaseLimits = { leaseMs: 15_000, renewMs: 5_000 };
+
+/**
+ * This process as the store knows it. One row stands for all threads it runs, so keeping a thousand of them costs one write
+ * every few seconds, and a process that runs nothing writes nothing.
+ *
+ * Machines need not agree on the time. An owner changes its row with every beat; who watches it counts on its own monotonic
+ * clock how long the row has not moved. `lease_until` is that row: only that it moves matters, and 0 means that the owner
+ * has given up.
+ */
+export class Owner {
+  readonly id: string;
+  readonly #storage: Storage;
+  readonly #system: System;
+  readonly #lease: LeaseLimits;
+  /** Other owners: what their row said last, and since when. */
+  readonly #others = new Map<string, { mark: number; since: number }>();
+  #mark = 0;
+  #beatAt = Number.NEGATIVE_INFINITY;
+  #held = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(storage: Storage, system: System, lease: LeaseLimits) {
+    this.id = storage.ownerId();
+    this.#storage = storage;
+    this.#system = system;
+    this.#lease = lease;
+  }
+
+  /** Before taking a thread: makes sure that others see this process live. */
+  hold(): Promise<void> {
+    this.#held++;
+    this.#schedule();
+    if (this.#system.monotonic() - this.#beatAt < this.#lease.leaseMs / 2) return Promise.resolve();
+    return this.#beat();
+  }
+
+  release(): void {
+    this.#held--;
+    if (this.#held > 0) return;
+    // The row stands still from now on; the next thread taken moves it.
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+
+  /** Whether a thread may be taken from its owner. */
+  async mayTake(actor: Actor): Promise<boolean> {
+    if (actor.owner === undefined) return true;
+    if (actor.owner === this.id) return false;
+    if (this.#storage.isOwnerDead(actor.owner)) return true;
+    const [row] = await this.#storage.select({ table: OWNERS, where: { id: actor.owner }, limit: 1 });
+    return !row || this.#isGone(row);
+  }
+
+  /** Owners that live, this one among them, and those whose threads may be taken. */
+  async gone(): Promise<{ live: Set<string>; dead: OwnerRow[] }> {
+    const rows = await this.#storage.select({ table: OWNERS });
+    const live = new Set([this.id]);
+    const dead: OwnerRow[] = [];
+    for (const row of rows) {
+      if (row.id === this.id) continue;
+      if (this.#isGone(row)) dead.push(row);
+      else live.add(row.id);
+    }
+    const known = new Set(rows.map(({ id }) => id));
+    for (const id of this.#others.keys()) if (!known.has(id)) this.#others.delete(id);
+    return { live, dead };
+  }
+
+  /** Owners that are gone and have no threads any more need no row, unless one showed up again. */
+  async forget(dead: readonly OwnerRow[]): Promise<void> {
+    if (dead.length === 0) return;
+    await this.#storage.commit(dead.map(({ id, lease_until }) => remove(OWNERS, { id, lease_until })));
+  }
+
+  /** Gives up: threads of this process may be taken at once. */
+  async retire(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#beatAt = Number.NEGATIVE_INFINITY;
+    const where = { id: this.id };
+    await this.#storage.commit([
+      this.#held > 0 ? update(OWNERS, { where, set: { lease_until: 0 } }) : remove(OWNERS, where),
+    ]);
+  }
+
+  /** Whether an owner has given up, is known to be dead, or has not moved its row for the length of a lease. */
+  #isGone({ id, lease_until }: OwnerRow): boolean {
+    const mark = lease_until ?? 0;
+    if (mark === 0 || this.#storage.isOwnerDead(id)) return true;
+    const now = this.#system.monotonic();
+    const seen = this.#others.get(id);
+    if (seen?.mark === mark) return now - seen.since >= this.#lease.leaseMs;
+    this.#others.set(id, { mark, since: now });
+    return false;
+  }
+
+  async #beat(): Promise<void> {
+    const at = this.#system.monotonic();
+    // Always another number, whatever the clock does.
+    this.#mark = Math.max(this.#mark + 1, Math.trunc(this.#system.now() + this.#lease.leaseMs));
+    await this.#storage.commit([insert(OWNERS, { id: this.id, lease_until: this.#mark }, "update")]);
+    this.#beatAt = at;
+  }
+
+  #schedule(): void {
+    if (this.#cancelTimer) return;
+    this.#cancelTimer = this.#system.setTimer(
+      this.#lease.renewMs,
+      () => {
+        this.#cancelTimer = undefined;
+        if (this.#held === 0) return;
+        // A beat that fails is tried again with the next one; if others take the threads meanwhile, the fence keeps order.
+        this.#beat().catch(() => {});
+        this.#schedule();
+      },
+      { background: true },
+    );
+  }
+}

@@ -1,0 +1,218 @@
+import { AgentError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { Row, Storage, Where } from "../../storage/storage.ts";
+import { ACTORS, CALLS } from "../../storage/thread-tables.ts";
+import { sleep, type System } from "../../system.ts";
+import type { Janitor } from "./janitor.ts";
+import type { Owner } from "./owner.ts";
+
+/** What the search for unfinished threads needs of the runtime. */
+export interface RecoveryHost {
+  readonly storage: Storage;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly owner: Owner;
+  readonly limits: { recoverAtOnce: number };
+  readonly janitor: Janitor;
+  lookAfterReaders(): void;
+  /** Does what a thread has to do. Resolves when nothing of it is under way in this process. */
+  carryOut(threadId: string, resourceId: string): Promise<void>;
+}
+
+/** How often a process looks for threads that no process carries out: well within the 2 s it has after a lease ends. */
+const LOOK_EVERY_MS = 1_500;
+/** What could not be taken up, for instance because its agent is elsewhere, is tried again after so many looks. */
+const RETRY_AFTER_LOOKS = 20;
+/** Readers rely on news. Should one be lost, they look by themselves after so many looks. */
+const READERS_AFTER_LOOKS = 10;
+const BATCH = 500;
+
+interface Candidate {
+  threadId: string;
+  resourceId: string;
+  /** Changes whenever somebody does something with the thread. */
+  mark: string;
+  /** Its process is gone. Otherwise one may be about to act, and it has until the next look. */
+  isOrphan: boolean;
+}
+
+/**
+ * Finds threads that no process carries out, and takes them up, a few at a time. Every process looks, again and again:
+ * whoever lives takes over what a dead or closed process left.
+ *
+ *     running, its owner gone      → the run continues here
+ *     idle, with waiting messages  → the oldest opens its run
+ *     suspended, answered/aborted  → the run continues here
+ */
+export class Recovery {
+  readonly #host: RecoveryHost;
+  /** Threads as the last look found them, and how often in a row. */
+  #seen = new Map<string, { mark: string; looks: number }>();
+  readonly #queue = new Map<string, Candidate>();
+  readonly #underWay = new Set<string>();
+  #looking: Promise<void> = Promise.resolve();
+  #started = false;
+  #looks = 0;
+  /** Everything has to be found, also what could not be taken up before. */
+  #everything = true;
+  #stopped = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(host: RecoveryHost) {
+    this.#host = host;
+  }
+
+  /** Takes up everything that is unfinished now, and from then on what others leave. Later calls wait for the first. */
+  start(): Promise<void> {
+    if (this.#started) return this.#looking;
+    this.#started = true;
+    return this.#lookNext();
+  }
+
+  /** There is a new agent: looks again, also at what could not be taken up before. */
+  lookAgain(): void {
+    if (!this.#started) return;
+    this.#everything = true;
+    this.#lookNext().catch((error: unknown) => this.#onFailure(error));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    this.#queue.clear();
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#cancelTimer ??= this.#host.system.setTimer(LOOK_EVERY_MS, () => this.#lookLater(), {
+      background: true,
+    });
+  }
+
+  #lookLater(): void {
+    this.#cancelTimer = undefined;
+    this.#lookNext().catch((error: unknown) => this.#onFailure(error));
+  }
+
+  #onFailure(error: unknown): void {
+    if (AgentError.is(error, "storage-closed")) return this.stop();
+    this.#host.logger.error("Looking for unfinished threads failed and will be retried", error);
+  }
+
+  #lookNext(): Promise<void> {
+    const look = this.#looking.then(() => this.#look());
+    this.#looking = look.catch(() => {});
+    return look;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#stopped) return;
+    this.#host.janitor.nudge();
+    if (++this.#looks % READERS_AFTER_LOOKS === 0) this.#host.lookAfterReaders();
+    const everything = this.#everything;
+    this.#everything = false;
+    try {
+      const gone = await this.#host.owner.gone();
+      const found = new Map<string, Candidate>();
+      const orphans = everything
+        ? await this.#allOrphans(found, gone.live)
+        : await this.#orphansOf(found, gone.dead);
+      if (!orphans) await this.#host.owner.forget(gone.dead);
+      await this.#leftAlone(found);
+      this.#admit(found, everything);
+    } catch (error) {
+      this.#everything ||= everything;
+      throw error;
+    } finally {
+      this.#schedule();
+    }
+    this.#next();
+  }
+
+  /** Threads of owners that are gone. */
+  async #orphansOf(found: Map<string, Candidate>, dead: readonly { id: string }[]): Promise<boolean> {
+    if (dead.length === 0) return false;
+    const owner = { in: dead.map(({ id }) => id) };
+    for (const run_state of ["running", "suspended"])
+      await this.#collect(found, { run_state, run_id: { ne: null }, owner }, () => true);
+    return found.size > 0;
+  }
+
+  /** As `orphansOf`, also of owners that left no trace. */
+  async #allOrphans(found: Map<string, Candidate>, live: ReadonlySet<string>): Promise<boolean> {
+    const isOrphan = ({ owner }: Row): boolean => !live.has(owner as string);
+    for (const run_state of ["running", "suspended"])
+      await this.#collect(found, { run_state, run_id: { ne: null }, owner: { ne: null } }, isOrphan);
+    return found.size > 0;
+  }
+
+  /** Threads without an owner that have something to do. */
+  async #leftAlone(found: Map<string, Candidate>): Promise<void> {
+    const { storage } = this.#host;
+    await this.#collect(found, { has_mail: 1, run_state: "idle" }, () => false);
+    await this.#collect(found, { abort_run: { ne: null }, run_state: "suspended" }, () => false);
+    const calls = await storage.select({
+      table: CALLS,
+      where: { state: "decided" },
+      columns: ["thread_id"],
+      limit: BATCH,
+    });
+    const decided = [...new Set(calls.map((row) => row.thread_id))];
+    if (decided.length > 0)
+      await this.#collect(found, { thread_id: { in: decided }, run_state: "suspended" }, () => false);
+  }
+
+  async #collect(
+    found: Map<string, Candidate>,
+    where: Where,
+    isOrphan: (row: Row) => boolean,
+  ): Promise<void> {
+    for (let after: string | undefined; ;) {
+      const rows = await this.#host.storage.select({
+        table: ACTORS,
+        where: after === undefined ? where : { ...where, thread_id: { gt: after } },
+        orderBy: [{ column: "thread_id" }],
+        limit: BATCH,
+      });
+      for (const row of rows) {
+        // Of an owner that lives. Only rows with an owner are asked for together with a reason to take them.
+        const orphan = isOrphan(row);
+        if (!orphan && row.owner !== null) continue;
+        const threadId = row.thread_id;
+        const mark = `${row.fence} ${row.mailbox_count} ${row.abort_run}`;
+        found.set(threadId, { threadId, resourceId: row.resource_id, mark, isOrphan: orphan });
+      }
+      if (rows.length < BATCH || "thread_id" in where) return;
+      after = rows.at(-1)!.thread_id;
+      await sleep(this.#host.system, 0);
+    }
+  }
+
+  /** Puts in the queue what is to be taken up now, and remembers the rest. */
+  #admit(found: ReadonlyMap<string, Candidate>, everything: boolean): void {
+    const seen = new Map<string, { mark: string; looks: number }>();
+    for (const candidate of found.values()) {
+      const { threadId, mark, isOrphan } = candidate;
+      const before = everything ? undefined : this.#seen.get(threadId);
+      const looks = before?.mark === mark ? before.looks + 1 : 1;
+      seen.set(threadId, { mark, looks });
+      const wanted = everything || isOrphan ? 1 : 2;
+      if ((looks - wanted) % RETRY_AFTER_LOOKS === 0 && !this.#underWay.has(threadId))
+        this.#queue.set(threadId, candidate);
+    }
+    this.#seen = seen;
+  }
+
+  #next(): void {
+    const { recoverAtOnce } = this.#host.limits;
+    for (const [threadId, { resourceId }] of this.#queue) {
+      if (this.#stopped || this.#underWay.size >= recoverAtOnce) return;
+      this.#queue.delete(threadId);
+      this.#underWay.add(threadId);
+      void this.#host.carryOut(threadId, resourceId).finally(() => {
+        this.#underWay.delete(threadId);
+        this.#next();
+      });
+    }
+  }
+}

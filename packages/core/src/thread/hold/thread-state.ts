@@ -1,0 +1,22 @@
+import type { Storage } from "../../storage/storage.ts";
+import { checkOwnership, readActor } from "./actor.ts";
+import { NOW, readLetters } from "../admit/mailbox.ts";
+
+/**
+ * Whether a signal of this agent would join a run, wherever it is carried out. Another agent's run counts as idle: the
+ * signal opens a run after it.
+ */
+export async function threadStateFor(
+  storage: Storage,
+  target: { agentId: string; threadId: string; resourceId: string },
+): Promise<"active" | "idle"> {
+  const { threadId } = target;
+  const actor = await readActor(storage, threadId);
+  checkOwnership(actor, threadId, target.resourceId);
+  if (!actor) return "idle";
+  if (actor.runId !== undefined) return actor.agentId === target.agentId ? "active" : "idle";
+  if (actor.mailboxCount === 0) return "idle";
+  // One of its own that is about to open a run, which the signal joins.
+  const [letter] = await readLetters(storage, threadId, { due: NOW, agentId: target.agentId, limit: 1 });
+  return letter ? "active" : "idle";
+}

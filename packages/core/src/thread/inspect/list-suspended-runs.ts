@@ -1,0 +1,108 @@
+import { AgentError, showValue } from "../../errors.ts";
+import { checkId } from "../../storage/check-id.ts";
+import type { Storage, Where } from "../../storage/storage.ts";
+import { CALLS, RUNS } from "../../storage/thread-tables.ts";
+
+export interface ListSuspendedRunsOptions {
+  threadId?: string;
+  resourceId?: string;
+  fromDate?: Date;
+  toDate?: Date;
+  perPage?: number;
+  page?: number;
+}
+
+export interface SuspendedRun {
+  runId: string;
+  status: "suspended";
+  threadId: string;
+  resourceId: string;
+  suspendedAt: Date;
+  toolCalls: {
+    toolCallId: string;
+    toolName: string;
+    args?: unknown;
+    requiresApproval: boolean;
+    suspendPayload?: unknown;
+  }[];
+}
+
+const DEFAULT_PER_PAGE = 100;
+
+/** Runs of an agent that wait for somebody, those that have waited longest first. */
+export async function listSuspendedRuns(
+  storage: Storage,
+  agentId: string,
+  options: ListSuspendedRunsOptions,
+): Promise<{ runs: SuspendedRun[]; total: number }> {
+  const { threadId, resourceId, fromDate, toDate, perPage = DEFAULT_PER_PAGE, page = 0 } = options ?? {};
+  if (threadId !== undefined) checkId("threadId", threadId);
+  if (resourceId !== undefined) checkId("resourceId", resourceId);
+  checkCount("perPage", perPage);
+  checkCount("page", page);
+  const since = {
+    ne: null,
+    ...(fromDate !== undefined && { gte: toTime("fromDate", fromDate) }),
+    ...(toDate !== undefined && { lte: toTime("toDate", toDate) }),
+  };
+  const where: Where = {
+    state: "suspended",
+    agent_id: agentId,
+    ...(threadId !== undefined && { thread_id: threadId }),
+    ...(resourceId !== undefined && { resource_id: resourceId }),
+    suspended_at: since,
+  };
+  const [rows, total] = await Promise.all([
+    storage.select({
+      table: RUNS,
+      where,
+      orderBy: [{ column: "suspended_at" }, { column: "id" }],
+      limit: perPage,
+      offset: page * perPage,
+    }),
+    storage.count({ table: RUNS, where }),
+  ]);
+  const ids = rows.map((row) => row.id);
+  const calls =
+    ids.length === 0
+      ? []
+      : await storage.select({
+          table: CALLS,
+          where: { run_id: { in: ids }, state: "waiting" },
+          orderBy: [{ column: "position" }],
+        });
+  return {
+    total,
+    runs: rows.map((row) => ({
+      runId: row.id,
+      status: "suspended",
+      threadId: row.thread_id,
+      resourceId: row.resource_id,
+      suspendedAt: new Date(row.suspended_at ?? 0),
+      toolCalls: calls
+        .filter((call) => call.run_id === row.id)
+        .map((call) => ({
+          toolCallId: call.tool_call_id,
+          toolName: call.tool_name,
+          args: call.args ?? undefined,
+          requiresApproval: call.requires_approval === 1,
+          ...(call.suspend_payload !== null && { suspendPayload: call.suspend_payload }),
+        })),
+    })),
+  };
+}
+
+function checkCount(name: string, value: unknown): void {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return;
+  throw new AgentError(
+    "invalid-argument",
+    `${name} must be a whole number, 0 or more, got ${showValue(value)}.`,
+  );
+}
+
+function toTime(name: string, value: unknown): number {
+  const time = value instanceof Date ? value.getTime() : Number.NaN;
+  if (Number.isNaN(time))
+    throw new AgentError("invalid-argument", `${name} must be a date, got ${showValue(value)}.`);
+  return time;
+}

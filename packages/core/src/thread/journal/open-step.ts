@@ -1,0 +1,31 @@
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import { putFirstStep, putStep } from "../../storage/message-writes.ts";
+import type { Write } from "../../storage/storage.ts";
+import type { RunRow } from "../../storage/thread-tables.ts";
+
+/**
+ * A step whose tools are about to run, as the row of its run holds it until the results are there. The history gets a
+ * step when it is whole, or waits for somebody.
+ */
+export interface OpenStep {
+  messageId: string;
+  /** Which step of its message it will be. */
+  messageStep: number;
+  parts: MessagePart[];
+  /** The calls that were about to run. */
+  started: string[];
+}
+
+export function openStepOf(run: RunRow | undefined): OpenStep | undefined {
+  return (run?.open_step ?? undefined) as OpenStep | undefined;
+}
+
+/** Puts a step into the history, in its place. */
+export function storeStep(
+  message: StoredMessage & { threadId: string },
+  messageStep: number,
+  parts: readonly MessagePart[],
+): Write {
+  if (messageStep === 0) return putFirstStep(message, parts);
+  return putStep({ messageId: message.id, threadId: message.threadId, step: messageStep, parts });
+}

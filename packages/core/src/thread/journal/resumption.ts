@@ -1,0 +1,137 @@
+import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import { assemble, readStep } from "../../storage/list-messages.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { type MessageRow, MESSAGES } from "../../storage/tables.ts";
+import { ACTORS, CALLS, type CallRow, EVENTS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
+import type { Decision, JournaledCall, Resumption } from "../../run/resume.ts";
+import { type Actor, toActor } from "../hold/actor.ts";
+import { type OpenStep, openStepOf } from "./open-step.ts";
+import { restoreOutcome, type StoredOutcome } from "./stored-outcome.ts";
+import { reviveOptions, type StoredOptions } from "../admit/stored-options.ts";
+
+/** A run that was taken over: how far it came, and the number of its next event. */
+export interface TakenRun {
+  resumption: Resumption;
+  nextSeq: number;
+}
+
+/** Reads how far a run came. Its last owner may have written until the moment it was taken over. */
+export async function readTaken(
+  storage: Storage,
+  { threadId, runId, firstMessageId }: { threadId: string; runId: string; firstMessageId: string | null },
+): Promise<TakenRun | undefined> {
+  const here = { thread_id: threadId };
+  const [[actorRow], [row], callRows, [lastEvent], [known]] = await storage.selectAll([
+    { table: ACTORS, where: here, limit: 1 },
+    { table: RUNS, where: { id: runId }, limit: 1 },
+    { table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] },
+    {
+      table: EVENTS,
+      where: here,
+      orderBy: [{ column: "first", direction: "desc" }],
+      limit: 1,
+      columns: ["last"],
+    },
+    { table: MESSAGES, where: { id: firstMessageId ?? "" }, limit: 1 },
+  ]);
+  if (!actorRow || !row) return undefined;
+  const first =
+    row.first_message_id === firstMessageId ? known : await readMessage(storage, row.first_message_id);
+  const resumption = await toResumption(storage, toActor(actorRow), row, callRows, first);
+  return { resumption, nextSeq: Math.max(actorRow.next_seq, (lastEvent?.last ?? 0) + 1) };
+}
+
+async function toResumption(
+  storage: Storage,
+  actor: Actor,
+  row: RunRow,
+  callRows: readonly CallRow[],
+  first: MessageRow | undefined,
+): Promise<Resumption> {
+  const runId = row.id;
+  const open = openStepOf(row);
+  const calls = [...callRows.map(toCall), ...startedCalls(open, callRows)];
+  // A step with open calls is where the run says, or, if it waited, where the journal says.
+  const waited = callRows[0];
+  const responseId = open?.messageId ?? waited?.message_id ?? row.response_id ?? undefined;
+  const lastStep = open?.messageStep ?? waited?.message_step ?? row.response_steps ?? 0;
+  const isOpen = responseId !== undefined && calls.length > 0;
+  const [messages, stored] = await Promise.all([
+    first ? messagesFrom(storage, actor.threadId, first.seq) : [],
+    isOpen ? readStep(storage, responseId, lastStep) : [],
+  ]);
+  const responseSteps = new Map<string, number>();
+  let parts: MessagePart[] = [];
+  if (responseId !== undefined) responseSteps.set(responseId, isOpen ? lastStep : lastStep + 1);
+  if (isOpen) {
+    // Stored already if it waited, and not yet part of what the model sees.
+    const response = messages.find((message) => message.id === responseId);
+    response?.content.parts.splice(response.content.parts.length - stored.length);
+    parts = open?.parts ?? stored;
+  }
+  return {
+    runId,
+    options: reviveOptions(row.options as StoredOptions),
+    step: row.step,
+    next: row.next,
+    responseId,
+    usage: (row.usage ?? undefined) as Usage | undefined,
+    begun: row.first_message_id !== null,
+    abort: actor.abortRun === runId,
+    parts,
+    calls,
+    messages,
+    responseSteps,
+  };
+}
+
+/** Calls that were about to run and of which the journal knows no more. */
+function startedCalls(open: OpenStep | undefined, rows: readonly CallRow[]): JournaledCall[] {
+  const known = new Set(rows.map((row) => row.tool_call_id));
+  return (open?.started ?? []).flatMap((toolCallId) => {
+    if (known.has(toolCallId)) return [];
+    const part = open!.parts.find(
+      (one) => one.type === "tool-invocation" && one.toolInvocation.toolCallId === toolCallId,
+    );
+    if (part?.type !== "tool-invocation") return [];
+    const { toolName, args } = part.toolInvocation;
+    return [
+      {
+        toolCallId,
+        toolName,
+        args,
+        state: "started" as const,
+        requiresApproval: false,
+        suspendPayload: undefined,
+        resumeSchema: "{}",
+        outcome: undefined,
+        decision: undefined,
+      },
+    ];
+  });
+}
+
+async function readMessage(storage: Storage, id: string | null): Promise<MessageRow | undefined> {
+  if (id === null) return undefined;
+  const [row] = await storage.select({ table: MESSAGES, where: { id }, limit: 1 });
+  return row;
+}
+
+async function messagesFrom(storage: Storage, threadId: string, seq: number): Promise<StoredMessage[]> {
+  const where = { thread_id: threadId, seq: { gte: seq } };
+  return assemble(storage, await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }] }));
+}
+
+function toCall(row: CallRow): JournaledCall {
+  return {
+    toolCallId: row.tool_call_id,
+    toolName: row.tool_name,
+    args: row.args,
+    state: row.state as JournaledCall["state"],
+    requiresApproval: row.requires_approval === 1,
+    suspendPayload: row.suspend_payload ?? undefined,
+    resumeSchema: row.resume_schema ?? "{}",
+    outcome: row.outcome ? restoreOutcome(row.outcome as unknown as StoredOutcome) : undefined,
+    decision: (row.decision ?? undefined) as Decision | undefined,
+  };
+}

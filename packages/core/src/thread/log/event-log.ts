@@ -1,0 +1,87 @@
+import type { AgentChunk } from "@selvedge/protocol";
+import type { Comparison, Storage, Write } from "../../storage/storage.ts";
+import { EVENTS, type EventRow } from "../../storage/thread-tables.ts";
+import { toJsonChunk } from "./json-chunk.ts";
+import { insert } from "../../storage/writes.ts";
+
+/** A chunk of a thread's stream with its number. */
+export type NumberedChunk = AgentChunk & { seq: number };
+
+/** Events numbered from `first`, as one row holds them. */
+export interface EventPiece {
+  first: number;
+  chunks: NumberedChunk[];
+}
+
+/** One row with the events from `first` on. */
+export function insertEvents(
+  threadId: string,
+  runId: string,
+  first: number,
+  chunks: readonly AgentChunk[],
+  now: number,
+): Write {
+  return insert(EVENTS, {
+    thread_id: threadId,
+    first,
+    last: first + chunks.length - 1,
+    run_id: runId,
+    // The run id is the same in all of them: it stands in the row once.
+    chunks: chunks.map(({ runId: _, ...chunk }) => chunk) as never,
+    created_at: Math.trunc(now),
+  });
+}
+
+/** How many pieces are read from the store at a time. */
+export const PIECES_AT_ONCE = 16;
+
+/** The pieces with events after number `after`, from the one that holds the next event. */
+export async function readEvents(
+  storage: Storage,
+  threadId: string,
+  after: number,
+  limit: number = PIECES_AT_ONCE,
+): Promise<EventPiece[]> {
+  const select = (first: Comparison<number>, direction: "asc" | "desc", count: number) =>
+    storage.select({
+      table: EVENTS,
+      where: { thread_id: threadId, first },
+      orderBy: [{ column: "first", direction }],
+      limit: count,
+    });
+  const rows = await select({ gt: after }, "asc", limit);
+  if (rows[0]?.["first"] !== after + 1) {
+    // A reader that comes back may have left in the middle of a piece.
+    const [before] = await select({ lte: after }, "desc", 1);
+    if (before && before.last > after) rows.unshift(before);
+  }
+  return rows.map(toPiece);
+}
+
+/**
+ * What a subscriber gets of a chunk: JSON, whatever an app or a provider put into it, and without bulky fields that only
+ * a direct caller can use.
+ */
+export function toBroadcast(chunk: AgentChunk): AgentChunk {
+  if (chunk.type === "step-start") {
+    const { messageId } = chunk.payload;
+    return toJsonChunk({ ...chunk, payload: { ...(messageId !== undefined && { messageId }) } });
+  }
+  if (chunk.type === "finish")
+    return { ...chunk, payload: { ...chunk.payload, messages: { all: [], user: [], nonUser: [] } } };
+  return toJsonChunk(chunk);
+}
+
+export function numbered(chunks: readonly AgentChunk[], first: number): NumberedChunk[] {
+  return chunks.map((chunk, index) => ({ ...chunk, seq: first + index }));
+}
+
+function toPiece(row: EventRow): EventPiece {
+  const first = row.first;
+  const runId = row.run_id;
+  const chunks = row.chunks as unknown as Omit<AgentChunk, "runId">[];
+  return {
+    first,
+    chunks: chunks.map((chunk, index) => ({ ...chunk, runId, seq: first + index }) as NumberedChunk),
+  };
+}

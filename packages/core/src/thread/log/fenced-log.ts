@@ -1,0 +1,192 @@
+import type { AgentChunk } from "@selvedge/protocol";
+import { AgentError, storageError } from "../../errors.ts";
+import { toJson } from "../../json.ts";
+import type { Row, Storage, Write } from "../../storage/storage.ts";
+import { toJsonWrite } from "../../storage/json-write.ts";
+import { RUNS } from "../../storage/thread-tables.ts";
+import { insertEvents, toBroadcast } from "./event-log.ts";
+import type { Thread } from "../hold/thread.ts";
+import { requireRow, update } from "../../storage/writes.ts";
+
+/** The right to run a thread, and where its run stands in the store. */
+export interface Lease {
+  fence: number;
+  nextSeq: number;
+  /** Steps stored so far in each response message, of a run that is gone on with. */
+  responseSteps: Map<string, number>;
+}
+
+/** Writes that need not be alone: they go with the next commit, whichever that is. */
+export interface Staged {
+  writes: readonly Write[];
+  run: Row;
+}
+
+export interface LogCommit {
+  /** Changes to the run's own row. */
+  run?: Row | undefined;
+  /** Names the error for a condition of the writes that failed. */
+  explain?: (index: number) => unknown;
+  /** Writes that come last and know the number of the next event. */
+  last?: (nextSeq: number) => Write[];
+  /** Leaves the chunks for a later commit. */
+  quiet?: boolean;
+  /** Chunks that become visible with this commit or not at all. */
+  chunks?: readonly AgentChunk[];
+}
+
+/** Chunks that wait for the next flush at most. */
+const MAX_BUFFERED = 512;
+
+/**
+ * Everything a run writes goes through here, in order. Each commit carries the fence and the chunks the stream has
+ * gained, so numbers rise without a gap, the log and the history never disagree, and a process that lost the thread
+ * finds out at its next write.
+ */
+export class FencedLog {
+  readonly #runId: string;
+  readonly #onLost: () => void;
+  #thread: Thread;
+  #lease: Lease | undefined;
+  #buffer: AgentChunk[] = [];
+  #staged: Staged | undefined;
+  #commits: Promise<unknown> = Promise.resolve();
+  #flushTimer: (() => void) | undefined;
+  #flushedAt = Number.NEGATIVE_INFINITY;
+  #count = 0;
+  #audible = false;
+  #closed = false;
+
+  /** `onLost` is called when the store turns out to be ahead of this run. */
+  constructor(thread: Thread, runId: string, onLost: () => void) {
+    this.#thread = thread;
+    this.#runId = runId;
+    this.#onLost = onLost;
+  }
+
+  use(thread: Thread): void {
+    this.#thread = thread;
+  }
+
+  open(lease: Lease): void {
+    this.#lease = lease;
+  }
+
+  /** Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere. */
+  makeAudible(): void {
+    this.#audible = true;
+  }
+
+  publish(chunk: AgentChunk): void {
+    if (this.#closed) return;
+    this.#buffer.push(toBroadcast(chunk));
+    if (!this.#audible) return;
+    if (this.#buffer.length >= MAX_BUFFERED) {
+      this.#flushTimer?.();
+      return this.#flush();
+    }
+    if (this.#flushTimer) return;
+    const { system, storage } = this.#thread;
+    const wait = this.#flushedAt + storage.flushMs - system.monotonic();
+    if (wait > 0) this.#flushTimer = system.setTimer(wait, () => this.#flush());
+    else {
+      // The first chunk after a pause goes out at once, with all that this turn of the event loop still adds.
+      this.#flushTimer = () => {};
+      void Promise.resolve().then(() => this.#flush());
+    }
+  }
+
+  /** Nothing becomes visible before what is staged: chunks cannot overtake it. */
+  stage(staged: Staged): void {
+    this.#staged = staged;
+  }
+
+  /** What was staged could not be stored and must not keep the rest from being. */
+  dropStaged(): void {
+    this.#staged = undefined;
+  }
+
+  commit(writes: readonly Write[], options: LogCommit = {}): Promise<void> {
+    const turn = this.#commits.then(() => this.#commitNow(writes, options));
+    this.#commits = turn.catch(() => {});
+    return turn;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#flushTimer?.();
+  }
+
+  async #commitNow(writes: readonly Write[], options: LogCommit): Promise<void> {
+    const { explain, last, quiet, chunks: lastChunks = [] } = options;
+    const staged = this.#staged;
+    const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;
+    const { threadId, storage, system } = this.#thread;
+    const lease = this.#lease;
+    if (!lease || this.#closed) throw superseded(threadId);
+    const buffered = quiet ? 0 : this.#buffer.length;
+    const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
+    // Another commit has taken along what this one was for.
+    if (writes.length === 0 && chunks.length === 0 && !run && !last) return;
+    const held = { id: this.#runId, fence: lease.fence };
+    const fence: Write = run
+      ? update(RUNS, { where: held, set: run, require: true })
+      : requireRow(RUNS, held);
+    const nextSeq = lease.nextSeq + chunks.length;
+    const own = staged ? [fence, ...staged.writes] : [fence];
+    const all: Write[] = [...own, ...writes];
+    if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
+    if (last) all.push(...last(nextSeq));
+    let shown: readonly AgentChunk[] = chunks;
+    try {
+      // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
+      const id = `${this.#runId} ${lease.fence} ${++this.#count}`;
+      if (!(await commitJson(storage, all, { key: threadId, id })))
+        shown = chunks.map((chunk) => toJson(chunk) as unknown as AgentChunk);
+    } catch (error) {
+      if (!AgentError.is(error, "conflict")) throw storageError(error);
+      const index = error.details?.["index"] as number;
+      const explained = index < own.length ? undefined : explain?.(index - own.length);
+      if (explained) throw explained;
+      // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
+      this.#onLost();
+      throw superseded(threadId);
+    }
+    if (this.#staged === staged) this.#staged = undefined;
+    if (chunks.length === 0) return;
+    this.#buffer.splice(0, buffered);
+    this.#flushedAt = system.monotonic();
+    this.#thread.tail.append(lease.nextSeq, shown);
+    lease.nextSeq = nextSeq;
+  }
+
+  #flush(): void {
+    this.#flushTimer = undefined;
+    if (this.#buffer.length === 0 || this.#closed || !this.#lease) return;
+    // What cannot be flushed now goes with the next commit, which reports what is wrong.
+    this.commit([]).catch(() => {});
+  }
+}
+
+/** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */
+async function commitJson(
+  storage: Storage,
+  writes: readonly Write[],
+  options: { key: string; id: string },
+): Promise<boolean> {
+  try {
+    await storage.commit(writes, options);
+    return true;
+  } catch (error) {
+    if (!AgentError.is(error, "invalid-argument")) throw error;
+    await storage.commit(writes.map(toJsonWrite), options);
+    return false;
+  }
+}
+
+function superseded(threadId: string): AgentError {
+  return new AgentError(
+    "superseded",
+    `Thread "${threadId}" was taken over by another process; this run is over.`,
+  );
+}

@@ -16,8 +16,8 @@ export interface KillReport {
 }
 
 const LEASE = { leaseMs: 15_000, renewMs: 5_000 };
-/** A killed process is known to be gone: nobody waits for its lease. */
-const GO_ON_WITHIN_MS = 2_000;
+/** A killed process is known to be gone: nobody waits for its lease. A run that was killed time after time waits up to 2 s. */
+const GO_ON_WITHIN_MS = 4_000;
 /** A restart is to be quick in a file that has been in use for a while. */
 const IDLE_THREADS = 1_000;
 const TOOLS = [

@@ -147,8 +147,8 @@ export class ThreadSends {
     const newRunId = system.newId();
     const guess = decideDelivery(
       {
-        activeRunId: thread?.activeRunId ?? thread?.reserved?.runId,
-        activeAgentId: thread?.activeRunId === undefined ? thread?.reserved?.agentId : thread.activeAgentId,
+        activeRunId: thread?.activeRun?.runId,
+        activeAgentId: thread?.activeRun?.agentId,
       },
       this.#host.id,
       delivery,
@@ -182,10 +182,7 @@ export class ThreadSends {
 
   /** What is sent before the store has answered joins the run that is about to be opened. */
   #reserve(thread: Thread, runId: string, admitted: Promise<Admitted>): void {
-    thread.reserved = { runId, agentId: this.#host.id };
-    const release = () => {
-      if (thread.reserved?.runId === runId) thread.reserved = undefined;
-    };
+    const release = thread.reserve(runId, this.#host.id);
     admitted.then((result) => result.runId !== runId && release(), release);
   }
 

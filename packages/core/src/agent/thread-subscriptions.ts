@@ -41,7 +41,7 @@ export class ThreadSubscriptions {
     // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
     const owner = resourceId ?? actor?.resourceId;
     const thread = owner === undefined ? runtime.unclaimed(threadId) : runtime.thread(threadId, owner);
-    thread.activeRunId ??= actor?.runId;
+    thread.sawActive(actor?.runId);
     const reader = new ThreadReader(thread, after, options.resourceId);
     return {
       stream: reader,
@@ -49,27 +49,10 @@ export class ThreadSubscriptions {
       get after() {
         return reader.after;
       },
-      activeRunId: () => reader.thread.activeRunId ?? reader.thread.reserved?.runId ?? null,
-      abort: () => this.#abort(reader.thread),
+      activeRunId: () => reader.thread.activeRun?.runId ?? null,
+      abort: () => reader.thread.abort(),
       unsubscribe: () => reader.leave(),
     };
-  }
-
-  /** Aborts the active run of a thread, wherever it is carried out. */
-  #abort(thread: Thread): boolean {
-    const runId = thread.activeRunId ?? thread.reserved?.runId;
-    if (runId === undefined) return false;
-    if (thread.activeRunId === undefined) thread.abortWanted = runId;
-    else if (thread.abortRun) thread.abortRun();
-    // Reserved here and not yet running: it stops as it starts.
-    else if (thread.run) thread.abortWanted = runId;
-    else
-      void thread
-        .requestAbort(runId)
-        .catch((error: unknown) =>
-          this.#host.environment().logger.warn(`Run ${runId} could not be aborted`, error),
-        );
-    return true;
   }
 
   /** Where a reader without a number begins: at the start of the active run, or at the end of everything. */

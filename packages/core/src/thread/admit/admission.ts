@@ -171,8 +171,7 @@ export async function commitAdmissions(
   try {
     const { auto } = await commit(writes);
     for (const [index, write] of writes.entries()) {
-      if (write.op === "insert" && write.table === MAILBOX)
-        thread.lastLetter = Math.max(thread.lastLetter, auto[index] ?? 0);
+      if (write.op === "insert" && write.table === MAILBOX) thread.posted(auto[index]);
     }
   } catch (error) {
     // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
@@ -187,7 +186,7 @@ export async function commitAdmissions(
     if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
     if (delivery.action === "wake" || delivery.action === "queue") thread.pump();
     else if (delivery.action === "deliver") {
-      thread.mayHaveLetters = true;
+      thread.mailMayHaveCome();
       if (thread.run === undefined) thread.pump(); // The run is elsewhere; see to it that somebody carries it out.
     } else if (delivery.action === "persist") thread.tail.refresh();
   }

@@ -4,7 +4,7 @@ import { AgentError } from "../../errors.ts";
 export const MAX_ATTEMPTS = 5;
 
 /** How long a run that was started `n` times without progress is left alone before the next start. */
-const WAIT_MS: readonly number[] = [0, 0, 200, 1_000, 5_000];
+const WAIT_MS: readonly number[] = [0, 0, 100, 500, 2_000];
 
 /**
  * Decides when something that failed before may be tried again. Time is counted on this process's monotonic clock, from

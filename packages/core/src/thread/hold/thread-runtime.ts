@@ -196,8 +196,7 @@ export class ThreadRuntime implements ThreadHost {
 
   /** The thread of a run of this process. */
   threadOfRun(runId: string): Thread | undefined {
-    for (const thread of this.#threads.values())
-      if ((thread.activeRunId ?? thread.reserved?.runId) === runId) return thread;
+    for (const thread of this.#threads.values()) if (thread.activeRun?.runId === runId) return thread;
     return undefined;
   }
 
@@ -261,8 +260,7 @@ export class ThreadRuntime implements ThreadHost {
       enter: async () => lease,
     });
     run.hold(lease, true);
-    thread.mayHaveLetters = true;
-    thread.run = run;
+    thread.carryOn(run);
     void agent.resumeRun(thread, run, resumption);
     return false;
   }
@@ -344,7 +342,7 @@ export class ThreadRuntime implements ThreadHost {
         : [...change.keys].flatMap((threadId) => [...(this.#byId.get(threadId) ?? [])]);
     const running: Thread[] = [];
     for (const thread of concerned) {
-      thread.mayHaveLetters = true;
+      thread.mailMayHaveCome();
       if (thread.run) running.push(thread);
       else {
         thread.tail.behind();
@@ -363,13 +361,13 @@ export class ThreadRuntime implements ThreadHost {
     for (const { thread_id, run_id, abort_run } of rows) {
       if (abort_run !== run_id) continue;
       const thread = running.find((one) => one.threadId === thread_id);
-      if (thread?.run?.runId === abort_run) thread.abortRun?.();
+      if (abort_run !== null) thread?.abortIfRunning(abort_run);
     }
   }
 
   /** Readers whose thread goes on elsewhere look now and then, should news not have reached them. */
   lookAfterReaders(): void {
-    for (const thread of this.#threads.values()) if (thread.readers > 0 && !thread.run) thread.tail.behind();
+    for (const thread of this.#threads.values()) if (thread.hasReaders && !thread.run) thread.tail.behind();
   }
 }
 

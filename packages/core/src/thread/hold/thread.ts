@@ -39,21 +39,23 @@ export class Thread {
   readonly threadId: string;
   readonly resourceId: string;
   readonly tail: Tail = new Tail();
-  /** The run this process is carrying out. */
-  run: ThreadRun | undefined;
+  #run: ThreadRun | undefined;
   /** The active run as last heard of, for answers that cannot wait for the store. */
-  activeRunId: string | undefined;
-  activeAgentId: string | undefined;
+  #active: { runId: string; agentId: string | undefined } | undefined;
   /** The thread itself, where this handle was made before anybody knew whose it would be. */
   owned: Thread | undefined;
   /** The run that a send of this process is about to open. */
-  reserved: { runId: string; agentId: string } | undefined;
+  #reserved: { runId: string; agentId: string } | undefined;
   /** The highest mailbox number this process knows of. */
-  lastLetter = 0;
+  #lastLetter = 0;
   readonly #host: ThreadHost;
   /** Who sends to the thread or wants to run on it. */
   readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
   readonly #waiters: Waiter[] = [];
+  #abortRun: (() => void) | undefined;
+  #abortWanted: string | undefined;
+  #readers = 0;
+  #mayHaveMail = true;
   readonly #backoff = new Backoff();
   #resting: (() => void)[] = [];
   #pump: Promise<void> | undefined;
@@ -84,7 +86,7 @@ export class Thread {
       .inOrder(async () => {
         abortSignal.throwIfAborted();
         const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-        const waiter: Waiter = { ticket, run, after: this.lastLetter, admit: resolve, refuse: reject };
+        const waiter: Waiter = { ticket, run, after: this.#lastLetter, admit: resolve, refuse: reject };
         const onAbort = () => {
           if (this.#dismiss(waiter)) reject(abortSignal.reason);
         };
@@ -125,14 +127,14 @@ export class Thread {
         this.#pumpAgain = false;
         return this.pump();
       }
-      if (!this.run) for (const resolve of this.#resting.splice(0)) resolve();
+      if (!this.#run) for (const resolve of this.#resting.splice(0)) resolve();
       this.#host.forget(this);
     });
   }
 
   /** Resolves when nothing of the thread is under way here. */
   atRest(): Promise<void> {
-    if (!this.run && !this.#pump) return Promise.resolve();
+    if (!this.#run && !this.#pump) return Promise.resolve();
     return new Promise((resolve) => this.#resting.push(resolve));
   }
 
@@ -159,7 +161,7 @@ export class Thread {
 
   /** Whether a message that comes now can open its run here at once. */
   isFreeFor(agentId: string): boolean {
-    if (this.run || this.#pump || this.isAwaited || !this.#host.hasAgent(agentId)) return false;
+    if (this.#run || this.#pump || this.isAwaited || !this.#host.hasAgent(agentId)) return false;
     return this.#host.current(this) === this;
   }
 
@@ -181,7 +183,7 @@ export class Thread {
   ): Promise<CommitResult> {
     const { runId, agentId, options = {} } = letter;
     const taking = takeWrites(this, { runId, agentId, options }, actor, false);
-    this.mayHaveLetters = false;
+    this.#mayHaveMail = false;
     const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
     // Its own copy: the sender holds the signal too.
@@ -237,7 +239,7 @@ export class Thread {
       enter: async () => lease,
     });
     run.hold(lease, begun);
-    this.run = run;
+    this.#run = run;
     if (opener) run.publish(agentChunk("start", runId, {}));
     try {
       await run.end(end, also);
@@ -254,13 +256,12 @@ export class Thread {
 
   /** Called by a run when it let go of the thread. One that waits for somebody stays the active one. */
   left(run: ThreadRun, waits: boolean): void {
-    if (this.run !== run) return;
-    this.run = undefined;
-    this.abortRun = undefined;
-    this.abortWanted = undefined;
+    if (this.#run !== run) return;
+    this.#run = undefined;
+    this.#abortRun = undefined;
+    this.#abortWanted = undefined;
     if (!waits) {
-      this.activeRunId = undefined;
-      this.activeAgentId = undefined;
+      this.#active = undefined;
     }
     this.#host.owner.release();
     this.#host.janitor.nudge();
@@ -275,12 +276,92 @@ export class Thread {
     this.pump();
   }
 
-  /** Aborts the run that this process carries out; one that is only reserved stops when it starts. */
-  abortRun: (() => void) | undefined;
-  abortWanted: string | undefined;
-  readers = 0;
-  /** False once a look found none and nothing has come since, from here or from another process. */
-  mayHaveLetters = true;
+  /** The run that this process carries out. */
+  get run(): ThreadRun | undefined {
+    return this.#run;
+  }
+
+  /** The run that a message joins: the active one, or one that is about to be opened here. */
+  get activeRun(): { runId: string; agentId: string | undefined } | undefined {
+    return this.#active ?? this.#reserved;
+  }
+
+  /** A reader read the thread's row. What is known here is newer. */
+  sawActive(runId: string | undefined): void {
+    if (runId !== undefined) this.#active ??= { runId, agentId: undefined };
+  }
+
+  /** A send of this process is about to open a run: what is sent meanwhile joins it. Returns what takes that back. */
+  reserve(runId: string, agentId: string): () => void {
+    this.#reserved = { runId, agentId };
+    return () => {
+      if (this.#reserved?.runId === runId) this.#reserved = undefined;
+    };
+  }
+
+  /** A run took the thread up and can be aborted from here on; one whose abort was asked for before stops now. */
+  canAbort(run: ThreadRun, abort: () => void): void {
+    this.#abortRun = abort;
+    if (this.#abortWanted === run.runId) abort();
+  }
+
+  /** Aborts the active run, wherever it is carried out. Returns false when there is none. */
+  abort(): boolean {
+    const runId = this.activeRun?.runId;
+    if (runId === undefined) return false;
+    if (this.#active && this.#abortRun) this.#abortRun();
+    // Reserved here, or not running yet: it stops as it starts.
+    else if (!this.#active || this.#run) this.#abortWanted = runId;
+    else
+      void this.requestAbort(runId).catch((error: unknown) =>
+        this.#host.logger.warn(`Run ${runId} could not be aborted`, error),
+      );
+    return true;
+  }
+
+  /** Another process asked for this run to be aborted. */
+  abortIfRunning(runId: string): void {
+    if (this.#run?.runId === runId) this.#abortRun?.();
+  }
+
+  addReader(): void {
+    this.#readers++;
+  }
+
+  removeReader(): void {
+    this.#readers--;
+  }
+
+  get hasReaders(): boolean {
+    return this.#readers > 0;
+  }
+
+  /** A message was stored under this number, here. */
+  posted(seq: number | undefined): void {
+    this.#lastLetter = Math.max(this.#lastLetter, seq ?? 0);
+  }
+
+  /** A message may have come for the run under way, from here or from another process. */
+  mailMayHaveCome(): void {
+    this.#mayHaveMail = true;
+  }
+
+  /** False once a look found none and nothing has come since. */
+  get mayHaveMail(): boolean {
+    return this.#mayHaveMail;
+  }
+
+  /** Whoever looks into the mailbox now sees all that has come. */
+  lookingIntoMailbox(): void {
+    this.#mayHaveMail = false;
+  }
+
+  /** A run that was taken over is carried out here. */
+  carryOn(run: ThreadRun): void {
+    this.#mayHaveMail = true;
+    this.#run = run;
+  }
+
   /** The handle that has the thread's news. */
   get current(): Thread {
     return this.owned ? this.#host.current(this.owned) : this;
@@ -297,10 +378,10 @@ export class Thread {
 
   get inUse(): boolean {
     return (
-      this.run !== undefined ||
+      this.#run !== undefined ||
       this.#waiters.length > 0 ||
       this.#pump !== undefined ||
-      this.readers > 0 ||
+      this.#readers > 0 ||
       !this.line.isEmpty
     );
   }
@@ -319,9 +400,8 @@ export class Thread {
       this.#host.owner.release();
       throw error;
     }
-    this.activeRunId = runId;
-    this.activeAgentId = agentId;
-    this.reserved = undefined;
+    this.#active = { runId, agentId };
+    this.#reserved = undefined;
     this.#host.claim(this, this.resourceId);
     return { lease: { fence, nextSeq, responseSteps: new Map() }, result };
   }
@@ -350,10 +430,10 @@ export class Thread {
   }
 
   async #pumpAll(): Promise<void> {
-    for (let looks = 0; !this.run; looks++) {
+    for (let looks = 0; !this.#run; looks++) {
       // Losing this often means that something is wrong: look again later instead of in a circle.
       if (looks === MAX_LOOKS) return this.#host.lookAgain(this);
-      this.mayHaveLetters = false;
+      this.#mayHaveMail = false;
       const actor = await readActor(this.storage, this.threadId);
       if (actor && actor.resourceId !== this.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
@@ -361,11 +441,10 @@ export class Thread {
         return this.#host.claim(this, actor.resourceId);
       }
       if (actor) this.#host.claim(this, actor.resourceId);
-      if (actor && actor.mailboxCount > 0) this.mayHaveLetters = true;
-      this.activeRunId = actor?.runId;
-      this.activeAgentId = actor?.agentId;
+      if (actor && actor.mailboxCount > 0) this.#mayHaveMail = true;
+      this.#active = actor?.runId === undefined ? undefined : { runId: actor.runId, agentId: actor.agentId };
       if (actor?.runId !== undefined) {
-        this.reserved = undefined;
+        this.#reserved = undefined;
         if (!(await this.#pumpActive(actor))) return;
       } else if (!(await this.#pumpIdle(actor))) return;
     }
@@ -411,7 +490,7 @@ export class Thread {
       return false;
     }
     if (!waiter) {
-      if (!letter && this.line.isEmpty) this.reserved = undefined;
+      if (!letter && this.line.isEmpty) this.#reserved = undefined;
       return false;
     }
     let lease: Lease | undefined;
@@ -430,7 +509,7 @@ export class Thread {
       await this.giveUp({ runId: waiter.ticket.runId, lease, end });
       return true;
     }
-    this.run = waiter.run;
+    this.#run = waiter.run;
     waiter.admit(lease);
     return false;
   }
@@ -465,7 +544,7 @@ export class Thread {
   }
 
   #start(lease: Lease, runId: string, letter: Letter): void {
-    this.run = new ThreadRun({
+    this.#run = new ThreadRun({
       thread: this,
       runId,
       agentId: letter.agentId,
@@ -473,8 +552,8 @@ export class Thread {
       opener: letter,
       enter: async () => lease,
     });
-    this.run.hold(lease);
-    this.#host.open(this, this.run, letter);
+    this.#run.hold(lease);
+    this.#host.open(this, this.#run, letter);
   }
 
   async #optionsOf(runId: string): Promise<StoredOptions> {

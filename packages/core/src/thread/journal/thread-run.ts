@@ -88,8 +88,7 @@ export class ThreadRun implements RunThread {
     const thread = this.#thread;
     if (thread.run !== this) return;
     this.#controller = controller;
-    thread.abortRun = () => controller.abort();
-    if (thread.abortWanted === this.runId) thread.abortRun();
+    thread.canAbort(this, () => controller.abort());
   }
 
   /** What the message that opened the run says about the thread. */
@@ -254,8 +253,8 @@ export class ThreadRun implements RunThread {
 
   async hear(): Promise<CreatedAgentSignal[]> {
     const thread = this.#thread;
-    if (thread.readers > 0) await sleep(thread.system, 0);
-    return thread.mayHaveLetters ? this.border(undefined, { take: true, next: "continue" }) : [];
+    if (thread.hasReaders) await sleep(thread.system, 0);
+    return thread.mayHaveMail ? this.border(undefined, { take: true, next: "continue" }) : [];
   }
 
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
@@ -334,7 +333,7 @@ export class ThreadRun implements RunThread {
       );
     } catch (thrown) {
       if (thrown instanceof LettersWaiting) {
-        this.#thread.mayHaveLetters = true;
+        this.#thread.mailMayHaveCome();
         return false;
       }
       if (!(thrown instanceof OpenerGone)) {
@@ -435,15 +434,15 @@ export class ThreadRun implements RunThread {
   /** Signals that wait for this run. Asked of the store only when something may have come. */
   async #letters(): Promise<Letter[]> {
     const thread = this.#thread;
-    if (!thread.mayHaveLetters) return [];
-    thread.mayHaveLetters = false;
+    if (!thread.mayHaveMail) return [];
+    thread.lookingIntoMailbox();
     const letters = await readLetters(thread.storage, thread.threadId, {
       due: NOW,
       agentId: this.#options.agentId,
       limit: LETTERS_PER_STEP,
     });
     // All that are here are taken now; only a full hand leaves some behind.
-    if (letters.length === LETTERS_PER_STEP) thread.mayHaveLetters = true;
+    if (letters.length === LETTERS_PER_STEP) thread.mailMayHaveCome();
     return letters;
   }
 

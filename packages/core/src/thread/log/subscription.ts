@@ -41,7 +41,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     this.#thread = thread;
     this.#after = after;
     this.#resourceId = resourceId;
-    thread.readers++;
+    thread.addReader();
   }
 
   /** The thread as it is known by now. */
@@ -50,8 +50,8 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     if (current !== this.#thread && !this.#left) {
       const before = this.#thread;
       this.#thread = current;
-      current.readers++;
-      before.readers--;
+      current.addReader();
+      before.removeReader();
       before.forget();
     }
     return current;
@@ -105,7 +105,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   leave(): void {
     if (this.#left) return;
     this.#left = true;
-    this.#thread.readers--;
+    this.#thread.removeReader();
     this.#thread.tail.wake();
     this.#thread.forget();
   }

@@ -116,13 +116,11 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
 
   async #more(): Promise<void> {
     const { tail, storage, threadId } = this.thread;
-    let pieces = tail.read(this.#after);
+    let pieces: readonly EventPiece[] | undefined = tail.read(this.#after);
     if (!pieces) {
       // Ask for the change before reading, so that nothing falls between.
       const changed = tail.changed();
-      const read = (after: number) => readEvents(storage, threadId, after);
-      const shared = await tail.catchUp(this.#after, read);
-      pieces = shared ? (tail.read(this.#after) ?? []) : await read(this.#after);
+      pieces = await tail.catchUp(this.#after, (after) => readEvents(storage, threadId, after));
       if (pieces.length === 0) {
         await this.#checkNumbers();
         await changed;
@@ -174,7 +172,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     );
   }
 
-  #take(pieces: EventPiece[]): void {
+  #take(pieces: readonly EventPiece[]): void {
     const piece = pieces[0] as EventPiece;
     const skip = this.#after + 1 - piece.first;
     if (skip < 0) throw this.#tooSlow(piece.first - 1);

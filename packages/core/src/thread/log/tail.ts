@@ -11,7 +11,7 @@ export class Tail {
   #pieces: EventPiece[] = [];
   #count = 0;
   #waiting: (() => void)[] = [];
-  #fetching: Promise<void> | undefined;
+  #fetching: { after: number; pieces: Promise<readonly EventPiece[]> } | undefined;
   /** Others may have written after what is kept. */
   #mayBeBehind = true;
 
@@ -31,26 +31,37 @@ export class Tail {
     return newer.length === 0 && this.#mayBeBehind ? undefined : newer;
   }
 
-  /**
-   * Has what follows `after` read from the store, once for all readers that are there. Resolves when it was; a reader
-   * that is elsewhere reads for itself.
-   */
-  async catchUp(after: number, readEvents: (after: number) => Promise<EventPiece[]>): Promise<boolean> {
-    const last = this.#pieces.at(-1);
-    if (last ? endOf(last) !== after : this.#fetching !== undefined) return false;
-    this.#fetching ??= this.#fetch(after, readEvents).finally(() => (this.#fetching = undefined));
-    await this.#fetching;
-    return true;
+  /** What follows `after` in the store, read once for all readers that are there. */
+  async catchUp(
+    after: number,
+    readEvents: (after: number) => Promise<EventPiece[]>,
+  ): Promise<readonly EventPiece[]> {
+    if (this.#fetching?.after === after) return this.#fetching.pieces;
+    const pieces = this.#fetch(after, readEvents);
+    const fetching = { after, pieces };
+    this.#fetching ??= fetching;
+    try {
+      return await pieces;
+    } finally {
+      if (this.#fetching === fetching) this.#fetching = undefined;
+    }
   }
 
-  async #fetch(after: number, readEvents: (after: number) => Promise<EventPiece[]>): Promise<void> {
+  async #fetch(
+    after: number,
+    readEvents: (after: number) => Promise<EventPiece[]>,
+  ): Promise<readonly EventPiece[]> {
+    const last = this.#pieces.at(-1);
+    const isAtEnd = !last || endOf(last) === after;
     // What is written from here on says so itself.
-    this.#mayBeBehind = false;
+    if (isAtEnd) this.#mayBeBehind = false;
     try {
       const pieces = await readEvents(after);
+      if (!isAtEnd) return pieces;
       for (const piece of pieces) if (this.#fits(piece, after)) this.#add(piece);
       if (pieces.length >= PIECES_AT_ONCE) this.#mayBeBehind = true;
       if (pieces.length > 0) this.wake();
+      return pieces;
     } catch (error) {
       this.#mayBeBehind = true;
       throw error;

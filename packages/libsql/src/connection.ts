@@ -76,17 +76,19 @@ export class Connection {
    */
   async write<T>(work: () => T, isOneStatement = false): Promise<T> {
     if (this.#closed) throw this.#closedError();
-    if (!this.#database) await this.open();
     const transaction = (): T => {
       this.#checkIdentity();
       return isOneStatement ? work() : this.transaction(work);
     };
     // Mostly nobody waits and the lock is free.
-    const first = this.#lastWrite ? undefined : this.#tryNow(transaction);
+    const first = this.#lastWrite || !this.#database ? undefined : this.#tryNow(transaction);
     if (first) return first.result;
-    const turn: Promise<T> = this.#lastWrite
-      ? this.#lastWrite.then(() => this.#retry(transaction, true))
-      : this.#retry(transaction, true);
+    // The first write opens the file, and those after it wait in line like behind any other.
+    const whenOpen = async (): Promise<T> => {
+      if (!this.#database) await this.open();
+      return this.#retry(transaction, true);
+    };
+    const turn: Promise<T> = this.#lastWrite ? this.#lastWrite.then(whenOpen) : whenOpen();
     const settled = turn.then(
       () => {},
       () => {},

@@ -11,6 +11,7 @@ testStore("LibSQLStore in a file", async () => {
   return {
     storage,
     reopen: async () => new LibSQLStore({ url }),
+    connect: async () => new LibSQLStore({ url }),
     close: async () => {
       await storage.close();
       await rm(folder, { recursive: true });

@@ -143,6 +143,9 @@ function updateText(
     ...columns.map((column) => `${quote(column)} = ?`),
     ...counters.map((column) => `${quote(column)} = coalesce(${quote(column)}, 0) + ?`),
   ];
+  // An update that sets nothing still counts the rows it finds.
+  const [key] = table.key;
+  if (changes.length === 0) changes.push(`${quote(key!)} = ${quote(key!)}`);
   return `UPDATE ${quote(table.name)} SET ${changes.join(", ")}${whereText(conditions)}`;
 }
 

@@ -289,6 +289,45 @@ export function testCommit(test: StoreTest): void {
     expect(await conflictAt(storage.commit([write("b")]))).toBe(0);
   });
 
+  test("counts the rows of an update that sets nothing, and leaves them as they are", async (storage) => {
+    await storage.commit([insert({ id: "a", version: 3 })]);
+    const set = { version: undefined };
+    const update = (id: string, require: boolean): Write => ({
+      op: "update",
+      table: RESOURCES,
+      where: { id },
+      set,
+      require,
+    });
+    expect(await storage.commit([update("a", true), update("b", false)])).toMatchObject({ changes: [1, 0] });
+    expect(await conflictAt(storage.commit([update("a", true), update("b", true)]))).toBe(1);
+    expect(await read(storage, "a")).toMatchObject({ version: 3 });
+  });
+
+  test("keeps every character of json through merges and searches", async (storage) => {
+    const metadata = { nul: "a\0b", "k\0": 1, "\uF8FF0": "\uF8FF0", plain: "\\u0000", drop: "\0" };
+    await storage.commit([insert({ id: "a", metadata })]);
+    const merge = { metadata: { drop: null, "k\0": 2, "\uF8FF": "\uF8FF", more: ["\0"] } };
+    await storage.commit([{ op: "update", table: RESOURCES, where: { id: "a" }, merge }]);
+    const { drop: _, ...kept } = metadata;
+    expect((await read(storage, "a"))!.metadata).toEqual({
+      ...kept,
+      "k\0": 2,
+      "\uF8FF": "\uF8FF",
+      more: ["\0"],
+    });
+    for (const has of [{ nul: "a\0b" }, { "k\0": 2 }, { "\uF8FF0": "\uF8FF0" }, { plain: "\\u0000" }])
+      expect(
+        await storage.count({ table: RESOURCES, where: { metadata: { has } } }),
+        JSON.stringify(has),
+      ).toBe(1);
+    for (const has of [{ nul: "a\uF8FF0b" }, { plain: "\0" }, { drop: "\0" }])
+      expect(
+        await storage.count({ table: RESOURCES, where: { metadata: { has } } }),
+        JSON.stringify(has),
+      ).toBe(0);
+  });
+
   test("treats keys of the prototype as plain keys", async (storage) => {
     const metadata = JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}');
     await storage.commit([insert({ id: "a", metadata })]);

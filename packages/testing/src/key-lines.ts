@@ -1,0 +1,18 @@
+/** Work about the same key waits in line; work about different keys does not. */
+export class KeyLines {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Runs `work` when everything asked for earlier about one of these keys is over. */
+  run<Value>(keys: readonly string[], work: () => Promise<Value>): Promise<Value> {
+    const turn = Promise.all(keys.map((key) => this.#last.get(key) ?? Promise.resolve())).then(work);
+    const over = turn.then(
+      () => {},
+      () => {},
+    );
+    for (const key of keys) {
+      this.#last.set(key, over);
+      void over.then(() => this.#last.get(key) === over && this.#last.delete(key));
+    }
+    return turn;
+  }
+}

@@ -17,6 +17,7 @@ export type {
 } from "../storage/storage.ts";
 export { insert, remove, requireNone, requireRow, update } from "../storage/writes.ts";
 export { keysOf } from "../storage/keys-of.ts";
+export { KeyLines } from "../storage/key-lines.ts";
 export type { PruneReport, Retention } from "../storage/prune.ts";
 export { InMemoryDriver } from "../storage/in-memory-driver.ts";
 export { InMemoryStorage, InMemoryStore } from "../storage/in-memory-storage.ts";

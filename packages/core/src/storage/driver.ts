@@ -59,7 +59,7 @@ export interface CommitOptions {
    * commits need not say it: `keysOf` finds it in the `partition` columns of what they write.
    */
   key?: string | readonly string[];
-  /** Names the commit: the same id takes effect once, however often it is sent. */
+  /** Names the commit. Where answers can be lost, the same id takes effect once, however often it is sent. */
   id?: string;
 }
 

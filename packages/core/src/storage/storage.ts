@@ -12,6 +12,8 @@ import type {
   Write,
 } from "./driver.ts";
 import { COMMITS } from "./commit-table.ts";
+import { KeyLines } from "./key-lines.ts";
+import { keysOf } from "./keys-of.ts";
 import { MemoryDomain } from "./memory-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
@@ -50,6 +52,7 @@ export class Storage {
   protected readonly system: System;
   readonly #driver: StorageDriver;
   readonly #attached = new Map<symbol, unknown>();
+  readonly #lines = new KeyLines();
   #ownerId: string | undefined;
   #ready: Promise<void> | undefined;
   #domains: StorageDomains | undefined;
@@ -140,15 +143,30 @@ export class Storage {
    * whose answer was lost is sent again, and takes effect once; then the numbers of the result are missing.
    */
   async commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
-    if (options.id !== undefined && this.#driver.losesAnswers)
-      return this.#commitOnce({ ...options, writes }, options.id);
-    const [outcome] = await this.#driver.commit([{ ...options, writes }]);
+    const commit = { ...options, writes };
+    if (!this.#driver.losesAnswers) return this.#commitNow(commit);
+    // One that is sent again keeps its place before later ones of its keys.
+    return this.#lines.run(keysOf(commit), () =>
+      options.id === undefined ? this.#commitNow(commit) : this.#commitOnce(commit, options.id),
+    );
+  }
+
+  async #commitNow(commit: Commit): Promise<CommitResult> {
+    const [outcome] = await this.#driver.commit([commit]);
     return resultOf(outcome!);
   }
 
   /** Several commits at once, each with its own outcome. */
   commitAll(commits: readonly Commit[]): Promise<CommitOutcome[]> {
-    return this.#driver.commit(commits);
+    if (!this.#driver.losesAnswers) return this.#driver.commit(commits);
+    return Promise.all(
+      commits.map(({ writes, ...options }) =>
+        this.commit(writes, options).then(
+          (result) => ({ result }),
+          (error: unknown) => ({ error }),
+        ),
+      ),
+    );
   }
 
   /**

@@ -308,4 +308,14 @@ export const CHORES: Table<ChoreRow> = {
   indexes: [],
 };
 
-export const THREAD_TABLES = [ACTORS, OWNERS, MAILBOX, SENDS, RUNS, CALLS, LANES, EVENTS, CHORES] as const;
+export const THREAD_TABLES: readonly object[] = [
+  ACTORS,
+  OWNERS,
+  MAILBOX,
+  SENDS,
+  RUNS,
+  CALLS,
+  LANES,
+  EVENTS,
+  CHORES,
+];

@@ -11,8 +11,8 @@ import {
   type StorageDriver,
   type Table,
   type Where,
+  KeyLines,
 } from "@selvedge/core/storage";
-import { KeyLines } from "../key-lines.ts";
 import { Random } from "../simulator/random.ts";
 
 /** What several distant drivers have in common: the rows, the locks, and who wants to hear of changes. */

@@ -17,9 +17,9 @@ import {
   type Table,
   type Where,
   type Write,
+  KeyLines,
 } from "@selvedge/core/storage";
 import pg from "pg";
-import { KeyLines } from "../key-lines.ts";
 import { News } from "./news.ts";
 import { showNul } from "./nul.ts";
 import { CONDITION_FAILED, migrate } from "./schema.ts";

@@ -5,6 +5,7 @@ import {
   type CommitOutcome,
   type CommitResult,
   type InMemoryStorage,
+  KeyLines,
   keysOf,
   type Row,
   type Select,
@@ -46,7 +47,7 @@ class SimDriver implements StorageDriver {
   readonly #shared: InMemoryStorage;
   readonly #watch: CommitWatch;
   readonly #planted: PlantedFault | undefined;
-  readonly #lines = new Map<string, Promise<unknown>>();
+  readonly #lines = new KeyLines();
 
   constructor(process: SimProcess, shared: InMemoryStorage, planted: PlantedFault | undefined) {
     this.#process = process;
@@ -99,22 +100,17 @@ class SimDriver implements StorageDriver {
     // As a real store does, take what is written at the time of the call.
     const copy = commit.writes.map(copyWrite);
     const keys = keysOf({ ...commit, writes: copy });
-    const before = keys.map((key) => this.#lines.get(key) ?? Promise.resolve());
-    const turn = Promise.all(before).then(() =>
-      this.#process.perform(
-        () => describe(copy),
-        () => this.#commitNow(copy, keys),
-      ),
-    );
-    const outcome = turn.then(
-      (result) => ({ result }),
-      (error: unknown) => ({ error }),
-    );
-    for (const key of keys) {
-      this.#lines.set(key, outcome);
-      void outcome.then(() => this.#lines.get(key) === outcome && this.#lines.delete(key));
-    }
-    return outcome;
+    return this.#lines
+      .run(keys, () =>
+        this.#process.perform(
+          () => describe(copy),
+          () => this.#commitNow(copy, keys),
+        ),
+      )
+      .then(
+        (result) => ({ result }),
+        (error: unknown) => ({ error }),
+      );
   }
 
   #read<Value>(label: () => string, read: () => Promise<Value>): Promise<Value> {

@@ -3,7 +3,6 @@ import { checkId } from "../storage/check-id.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { readActor } from "../thread/hold/actor.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/log/subscription.ts";
-import type { Thread } from "../thread/hold/thread.ts";
 import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 

@@ -1,6 +1,7 @@
 /** Work about the same key waits in line; work about different keys does not. */
 export class KeyLines {
   readonly #last = new Map<string, Promise<unknown>>();
+  readonly #underWay = new Set<Promise<unknown>>();
 
   /** Runs `work` when everything asked for earlier about one of these keys is over. */
   run<Value>(keys: readonly string[], work: () => Promise<Value>): Promise<Value> {
@@ -9,10 +10,17 @@ export class KeyLines {
       () => {},
       () => {},
     );
+    this.#underWay.add(over);
+    void over.then(() => this.#underWay.delete(over));
     for (const key of keys) {
       this.#last.set(key, over);
       void over.then(() => this.#last.get(key) === over && this.#last.delete(key));
     }
     return turn;
+  }
+
+  /** Resolves when everything that was asked for is over. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#underWay);
   }
 }

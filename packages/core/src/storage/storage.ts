@@ -179,8 +179,9 @@ export class Storage {
   }
 
   /** Waits for commits under way. Afterwards every call fails with `storage-closed`; closing again is free. */
-  close(): Promise<void> {
-    return this.#driver.close();
+  async close(): Promise<void> {
+    await this.#lines.idle();
+    await this.#driver.close();
   }
 
   /** The commit leaves its id, so that it can be told from one that did not take effect. */

@@ -30,7 +30,7 @@ export class Place {
 
 /** A correct driver for rows that are elsewhere: everything takes a while, and different keys overtake each other. */
 export class DistantDriver implements StorageDriver {
-  readonly losesAnswers = true;
+  readonly losesAnswers: boolean = true;
   protected readonly place: Place;
   readonly #lines = new KeyLines();
   readonly #underWay = new Set<Promise<unknown>>();

@@ -35,6 +35,9 @@ export class LocksInTheSameStatement extends DistantDriver {
 
 /** Sends every commit at once, on whichever connection is free. */
 export class OvertakesItself extends DistantDriver {
+  // A store keeps the order itself where it may have to send a commit again.
+  override readonly losesAnswers = false;
+
   protected override inOrder<Value>(_: readonly string[], work: () => Promise<Value>): Promise<Value> {
     return work();
   }

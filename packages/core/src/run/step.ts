@@ -1,11 +1,11 @@
 import type { AgentChunk, MessagePart } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
-import type { ModelReply } from "../model/model.ts";
+import type { ModelPart, ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
-import type { Run } from "./run.ts";
+import type { Emitted, Run } from "./run.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "./step-result.ts";
@@ -118,10 +118,8 @@ async function readReply(
     if (partial)
       await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
   };
-  for (;;) {
-    let part = await reply.read();
-    if (part === undefined) break;
-    if (part.type === "tool-call") part = step.limitCall(part, run.spec.limits.toolInputBytes);
+  const takePart = (given: ModelPart): void | Promise<void> => {
+    const part = given.type === "tool-call" ? step.limitCall(given, run.spec.limits.toolInputBytes) : given;
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
         cause: part.error,
@@ -129,17 +127,18 @@ async function readReply(
     }
     const chunk = toChunk(part, runId);
     if (!chunk) {
-      step.takeMeta(part);
-      continue;
+      return step.takeMeta(part);
     }
     watcher?.see(chunk);
     const emitted = run.emit(chunk);
-    const passed = emitted instanceof Promise ? await emitted : emitted;
-    if (Array.isArray(passed)) for (const one of passed) await take(one);
-    else if (!passed) continue;
-    else if (objects) await take(passed);
-    else step.take(passed);
-  }
+    if (emitted instanceof Promise || objects) return takeSlow(emitted);
+    if (emitted) step.take(emitted as AgentChunk);
+  };
+  const takeSlow = async (emitted: Emitted | Promise<Emitted>): Promise<void> => {
+    const passed = await emitted;
+    if (passed) for (const one of [passed].flat()) await take(one);
+  };
+  await reply.each(takePart);
   if (!step.finished) {
     throw new AgentError(
       "model-incomplete",

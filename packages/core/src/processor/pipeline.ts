@@ -80,6 +80,10 @@ export class Pipeline {
     return this.#hooks.processOutputResult.length > 0;
   }
 
+  get seesReplies(): boolean {
+    return this.#hooks.processLLMResponse.length > 0;
+  }
+
   get seesToolResults(): boolean {
     return this.#hooks.processToolResult.length > 0;
   }

@@ -93,12 +93,12 @@ async function answer(run: Run, from: { stepNumber: number; next: Next }): Promi
 }
 
 async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; next: Next }> {
-  const mayContinue = leavesRoom(run);
+  const policy: StepPolicy = {
+    mayRetry: (tripwire) => retryStep(run, tripwire),
+    mayContinue: leavesRoom(run),
+  };
   for (let stepNumber = from; ;) {
-    const next = await runStep(run, stepNumber, {
-      mayRetry: (tripwire) => retryStep(run, tripwire),
-      mayContinue,
-    });
+    const next = await runStep(run, stepNumber, policy);
     if (next === "again") continue;
     stepNumber++;
     if (next !== "continue") return { stepNumber, next };
@@ -126,13 +126,16 @@ function leavesRoom(run: Run): StepPolicy["mayContinue"] {
   const conditions = stopConditions(run);
   // The run's steps and the one that ends, without copying them all each time.
   const steps: StepResult[] = [];
+  const judge = (stops: boolean): boolean => (run.mayContinue = !stops);
   let known = 0;
-  return async (step) => {
+  return (step) => {
     steps.length = known;
-    steps.push(...run.steps.slice(known), step);
-    known = run.steps.length;
-    run.mayContinue = !(await run.patience.for("stopWhen", shouldStop(conditions, steps)));
-    return run.mayContinue;
+    for (; known < run.steps.length; known++) steps[known] = run.steps[known]!;
+    steps.push(step);
+    const stops = shouldStop(conditions, steps);
+    return stops instanceof Promise
+      ? Promise.resolve(run.patience.for("stopWhen", stops)).then(judge)
+      : judge(stops);
   };
 }
 

@@ -1,4 +1,5 @@
 import { AgentError } from "../errors.ts";
+import { isPromise } from "../is-promise.ts";
 import type { System } from "../system.ts";
 
 /** How long code of the app may go on after the abort of its run, before the run goes on without it. */
@@ -96,8 +97,4 @@ function tookTooLong(what: string, ms: number): AgentError {
     "processor-failed",
     `${what} did not return within ${ms} ms. Raise \`limits.processorTimeoutMs\` if it needs longer; 0 switches the limit off.`,
   );
-}
-
-function isPromise<Value>(answer: Value | Promise<Value>): answer is Promise<Value> {
-  return typeof (answer as Promise<Value> | undefined)?.then === "function";
 }

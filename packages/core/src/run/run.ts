@@ -172,7 +172,7 @@ export class Run {
    * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
    * there is nothing to wait for, and the answer comes at once.
    */
-  emit(chunk: AgentChunk): Emitted | Promise<Emitted> {
+  emit(chunk: AgentChunk): AgentChunk | Promise<Emitted> {
     this.#weigh(chunk);
     if (!this.#slow) {
       this.#push(chunk);
@@ -371,6 +371,11 @@ export class Run {
   /** The signals that waited for the step, for who stores them with it. */
   takeLater(): CreatedAgentSignal[] {
     return this.#later.splice(0);
+  }
+
+  /** Whether something waits for `joinLater`. */
+  get hasMoreToSay(): boolean {
+    return this.#later.length > 0 || this.#states.length > 0;
   }
 
   /** Signals that waited for a step that was not stored, or that came too late to be stored with it; then states. */

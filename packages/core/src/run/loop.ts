@@ -89,7 +89,7 @@ async function answer(run: Run, from: { stepNumber: number; next: Next }): Promi
     next = "continue";
   }
   run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
-  await run.call("onFinish", finishEvent(run));
+  await tellFinish(run);
 }
 
 async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; next: Next }> {
@@ -119,7 +119,7 @@ async function suspend(run: Run): Promise<void> {
     run.spec.thread?.abandon();
     run.spec.logger.warn(`Run ${run.spec.runId} waits, but the end of its stream could not be stored`, error);
   }
-  await run.call("onFinish", finishEvent(run));
+  await tellFinish(run);
 }
 
 function leavesRoom(run: Run): StepPolicy["mayContinue"] {
@@ -202,7 +202,7 @@ async function announceEnd(run: Run): Promise<void> {
     };
     const why = new AgentError("tripwire", tripwire!.reason);
     await run.conclude("failed", why, [agentChunk("tripwire", spec.runId, payload), finishChunk(run)]);
-    await run.call("onFinish", finishEvent(run));
+    await tellFinish(run);
   } else if (run.status === "canceled") {
     await run.conclude("aborted", undefined, [agentChunk("abort", spec.runId, {})]);
     await run.call("onAbort", { steps: run.steps });
@@ -222,6 +222,10 @@ function finishChunk(run: Run): AgentChunk {
     metadata: {},
     messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
   });
+}
+
+async function tellFinish(run: Run): Promise<void> {
+  if (run.spec.options.onFinish) await run.call("onFinish", finishEvent(run));
 }
 
 function finishEvent(run: Run): FinishEvent {

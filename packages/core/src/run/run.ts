@@ -37,7 +37,7 @@ export interface RunSpec {
   logger: Logger;
   list: MessageList;
   model: ModelConfig;
-  resolveModel(config: ModelConfig): Promise<ModelCandidate[]>;
+  resolveModel(config: ModelConfig): ModelCandidate[] | Promise<ModelCandidate[]>;
   tools: ToolSet;
   compileTools(tools: ToolsInput): ToolSet;
   options: AgentExecutionOptions;

@@ -1,3 +1,4 @@
+import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { sleep, type System } from "../system.ts";
 import { failureReason } from "./failure-reason.ts";
@@ -71,7 +72,7 @@ export class ModelAttempt implements ModelReply {
 
   /** Calls the model and reads up to its first output. Rejects when there is none; then nothing is left behind. */
   async open(options: ModelCallOptions): Promise<void> {
-    this.#callerSignal?.addEventListener("abort", this);
+    if (this.#callerSignal) onAbort(this.#callerSignal, this);
     this.#armTimer(this.#startedAt);
     try {
       const result = await this.#call(options);
@@ -231,7 +232,7 @@ export class ModelAttempt implements ModelReply {
     this.#ended = true;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#callerSignal?.removeEventListener("abort", this);
+    if (this.#callerSignal) offAbort(this.#callerSignal, this);
   }
 
   #armTimer(now: number): void {

@@ -1,3 +1,4 @@
+import { onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { System } from "../system.ts";
@@ -75,10 +76,12 @@ export class Patience {
   #listen(): void {
     if (this.#listens) return;
     this.#listens = true;
-    const hurryAll = () => {
-      for (const giveUp of this.#waiting.keys()) this.#hurry(giveUp);
-    };
-    this.#signal.addEventListener("abort", hurryAll, { once: true });
+    onAbort(this.#signal, this);
+  }
+
+  /** The run was aborted. */
+  handleEvent(): void {
+    for (const giveUp of this.#waiting.keys()) this.#hurry(giveUp);
   }
 
   #hurry(giveUp: (error: AgentError) => void): void {

@@ -1,5 +1,6 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
 import type { StateSignalInput } from "../agent/send-options.ts";
+import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
 import type { Logger } from "../logger.ts";
@@ -83,7 +84,7 @@ export class Run {
   readonly spec: RunSpec;
   readonly events: EventStream<AgentChunk> = new EventStream();
   readonly steps: StepResult[] = [];
-  readonly controller: AbortController = new AbortController();
+  readonly controller: AbortController = new OwnAbortController();
   readonly pipeline: Pipeline;
   readonly patience: Patience;
   /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
@@ -120,6 +121,7 @@ export class Run {
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #slow: boolean;
+  readonly #unfollow: (() => void) | undefined;
   readonly #close: () => void;
 
   constructor(spec: RunSpec) {
@@ -148,13 +150,7 @@ export class Run {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
     this.#close = resolve;
-    if (abortSignal?.aborted) this.handleEvent();
-    else abortSignal?.addEventListener("abort", this, { once: true });
-  }
-
-  /** The caller's signal aborted. The run listens itself: a closure would keep finished runs alive for longer. */
-  handleEvent(): void {
-    this.controller.abort(this.spec.options.abortSignal?.reason);
+    this.#unfollow = abortSignal && passOnAbort(abortSignal, this.controller);
   }
 
   /** Somebody works on the answer after its last step, or is told of the step: it may take a while until the end. */
@@ -403,7 +399,7 @@ export class Run {
   }
 
   close(): void {
-    this.spec.options.abortSignal?.removeEventListener("abort", this);
+    this.#unfollow?.();
     this.patience.close();
     this.events.end();
     this.#close();

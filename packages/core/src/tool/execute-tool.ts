@@ -1,4 +1,5 @@
 import { type StoredMessage, type ToolCallPayload, toolArgument } from "@selvedge/protocol";
+import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
@@ -130,7 +131,7 @@ class ToolWait {
       work.then(resolve, reject);
       // From here on: nothing else can happen while the tool has not returned its promise.
       if (abortSignal.aborted) return this.handleEvent();
-      abortSignal.addEventListener("abort", this);
+      onAbort(abortSignal, this);
       const ms = this.#tool.definition.timeoutMs ?? limits.toolTimeoutMs;
       if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
     });
@@ -138,7 +139,7 @@ class ToolWait {
 
   end(): void {
     this.#cancelTimer?.();
-    if (this.#giveUp) this.#context.abortSignal.removeEventListener("abort", this);
+    if (this.#giveUp) offAbort(this.#context.abortSignal, this);
   }
 
   /** The run was aborted. */

@@ -28,23 +28,29 @@ type WithFields<Input, Call> = Input extends object
  * whose data a tool reads. The input itself stays as it is, because a schema may have returned an object that others share.
  */
 export function toolArgument(input: unknown, where: Partial<Record<ToolCallName, unknown>>): unknown {
+  if (typeof input !== "object" || input === null) return describeCall(input, where);
+  if (Array.isArray(input)) return define(input.slice(), input, where);
+  if (isPlain(input)) return define({ ...input }, input, where);
+  return overlay(input, describeCall(input, where));
+}
+
+function describeCall(
+  input: unknown,
+  where: Partial<Record<ToolCallName, unknown>>,
+): Record<string, unknown> {
   const call: Record<string, unknown> = {};
   for (const name of TOOL_CALL_NAMES) call[name] = where[name];
   call["context"] = input;
-  if (typeof input !== "object" || input === null) return call;
-  if (Array.isArray(input)) return define(input.slice(), call);
-  if (isPlain(input)) return define({ ...input }, call);
-  return overlay(input, call);
+  return call;
 }
 
-function define(target: object, call: Record<string, unknown>): object {
-  for (const name of TOOL_CALL_NAMES)
-    Object.defineProperty(target, name, {
-      value: call[name],
-      enumerable: false,
-      writable: true,
-      configurable: true,
-    });
+function define(target: object, input: object, where: Partial<Record<ToolCallName, unknown>>): object {
+  for (const name of TOOL_CALL_NAMES) {
+    const value = name === "context" ? input : where[name];
+    // What has no value needs no property, unless the input has one of that name.
+    if (value === undefined && !(name in target)) continue;
+    Object.defineProperty(target, name, { value, enumerable: false, writable: true, configurable: true });
+  }
   return target;
 }
 

@@ -361,12 +361,12 @@ function openFormat(options: AgentExecutionOptions): ObjectFormat | undefined {
 }
 
 /** Most steps of a run use the model of the step before. */
-function rememberLast(
-  resolve: (config: ModelConfig) => Promise<ModelCandidate[]>,
-): (config: ModelConfig) => Promise<ModelCandidate[]> {
+function rememberLast(resolve: (config: ModelConfig) => Promise<ModelCandidate[]>): RunSpec["resolveModel"] {
   let last: { config: ModelConfig; candidates: ModelCandidate[] } | undefined;
-  return async (config) => {
-    if (last?.config !== config) last = { config, candidates: await resolve(config) };
-    return last.candidates;
+  const look = async (config: ModelConfig): Promise<ModelCandidate[]> => {
+    const candidates = await resolve(config);
+    last = { config, candidates };
+    return candidates;
   };
+  return (config) => (last?.config === config ? last.candidates : look(config));
 }

@@ -47,11 +47,11 @@ export async function askModel(config: ModelConfig, options: AskModelOptions): P
   let text = "";
   let finished = false;
   try {
-    for (let part = await reply.read(); part; part = await reply.read()) {
+    await reply.each((part) => {
       if (part.type === "text-delta") text += part.delta;
       else if (part.type === "finish") finished = true;
       else if (part.type === "error") throw failed(reply.candidate, part.error);
-    }
+    });
   } finally {
     reply.cancel();
   }

@@ -1,3 +1,4 @@
+import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { sleep, type System } from "../system.ts";
 import { failureReason } from "./failure-reason.ts";
@@ -48,8 +49,7 @@ export class ModelAttempt implements ModelReply {
   #quietSince: number;
   readonly #characters = new WholeCharacters();
   #hasOutput = false;
-  #peeked: ModelPart[] | undefined = [];
-  #nextPeeked = 0;
+  #peeked: ModelPart[] = [];
   #ended = false;
   readonly #maxBytes: number;
   #bytes = 0;
@@ -72,33 +72,63 @@ export class ModelAttempt implements ModelReply {
 
   /** Calls the model and reads up to its first output. Rejects when there is none; then nothing is left behind. */
   async open(options: ModelCallOptions): Promise<void> {
-    this.#callerSignal?.addEventListener("abort", this.#onAbort);
+    if (this.#callerSignal) onAbort(this.#callerSignal, this);
     this.#armTimer(this.#startedAt);
     try {
       const result = await this.#call(options);
       this.request = result.request;
       this.response = result.response;
       this.#reader = result.stream.getReader();
-      await this.#peek(this.#reader);
+      while (!this.#hasOutput) {
+        this.#touches++;
+        let read: ReadResult;
+        try {
+          read = await this.#reader.read();
+        } catch (cause) {
+          throw new ModelStreamError("broke off", cause);
+        }
+        const turn = this.#peek(this.#received(read));
+        if (turn) await turn;
+      }
     } catch (error) {
       this.#release();
-      if (!this.#failure) this.#drop(error);
+      if (this.#failure) throw this.#failure.error;
+      this.#drop(error);
       throw error;
     }
   }
 
-  /** One read at a time. */
-  read(): Promise<ModelPart | undefined> {
-    if (this.#peeked !== undefined) return this.#replay(this.#peeked);
-    if (this.#drained !== undefined) return this.#drained;
-    this.#touches++;
-    return this.#reader!.read().then(this.#receive, this.#break);
+  async each(take: (part: ModelPart) => void | Promise<void>): Promise<void> {
+    const peeked = this.#peeked;
+    this.#peeked = [];
+    for (const part of peeked) {
+      if (this.#failure) throw this.#failure.error;
+      const taken = take(part);
+      if (taken) await taken;
+    }
+    while (!this.#drained) {
+      this.#touches++;
+      let read: ReadResult;
+      try {
+        read = await this.#reader!.read();
+      } catch (cause) {
+        return this.#break(cause);
+      }
+      const part = this.#received(read);
+      if (!part) return this.#release();
+      const turn = this.#count(part);
+      if (part.type === "finish") this.#finish();
+      if (turn) await turn;
+      const taken = take(part);
+      if (taken) await taken;
+    }
+    await this.#drained;
   }
 
   cancel(reason?: unknown): void {
     if (this.#ended) return;
     this.#release();
-    this.#peeked = undefined;
+    this.#peeked = [];
     this.#drop(
       reason ??
         new AgentError("model-failed", `The reply of ${modelName(this.candidate.model)} was given up.`),
@@ -117,48 +147,24 @@ export class ModelAttempt implements ModelReply {
     });
   }
 
-  async #peek(reader: Reader): Promise<void> {
-    const peeked = this.#peeked!;
-    for (;;) {
-      this.#touches++;
-      const result = await reader.read().catch((error: unknown) => {
-        throw this.#failure ? this.#failure.error : new ModelStreamError("broke off", error);
-      });
-      this.#touches++;
-      if (this.#failure) throw this.#failure.error;
-      if (result.done) throw new ModelStreamError("ended without any output", undefined);
-      const part = this.#characters.of(result.value);
-      if (part.type === "error") throw new ModelStreamError("failed", part.error);
-      peeked.push(part);
-      await this.#count(part);
-      if (part.type === "ping") this.#quietSince = this.#system.monotonic();
-      if (isOutput(part)) {
-        this.#hasOutput = true;
-        if (part.type === "finish") this.#finish();
-        return;
-      }
-    }
-  }
-
-  #replay(peeked: ModelPart[]): Promise<ModelPart | undefined> {
-    if (this.#failure) return Promise.reject(this.#failure.error);
-    const part = peeked[this.#nextPeeked++];
-    if (this.#nextPeeked >= peeked.length) this.#peeked = undefined;
-    return Promise.resolve(part);
-  }
-
-  readonly #receive = (result: ReadResult): ModelPart | undefined | Promise<ModelPart> => {
+  /** What was read, or `undefined` at the end of the stream. */
+  #received(read: ReadResult): ModelPart | undefined {
     this.#touches++;
-    if (this.#failure !== undefined) throw this.#failure.error;
-    if (result.done) {
-      this.#release();
-      return undefined;
-    }
-    const part = this.#characters.of(result.value);
+    if (this.#failure) throw this.#failure.error;
+    return read.done ? undefined : this.#characters.of(read.value);
+  }
+
+  /** Keeps a part that came before or with the first output. */
+  #peek(part: ModelPart | undefined): Promise<void> | undefined {
+    if (!part) throw new ModelStreamError("ended without any output", undefined);
+    if (part.type === "error") throw new ModelStreamError("failed", part.error);
+    this.#peeked.push(part);
     const turn = this.#count(part);
+    if (part.type === "ping") this.#quietSince = this.#system.monotonic();
+    this.#hasOutput = isOutput(part);
     if (part.type === "finish") this.#finish();
-    return turn ? turn.then(() => part) : part;
-  };
+    return turn;
+  }
 
   /** Counts a part. Throws when a limit passed; answers a promise when others should have a turn before it goes on. */
   #count(part: ModelPart): Promise<void> | undefined {
@@ -179,16 +185,16 @@ export class ModelAttempt implements ModelReply {
     if (this.#failure) throw this.#failure.error;
   }
 
-  readonly #break = (cause: unknown): undefined => {
+  #break(cause: unknown): void {
     if (this.#failure === undefined) {
-      if (this.#ended) return undefined;
+      if (this.#ended) return;
       const reason = failureReason(cause, this.candidate);
       const message = `The reply of ${modelName(this.candidate.model)} broke off: ${reason}`;
       this.#failure = { error: new AgentError("model-failed", message, { cause }) };
       this.#release();
     }
     throw this.#failure.error;
-  };
+  }
 
   // `finish` is the last part. The stream is read once more so that it can close by itself; whatever else comes is
   // not part of the reply, and a connection that stays open is ended at the next check.
@@ -201,7 +207,10 @@ export class ModelAttempt implements ModelReply {
     this.#drained = reader.read().then(settle, () => settle());
   }
 
-  readonly #onAbort = (): void => this.#fail(this.#callerSignal!.reason);
+  /** The caller's signal aborted. */
+  handleEvent(): void {
+    this.#fail(this.#callerSignal!.reason);
+  }
 
   #fail(error: unknown): void {
     if (this.#ended) return;
@@ -223,7 +232,7 @@ export class ModelAttempt implements ModelReply {
     this.#ended = true;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#callerSignal?.removeEventListener("abort", this.#onAbort);
+    if (this.#callerSignal) offAbort(this.#callerSignal, this);
   }
 
   #armTimer(now: number): void {

@@ -86,10 +86,11 @@ export interface ModelReply {
   readonly request: { body?: unknown } | undefined;
   readonly response: { headers?: Record<string, string> } | undefined;
   /**
-   * The next part, or `undefined` at the end. Throws `model-timeout` when a limit passed, the abort reason when the
-   * caller aborted, and `model-failed` when the stream itself broke.
+   * Hands over every part, in turn, and resolves at the end. A promise that `take` answers is waited for. Throws what
+   * `take` throws, `model-timeout` when a limit passed, the abort reason when the caller aborted, and `model-failed`
+   * when the stream itself broke. To be called once.
    */
-  read(): Promise<ModelPart | undefined>;
-  /** Gives the reply up; a pending `read` settles. */
+  each(take: (part: ModelPart) => void | Promise<void>): Promise<void>;
+  /** Gives the reply up; `each` settles. */
   cancel(reason?: unknown): void;
 }

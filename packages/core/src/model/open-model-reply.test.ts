@@ -22,7 +22,8 @@ const deltas = ["a", "b", "c"];
 describe("openModelReply", () => {
   it("gives every part of the reply in order, also those read while waiting for the first output", async () => {
     const reply = await open(scriptedModel([{ text: deltas }]));
-    const types = (await readAll(reply)).map((part) => part.type);
+    const types = [];
+    for (let part = await reply.read(); part; part = await reply.read()) types.push(part.type);
     expect(types).toEqual([
       "stream-start",
       "text-start",
@@ -314,7 +315,7 @@ describe("limits", () => {
     const reply = await open(scriptedModel([{ text: deltas }]), { system });
     await reply.read();
     expect(system.pending).toBe(1);
-    await readAll(reply);
+    while (await reply.read());
     expect(system.pending).toBe(0);
   });
 

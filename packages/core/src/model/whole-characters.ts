@@ -8,18 +8,18 @@ type Delta = ModelPart & { type: "text-delta" | "reasoning-delta" | "tool-input-
  */
 export class WholeCharacters {
   /** First halves that wait for the next delta, by the id of their text. */
-  readonly #held = new Map<string, string>();
+  #held: Map<string, string> | undefined;
 
   /** The part, with a half at the end of its delta moved to the next one. */
   of(part: ModelPart): ModelPart {
     if (!isDelta(part)) return part;
     const { id, delta } = part;
-    const held = this.#held.get(id);
+    const held = this.#held?.get(id);
     if (held === undefined && !endsInHalf(delta)) return part;
     const text = (held ?? "") + delta;
     const isCut = endsInHalf(text);
-    if (isCut) this.#held.set(id, text.slice(-1));
-    else this.#held.delete(id);
+    if (isCut) (this.#held ??= new Map()).set(id, text.slice(-1));
+    else this.#held?.delete(id);
     return { ...part, delta: isCut ? text.slice(0, -1) : text };
   }
 }

@@ -72,12 +72,28 @@ export class Pipeline {
     };
   }
 
+  get seesStepInput(): boolean {
+    return this.#hooks.processInputStep.length > 0;
+  }
+
+  get tellsStates(): boolean {
+    return this.#hooks.computeStateSignal.length > 0;
+  }
+
+  get seesRequests(): boolean {
+    return this.#hooks.processLLMRequest.length > 0;
+  }
+
   get seesStream(): boolean {
     return this.#hooks.processOutputStream.length > 0;
   }
 
   get seesResult(): boolean {
     return this.#hooks.processOutputResult.length > 0;
+  }
+
+  get seesReplies(): boolean {
+    return this.#hooks.processLLMResponse.length > 0;
   }
 
   get seesToolResults(): boolean {
@@ -102,11 +118,9 @@ export class Pipeline {
   /** Answers what the step should do differently; the list is changed in place. */
   async inputStep(
     list: MessageList,
-    makeStep: () => Rest<Omit<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages">>,
+    step: Rest<Omit<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages">>,
   ): Promise<StepOverrides> {
     const overrides: StepOverrides = {};
-    if (this.#hooks.processInputStep.length === 0) return overrides;
-    const step = makeStep();
     for (const bound of this.#hooks.processInputStep) {
       const args = { ...bound.context, ...step, ...overrides, ...listArgs(list) } as ProcessInputStepArgs;
       const result = await this.#guard(bound, () => bound.processor.processInputStep!(args));

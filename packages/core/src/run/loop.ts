@@ -89,16 +89,16 @@ async function answer(run: Run, from: { stepNumber: number; next: Next }): Promi
     next = "continue";
   }
   run.span?.set({ "gen_ai.response.finish_reasons": [run.finishReason], ...usageAttributes(run) });
-  await run.call("onFinish", finishEvent(run));
+  await tellFinish(run);
 }
 
 async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; next: Next }> {
-  const mayContinue = leavesRoom(run);
+  const policy: StepPolicy = {
+    mayRetry: (tripwire) => retryStep(run, tripwire),
+    mayContinue: leavesRoom(run),
+  };
   for (let stepNumber = from; ;) {
-    const next = await runStep(run, stepNumber, {
-      mayRetry: (tripwire) => retryStep(run, tripwire),
-      mayContinue,
-    });
+    const next = await runStep(run, stepNumber, policy);
     if (next === "again") continue;
     stepNumber++;
     if (next !== "continue") return { stepNumber, next };
@@ -119,20 +119,23 @@ async function suspend(run: Run): Promise<void> {
     run.spec.thread?.abandon();
     run.spec.logger.warn(`Run ${run.spec.runId} waits, but the end of its stream could not be stored`, error);
   }
-  await run.call("onFinish", finishEvent(run));
+  await tellFinish(run);
 }
 
 function leavesRoom(run: Run): StepPolicy["mayContinue"] {
   const conditions = stopConditions(run);
   // The run's steps and the one that ends, without copying them all each time.
   const steps: StepResult[] = [];
+  const judge = (stops: boolean): boolean => (run.mayContinue = !stops);
   let known = 0;
-  return async (step) => {
+  return (step) => {
     steps.length = known;
-    steps.push(...run.steps.slice(known), step);
-    known = run.steps.length;
-    run.mayContinue = !(await run.patience.for("stopWhen", shouldStop(conditions, steps)));
-    return run.mayContinue;
+    for (; known < run.steps.length; known++) steps[known] = run.steps[known]!;
+    steps.push(step);
+    const stops = shouldStop(conditions, steps);
+    return stops instanceof Promise
+      ? Promise.resolve(run.patience.for("stopWhen", stops)).then(judge)
+      : judge(stops);
   };
 }
 
@@ -199,7 +202,7 @@ async function announceEnd(run: Run): Promise<void> {
     };
     const why = new AgentError("tripwire", tripwire!.reason);
     await run.conclude("failed", why, [agentChunk("tripwire", spec.runId, payload), finishChunk(run)]);
-    await run.call("onFinish", finishEvent(run));
+    await tellFinish(run);
   } else if (run.status === "canceled") {
     await run.conclude("aborted", undefined, [agentChunk("abort", spec.runId, {})]);
     await run.call("onAbort", { steps: run.steps });
@@ -219,6 +222,10 @@ function finishChunk(run: Run): AgentChunk {
     metadata: {},
     messages: { all, user: all.filter(isUser), nonUser: all.filter((message) => !isUser(message)) },
   });
+}
+
+async function tellFinish(run: Run): Promise<void> {
+  if (run.spec.options.onFinish) await run.call("onFinish", finishEvent(run));
 }
 
 function finishEvent(run: Run): FinishEvent {

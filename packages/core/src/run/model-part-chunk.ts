@@ -6,55 +6,62 @@ import type { ModelPart } from "../model/model.ts";
 export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined {
   switch (part.type) {
     case "text-delta":
-      return agentChunk("text-delta", runId, { id: part.id, text: part.delta, ...meta(part) });
+    case "reasoning-delta":
+      return agentChunk(part.type, runId, withMeta({ id: part.id, text: part.delta }, part));
     case "text-start":
     case "text-end":
     case "reasoning-start":
     case "reasoning-end":
-      return agentChunk(part.type, runId, { id: part.id, ...meta(part) });
-    case "reasoning-delta":
-      return agentChunk("reasoning-delta", runId, { id: part.id, text: part.delta, ...meta(part) });
+      return agentChunk(part.type, runId, withMeta({ id: part.id }, part));
     case "tool-input-start":
-      return agentChunk("tool-call-input-streaming-start", runId, {
-        toolCallId: toId(part.id),
-        toolName: toId(part.toolName),
-        ...(part.providerExecuted && { providerExecuted: true }),
-        ...(part.dynamic && { dynamic: true }),
-      });
+      return agentChunk(
+        "tool-call-input-streaming-start",
+        runId,
+        withFlags({ toolCallId: toId(part.id), toolName: toId(part.toolName) }, part),
+      );
     case "tool-input-delta":
       return agentChunk("tool-call-delta", runId, { toolCallId: toId(part.id), argsTextDelta: part.delta });
     case "tool-input-end":
       return agentChunk("tool-call-input-streaming-end", runId, { toolCallId: toId(part.id) });
     case "tool-call":
-      return agentChunk("tool-call", runId, {
-        toolCallId: toId(part.toolCallId),
-        toolName: toId(part.toolName),
-        args: parseArgs(part.input),
-        ...(part.providerExecuted && { providerExecuted: true }),
-        ...(part.dynamic && { dynamic: true }),
-        ...meta(part),
-      });
+      return agentChunk(
+        "tool-call",
+        runId,
+        withMeta(
+          withFlags(
+            {
+              toolCallId: toId(part.toolCallId),
+              toolName: toId(part.toolName),
+              args: parseArgs(part.input),
+            },
+            part,
+          ),
+          part,
+        ),
+      );
     case "tool-result":
       if (part.preliminary) return undefined;
-      return agentChunk("tool-result", runId, {
-        toolCallId: toId(part.toolCallId),
-        toolName: toId(part.toolName),
-        result: toJson(part.result),
-        ...(part.isError && { isError: true }),
-        providerExecuted: true,
-        ...meta(part),
-      });
+      return agentChunk(
+        "tool-result",
+        runId,
+        withMeta(
+          {
+            toolCallId: toId(part.toolCallId),
+            toolName: toId(part.toolName),
+            result: toJson(part.result),
+            ...(part.isError && { isError: true }),
+            providerExecuted: true,
+          },
+          part,
+        ),
+      );
     case "source":
       return agentChunk("source", runId, toSource(part));
     case "file":
     case "reasoning-file": {
       const data = part.data.type === "url" ? part.data.url.toString() : toBase64(part.data.data);
-      return agentChunk("file", runId, {
-        data,
-        ...(part.data.type === "data" && { base64: data }),
-        mimeType: part.mediaType,
-        ...meta(part),
-      });
+      const base64 = part.data.type === "data" && { base64: data };
+      return agentChunk("file", runId, withMeta({ data, ...base64, mimeType: part.mediaType }, part));
     }
     case "response-metadata":
       return agentChunk("response-metadata", runId, {
@@ -104,7 +111,7 @@ function isDeep(value: unknown, depth: number): boolean {
 }
 
 function toSource(part: Extract<ModelPart, { type: "source" }>): ChunkPayloads["source"] {
-  const base = { id: part.id, ...(part.title !== undefined && { title: part.title }), ...meta(part) };
+  const base = withMeta({ id: part.id, ...(part.title !== undefined && { title: part.title }) }, part);
   if (part.sourceType === "url") return { ...base, sourceType: "url", url: part.url };
   return {
     ...base,
@@ -118,9 +125,21 @@ function toBase64(data: string | Uint8Array): string {
   return typeof data === "string" ? data : Buffer.from(data).toString("base64");
 }
 
-// Spreading an absent object costs nothing and keeps the key out of the chunk.
-function meta(part: { providerMetadata?: unknown }): { providerMetadata?: ProviderMetadata } | undefined {
-  return part.providerMetadata === undefined
-    ? undefined
-    : { providerMetadata: toJson(part.providerMetadata) as ProviderMetadata };
+/** Adds what the provider says about the part. What it does not say is not a key of the payload. */
+function withMeta<Payload extends object>(
+  payload: Payload & { providerMetadata?: ProviderMetadata },
+  part: { providerMetadata?: unknown },
+): Payload & { providerMetadata?: ProviderMetadata } {
+  if (part.providerMetadata !== undefined)
+    payload.providerMetadata = toJson(part.providerMetadata) as ProviderMetadata;
+  return payload;
+}
+
+function withFlags<Payload extends object>(
+  payload: Payload & { providerExecuted?: boolean; dynamic?: boolean },
+  part: { providerExecuted?: boolean; dynamic?: boolean },
+): Payload & { providerExecuted?: boolean; dynamic?: boolean } {
+  if (part.providerExecuted) payload.providerExecuted = true;
+  if (part.dynamic) payload.dynamic = true;
+  return payload;
 }

@@ -1,4 +1,6 @@
+import { onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
+import { isPromise } from "../is-promise.ts";
 import type { System } from "../system.ts";
 
 /** How long code of the app may go on after the abort of its run, before the run goes on without it. */
@@ -74,10 +76,12 @@ export class Patience {
   #listen(): void {
     if (this.#listens) return;
     this.#listens = true;
-    const hurryAll = () => {
-      for (const giveUp of this.#waiting.keys()) this.#hurry(giveUp);
-    };
-    this.#signal.addEventListener("abort", hurryAll, { once: true });
+    onAbort(this.#signal, this);
+  }
+
+  /** The run was aborted. */
+  handleEvent(): void {
+    for (const giveUp of this.#waiting.keys()) this.#hurry(giveUp);
   }
 
   #hurry(giveUp: (error: AgentError) => void): void {
@@ -96,8 +100,4 @@ function tookTooLong(what: string, ms: number): AgentError {
     "processor-failed",
     `${what} did not return within ${ms} ms. Raise \`limits.processorTimeoutMs\` if it needs longer; 0 switches the limit off.`,
   );
-}
-
-function isPromise<Value>(answer: Value | Promise<Value>): answer is Promise<Value> {
-  return typeof (answer as Promise<Value> | undefined)?.then === "function";
 }

@@ -12,7 +12,7 @@ export function readParts(before: Told, parts: MessagePart[]): Told {
   const calls = invocationsOf(parts);
   return {
     content: parts,
-    text: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    text: textOf(parts),
     ...reasoningOf(parts),
     files: parts.flatMap((part) => {
       if (part.type !== "file") return [];
@@ -40,14 +40,21 @@ export function readParts(before: Told, parts: MessagePart[]): Told {
   };
 }
 
+export function textOf(parts: readonly MessagePart[]): string {
+  let text = "";
+  for (const part of parts) if (part.type === "text") text += part.text;
+  return text;
+}
+
 export function reasoningOf(parts: readonly MessagePart[]): Pick<StepResult, "reasoning" | "reasoningText"> {
   const reasoning = parts.filter((part) => part.type === "reasoning");
+  if (reasoning.length === 0) return { reasoning: [], reasoningText: undefined };
   return {
     reasoning: reasoning.map((part) => ({
       text: part.reasoning,
       ...(part.providerMetadata && { providerMetadata: part.providerMetadata }),
     })),
-    reasoningText: reasoning.length > 0 ? reasoning.map((part) => part.reasoning).join("") : undefined,
+    reasoningText: reasoning.map((part) => part.reasoning).join(""),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
 import type { StateSignalInput } from "../agent/send-options.ts";
+import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
 import type { Logger } from "../logger.ts";
@@ -37,7 +38,7 @@ export interface RunSpec {
   logger: Logger;
   list: MessageList;
   model: ModelConfig;
-  resolveModel(config: ModelConfig): Promise<ModelCandidate[]>;
+  resolveModel(config: ModelConfig): ModelCandidate[] | Promise<ModelCandidate[]>;
   tools: ToolSet;
   compileTools(tools: ToolsInput): ToolSet;
   options: AgentExecutionOptions;
@@ -83,7 +84,7 @@ export class Run {
   readonly spec: RunSpec;
   readonly events: EventStream<AgentChunk> = new EventStream();
   readonly steps: StepResult[] = [];
-  readonly controller: AbortController = new AbortController();
+  readonly controller: AbortController = new OwnAbortController();
   readonly pipeline: Pipeline;
   readonly patience: Patience;
   /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
@@ -120,6 +121,7 @@ export class Run {
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #slow: boolean;
+  readonly #unfollow: (() => void) | undefined;
   readonly #close: () => void;
 
   constructor(spec: RunSpec) {
@@ -148,13 +150,7 @@ export class Run {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
     this.#close = resolve;
-    if (abortSignal?.aborted) this.handleEvent();
-    else abortSignal?.addEventListener("abort", this, { once: true });
-  }
-
-  /** The caller's signal aborted. The run listens itself: a closure would keep finished runs alive for longer. */
-  handleEvent(): void {
-    this.controller.abort(this.spec.options.abortSignal?.reason);
+    this.#unfollow = abortSignal && passOnAbort(abortSignal, this.controller);
   }
 
   /** Somebody works on the answer after its last step, or is told of the step: it may take a while until the end. */
@@ -172,7 +168,7 @@ export class Run {
    * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
    * there is nothing to wait for, and the answer comes at once.
    */
-  emit(chunk: AgentChunk): Emitted | Promise<Emitted> {
+  emit(chunk: AgentChunk): AgentChunk | Promise<Emitted> {
     this.#weigh(chunk);
     if (!this.#slow) {
       this.#push(chunk);
@@ -373,6 +369,11 @@ export class Run {
     return this.#later.splice(0);
   }
 
+  /** Whether something waits for `joinLater`. */
+  get hasMoreToSay(): boolean {
+    return this.#later.length > 0 || this.#states.length > 0;
+  }
+
   /** Signals that waited for a step that was not stored, or that came too late to be stored with it; then states. */
   async joinLater(): Promise<void> {
     for (const signal of this.takeLater()) {
@@ -398,7 +399,7 @@ export class Run {
   }
 
   close(): void {
-    this.spec.options.abortSignal?.removeEventListener("abort", this);
+    this.#unfollow?.();
     this.patience.close();
     this.events.end();
     this.#close();

@@ -13,7 +13,7 @@ import type { ModelPart } from "../model/model.ts";
 import { inputError } from "../tool/check-payload.ts";
 import type { CheckedCall } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
-import { invocationsOf, readParts, reasoningOf } from "./read-parts.ts";
+import { invocationsOf, readParts, reasoningOf, textOf } from "./read-parts.ts";
 import type { StepResult } from "./step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
@@ -37,7 +37,7 @@ export class StepBuilder {
   readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();
   readonly #invocations = new Map<string, ToolInvocation>();
   /** Calls whose arguments were over the limit, with what the model is told. */
-  readonly #tooLong = new Map<string, string>();
+  #tooLong: Map<string, string> | undefined;
   readonly #result: StepResult;
 
   readonly stepNumber: number;
@@ -79,7 +79,7 @@ export class StepBuilder {
   }
 
   get text(): string {
-    return this.#result.text;
+    return textOf(this.parts);
   }
 
   get usage(): StepResult["usage"] {
@@ -121,7 +121,7 @@ export class StepBuilder {
   /** A call as it came, or with only the beginning of its arguments where those are too long for a tool. */
   limitCall(part: ModelPart, maxBytes: number): ModelPart {
     if (part.type !== "tool-call" || part.input.length <= maxBytes) return part;
-    this.#tooLong.set(
+    (this.#tooLong ??= new Map()).set(
       part.toolCallId,
       `The input of tool "${part.toolName}" has ${part.input.length} bytes; the limit is ${maxBytes} (limits.toolInputBytes). The tool was not called. Call it with less.`,
     );
@@ -129,7 +129,7 @@ export class StepBuilder {
   }
 
   tooLong(call: ToolCallPayload): CheckedCall | undefined {
-    const message = this.#tooLong.get(call.toolCallId);
+    const message = this.#tooLong?.get(call.toolCallId);
     return message === undefined
       ? undefined
       : { call, settled: { kind: "result", isError: true, result: inputError(message) } };
@@ -155,11 +155,9 @@ export class StepBuilder {
   /** Takes in a chunk as it was after the processors had seen it. */
   take(chunk: AgentChunk): void {
     switch (chunk.type) {
-      case "text-delta": {
-        this.#result.text += chunk.payload.text;
+      case "text-delta":
         this.#textPart(chunk.payload.id).text += chunk.payload.text;
         break;
-      }
       case "text-start":
         withMeta(this.#textPart(chunk.payload.id), chunk.payload.providerMetadata);
         break;
@@ -254,7 +252,9 @@ export class StepBuilder {
   }
 
   build(): StepResult {
-    return Object.assign(this.#result, { finishReason: this.finishReason }, reasoningOf(this.parts));
+    this.#result.finishReason = this.finishReason;
+    this.#result.text = this.text;
+    return Object.assign(this.#result, reasoningOf(this.parts));
   }
 
   #takeCall(call: ToolCallPayload): void {

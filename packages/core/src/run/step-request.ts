@@ -1,8 +1,9 @@
 import { toSystemMessages } from "../message/system-message.ts";
 import { applySettings, candidateOptions } from "../model/candidate-options.ts";
 import { openModelReply } from "../model/open-model-reply.ts";
-import type { ModelCallOptions, ModelCandidate, ModelReply } from "../model/model.ts";
-import type { ToolSet } from "../tool/tool-set.ts";
+import type { ModelCallOptions, ModelCandidate, ModelConfig, ModelReply } from "../model/model.ts";
+import type { StepOverrides } from "../processor/processor.ts";
+import type { PreparedTool, ToolSet } from "../tool/tool-set.ts";
 import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
 import { computeStates } from "./state-signals.ts";
@@ -21,9 +22,26 @@ const NO_TOOLS: ToolSet = new Map();
 
 /** What this step asks the model, with whom and with which tools. */
 export async function prepareStep(run: Run, stepNumber: number): Promise<StepSettings> {
+  const { spec, pipeline } = run;
+  const changes = pipeline.seesStepInput ? await processStepInput(run, stepNumber) : undefined;
+  if (pipeline.tellsStates) await computeStates(run, stepNumber);
+  const structuredOutput = changes?.structuredOutput;
+  if (structuredOutput && structuredOutput !== run.format?.options)
+    run.format = new ObjectFormat(structuredOutput, false);
+  const own = spec.options.prepareStep && (await askApp(run, stepNumber, changes?.model));
+  const settings = { ...changes, ...own } as StepSettings;
+  const tools = settings.tools ? spec.compileTools(settings.tools) : spec.tools;
+  settings.toolSet = run.format?.exclusive ? NO_TOOLS : tools;
+  if (spec.options.activeTools) settings.activeTools ??= spec.options.activeTools;
+  const candidates = spec.resolveModel(settings.model ?? spec.model);
+  settings.candidates = candidates instanceof Promise ? await candidates : candidates;
+  return settings;
+}
+
+function processStepInput(run: Run, stepNumber: number): Promise<StepOverrides> {
   const { spec } = run;
-  const { options, list } = spec;
-  const changes = await run.pipeline.inputStep(list, () => ({
+  const { options } = spec;
+  return run.pipeline.inputStep(spec.list, {
     stepNumber,
     steps: run.steps,
     model: spec.model,
@@ -35,28 +53,18 @@ export async function prepareStep(run: Run, stepNumber: number): Promise<StepSet
     structuredOutput: run.format?.options,
     messageId: run.responseId,
     rotateResponseMessageId: () => (run.responseId = spec.system.newId()),
-  }));
-  await computeStates(run, stepNumber);
-  const { structuredOutput } = changes;
-  if (structuredOutput && structuredOutput !== run.format?.options)
-    run.format = new ObjectFormat(structuredOutput, false);
-  const prepared = options.prepareStep?.({
-    stepNumber,
-    steps: run.steps,
-    model: changes.model ?? spec.model,
-    messages: list.get.all.model(),
   });
-  const own = await run.patience.for("prepareStep", prepared);
-  const merged: PreparedStep = { ...changes, ...own } as PreparedStep;
-  const ownTools = merged.tools ? spec.compileTools(merged.tools) : spec.tools;
-  const toolSet = run.format?.exclusive ? NO_TOOLS : ownTools;
-  const activeTools = merged.activeTools ?? options.activeTools;
-  return {
-    ...merged,
-    ...(activeTools && { activeTools }),
-    toolSet,
-    candidates: await spec.resolveModel(merged.model ?? spec.model),
-  };
+}
+
+async function askApp(
+  run: Run,
+  stepNumber: number,
+  model: ModelConfig | undefined,
+): Promise<PreparedStep | undefined | void> {
+  const { options, list, model: usual } = run.spec;
+  const messages = list.get.all.model();
+  const prepared = options.prepareStep!({ stepNumber, steps: run.steps, model: model ?? usual, messages });
+  return run.patience.for("prepareStep", prepared);
 }
 
 /** The reply, or `undefined` when a processor asked for the rejected call to be made again. */
@@ -66,7 +74,8 @@ export async function openReply(
   settings: StepSettings,
 ): Promise<ModelReply | undefined> {
   const { spec } = run;
-  const request = await run.pipeline.request(buildRequest(run, settings), stepNumber);
+  const built = buildRequest(run, settings);
+  const request = run.pipeline.seesRequests ? await run.pipeline.request(built, stepNumber) : built;
   try {
     return await openModelReply(settings.candidates, (candidate) => candidateOptions(request, candidate), {
       limits: spec.limits,
@@ -94,26 +103,29 @@ function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {
     const rest = prompt.filter((message) => message.role !== "system");
     prompt.splice(0, prompt.length, ...toSystemMessages(settings.system), ...rest);
   }
-  const tools = [...settings.toolSet.values()]
-    .filter((tool) => !settings.activeTools || settings.activeTools.includes(tool.name))
-    .map((tool) => tool.declaration);
-  const toolChoice = settings.toolChoice ?? options.toolChoice;
   const asksForJson = format && !format.options.model;
   const injects = asksForJson && format.options.jsonPromptInjection;
   if (injects) prompt.unshift({ role: "system", content: format.prompt });
+  const request: ModelCallOptions = { prompt };
+  if (options.temperature !== undefined) request.temperature = options.temperature;
+  const tools = declarations(settings);
+  if (tools.length > 0) {
+    const toolChoice = settings.toolChoice ?? options.toolChoice;
+    request.tools = tools;
+    request.toolChoice = typeof toolChoice === "object" ? toolChoice : { type: toolChoice ?? "auto" };
+  }
+  if (asksForJson && !injects) request.responseFormat = { type: "json", schema: format.jsonSchema as never };
   const providerOptions = settings.providerOptions ?? options.providerOptions;
-  const request: ModelCallOptions = {
-    prompt,
-    ...(options.temperature !== undefined && { temperature: options.temperature }),
-    ...(tools.length > 0 && {
-      tools,
-      toolChoice: typeof toolChoice === "object" ? toolChoice : { type: toolChoice ?? "auto" },
-    }),
-    ...(asksForJson && !injects && { responseFormat: { type: "json", schema: format.jsonSchema as never } }),
-    ...(providerOptions && { providerOptions: providerOptions as never }),
-    ...(options.includeRawChunks && { includeRawChunks: true }),
-  };
+  if (providerOptions) request.providerOptions = providerOptions as never;
+  if (options.includeRawChunks) request.includeRawChunks = true;
   if (options.modelSettings) applySettings(request, options.modelSettings);
   if (settings.modelSettings) applySettings(request, settings.modelSettings);
   return request;
+}
+
+function declarations({ toolSet, activeTools }: StepSettings): PreparedTool["declaration"][] {
+  const tools: PreparedTool["declaration"][] = [];
+  for (const { name, declaration } of toolSet.values())
+    if (!activeTools || activeTools.includes(name)) tools.push(declaration);
+  return tools;
 }

@@ -5,13 +5,13 @@ import { Tripwire } from "../processor/tripwire.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
-import type { Run } from "./run.ts";
+import type { Emitted, Run } from "./run.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "./step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { stepRecord } from "./step-record.ts";
-import { runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
+import { announceOpenCalls, NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
 import { PartialObjectReader } from "./structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
@@ -22,7 +22,7 @@ export interface StepPolicy {
   /** Whether a step that a processor turned down is tried again. */
   mayRetry(tripwire: Tripwire): boolean;
   /** Whether the stop conditions leave room for another step after this one. */
-  mayContinue(step: StepResult): Promise<boolean>;
+  mayContinue(step: StepResult): boolean | Promise<boolean>;
 }
 
 /** How much is kept of a reply over its limit. */
@@ -55,23 +55,19 @@ async function takeReply(
   const step = (run.step = new StepBuilder(stepNumber, reply.candidate.model.modelId));
   step.setExchange(reply.request, reply.response);
   try {
-    await run.emit(
+    const started = run.emit(
       agentChunk("step-start", spec.runId, {
         messageId: run.responseId,
         request: reply.request ?? {},
         warnings: [],
       }),
     );
+    if (started instanceof Promise) await started;
     await readReply(run, reply, step, InputWatcher.of(settings.toolSet));
-    await run.pipeline.response({
-      stepNumber,
-      text: step.text,
-      toolCalls: step.calls,
-      finishReason: step.finishReason,
-      usage: step.usage,
-    });
-    await processOutput(run, step, stepNumber);
-    const tools = await runToolCalls(run, step, settings.toolSet, settings.activeTools);
+    if (run.pipeline.seesReplies) await processReply(run, step);
+    if (run.pipeline.seesSteps) await processOutput(run, step);
+    const { toolSet, activeTools } = settings;
+    const tools = step.calls.length > 0 ? await runToolCalls(run, step, toolSet, activeTools) : NO_CALLS;
     if (!run.pipeline.seesResult) span?.setOutput({ "gen_ai.output.messages": step.parts });
     return await endStep(run, step, tools, policy.mayContinue);
   } catch (thrown) {
@@ -109,37 +105,22 @@ async function readReply(
   watcher: InputWatcher | undefined,
 ): Promise<void> {
   const { format } = run;
-  const { runId } = run.spec;
+  const { runId, limits } = run.spec;
   const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
-  const take = async (chunk: AgentChunk): Promise<void> => {
-    step.take(chunk);
-    if (!objects || chunk.type !== "text-delta") return;
-    const partial = await objects.add(chunk.payload.text);
-    if (partial)
-      await run.emit({ type: "object", runId, from: "AGENT", object: format!.unwrap(partial.value) });
-  };
-  for (;;) {
-    let part = await reply.read();
-    if (part === undefined) break;
-    if (part.type === "tool-call") part = step.limitCall(part, run.spec.limits.toolInputBytes);
+  await reply.each((given) => {
+    const part = given.type === "tool-call" ? step.limitCall(given, limits.toolInputBytes) : given;
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
         cause: part.error,
       });
     }
     const chunk = toChunk(part, runId);
-    if (!chunk) {
-      step.takeMeta(part);
-      continue;
-    }
+    if (!chunk) return step.takeMeta(part);
     watcher?.see(chunk);
     const emitted = run.emit(chunk);
-    const passed = emitted instanceof Promise ? await emitted : emitted;
-    if (Array.isArray(passed)) for (const one of passed) await take(one);
-    else if (!passed) continue;
-    else if (objects) await take(passed);
-    else step.take(passed);
-  }
+    if (objects || emitted instanceof Promise) return takeEmitted(run, step, emitted, objects);
+    step.take(emitted);
+  });
   if (!step.finished) {
     throw new AgentError(
       "model-incomplete",
@@ -148,14 +129,33 @@ async function readReply(
   }
 }
 
-async function processOutput(run: Run, step: StepBuilder, stepNumber: number): Promise<void> {
-  if (!run.pipeline.seesSteps) return;
+async function takeEmitted(
+  run: Run,
+  step: StepBuilder,
+  emitted: AgentChunk | Promise<Emitted>,
+  objects: PartialObjectReader | undefined,
+): Promise<void> {
+  for (const chunk of [(await emitted) ?? []].flat()) {
+    step.take(chunk);
+    const partial = chunk.type === "text-delta" ? await objects?.add(chunk.payload.text) : undefined;
+    if (!partial) continue;
+    const object = run.format!.unwrap(partial.value);
+    await run.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
+  }
+}
+
+async function processReply(run: Run, step: StepBuilder): Promise<void> {
+  const { stepNumber, text, calls: toolCalls, finishReason, usage } = step;
+  await run.pipeline.response({ stepNumber, text, toolCalls, finishReason, usage });
+}
+
+async function processOutput(run: Run, step: StepBuilder): Promise<void> {
   const { list } = run.spec;
   const before = responseLength(run);
   list.appendResponse(run.responseMessage(), step.parts);
   step.listed = true;
   await run.pipeline.outputStep(list, {
-    stepNumber,
+    stepNumber: step.stepNumber,
     steps: run.steps,
     text: step.text,
     toolCalls: step.calls,
@@ -175,24 +175,27 @@ export async function endStep(
 ): Promise<Next> {
   if (tools.client) step.finishReason = "tool-calls";
   const wanted: Next = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
-  const room = await mayContinue(step.build());
+  const result = step.build();
+  const judged = mayContinue(result);
+  const room = judged instanceof Promise ? await judged : judged;
   const next = wanted === "continue" && !room ? "stop" : wanted;
   converse(run, step);
   const { thread } = run.spec;
-  const record = stepRecord(run, step, tools.metadata);
   // The last step is told when processors have seen the whole answer.
   const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
   if (!thread || next === "suspend") {
-    if (next === "suspend")
+    if (next === "suspend") {
+      const record = stepRecord(run, step, tools.metadata);
       await (thread ? thread.suspend(record, run.openCalls) : run.spec.park(run, record));
-    await tools.announce();
-    run.addStep(step.build());
-    const tell = () => tellStep(run, run.steps.at(-1)!, next);
-    if (isLast(false)) run.untold = tell;
-    else await tell();
-    await run.joinLater();
+      await announceOpenCalls(run);
+    }
+    run.addStep(result);
+    if (isLast(false)) run.untold = () => tellStep(run, run.steps.at(-1)!, next);
+    else await tellStep(run, result, next);
+    if (run.hasMoreToSay) await run.joinLater();
     return next;
   }
+  const record = stepRecord(run, step, tools.metadata);
   const own = run.takeLater();
   let shown: AgentChunk[] = [];
   let objection: { thrown: unknown } | undefined;
@@ -263,8 +266,9 @@ async function keepSignals(run: Run): Promise<void> {
 }
 
 async function tellStep(run: Run, step: StepResult, next: Next): Promise<void> {
-  await run.emit(stepFinish(run, step, next));
-  await run.call("onStepFinish", step);
+  const told = run.emit(stepFinish(run, step, next));
+  if (told instanceof Promise) await told;
+  if (run.spec.options.onStepFinish) await run.call("onStepFinish", step);
 }
 
 function stepFinish(run: Run, step: StepResult, next: Next): AgentChunk {
@@ -272,7 +276,7 @@ function stepFinish(run: Run, step: StepResult, next: Next): AgentChunk {
   return agentChunk("step-finish", run.spec.runId, {
     stepResult: { reason: finishReason, isContinued: next === "continue", warnings },
     output: { text, toolCalls: toolCalls.map(({ payload }) => payload), usage },
-    metadata: { ...(providerMetadata && { providerMetadata }) },
+    metadata: providerMetadata ? { providerMetadata } : {},
   });
 }
 

@@ -1,3 +1,4 @@
+import { isPromise } from "../is-promise.ts";
 import type { StepResult } from "./step-result.ts";
 
 /** Decides after a step whether the run ends there. */
@@ -11,10 +12,16 @@ export function hasToolCall(toolName: string): StopCondition {
   return ({ steps }) => steps.at(-1)?.toolCalls.some((call) => call.toolName === toolName) ?? false;
 }
 
-export async function shouldStop(
+/** Whether one of the conditions ends the run. Waits only for conditions that do. */
+export function shouldStop(
   conditions: readonly StopCondition[],
   steps: StepResult[],
-): Promise<boolean> {
-  for (const condition of conditions) if (await condition({ steps })) return true;
+): boolean | Promise<boolean> {
+  for (const [index, condition] of conditions.entries()) {
+    const stops = condition({ steps });
+    if (isPromise(stops))
+      return Promise.resolve(stops).then((late) => late || shouldStop(conditions.slice(index + 1), steps));
+    if (stops) return true;
+  }
   return false;
 }

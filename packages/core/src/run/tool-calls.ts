@@ -10,6 +10,7 @@ import {
 } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import { sleep } from "../system.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk } from "./model-part-chunk.ts";
@@ -29,8 +30,6 @@ export interface ToolCallsOutcome {
   suspended: boolean;
   /** Says on the message which calls wait, so that a page that loads later can show them. */
   metadata: Record<string, unknown> | undefined;
-  /** Puts the waiting calls on the stream. Called once the step is stored: nobody may answer what is not there yet. */
-  announce(): Promise<void>;
 }
 
 /** Answers the tool calls of a step: those that need nobody run at once, in parallel; the others wait. */
@@ -46,9 +45,7 @@ export async function runToolCalls(
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
   const checked = await Promise.all(
-    calls.map(
-      async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
-    ),
+    calls.map((call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context)),
   );
   if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
   const { thread } = run.spec;
@@ -88,7 +85,9 @@ export async function runToolCalls(
   await inParallel(concurrency(run), checked, async (item) => {
     try {
       if (item.settled) return await finish(item, item.settled);
-      const outcome = await traced(run, item.call, () => executeTool(item, context));
+      const outcome = await (run.spec.telemetry
+        ? traced(run, run.spec.telemetry, item.call, () => executeTool(item, context))
+        : executeTool(item, context));
       if (!run.spec.mayWait) refuseToWait(run, item.call, outcome);
       // One result alone is stored with the step, right after this.
       if (journaled && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
@@ -106,9 +105,6 @@ export async function runToolCalls(
     client,
     suspended: waiting.length > 0,
     metadata: waitingMetadata(run, step, waiting, journal.size > 0),
-    announce: async () => {
-      for (const call of waiting) await announce(run, call);
-    },
   };
 }
 
@@ -172,12 +168,12 @@ async function deny(run: Run, step: StepBuilder, call: ToolCallPayload, reason: 
   await run.emit(agentChunk("tool-output-denied", run.spec.runId, { toolCallId, toolName, args, approval }));
 }
 
-const NO_CALLS: ToolCallsOutcome = {
+/** Of a step without calls. */
+export const NO_CALLS: ToolCallsOutcome = {
   answered: false,
   client: false,
   suspended: false,
   metadata: undefined,
-  announce: async () => {},
 };
 
 async function answer(
@@ -197,17 +193,20 @@ async function answer(
     outcome.kind === "error"
       ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName)
       : outcome.result;
-  const result = await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed });
+  const result = run.pipeline.seesToolResults
+    ? await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed })
+    : raw;
   const settled: Partial<ToolInvocation> = {
     state: outcome.kind === "error" ? "output-error" : "result",
     result,
-    ...(failed && { isError: true }),
-    ...(errorCode && { errorCode }),
-    ...(outcome.kind === "result" &&
-      outcome.modelOutput !== undefined && { modelOutput: outcome.modelOutput }),
   };
-  step.settle(toolCallId, { ...settled, ...(await transcript(run, call, { outcome, result })) });
-  await run.emit(
+  if (failed) settled.isError = true;
+  if (errorCode) settled.errorCode = errorCode;
+  if (outcome.kind === "result" && outcome.modelOutput !== undefined)
+    settled.modelOutput = outcome.modelOutput;
+  if (run.spec.transform) Object.assign(settled, await transcript(run, call, { outcome, result }));
+  step.settle(toolCallId, settled);
+  const told = run.emit(
     outcome.kind === "error"
       ? agentChunk("tool-error", runId, {
           toolCallId,
@@ -224,6 +223,7 @@ async function answer(
           ...(failed && { isError: true }),
         }),
   );
+  if (told instanceof Promise) await told;
 }
 
 /** What the stored message shows a person in the place of the raw payloads. */
@@ -258,16 +258,6 @@ function toolContext(
   journal: ReadonlyMap<string, JournaledCall>,
 ): ToolRunContext {
   const { spec } = run;
-  const answered = new Map<string, { resumeData?: unknown }>();
-  for (const { toolCallId, state, decision, requiresApproval } of journal.values()) {
-    if (state === "decided" && decision?.approved)
-      // A tool that asked gets an answer, so that it can tell that it was asked for.
-      answered.set(toolCallId, {
-        resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
-      });
-    // It ran before the crash, so it was allowed to.
-    else if (state === "started") answered.set(toolCallId, { resumeData: decision?.resumeData });
-  }
   return {
     agentId: spec.agent.id,
     tools,
@@ -282,39 +272,71 @@ function toolContext(
     abortSignal: run.controller.signal,
     limits: spec.limits,
     system: spec.system,
-    writer: (call) => toolWriter(run, call, objections),
-    answered,
+    writer: (call) => new RunToolWriter(run, call, objections),
+    answered: journal.size === 0 ? NOBODY : answersIn(journal),
   };
 }
 
+type Answers = ToolRunContext["answered"];
+const NOBODY: Answers = new Map();
+
+function answersIn(journal: ReadonlyMap<string, JournaledCall>): Answers {
+  const answered = new Map<string, { resumeData?: unknown }>();
+  for (const { toolCallId, state, decision, requiresApproval } of journal.values()) {
+    if (state === "decided" && decision?.approved)
+      // A tool that asked gets an answer, so that it can tell that it was asked for.
+      answered.set(toolCallId, {
+        resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
+      });
+    // It ran before the crash, so it was allowed to.
+    else if (state === "started") answered.set(toolCallId, { resumeData: decision?.resumeData });
+  }
+  return answered;
+}
+
 /** A processor that objects to what a tool writes objects to the step, whether the tool waits for its writes or not. */
-function toolWriter(run: Run, { toolCallId, toolName }: ToolCallPayload, objections: unknown[]): ToolWriter {
-  const { runId, system } = run.spec;
-  let writes = 0;
-  const write = async (emit: () => unknown): Promise<void> => {
+class RunToolWriter implements ToolWriter {
+  readonly #run: Run;
+  readonly #call: ToolCallPayload;
+  readonly #objections: unknown[];
+  #writes = 0;
+
+  constructor(run: Run, call: ToolCallPayload, objections: unknown[]) {
+    this.#run = run;
+    this.#call = call;
+    this.#objections = objections;
+  }
+
+  readonly write = (value: unknown): Promise<void> =>
+    this.#written(() => {
+      const { toolCallId, toolName } = this.#call;
+      const output = this.#run.limitWritten(value, toolName);
+      return this.#run.emit(
+        agentChunk("tool-output", this.#run.spec.runId, { toolCallId, toolName, output }),
+      );
+    });
+
+  readonly custom: ToolWriter["custom"] = (chunk) => this.#written(() => this.#run.custom(chunk));
+
+  #written(emit: () => unknown): Promise<void> {
+    const written = this.#write(emit);
+    // Not every tool waits for what it writes.
+    written.catch(() => {});
+    return written;
+  }
+
+  async #write(emit: () => unknown): Promise<void> {
     let full: unknown;
     try {
       await emit();
     } catch (thrown) {
-      objections.push(thrown);
+      this.#objections.push(thrown);
       if (AgentError.is(thrown, "limit-exceeded")) full = thrown;
     }
     // A tool that only writes would keep timers from running, and with them its own limit.
-    if (full !== undefined || ++writes % WRITES_PER_TURN === 0) await sleep(system, 0);
+    if (full !== undefined || ++this.#writes % WRITES_PER_TURN === 0) await sleep(this.#run.spec.system, 0);
     if (full !== undefined) throw full;
-  };
-  // Not every tool waits for what it writes.
-  const written = (emit: () => unknown): Promise<void> => {
-    const promise = write(emit);
-    promise.catch(() => {});
-    return promise;
-  };
-  const toOutput = (value: unknown) =>
-    agentChunk("tool-output", runId, { toolCallId, toolName, output: run.limitWritten(value, toolName) });
-  return {
-    write: (output) => written(() => run.emit(toOutput(output))),
-    custom: (chunk) => written(() => run.custom(chunk)),
-  };
+  }
 }
 
 const WRITES_PER_TURN = 64;
@@ -360,14 +382,23 @@ function waitingMetadata(
   };
 }
 
-async function announce(run: Run, call: OpenCall): Promise<void> {
-  const { toolCallId, toolName, args, resumeSchema, suspendPayload } = call;
-  const payload = { toolCallId, toolName, args, resumeSchema };
-  await run.emit(
-    call.requiresApproval
-      ? agentChunk("tool-call-approval", run.spec.runId, payload)
-      : agentChunk("tool-call-suspended", run.spec.runId, { ...payload, suspendPayload }),
-  );
+/** Puts the waiting calls on the stream. To be called once the step is stored: nobody may answer what is not there yet. */
+export async function announceOpenCalls(run: Run): Promise<void> {
+  for (const {
+    toolCallId,
+    toolName,
+    args,
+    resumeSchema,
+    suspendPayload,
+    requiresApproval,
+  } of run.openCalls) {
+    const payload = { toolCallId, toolName, args, resumeSchema };
+    await run.emit(
+      requiresApproval
+        ? agentChunk("tool-call-approval", run.spec.runId, payload)
+        : agentChunk("tool-call-suspended", run.spec.runId, { ...payload, suspendPayload }),
+    );
+  }
 }
 
 function concurrency(run: Run): number {
@@ -381,10 +412,8 @@ async function inParallel<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  if (items.length <= limit) {
-    await Promise.all(items.map(work));
-    return;
-  }
+  if (items.length === 1) return work(items[0]!);
+  if (items.length <= limit) return void (await Promise.all(items.map(work)));
   const rest = items[Symbol.iterator]();
   const worker = async () => {
     for (const item of rest) await work(item);
@@ -394,11 +423,10 @@ async function inParallel<Item>(
 
 async function traced(
   run: Run,
+  telemetry: Telemetry,
   call: ToolCallPayload,
   work: () => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
-  const { telemetry } = run.spec;
-  if (!telemetry) return work();
   const span = telemetry.start(
     `execute_tool ${call.toolName}`,
     {

@@ -8,15 +8,16 @@ export const NO_USAGE: Usage = { inputTokens: undefined, outputTokens: undefined
 export function toUsage(usage: LanguageModelV4Usage | undefined): Usage {
   const input = usage?.inputTokens;
   const output = usage?.outputTokens;
-  return {
+  const flat: Usage = {
     inputTokens: input?.total,
     outputTokens: output?.total,
     totalTokens: sum(input?.total, output?.total),
-    ...(output?.reasoning !== undefined && { reasoningTokens: output.reasoning }),
-    ...(input?.cacheRead !== undefined && { cachedInputTokens: input.cacheRead }),
-    ...(input?.cacheWrite !== undefined && { cacheCreationInputTokens: input.cacheWrite }),
-    ...(usage?.raw !== undefined && { raw: toJson(usage.raw) as NonNullable<Usage["raw"]> }),
   };
+  if (output?.reasoning !== undefined) flat.reasoningTokens = output.reasoning;
+  if (input?.cacheRead !== undefined) flat.cachedInputTokens = input.cacheRead;
+  if (input?.cacheWrite !== undefined) flat.cacheCreationInputTokens = input.cacheWrite;
+  if (usage?.raw !== undefined) flat.raw = toJson(usage.raw) as NonNullable<Usage["raw"]>;
+  return flat;
 }
 
 /** Two reports added up. A number nobody reported stays undefined. */

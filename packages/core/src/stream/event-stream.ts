@@ -4,7 +4,8 @@
  */
 export class EventStream<Event> {
   readonly #events: Event[] = [];
-  #waiting: EventReader<Event, unknown>[] = [];
+  /** Those who have found nothing at least once. */
+  readonly #readers: EventReader<Event, unknown>[] = [];
   #ended = false;
 
   /** Everything pushed so far. A live view: do not change it. */
@@ -20,13 +21,13 @@ export class EventStream<Event> {
     // What comes after the end has nobody to read it.
     if (this.#ended) return;
     this.#events.push(event);
-    if (this.#waiting.length > 0) this.#wake();
+    for (const reader of this.#readers) reader.wake();
   }
 
   /** No more events will come. */
   end(): void {
     this.#ended = true;
-    this.#wake();
+    for (const reader of this.#readers) reader.wake();
   }
 
   /** A reader of the events that `pick` turns into something, from the first one. */
@@ -34,26 +35,25 @@ export class EventStream<Event> {
     return new EventReader(this, pick);
   }
 
-  /** For readers: to be woken by the next push. */
-  wait(reader: EventReader<Event, unknown>): void {
-    this.#waiting.push(reader);
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const reader of waiting) reader.wake();
+  /** For readers: to be woken by every push from now on. */
+  follow(reader: EventReader<Event, unknown>): void {
+    this.#readers.push(reader);
   }
 }
 
 const DONE: IteratorResult<never> = { done: true, value: undefined };
 
+type Answer<Out> = (result: IteratorResult<Out>) => void;
+
 /** Hands out what is there at once; a `next()` that found nothing is answered by the push that brings something. */
 class EventReader<Event, Out> implements AsyncIterableIterator<Out> {
   readonly #stream: EventStream<Event>;
   readonly #pick: (event: Event) => Out | undefined;
-  readonly #asked: ((result: IteratorResult<Out>) => void)[] = [];
+  #asked: Answer<Out> | undefined;
+  /** Of a reader that asks again before it was answered. */
+  #askedAfter: Answer<Out>[] | undefined;
   #index = 0;
+  #follows = false;
   #left = false;
 
   constructor(stream: EventStream<Event>, pick: (event: Event) => Out | undefined) {
@@ -62,12 +62,15 @@ class EventReader<Event, Out> implements AsyncIterableIterator<Out> {
   }
 
   next(): Promise<IteratorResult<Out>> {
-    if (this.#asked.length === 0) {
-      const result = this.#take();
-      if (result) return Promise.resolve(result);
-      this.#stream.wait(this as EventReader<Event, unknown>);
-    }
-    return new Promise((resolve) => this.#asked.push(resolve));
+    const result = this.#asked ? undefined : this.#take();
+    if (result) return Promise.resolve(result);
+    return new Promise((answer) => {
+      if (this.#asked) (this.#askedAfter ??= []).push(answer);
+      else this.#asked = answer;
+      if (this.#follows) return;
+      this.#follows = true;
+      this.#stream.follow(this as EventReader<Event, unknown>);
+    });
   }
 
   return(): Promise<IteratorResult<Out>> {
@@ -77,10 +80,12 @@ class EventReader<Event, Out> implements AsyncIterableIterator<Out> {
   }
 
   wake(): void {
-    while (this.#asked.length > 0) {
+    while (this.#asked) {
       const result = this.#take();
-      if (!result) return this.#stream.wait(this as EventReader<Event, unknown>);
-      this.#asked.shift()!(result);
+      if (!result) return;
+      const answer = this.#asked;
+      this.#asked = this.#askedAfter?.shift();
+      answer(result);
     }
   }
 

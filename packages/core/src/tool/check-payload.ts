@@ -1,6 +1,6 @@
 import { AgentError, errorMessage } from "../errors.ts";
 import type { CompiledSchema } from "../schema/compile-schema.ts";
-import type { SchemaIssue } from "../schema/schema.ts";
+import type { SchemaIssue, Validation } from "../schema/schema.ts";
 
 /** What a tool answers when its input does not fit: a result the model can read and repair. */
 export interface ToolInputError {
@@ -13,28 +13,35 @@ export function inputError(message: string, validationErrors: SchemaIssue[] = []
   return { error: true, message, validationErrors };
 }
 
-/** Parses a call's input. What does not fit comes back as a result that names every issue. */
-export async function checkInput(
+type InputCheck = { ok: true; value: unknown } | { ok: false; error: ToolInputError };
+
+/** Parses a call's input. What does not fit comes back as a result that names every issue. Waits only for a schema that does. */
+export function checkInput(
   name: string,
   schema: CompiledSchema | undefined,
   input: unknown,
-): Promise<{ ok: true; value: unknown } | { ok: false; error: ToolInputError }> {
+): InputCheck | Promise<InputCheck> {
   if (!schema) return { ok: true, value: input };
+  const unchecked = (error: unknown): InputCheck => ({
+    ok: false,
+    error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`),
+  });
   try {
-    const validated = schema.validate(input);
-    const checked = validated instanceof Promise ? await validated : validated;
-    if (checked.ok) return checked;
-    const list = checked.issues
-      .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)
-      .join("\n");
-    const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
-    return { ok: false, error: inputError(message, checked.issues) };
+    const checked = schema.validate(input);
+    if (checked instanceof Promise) return checked.then((late) => tellIssues(name, late)).catch(unchecked);
+    return tellIssues(name, checked);
   } catch (error) {
-    return {
-      ok: false,
-      error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`),
-    };
+    return unchecked(error);
   }
+}
+
+function tellIssues(name: string, checked: Validation<unknown>): InputCheck {
+  if (checked.ok) return checked;
+  const list = checked.issues
+    .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)
+    .join("\n");
+  const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
+  return { ok: false, error: inputError(message, checked.issues) };
 }
 
 /** Parses a tool's output; output that breaks the tool's own promise is the tool's error. */

@@ -1,5 +1,7 @@
 import { type StoredMessage, type ToolCallPayload, toolArgument } from "@selvedge/protocol";
+import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
+import { isPromise } from "../is-promise.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
@@ -10,7 +12,7 @@ import { limitError } from "./limit-error.ts";
 import { NO_ELICITATION } from "./direct-call.ts";
 import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
-import type { ToolCallOrigin, ToolExecutionOptions, ToolWriter } from "./tool.ts";
+import type { ToolExecutionOptions, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
@@ -55,13 +57,15 @@ export async function checkCall(call: ToolCallPayload, context: ToolRunContext):
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
     return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
-  const input = await readInput(tool, call);
+  const reading = readInput(tool, call);
+  const input = reading instanceof Promise ? await reading : reading;
   if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
   notify(tool.definition.onInputAvailable?.bind(tool.definition), {
     toolCallId: call.toolCallId,
     input: input.value,
   });
-  if (!context.answered.has(call.toolCallId) && (await needsApproval(tool, input.value, context)))
+  const mayAsk = tool.definition.requireApproval !== undefined || context.requireApproval !== undefined;
+  if (mayAsk && !context.answered.has(call.toolCallId) && (await needsApproval(tool, input.value, context)))
     return { call, settled: { kind: "approval" } };
   if (!tool.definition.execute) return { call, settled: { kind: "client" } };
   return { call, tool, input: input.value };
@@ -75,94 +79,140 @@ export async function executeTool(
   const { call, tool, input } = checked;
   const { definition } = tool;
   const resumeData = context.answered.get(call.toolCallId)?.resumeData;
-  const unfit = await checkResumeData(definition.resumeSchema, resumeData, tool.name);
-  if (unfit) return { kind: "error", error: unfit };
-  const controller = new AbortController();
-  let suspended: { payload: unknown } | undefined;
-  let cancelTimer: (() => void) | undefined;
-  let onAbort: (() => void) | undefined;
-  const timeoutMs = definition.timeoutMs ?? context.limits.toolTimeoutMs;
-  const writer = context.writer(call);
-  const interrupted = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      controller.abort(context.abortSignal.reason);
-      reject(new AgentError("tool-aborted", `The run was aborted while tool "${tool.name}" was working.`));
-    };
-    if (context.abortSignal.aborted) return onAbort();
-    context.abortSignal.addEventListener("abort", onAbort, { once: true });
-    if (timeoutMs > 0) {
-      cancelTimer = context.system.setTimer(timeoutMs, () => {
-        const error = new AgentError(
-          "tool-timeout",
-          `Tool "${tool.name}" did not answer within ${timeoutMs} ms (limits.toolTimeoutMs).`,
-        );
-        controller.abort(error);
-        reject(error);
-      });
-    }
-  });
-  interrupted.catch(() => {});
+  if (definition.resumeSchema && resumeData !== undefined) {
+    const unfit = await checkResumeData(definition.resumeSchema, resumeData, tool.name);
+    if (unfit) return { kind: "error", error: unfit };
+  }
+  const wait = new ToolWait(tool, context);
+  const suspension: Suspension = { asked: false, payload: undefined };
+  const settle = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
-    const origin: ToolCallOrigin = {
-      requestContext: context.requestContext,
-      runtimeContext: context.requestContext,
-      mastra: context.mastra,
-      runId: context.runId,
-      threadId: context.threadId,
-      resourceId: context.resourceId,
-    };
-    const run = {
-      toolCallId: call.toolCallId,
-      messages: context.messages(),
-      writableStream: writer,
-      ...(resumeData !== undefined && { resumeData }),
-      suspend: async (payload?: unknown) => {
-        suspended = { payload };
-      },
-    };
-    const options: ToolExecutionOptions = {
-      ...origin,
-      ...run,
-      abortSignal: controller.signal,
-      writer,
-      idempotencyKey: `${context.runId}:${call.toolCallId}`,
-      elicitation: NO_ELICITATION,
-      ...(context.agentId !== undefined && {
-        agent: {
-          agentId: context.agentId,
-          threadId: context.threadId,
-          resourceId: context.resourceId,
-          ...run,
-        },
-      }),
-    };
-    const work = start(() => definition.execute!(toolArgument(input, origin) as never, options)).then(
-      (output): ToolOutcome | Promise<ToolOutcome> => {
-        if (suspended)
-          return {
-            kind: "suspended",
-            payload: limitResult(suspended.payload, context.limits.toolResultBytes, tool.name),
-          };
-        return settle(tool, output, context.limits.toolResultBytes, call, input);
-      },
-    );
-    // A tool that loses the race may still reject later; that is nobody's error any more.
-    work.catch(() => {});
-    return await Promise.race([work, interrupted]);
+    const options = executionOptions(call, context, wait.signal, resumeData, suspension);
+    const output = definition.execute!(toolArgument(input, options) as never, options);
+    const outcome = isPromise(output) ? Promise.resolve(output).then(settle) : settle(output);
+    return outcome instanceof Promise ? await wait.for(outcome) : outcome;
   } catch (error) {
     return { kind: "error", error: limitError(error, context.limits.toolErrorBytes) };
   } finally {
-    cancelTimer?.();
-    if (onAbort) context.abortSignal.removeEventListener("abort", onAbort);
+    wait.end();
   }
 }
 
-/** What the tool throws at once counts like what it throws later. */
-async function start(execute: () => unknown): Promise<unknown> {
-  return execute();
+/** What a tool said with `suspend()`. */
+interface Suspension {
+  asked: boolean;
+  payload: unknown;
 }
 
-async function settle(
+/** Waits for a tool, until its run is aborted or its time is over. */
+class ToolWait {
+  readonly #tool: PreparedTool;
+  readonly #context: ToolRunContext;
+  readonly #controller = new AbortController();
+  #giveUp: ((error: AgentError) => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(tool: PreparedTool, context: ToolRunContext) {
+    this.#tool = tool;
+    this.#context = context;
+    const { abortSignal } = context;
+    if (abortSignal.aborted) this.#controller.abort(abortSignal.reason);
+  }
+
+  /** Tells the tool that nobody waits any more. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
+    const { abortSignal, limits, system } = this.#context;
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
+      work.then(resolve, reject);
+      // From here on: nothing else can happen while the tool has not returned its promise.
+      if (abortSignal.aborted) return this.handleEvent();
+      onAbort(abortSignal, this);
+      const ms = this.#tool.definition.timeoutMs ?? limits.toolTimeoutMs;
+      if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
+    });
+  }
+
+  end(): void {
+    this.#cancelTimer?.();
+    if (this.#giveUp) offAbort(this.#context.abortSignal, this);
+  }
+
+  /** The run was aborted. */
+  handleEvent(): void {
+    const message = `The run was aborted while tool "${this.#tool.name}" was working.`;
+    this.#controller.abort(this.#context.abortSignal.reason);
+    this.#giveUp!(new AgentError("tool-aborted", message));
+  }
+
+  #timeOut(ms: number): void {
+    const message = `Tool "${this.#tool.name}" did not answer within ${ms} ms (limits.toolTimeoutMs).`;
+    const error = new AgentError("tool-timeout", message);
+    this.#controller.abort(error);
+    this.#giveUp!(error);
+  }
+}
+
+function executionOptions(
+  call: ToolCallPayload,
+  context: ToolRunContext,
+  abortSignal: AbortSignal,
+  resumeData: unknown,
+  suspension: Suspension,
+): ToolExecutionOptions {
+  const { requestContext, mastra, runId, threadId, resourceId, agentId } = context;
+  const { toolCallId } = call;
+  const messages = context.messages();
+  const writer = context.writer(call);
+  const suspend = async (payload?: unknown): Promise<void> => {
+    suspension.asked = true;
+    suspension.payload = payload;
+  };
+  const options: ToolExecutionOptions = {
+    requestContext,
+    runtimeContext: requestContext,
+    mastra,
+    runId,
+    threadId,
+    resourceId,
+    toolCallId,
+    messages,
+    writableStream: writer,
+    suspend,
+    abortSignal,
+    writer,
+    idempotencyKey: `${runId}:${toolCallId}`,
+    elicitation: NO_ELICITATION,
+  };
+  if (resumeData !== undefined) options.resumeData = resumeData;
+  if (agentId === undefined) return options;
+  options.agent = { agentId, threadId, resourceId, toolCallId, messages, writableStream: writer, suspend };
+  if (resumeData !== undefined) options.agent.resumeData = resumeData;
+  return options;
+}
+
+function toOutcome(
+  { call, tool, input }: Extract<CheckedCall, { tool: PreparedTool }>,
+  { limits }: ToolRunContext,
+  suspension: Suspension,
+  output: unknown,
+): ToolOutcome | Promise<ToolOutcome> {
+  if (suspension.asked)
+    return {
+      kind: "suspended",
+      payload: limitResult(suspension.payload, limits.toolResultBytes, tool.name),
+    };
+  const { toModelOutput, onOutput } = tool.definition;
+  if (tool.output || toModelOutput || onOutput)
+    return readOutput(tool, output, limits.toolResultBytes, call, input);
+  return { kind: "result", result: limitResult(output, limits.toolResultBytes, tool.name) };
+}
+
+async function readOutput(
   tool: PreparedTool,
   output: unknown,
   maxBytes: number,
@@ -193,7 +243,7 @@ function readInput(tool: PreparedTool, call: ToolCallPayload): ReturnType<typeof
   // A schema may accept a list or a number. Text is what could not be parsed.
   if (isObject || (tool.input && typeof args !== "string")) return checkInput(tool.name, tool.input, args);
   const message = `The input of tool "${tool.name}" is not a JSON object. Please call it again with one.`;
-  return Promise.resolve({ ok: false, error: inputError(message) });
+  return { ok: false, error: inputError(message) };
 }
 
 async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRunContext): Promise<boolean> {
@@ -212,12 +262,7 @@ async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRu
   }
 }
 
-async function checkResumeData(
-  schema: Schema | undefined,
-  data: unknown,
-  name: string,
-): Promise<AgentError | undefined> {
-  if (!schema || data === undefined) return undefined;
+async function checkResumeData(schema: Schema, data: unknown, name: string): Promise<AgentError | undefined> {
   const checked = await compileSchema(schema).validate(data);
   if (checked.ok) return undefined;
   const list = checked.issues

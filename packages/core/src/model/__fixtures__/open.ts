@@ -5,22 +5,42 @@ import { virtualSystem } from "./virtual-system.ts";
 
 export const LIMITS = { firstChunkMs: 1_000, chunkMs: 500, totalMs: 10_000, replyBytes: 1 << 20 };
 
+/** A reply of which parts can be read one by one. */
+type ReadableReply = ModelReply & { read(): Promise<ModelPart | undefined> };
+
 /** Opens a reply of models that need no candidate settings. */
-export function open(
+export async function open(
   models: LanguageModelV4 | ReadonlyArray<LanguageModelV4 | ModelCandidate>,
   settings: Partial<OpenModelReplySettings> = {},
-): Promise<ModelReply> {
+): Promise<ReadableReply> {
   const list = Array.isArray(models) ? models : [models];
-  return openModelReply(
+  const reply = await openModelReply(
     list.map((entry: LanguageModelV4 | ModelCandidate) => ("model" in entry ? entry : { model: entry })),
     () => ({ prompt: [{ role: "user", content: [{ type: "text", text: "hi" }] }] }),
     { limits: LIMITS, maxRetries: 0, system: virtualSystem(), ...settings },
   );
+  return Object.assign(reply, { read: readerOf(reply) });
+}
+
+function readerOf(reply: ModelReply): ReadableReply["read"] {
+  let asked = Promise.withResolvers<ModelPart>();
+  let goOn = (): void => {};
+  let ended: Promise<undefined> | undefined;
+  return () => {
+    asked = Promise.withResolvers();
+    const take = (part: ModelPart) => {
+      asked.resolve(part);
+      return new Promise<void>((resolve) => void (goOn = resolve));
+    };
+    if (ended) goOn();
+    else ended = reply.each(take).then(() => undefined);
+    return Promise.race([asked.promise, ended]);
+  };
 }
 
 export async function readAll(reply: ModelReply): Promise<ModelPart[]> {
   const parts: ModelPart[] = [];
-  for (let part = await reply.read(); part; part = await reply.read()) parts.push(part);
+  await reply.each((part) => void parts.push(part));
   return parts;
 }
 

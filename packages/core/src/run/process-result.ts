@@ -2,7 +2,7 @@ import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { toJson } from "../json.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { Run } from "./run.ts";
-import { readParts } from "./read-parts.ts";
+import { readParts, textOf } from "./read-parts.ts";
 import type { StepResult } from "./step-result.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function processResult(run: Run): Promise<void> {
   const count = stepsOf(before).length;
   try {
     await run.pipeline.outputResult(run.spec.list, {
-      text: run.steps.at(-1)?.text ?? "",
+      text: run.steps.at(-1)?.text ?? textOf(stepsOf(before).at(-1) ?? []),
       usage: run.totalUsage,
       finishReason: run.finishReason,
       steps: run.steps,

@@ -12,7 +12,7 @@ export function readParts(before: Told, parts: MessagePart[]): Told {
   const calls = invocationsOf(parts);
   return {
     content: parts,
-    text: parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    text: textOf(parts),
     ...reasoningOf(parts),
     files: parts.flatMap((part) => {
       if (part.type !== "file") return [];
@@ -38,6 +38,10 @@ export function readParts(before: Told, parts: MessagePart[]): Told {
       return [{ ...now, payload: now }];
     }),
   };
+}
+
+export function textOf(parts: readonly MessagePart[]): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
 export function reasoningOf(parts: readonly MessagePart[]): Pick<StepResult, "reasoning" | "reasoningText"> {

@@ -20,6 +20,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import { chunkSize } from "./chunk-size.ts";
+import { outsideRuns } from "./current-run.ts";
 import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
@@ -119,6 +120,7 @@ export class Run {
   readonly #maxBytes: number;
   /** Chunks that processors hold at this moment. */
   #held = 0;
+  readonly #asked: Promise<void>[] = [];
   readonly #slow: boolean;
   readonly #close: () => void;
 
@@ -302,7 +304,15 @@ export class Run {
 
   async #shown(chunk: AgentChunk): Promise<void> {
     this.events.push(chunk);
-    if (this.spec.options.onChunk) await this.call("onChunk", chunk);
+    if (!this.spec.options.onChunk) return;
+    // Who is asked may answer and wait for what comes of it, so the run must not wait for them before it lets go.
+    if (isQuestion(chunk)) this.#asked.push(outsideRuns(() => this.call("onChunk", chunk)));
+    else await this.call("onChunk", chunk);
+  }
+
+  /** Resolves when those who were asked have had their say. */
+  async heard(): Promise<void> {
+    await Promise.all(this.#asked);
   }
 
   #push(chunk: AgentChunk): void {
@@ -403,6 +413,10 @@ export class Run {
     this.events.end();
     this.#close();
   }
+}
+
+function isQuestion({ type }: AgentChunk): boolean {
+  return type === "tool-call-approval" || type === "tool-call-suspended";
 }
 
 /** What processors write with. */

@@ -30,7 +30,7 @@ describe("an answer that a processor changed when it was whole", () => {
 
   test.each([true, false])("is what a later request refers to (streamed: %s)", async (stream) => {
     const model = scriptedModel([`It is ${SECRET}.`, "ok"]);
-    const bare = new Agent({ id: "bare", name: "Bare", model, outputProcessors: [redact] });
+    const bare = new Agent({ id: "bare", name: "Bare", instructions: "", model, outputProcessors: [redact] });
     const { fetch } = createServer({ mastra: new Mastra({ agents: { bare }, logger: false }) });
     const ask = (input: unknown, more = {}) =>
       fetch(

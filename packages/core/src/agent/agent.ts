@@ -6,7 +6,7 @@ import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
 import { RequestContext } from "../request-context/request-context.ts";
-import { refuseOwnRun } from "../run/current-run.ts";
+import { refuseOwnRun, refuseTooDeep } from "../run/current-run.ts";
 import { runLoop } from "../run/loop.ts";
 import type { Resumption } from "../run/resume.ts";
 import { Run } from "../run/run.ts";
@@ -154,6 +154,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
   async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
+    refuseTooDeep(this.name);
     const run = new Run({ ...(await this.#prepare(messages, options)), mayWait: false });
     void this.#carryOut(run);
     return new RunOutput(run);

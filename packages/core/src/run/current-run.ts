@@ -12,9 +12,25 @@ interface Current {
 /** Which run the code that is executed belongs to: its tools, processors and callbacks, and what they call. */
 const current = new AsyncLocalStorage<Current | undefined>();
 
+/** How deep agents may be in agents. Only a model that goes round in circles gets further. */
+const MAX_LEVELS = 10;
+
 /** Carries out a run. What its code starts with `stream()` or `generate()` counts as awaited by it. */
 export function insideRun<Value>(run: Run, work: () => Value): Value {
-  return current.run({ run, startedBy: current.getStore() }, work);
+  let startedBy = current.getStore();
+  while (startedBy?.run.events.ended) startedBy = startedBy.startedBy;
+  return current.run({ run, startedBy }, work);
+}
+
+/** An agent that is a tool of itself, or of one it calls, would call on without end. */
+export function refuseTooDeep(agent: string): void {
+  let levels = 0;
+  for (let at = current.getStore(); at; at = at.startedBy) levels++;
+  if (levels < MAX_LEVELS) return;
+  throw new AgentError(
+    "limit-exceeded",
+    `Agent "${agent}" was not called: agents have called each other over ${MAX_LEVELS} levels already. Answer without it.`,
+  );
 }
 
 /** Carries out what no run waits for, such as a run that a message opened. */

@@ -121,7 +121,7 @@ async function readReply(
   for (;;) {
     let part = await reply.read();
     if (part === undefined) break;
-    if (part.type === "tool-call") part = step.limitCall(part, run.spec.limits.toolInputBytes);
+    if (part.type === "tool-call") part = step.limitCall(part, run.spec.limits);
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
         cause: part.error,

@@ -1,4 +1,5 @@
 import { AgentError, type Logger } from "@selvedge/core";
+import { toJson } from "@selvedge/core/guards";
 import { UNEXPECTED_CODES } from "@selvedge/protocol";
 import { isPrivate, safeError } from "./safe-errors.ts";
 import type { ErrorBody, OpenAIErrorBody } from "@selvedge/protocol/routes";
@@ -10,7 +11,18 @@ const HEADERS = {
 };
 
 export function jsonResponse(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value ?? null), { status, headers: HEADERS });
+  return new Response(write(value ?? null), { status, headers: HEADERS });
+}
+
+/** An app or a provider may have put anything into an answer: that costs the field it is in, not the answer. */
+function write(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw error;
+    const fields = Object.entries(value).map(([name, field]) => [name, toJson(field)] as const);
+    return JSON.stringify(Object.fromEntries(fields));
+  }
 }
 
 /** Any failure as an error of ours, without what is not for the caller: that is in the log, under a reference. */

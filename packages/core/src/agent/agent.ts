@@ -6,6 +6,7 @@ import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
 import { RequestContext } from "../request-context/request-context.ts";
+import { refuseOwnRun, refuseTooDeep } from "../run/current-run.ts";
 import { runLoop } from "../run/loop.ts";
 import type { Resumption } from "../run/resume.ts";
 import { Run } from "../run/run.ts";
@@ -153,6 +154,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
   async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
+    refuseTooDeep(this.name);
     const run = new Run({ ...(await this.#prepare(messages, options)), mayWait: false });
     void this.#carryOut(run);
     return new RunOutput(run);
@@ -358,13 +360,22 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     checkOptions(rest);
     const decision = checkDecision(answer);
     if (this.#parked.has(runId)) {
-      const { run: parked, resumption } = await this.#parked.answer(runId, toolCallId, decision);
-      // Its context is among the messages already.
-      const { threadId: __, resourceId: ___, memory: ____, context: _____, ...before } = parked.spec.options;
-      const run = new Run(await this.#prepare([], { ...before, ...rest, runId }));
-      void this.#carryOut(run, resumption);
-      return new RunOutput(run);
+      const goesOn = await this.#parked.answer(runId, toolCallId, decision, async (parked, resumption) => {
+        // Its context is among the messages already.
+        const {
+          threadId: __,
+          resourceId: ___,
+          memory: ____,
+          context: _____,
+          ...before
+        } = parked.spec.options;
+        const run = new Run(await this.#prepare([], { ...before, ...rest, runId }));
+        void this.#carryOut(run, resumption);
+        return run;
+      });
+      return new RunOutput(goesOn);
     }
+    refuseOwnRun(runId);
     const expected = this.#runs.expect(runId, rest);
     try {
       await this.#approvals.decide(runId, toolCallId, decision);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ScriptedReply } from "@selvedge/testing";
+import type { RunOutput } from "../stream/run-output.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith } from "./__fixtures__/agent-with.ts";
 import { HERE, ON, onThread } from "./__fixtures__/on-thread.ts";
@@ -43,6 +44,45 @@ describe("a waiting call of a run without a thread", () => {
     });
     await output.consumeStream();
     expect(answer).toBe("done");
+  });
+
+  it.each(questions)("can be answered beside another one, each as its %s is seen", async (type, tool) => {
+    const both = { toolCalls: [...calls.toolCalls!, { toolName: "t", input: { n: 2 } }] };
+    const { agent } = agentWith([both, "done"], { tools: { t: tool } });
+    const output = await agent.stream("go");
+    const { runId } = output;
+    const answers: RunOutput[] = [];
+    for await (const chunk of output.fullStream) {
+      if (chunk.type !== type) continue;
+      const { toolCallId } = chunk.payload as { toolCallId: string };
+      answers.push(await agent.approveToolCall({ runId, toolCallId }));
+    }
+    expect(await Promise.all(answers.map(({ text }) => text))).toEqual(["", "done"]);
+  });
+
+  it("can be answered at the same moment as another one", async () => {
+    const both = { toolCalls: [...calls.toolCalls!, { toolName: "t", input: { n: 2 } }] };
+    const { agent } = agentWith([both, "done"], { tools: { t: asks } });
+    const { runId, ...output } = await agent.generate("go");
+    const ids = output.toolCalls.map(({ toolCallId }) => toolCallId);
+    const answers = await Promise.all(ids.map((toolCallId) => agent.approveToolCall({ runId, toolCallId })));
+    expect(await Promise.all(answers.map(({ text }) => text))).toEqual(["", "done"]);
+  });
+
+  it("still waits when its run could not go on", async () => {
+    let fails = false;
+    const { agent } = agentWith([calls, "done"], {
+      tools: { t: asks },
+      instructions: () => {
+        if (fails) throw new Error("No instructions.");
+        return "Be brief.";
+      },
+    });
+    const { runId } = await agent.generate("go");
+    fails = true;
+    await expect(agent.approveToolCall({ runId })).rejects.toThrow("No instructions.");
+    fails = false;
+    expect(await (await agent.approveToolCall({ runId })).text).toBe("done");
   });
 
   it("keeps the steps of a run that waits twice apart", async () => {
@@ -98,6 +138,39 @@ describe("a waiting call of a run on a thread", () => {
     for await (const chunk of output.fullStream)
       if (chunk.type === type) answer = await (await agent.approveToolCall({ runId: output.runId })).text;
     expect(answer).toBe("done");
+    await idle();
+  });
+
+  it.each(questions)("can be answered by the callback that is told of %s", async (type, tool) => {
+    const { agent, idle } = onThread([calls, "done"], { tools: { t: tool } });
+    let answer: string | undefined;
+    const output = await agent.stream("go", {
+      ...ON,
+      onChunk: async (chunk) => {
+        if (chunk.type !== type) return;
+        answer = await (await agent.approveToolCall({ runId: chunk.runId, onChunk: () => {} })).text;
+      },
+    });
+    await output.consumeStream();
+    expect(answer).toBe("done");
+    await idle();
+  });
+
+  it("is refused at once to a callback that the run waits for before it can go on", async () => {
+    const { agent, idle } = onThread([calls, "done"], { tools: { t: asks } });
+    let error: unknown;
+    const output = await agent.stream("go", {
+      ...ON,
+      onStepFinish: async () => {
+        error = await agent.approveToolCall({ runId: output.runId }).catch((thrown: unknown) => thrown);
+      },
+    });
+    await output.consumeStream();
+    expect(error).toMatchObject({
+      code: "thread-busy",
+      message: expect.stringContaining("sendToolApproval"),
+    });
+    expect(await (await agent.approveToolCall({ runId: output.runId })).text).toBe("done");
     await idle();
   });
 

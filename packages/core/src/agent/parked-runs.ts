@@ -16,30 +16,39 @@ const LIMITS = { total: 1000, each: 100 };
  */
 export class ParkedRuns {
   readonly #runs = new FairTable<{ run: Run; step: StepRecord }>(LIMITS);
+  /** Runs that go on with one call answered. Others of their calls can be answered when they wait again. */
+  readonly #going = new Map<string, { answered: string; stopped: Promise<void>; stop(): void }>();
 
   /** Called before anybody hears of the calls that wait, so that an answer finds them. */
   park(run: Run, step: StepRecord): void {
     const { runId, resourceId, requestContext } = run.spec;
     const said: unknown = resourceId ?? requestContext.get(RESOURCE_ID_KEY);
     this.#runs.set(runId, typeof said === "string" ? said : undefined, { run, step });
+    this.#stops(runId);
   }
 
-  /** The run does not wait after all. */
+  /** The run does not wait after all, or is over. */
   drop(run: Run): void {
-    if (this.#runs.get(run.spec.runId)?.run === run) this.#runs.delete(run.spec.runId);
+    const { runId } = run.spec;
+    if (this.#runs.get(runId)?.run === run) this.#runs.delete(runId);
+    this.#stops(runId);
   }
 
   has(runId: string): boolean {
-    return this.#runs.has(runId);
+    return this.#runs.has(runId) || this.#going.has(runId);
   }
 
-  /** Takes a run out with one of its calls answered. */
+  /** Has a run go on with one of its calls answered. It waits as before where `goOn` fails. */
   async answer(
     runId: string,
     toolCallId: string | undefined,
     decision: Decision,
-  ): Promise<{ run: Run; resumption: Resumption }> {
-    const { run, step } = this.#runs.get(runId)!;
+    goOn: (parked: Run, resumption: Resumption) => Promise<Run>,
+  ): Promise<Run> {
+    await this.#going.get(runId)?.stopped;
+    const parked = this.#runs.get(runId);
+    if (!parked) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+    const { run, step } = parked;
     const waiting = run.openCalls.filter(
       (call) => toolCallId === undefined || call.toolCallId === toolCallId,
     );
@@ -54,38 +63,54 @@ export class ParkedRuns {
     const call = waiting[0]!;
     const answer = await checkAnswer(call, decision);
     const answered = call.toolCallId;
-    if (!this.#runs.delete(runId))
+    if (this.#runs.get(runId) !== parked) {
+      if (this.#going.get(runId)?.answered !== answered) return this.answer(runId, answered, decision, goOn);
       throw new AgentError("already-decided", `Tool call "${answered}" was decided meanwhile.`);
-    // The run may still be about to end, so it keeps its own copy of what goes on.
-    const parts = step.parts.map((part) =>
-      part.type === "tool-invocation" ? { ...part, toolInvocation: { ...part.toolInvocation } } : part,
-    );
-    return {
-      run,
-      resumption: {
-        runId,
-        options: run.spec.options,
-        step: step.stepNumber,
-        next: "continue",
-        responseId: step.message.id,
-        usage: step.usage,
-        begun: true,
-        abort: false,
-        parts,
-        messages: run.spec.list.get.all
-          .db()
-          .map((message) => (message.id === step.message.id ? withoutLast(message, parts.length) : message)),
-        responseSteps: new Map(),
-        calls: run.openCalls.map((call) => ({
-          ...call,
-          suspendPayload: call.suspendPayload,
-          state: call.toolCallId === answered ? "decided" : "waiting",
-          outcome: undefined,
-          decision: call.toolCallId === answered ? answer : undefined,
-        })),
-      },
-    };
+    }
+    this.#runs.delete(runId);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#going.set(runId, { answered, stopped: promise, stop: resolve });
+    try {
+      return await goOn(run, toResumption(run, step, answered, answer));
+    } catch (error) {
+      this.park(run, step);
+      throw error;
+    }
   }
+
+  #stops(runId: string): void {
+    this.#going.get(runId)?.stop();
+    this.#going.delete(runId);
+  }
+}
+
+function toResumption(run: Run, step: StepRecord, answered: string, answer: Decision): Resumption {
+  // The run may still be about to end, so it keeps its own copy of what goes on.
+  const parts = step.parts.map((part) =>
+    part.type === "tool-invocation" ? { ...part, toolInvocation: { ...part.toolInvocation } } : part,
+  );
+  return {
+    runId: run.spec.runId,
+    options: run.spec.options,
+    step: step.stepNumber,
+    next: "continue",
+    responseId: step.message.id,
+    usage: step.usage,
+    begun: true,
+    abort: false,
+    parts,
+    messages: run.spec.list.get.all
+      .db()
+      .map((message) => (message.id === step.message.id ? withoutLast(message, parts.length) : message)),
+    responseSteps: new Map(),
+    calls: run.openCalls.map((call) => ({
+      ...call,
+      suspendPayload: call.suspendPayload,
+      state: call.toolCallId === answered ? "decided" : "waiting",
+      outcome: undefined,
+      decision: call.toolCallId === answered ? answer : undefined,
+    })),
+  };
 }
 
 function withoutLast(message: StoredMessage, count: number): StoredMessage {

@@ -36,6 +36,7 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
   toolResultBytes: 1 << 20,
   toolErrorBytes: 1 << 16,
   toolInputBytes: 1 << 20,
+  toolCalls: 1000,
   runBytes: 64 << 20,
   processorTimeoutMs: 120_000,
 };

@@ -4,3 +4,4 @@ export { isPrivateHost, type ResolveHost } from "../guard/is-private-host.ts";
 export { toLimits } from "../guard/to-limits.ts";
 export { Quota } from "../guard/quota.ts";
 export { safeMessage, safeOutput } from "../guard/safe-output.ts";
+export { toJson } from "../json.ts";

@@ -84,8 +84,9 @@ export class MessageList {
       };
       this.#entries.push(entry);
     }
-    entry.message.content.parts.push(...parts);
-    entry.model?.push(...partsToModelMessages(parts));
+    // One by one: there may be more than fit into the arguments of a call.
+    for (const part of parts) entry.message.content.parts.push(part);
+    if (entry.model) for (const one of partsToModelMessages(parts)) entry.model.push(one);
   }
 
   /** Makes the list consist of these messages. Known ids keep their source; unknown ones count as `source`. */

@@ -1,4 +1,5 @@
 import type { AgentChunk } from "@selvedge/protocol";
+import { errorMessage } from "../errors.ts";
 import { roughSize } from "../json.ts";
 import { PART_BYTES } from "../model/part-size.ts";
 
@@ -7,15 +8,19 @@ export function chunkSize(chunk: AgentChunk, enough: number): number {
   switch (chunk.type) {
     case "text-delta":
     case "reasoning-delta":
-      return PART_BYTES + chunk.payload.text.length;
+      return PART_BYTES + roughSize(chunk.payload.text, enough);
     // They repeat what was there before.
     case "step-start":
     case "step-finish":
     case "finish":
+    // Its payload was counted when the tool gave it.
+    case "tool-call-suspended":
       return PART_BYTES;
-    // Cut to a size of its own.
-    case "tool-error":
-      return PART_BYTES;
+    case "tool-error": {
+      const { args, error } = chunk.payload;
+      const said = error instanceof Error ? errorMessage(error) : error;
+      return PART_BYTES + roughSize(args, enough) + roughSize(said, enough);
+    }
     default:
       if ("payload" in chunk) return PART_BYTES + roughSize(chunk.payload, enough);
       return PART_BYTES + roughSize("data" in chunk ? chunk.data : chunk.object, enough);

@@ -12,9 +12,25 @@ interface Current {
 /** Which run the code that is executed belongs to: its tools, processors and callbacks, and what they call. */
 const current = new AsyncLocalStorage<Current | undefined>();
 
+/** How deep agents may be in agents. Only a model that goes round in circles gets further. */
+const MAX_LEVELS = 10;
+
 /** Carries out a run. What its code starts with `stream()` or `generate()` counts as awaited by it. */
 export function insideRun<Value>(run: Run, work: () => Value): Value {
-  return current.run({ run, startedBy: current.getStore() }, work);
+  let startedBy = current.getStore();
+  while (startedBy?.run.events.ended) startedBy = startedBy.startedBy;
+  return current.run({ run, startedBy }, work);
+}
+
+/** An agent that is a tool of itself, or of one it calls, would call on without end. */
+export function refuseTooDeep(agent: string): void {
+  let levels = 0;
+  for (let at = current.getStore(); at; at = at.startedBy) levels++;
+  if (levels < MAX_LEVELS) return;
+  throw new AgentError(
+    "limit-exceeded",
+    `Agent "${agent}" was not called: agents have called each other over ${MAX_LEVELS} levels already. Answer without it.`,
+  );
 }
 
 /** Carries out what no run waits for, such as a run that a message opened. */
@@ -24,14 +40,31 @@ export function outsideRuns<Value>(work: () => Value): Value {
 
 /** A run that waits for a thread which waits for that run would never begin. */
 export function refuseOwnThread(storage: Storage, threadId: string): void {
-  for (let at = current.getStore(); at; at = at.startedBy) {
-    const { spec, status } = at.run;
-    if (status !== "running" || spec.threadId !== threadId || spec.storage !== storage || !spec.thread)
-      continue;
-    throw new AgentError(
-      "thread-busy",
-      `Thread "${threadId}" is busy with run "${spec.runId}", which waits for the code that makes this call. Send a signal with sendMessage() or queueMessage(), use another thread, or read this one with memory.readOnly.`,
-      { details: { runId: spec.runId } },
-    );
-  }
+  const holder = findHolder(({ spec }) => spec.threadId === threadId && spec.storage === storage);
+  if (!holder) return;
+  throw busy(
+    holder,
+    "Send a signal with sendMessage() or queueMessage(), use another thread, or read this one with memory.readOnly.",
+  );
+}
+
+/** A run that waits for an answer goes on when it has let go of its thread, and that waits for the code that calls. */
+export function refuseOwnRun(runId: string): void {
+  const holder = findHolder(({ spec }) => spec.runId === runId);
+  if (holder) throw busy(holder, "Answer its call with sendToolApproval(), which does not wait for the run.");
+}
+
+/** The run that the code belongs to, or one that waits for it, as long as it holds its thread. */
+function findHolder(matches: (run: Run) => boolean): Run | undefined {
+  for (let at = current.getStore(); at; at = at.startedBy)
+    if (at.run.spec.thread?.isOver === false && matches(at.run)) return at.run;
+  return undefined;
+}
+
+function busy({ spec: { threadId, runId } }: Run, advice: string): AgentError {
+  return new AgentError(
+    "thread-busy",
+    `Thread "${threadId}" is busy with run "${runId}", which waits for the code that makes this call. ${advice}`,
+    { details: { runId } },
+  );
 }

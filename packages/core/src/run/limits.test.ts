@@ -4,6 +4,7 @@ import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provide
 import { describe, expect, it } from "vitest";
 import { agentWith, chunksOf } from "../agent/__fixtures__/agent-with.ts";
 import { HERE, ON, onThread } from "../agent/__fixtures__/on-thread.ts";
+import type { Agent } from "../agent/agent.ts";
 import { EVENTS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { askModel } from "../model/ask-model.ts";
@@ -69,6 +70,45 @@ describe("a reply that does not end", () => {
     await expect(askModel(words("x"), { prompt: "go", limits })).rejects.toMatchObject({
       code: "limit-exceeded",
     });
+  });
+
+  it.each([
+    ["warnings", () => ({ type: "stream-start", warnings: [{ type: "other", message: "x".repeat(5000) }] })],
+    ["sources", (n: number) => ({ type: "source", sourceType: "url", id: `${n}`, url: "x".repeat(5000) })],
+    ["facts about itself", () => ({ type: "response-metadata", id: "x".repeat(5000) })],
+  ])("is ended when it consists of %s", async (_, part) => {
+    let parts = 0;
+    const first = [{ type: "text-start", id: "1" }];
+    const model = endless((index) => (parts++, part(index)), first);
+    await expect(
+      agentWith([], { model }).agent.generate("go", { limits: { replyBytes: 100_000 } }),
+    ).rejects.toMatchObject({ code: "limit-exceeded", message: expect.stringContaining("replyBytes") });
+    expect(parts).toBeLessThan(100);
+  });
+
+  it("is ended at a number of tool calls, of which none is made", async () => {
+    let ran = 0;
+    const many = Array.from({ length: 6 }, () => call().toolCalls[0]!);
+    const { agent, messages, idle } = onThread([{ toolCalls: many }], { tools: tool(() => ran++) });
+    await expect(agent.generate("go", { ...ON, limits: { toolCalls: 5 } })).rejects.toMatchObject({
+      code: "limit-exceeded",
+      message: expect.stringContaining("limits.toolCalls"),
+    });
+    await idle();
+    expect(ran).toBe(0);
+    const parts = (await messages())[1]!.content.parts.filter(({ type }) => type === "tool-invocation");
+    expect(parts).toHaveLength(5);
+    for (const part of parts) expect(part).toMatchObject({ toolInvocation: { state: "output-error" } });
+  });
+
+  it("has a limited number of parts in the history, however small they are", async () => {
+    const model = endless((index) => ({ type: "source", sourceType: "url", id: `${index}`, url: "x" }));
+    const { agent, messages, idle } = onThread([], { model });
+    const output = await agent.stream("go", ON);
+    await output.consumeStream();
+    expect(output.error).toMatchObject({ code: "limit-exceeded" });
+    await idle();
+    expect((await messages())[1]!.content.parts.length).toBeLessThan(2000);
   });
 
   it("is ended at its time, although it never waits, and lets others go on meanwhile", async () => {
@@ -162,6 +202,83 @@ describe("a run that does not end", () => {
     expect(refused).toMatchObject({ code: "limit-exceeded" });
   });
 
+  it.each([
+    ["throw", () => Promise.reject(new Error("x".repeat(10_000)))],
+    ["throw values", () => Promise.reject({ x: "x".repeat(10_000) })],
+    ["return", async () => "x".repeat(10_000)],
+    ["suspend", async (_: unknown, { suspend }: any) => suspend("x".repeat(10_000))],
+  ])("is ended by tools that %s, and begins no more of them", async (_, execute) => {
+    let ran = 0;
+    const tools = tool((...args: unknown[]) => (ran++, (execute as any)(...args)));
+    const many = { toolCalls: Array.from({ length: 200 }, () => call().toolCalls[0]!) };
+    const { agent, idle } = onThread([many, "done"], { tools });
+    await expect(agent.generate("go", { ...ON, limits: { runBytes: 200_000 } })).rejects.toMatchObject({
+      code: "limit-exceeded",
+    });
+    await idle();
+    expect(ran).toBeLessThan(40);
+  });
+
+  it.each([
+    ["signals", (args: any) => args.sendSignal({ type: "reactive", contents: "x".repeat(1000) })],
+    ["chunks", (args: any) => args.writer.custom({ type: "data-x", data: "x".repeat(1000) })],
+  ])("is ended when a processor does not stop to send %s", async (_, sendTo) => {
+    let sent = 0;
+    const endlessly = {
+      id: "p",
+      processInputStep: async (args: any) => {
+        for (;;) {
+          await sendTo(args);
+          sent++;
+        }
+      },
+    };
+    const { agent } = onThread(["done"], { inputProcessors: [endlessly] });
+    await expect(agent.generate("go", { ...ON, limits: { runBytes: 100_000 } })).rejects.toMatchObject({
+      code: "limit-exceeded",
+    });
+    expect(sent).toBeLessThan(200);
+  });
+
+  it("is ended when a processor makes many chunks of one", async () => {
+    const many = {
+      id: "p",
+      processOutputStream: ({ part }: any) =>
+        part.type === "text-delta" ? Array.from({ length: 10_000 }, () => part) : part,
+    };
+    const { agent } = agentWith(["hi"], { outputProcessors: [many] });
+    await expect(agent.generate("go", { limits: { runBytes: 100_000 } })).rejects.toMatchObject({
+      code: "limit-exceeded",
+    });
+  });
+
+  it("keeps one error of a tool that does not wait for its writes", async () => {
+    const errors = new Set<unknown>();
+    const tools = tool(async (_: unknown, { writer }: any) => {
+      const writes = Array.from({ length: 1000 }, () => writer.write("x".repeat(1000)));
+      for (const result of await Promise.allSettled(writes))
+        if (result.status === "rejected") errors.add(result.reason);
+      return "ok";
+    });
+    const { agent } = agentWith([call(), "done"], { tools });
+    await expect(agent.generate("go", { limits: { runBytes: 100_000 } })).rejects.toMatchObject({
+      code: "limit-exceeded",
+    });
+    expect(errors.size).toBe(1);
+  });
+
+  it("is ended when agents call each other without end", async () => {
+    const again = { toolCalls: [{ toolName: "agent-self", input: { prompt: "again" } }] };
+    const agents: Record<string, Agent> = {};
+    const { agent, model } = agentWith(({ prompt }) => (prompt.at(-1)!.role === "tool" ? "done" : again), {
+      agents: () => agents as never,
+    });
+    agents["self"] = agent;
+    expect((await agent.generate("go")).text).toBe("done");
+    expect(model.calls.length).toBeLessThan(30);
+    expect(JSON.stringify(model.calls.map(({ prompt }) => prompt))).toContain("10 levels");
+  });
+
   it("ends a tool at its time that writes without ever waiting", async () => {
     const tools = tool(async (_: unknown, { writer, abortSignal }: any) => {
       while (!abortSignal.aborted) await writer.write("x");
@@ -211,6 +328,27 @@ describe("what a tool says", () => {
     for (const each of [model.calls[1]!.prompt, reader.chunks, await storage.select({ table: EVENTS })])
       expect(JSON.stringify(each).length).toBeLessThan(300_000);
     reader.stop();
+  });
+});
+
+describe("what a tool throws", () => {
+  it("is an error of the tool, also when it cannot be read", async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const tools = tool(() => Promise.reject(proxy));
+    const { agent } = agentWith([call(), "done"], { tools });
+    const { text, toolResults } = await agent.generate("go");
+    expect([text, toolResults[0]!.isError]).toEqual(["done", true]);
+  });
+});
+
+describe("the model that structures an answer", () => {
+  it("has the limits of the call", async () => {
+    const { agent } = agentWith(["An answer."]);
+    const structuredOutput = { schema: { type: "object" }, model: words("x".repeat(1000)) };
+    await expect(
+      agent.generate("go", { structuredOutput: structuredOutput as never, limits: { replyBytes: 10_000 } }),
+    ).rejects.toThrow("10000 bytes");
   });
 });
 

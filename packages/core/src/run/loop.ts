@@ -55,6 +55,7 @@ async function carryOut(run: Run, resumption: Resumption | undefined): Promise<v
     endAbnormally(run, thrown);
     await announceEnd(run);
   } finally {
+    await run.heard();
     run.span?.end();
     run.close();
   }

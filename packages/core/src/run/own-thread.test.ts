@@ -141,6 +141,30 @@ describe("a tool", { timeout: 5000 }, () => {
   });
 });
 
+describe("a processor", { timeout: 5000 }, () => {
+  it.each([
+    ["its last", ["one", "two"]],
+    ["a question's last", [calls, "two"]],
+  ] as [string, Script][])("is refused at %s chunk, while its run holds the thread", async (_, script) => {
+    let error: unknown;
+    const t = createTool({ id: "t", description: "", requireApproval: true, execute: async () => 1 });
+    const { agent } = onThread(script, {
+      tools: { t },
+      outputProcessors: [
+        {
+          id: "p",
+          processOutputStream: async ({ part }) => {
+            if (part.type === "finish")
+              error = await agent.generate("more", { ...ON, outputProcessors: [] }).catch((thrown) => thrown);
+          },
+        },
+      ],
+    });
+    await agent.generate("go", ON);
+    expect(error).toMatchObject(refusal);
+  });
+});
+
 describe("a callback", () => {
   it("may go on with the thread when the run is over", async () => {
     let after: string | undefined;

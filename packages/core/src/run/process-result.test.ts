@@ -34,16 +34,19 @@ const flattening: Processor = {
 const pay = createTool({
   id: "pay",
   description: "",
-  execute: async () => ({ card: SECRET, ok: true }),
+  execute: async ({ context }) => ({ card: (context as { card: string }).card, ok: true }),
 });
-const script = () => [
-  { text: `I use ${SECRET}.`, toolCalls: [{ toolName: "pay", input: { card: SECRET } }] },
+const script = (card = SECRET) => [
+  { text: `I use ${SECRET}.`, toolCalls: [{ toolName: "pay", input: { card } }] },
   { reasoning: `The card is ${SECRET}.`, text: ["Paid with ", SECRET, "."] },
 ];
 
 /** Everything a caller can get hold of when the run is over, without the streams. */
-async function everything(processor: Processor): Promise<{ said: string; text: string; steps: string[] }> {
-  const { agent, messages, storage } = onThread(script(), {
+async function everything(
+  processor: Processor,
+  { card }: { card: string } = { card: SECRET },
+): Promise<{ said: string; text: string; steps: string[] }> {
+  const { agent, messages, storage } = onThread(script(card), {
     tools: { pay },
     outputProcessors: [processor],
   });
@@ -117,6 +120,30 @@ describe("an answer that processOutputResult changed", () => {
     await agent.generate("go", { telemetry: { isEnabled: true, tracer: tracer as never } });
     expect(JSON.stringify(recorded)).toContain("It is [hidden].");
     expect(JSON.stringify(recorded)).not.toContain(SECRET);
+  });
+});
+
+describe("an answer that processOutputResult refused", () => {
+  const refusing: Processor = {
+    id: "refusing",
+    processOutputResult: ({ messages, abort }) => {
+      if (JSON.stringify(messages).includes(SECRET)) abort("It names a card.");
+    },
+  };
+
+  it("reaches neither the caller nor the history, and its calls keep their results", async () => {
+    const { said, text, steps } = await everything(refusing, { card: "one" });
+    expect([text, steps]).toEqual(["", ["", ""]]);
+    expect(said).toContain("It names a card.");
+    expect(said).not.toContain(SECRET);
+    expect(said).toContain('"card":"one","ok":true');
+  });
+
+  it("is not what the model reads on the next turn", async () => {
+    const { agent, model } = onThread([`It is ${SECRET}.`, "ok"], { outputProcessors: [refusing] });
+    await agent.generate("go", ON);
+    await agent.generate("again", { ...ON, outputProcessors: [] });
+    expect(model.calls[1]!.prompt.map(({ role }) => role)).toEqual(["system", "user", "user"]);
   });
 });
 

@@ -1,7 +1,8 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { toJson } from "../json.ts";
+import { Tripwire } from "../processor/tripwire.ts";
 import type { Run } from "./run.ts";
-import { readParts } from "./read-parts.ts";
+import { readParts, textOf } from "./read-parts.ts";
 import type { StepResult } from "./step-result.ts";
 
 /**
@@ -13,14 +14,32 @@ export async function processResult(run: Run): Promise<void> {
   const before = answerOf(run);
   const written = JSON.stringify(toJson(before));
   const count = stepsOf(before).length;
-  await run.pipeline.outputResult(run.spec.list, {
-    text: run.steps.at(-1)?.text ?? "",
-    usage: run.totalUsage,
-    finishReason: run.finishReason,
-    steps: run.steps,
-  });
+  try {
+    await run.pipeline.outputResult(run.spec.list, {
+      text: run.steps.at(-1)?.text ?? textOf(stepsOf(before).at(-1) ?? []),
+      usage: run.totalUsage,
+      finishReason: run.finishReason,
+      steps: run.steps,
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof Tripwire)) throw thrown;
+    withhold(run);
+    await adopt(run, count);
+    throw thrown;
+  }
+  if (JSON.stringify(toJson(answerOf(run))) !== written) await adopt(run, count);
+}
+
+/** An answer that was refused is nobody's to read. What was called and came of it did happen. */
+function withhold(run: Run): void {
+  for (const { content } of answerOf(run))
+    content.parts = content.parts.filter(({ type }) => type === "step-start" || type === "tool-invocation");
+  run.spec.list.invalidate();
+}
+
+/** The steps and the store say what the messages say now. */
+async function adopt(run: Run, count: number): Promise<void> {
   const after = answerOf(run);
-  if (JSON.stringify(toJson(after)) === written) return;
   const contents = stepsOf(after);
   if (contents.length === count) {
     // Steps that an earlier process took are in the messages and not in the run.

@@ -71,6 +71,8 @@ export interface RunLimits extends ModelLimits {
   toolErrorBytes: number;
   /** A call with longer arguments is not made; the model is told. */
   toolInputBytes: number;
+  /** A reply with more tool calls fails the run, and none of them is made. 0 for no limit. */
+  toolCalls: number;
   /** All that a run puts on its stream; each chunk counts as its content and 100 bytes. 0 for no limit. */
   runBytes: number;
   /** How long one call of a processor, of `prepareStep`, `stopWhen` or a callback may take; 0 for no limit. */

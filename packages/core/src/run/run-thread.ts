@@ -38,6 +38,8 @@ export interface RunEnd {
  * throws `superseded` when another process has taken the thread over: then the run is over and nothing it does counts.
  */
 export interface RunThread {
+  /** Whether the run has let go of the thread, or lost it. */
+  readonly isOver: boolean;
   /** Waits until the thread is free and makes this run its active one, which others may abort. */
   acquire(controller: AbortController): Promise<void>;
   /**

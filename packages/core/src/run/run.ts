@@ -21,6 +21,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import { chunkSize } from "./chunk-size.ts";
+import { outsideRuns } from "./current-run.ts";
 import { Patience } from "./patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
@@ -118,8 +119,10 @@ export class Run {
   /** What the stream holds of this run. */
   #bytes = 0;
   readonly #maxBytes: number;
+  #full: AgentError | undefined;
   /** Chunks that processors hold at this moment. */
   #held = 0;
+  readonly #asked: Promise<void>[] = [];
   readonly #slow: boolean;
   readonly #unfollow: (() => void) | undefined;
   readonly #close: () => void;
@@ -208,14 +211,20 @@ export class Run {
   }
 
   #weigh(chunk: AgentChunk): void {
-    this.#bytes += chunkSize(chunk, this.#maxBytes);
+    this.count(chunkSize(chunk, this.#maxBytes));
+  }
+
+  /** Counts what will be on the stream, or is kept for it. Throws when there is no room for it any more. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
     if (this.#bytes <= this.#maxBytes) return;
     const { runBytes } = this.spec.limits;
-    throw new AgentError(
+    // One error for all: who does not listen to it may ask many times.
+    throw (this.#full ??= new AgentError(
       "limit-exceeded",
       `Run ${this.spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
       { details: { limit: "runBytes", bytes: runBytes } },
-    );
+    ));
   }
 
   /** Puts a chunk on the stream that processors have no say in. */
@@ -272,8 +281,15 @@ export class Run {
 
   async #emitThrough(chunk: AgentChunk): Promise<Emitted> {
     const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
-    if (Array.isArray(passed)) for (const one of passed) await this.#show(one);
-    else if (passed) await this.#show(passed);
+    if (!Array.isArray(passed)) {
+      if (passed) await this.#show(passed);
+      return passed;
+    }
+    for (const [index, one] of passed.entries()) {
+      // The first takes the place of the chunk, which was counted.
+      if (index > 0) this.#weigh(one);
+      await this.#show(one);
+    }
     return passed;
   }
 
@@ -298,7 +314,15 @@ export class Run {
 
   async #shown(chunk: AgentChunk): Promise<void> {
     this.events.push(chunk);
-    if (this.spec.options.onChunk) await this.call("onChunk", chunk);
+    if (!this.spec.options.onChunk) return;
+    // Who is asked may answer and wait for what comes of it, so the run must not wait for them before it lets go.
+    if (isQuestion(chunk)) this.#asked.push(outsideRuns(() => this.call("onChunk", chunk)));
+    else await this.call("onChunk", chunk);
+  }
+
+  /** Resolves when those who were asked have had their say. */
+  async heard(): Promise<void> {
+    await Promise.all(this.#asked);
   }
 
   #push(chunk: AgentChunk): void {
@@ -330,7 +354,7 @@ export class Run {
   addStep(step: StepResult): void {
     this.steps.push(step);
     this.totalUsage = addUsage(this.totalUsage, step.usage);
-    this.warnings.push(...step.warnings);
+    for (const warning of step.warnings) this.warnings.push(warning);
   }
 
   /** The header of the message that the current steps write. */
@@ -351,6 +375,7 @@ export class Run {
    */
   async sendSignal(input: SignalInput): Promise<CreatedAgentSignal> {
     const signal = createSignal(input, this.spec.system);
+    this.#weigh(echoOf(signal, this.spec.runId));
     if (this.step) {
       this.#later.push(signal);
       return signal;
@@ -404,6 +429,10 @@ export class Run {
     this.events.end();
     this.#close();
   }
+}
+
+function isQuestion({ type }: AgentChunk): boolean {
+  return type === "tool-call-approval" || type === "tool-call-suspended";
 }
 
 /** What processors write with. */

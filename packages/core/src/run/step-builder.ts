@@ -8,12 +8,14 @@ import type {
   ToolCallPayload,
   ToolInvocation,
 } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
 import { roughSize, toJson } from "../json.ts";
 import type { ModelPart } from "../model/model.ts";
 import { inputError } from "../tool/check-payload.ts";
 import type { CheckedCall } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import { invocationsOf, readParts, reasoningOf, textOf } from "./read-parts.ts";
+import type { RunLimits } from "./run-options.ts";
 import type { StepResult } from "./step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
@@ -119,7 +121,13 @@ export class StepBuilder {
   }
 
   /** A call as it came, or with only the beginning of its arguments where those are too long for a tool. */
-  limitCall(part: ModelPart, maxBytes: number): ModelPart {
+  limitCall(part: ModelPart, { toolInputBytes: maxBytes, toolCalls }: RunLimits): ModelPart {
+    if (toolCalls > 0 && this.calls.length >= toolCalls)
+      throw new AgentError(
+        "limit-exceeded",
+        `The reply has more than ${toolCalls} tool calls. None of them was made. Raise \`limits.toolCalls\` if that is normal for the model; 0 switches the limit off.`,
+        { details: { limit: "toolCalls", calls: toolCalls } },
+      );
     if (part.type !== "tool-call" || part.input.length <= maxBytes) return part;
     (this.#tooLong ??= new Map()).set(
       part.toolCallId,
@@ -145,8 +153,8 @@ export class StepBuilder {
         part.details = [{ type: "text", text: part.reasoning }];
       }
       const size = roughSize(part, left);
-      if (part.type !== "step-start" && size > left + MARKUP) return false;
-      left = Math.max(0, left - size);
+      if (part.type !== "step-start" && (left === 0 || size > left + MARKUP)) return false;
+      left = Math.max(0, left - size - MARKUP);
       return true;
     });
     this.adopt(kept);
@@ -237,7 +245,8 @@ export class StepBuilder {
       const invocation = this.#invocations.get(call.toolCallId);
       return invocation ? [{ ...call, args: invocation.args }] : [];
     });
-    this.calls.splice(0, this.calls.length, ...kept);
+    this.calls.length = 0;
+    for (const call of kept) this.calls.push(call);
   }
 
   invocation(toolCallId: string): ToolInvocation | undefined {

@@ -108,7 +108,7 @@ async function readReply(
   const { runId, limits } = run.spec;
   const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
   await reply.each((given) => {
-    const part = given.type === "tool-call" ? step.limitCall(given, limits.toolInputBytes) : given;
+    const part = given.type === "tool-call" ? step.limitCall(given, limits) : given;
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
         cause: part.error,

@@ -15,6 +15,8 @@ export async function structureAnswer(run: Run, format: ObjectFormat): Promise<v
           system: format.prompt,
           prompt: answer,
           abortSignal: run.controller.signal,
+          limits: run.spec.limits,
+          clock: run.spec.system,
         })
       : answer;
     run.object = await format.parse(json);

@@ -1,5 +1,6 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
 import { AgentError, errorMessage, toolErrorCode } from "../errors.ts";
+import { roughSize } from "../json.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import {
   type CheckedCall,
@@ -76,6 +77,7 @@ export async function runToolCalls(
     }
     if (outcome.kind === "client") client = true;
     else waiting.push(toOpenCall(call, outcome, tools));
+    if (outcome.kind === "suspended") run.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
     const approval = outcome.kind === "approval";
     step.settle(call.toolCallId, {
       ...(approval && { state: "approval-requested", approval: { id: call.toolCallId } }),
@@ -83,6 +85,8 @@ export async function runToolCalls(
     });
   };
   await inParallel(concurrency(run), checked, async (item) => {
+    // The step has failed: what has not begun does not begin.
+    if (!item.settled && objections.length > 0) return;
     try {
       if (item.settled) return await finish(item, item.settled);
       const outcome = await (run.spec.telemetry
@@ -330,7 +334,7 @@ class RunToolWriter implements ToolWriter {
     try {
       await emit();
     } catch (thrown) {
-      this.#objections.push(thrown);
+      if (!this.#objections.includes(thrown)) this.#objections.push(thrown);
       if (AgentError.is(thrown, "limit-exceeded")) full = thrown;
     }
     // A tool that only writes would keep timers from running, and with them its own limit.

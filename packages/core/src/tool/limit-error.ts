@@ -3,6 +3,14 @@ import { roughSize } from "../json.ts";
 
 /** What a tool threw, small enough for a model, a stream and a store. One that is not too long is left as it is. */
 export function limitError(thrown: unknown, maxBytes: number): unknown {
+  try {
+    return limited(thrown, maxBytes);
+  } catch {
+    return new AgentError("tool-failed", "The tool threw a value that cannot be read.");
+  }
+}
+
+function limited(thrown: unknown, maxBytes: number): unknown {
   if (!(thrown instanceof Error)) {
     if (roughSize(thrown, maxBytes) <= maxBytes) return thrown;
     return cut(typeof thrown === "string" ? thrown : showValue(thrown), maxBytes);

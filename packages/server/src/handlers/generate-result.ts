@@ -9,7 +9,7 @@ export function generateResult(full: FullOutput, caller: Principal): GenerateRes
   const { messages: _, ...response } = output.response as Record<string, unknown> & { messages: unknown };
   const remembered = new Set(output.rememberedMessages.map(({ id }) => id));
   const list = output.messages.filter(({ id }) => !remembered.has(id));
-  return toJson({
+  return {
     text: output.text,
     object: output.object as unknown,
     finishReason: output.finishReason,
@@ -29,13 +29,9 @@ export function generateResult(full: FullOutput, caller: Principal): GenerateRes
     tripwire: output.tripwire,
     suspendPayload: output.suspendPayload as unknown,
     resumeSchema: output.resumeSchema,
-  }) as GenerateResult;
+  } as unknown as GenerateResult;
 }
 
 function withoutRequest({ request: _, ...step }: StepResult): Omit<StepResult, "request"> {
   return step;
-}
-
-function toJson(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value)) as unknown;
 }

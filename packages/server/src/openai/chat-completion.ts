@@ -1,7 +1,7 @@
 import type { FinishReason, Usage } from "@selvedge/protocol";
 import type { AgentChunk } from "@selvedge/protocol";
 import { dataFrame } from "../sse/frames.ts";
-import { RunCollector } from "./run-collector.ts";
+import { RunCollector, type Steps } from "./run-collector.ts";
 
 type Json = Record<string, unknown>;
 
@@ -73,6 +73,10 @@ export class ChatCompletion {
 
   add(chunk: AgentChunk): void {
     this.#run.add(chunk);
+  }
+
+  settle(steps: Steps): void {
+    this.#run.settle(steps);
   }
 
   get #reason(): string {

@@ -1,10 +1,12 @@
 import { type Agent, AgentError } from "@selvedge/core";
+import type { RunOutput } from "@selvedge/core/agent";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import { type Call, type Handlers, ownerOf } from "../handler.ts";
 import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
 import { type RunReader, withReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
+import { isLast } from "../sse/run-events.ts";
 import { ChatCompletion, errorObject } from "./chat-completion.ts";
 import { resolveReferences } from "./item-references.ts";
 import { checkForm, fromChatMessages, fromResponseInput, toOptions } from "./openai-input.ts";
@@ -92,7 +94,7 @@ function run(
 
 async function whole(
   call: Pick<Call, "app" | "caller" | "request">,
-  reader: RunReader,
+  reader: RunReader & { output: RunOutput },
   form: Form,
 ): Promise<Json> {
   const show = call.app.shownTo(call.caller);
@@ -102,6 +104,7 @@ async function whole(
       if (chunks.length === 0) break;
       for (const chunk of chunks) form.add(show(chunk));
     }
+    await settle(reader, form);
   });
   const { failure } = form;
   if (failure === undefined) return form.whole();
@@ -109,7 +112,17 @@ async function whole(
   throw AgentError.is(failure) ? failure : new AgentError(code ?? "internal", message ?? "The run failed.");
 }
 
-function streamed(call: Pick<Call, "app" | "caller" | "request">, reader: RunReader, form: Form): Response {
+/** A run that another process went on with has no result here: then what was streamed counts. */
+async function settle({ output }: { output: RunOutput }, form: Form): Promise<void> {
+  const steps = form.failure === undefined ? await output.steps.catch(() => undefined) : undefined;
+  if (steps) form.settle(steps);
+}
+
+function streamed(
+  call: Pick<Call, "app" | "caller" | "request">,
+  reader: RunReader & { output: RunOutput },
+  form: Form,
+): Response {
   const isChat = form instanceof ChatCompletion;
   const show = call.app.shownTo(call.caller);
   let done = false;
@@ -121,6 +134,8 @@ function streamed(call: Pick<Call, "app" | "caller" | "request">, reader: RunRea
         for (;;) {
           const chunks = await reader.next();
           const text = frames(chunks);
+          // What is kept of it for later requests is the result, not what was streamed.
+          if (chunks.some(isLast)) void settle(reader, form);
           if (text !== "") return text;
           if (chunks.length > 0) continue;
           if (done || !isChat) return undefined;

@@ -1,6 +1,6 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { errorObject } from "./chat-completion.ts";
-import { RunCollector } from "./run-collector.ts";
+import { RunCollector, type Steps } from "./run-collector.ts";
 
 type Json = Record<string, unknown>;
 
@@ -13,7 +13,7 @@ export interface ResponseOptions {
   previous: string | undefined;
   /** Whether it can be gone on from by its id. */
   store: boolean;
-  /** Called once with the whole output, when the run is over and has not failed. */
+  /** Called with the whole output when the run is over and has not failed, and again when the result is known. */
   onOutput?: ((items: readonly Json[]) => void) | undefined;
 }
 
@@ -59,6 +59,11 @@ export class ResponseBuilder {
   add(chunk: AgentChunk): void {
     this.#run.add(chunk);
     if (this.#run.isOver && this.failure === undefined) this.#onOutput?.(this.#output());
+  }
+
+  settle(steps: Steps): void {
+    this.#run.settle(steps);
+    this.#onOutput?.(this.#output());
   }
 
   frames(chunk: AgentChunk): string {

@@ -1,5 +1,9 @@
+import type { RunOutput } from "@selvedge/core/agent";
 import type { AgentChunk, FinishReason, ToolCallPayload, Usage } from "@selvedge/protocol";
 import { isLast } from "../sse/run-events.ts";
+
+/** The steps of a run, as its result tells them. */
+export type Steps = Awaited<RunOutput["steps"]>;
 
 /** What OpenAI's forms tell of a run: its words, the calls it left to the client, and how it ended. */
 export class RunCollector {
@@ -38,5 +42,16 @@ export class RunCollector {
     this.isOver = true;
     // A call that waits for a person here is not the client's to make.
     this.calls = this.reason === "suspended" ? [] : [...this.#open.values()];
+  }
+
+  /** The result counts where it differs from what was streamed: processors changed it, or had a step taken again. */
+  settle(steps: Steps): void {
+    this.text = steps.map(({ text }) => text).join("");
+    const args = new Map(
+      steps.flatMap(({ toolCalls }) => toolCalls.map((call) => [call.toolCallId, call.args] as const)),
+    );
+    this.calls = this.calls
+      .filter(({ toolCallId }) => args.has(toolCallId))
+      .map((call) => ({ ...call, args: args.get(call.toolCallId) }));
   }
 }

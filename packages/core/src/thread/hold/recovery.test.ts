@@ -383,3 +383,26 @@ describe("deleteThread", () => {
     }
   });
 });
+
+describe("a run that is taken over before its answer was processed", () => {
+  it("shows its processors the text of the answer", async () => {
+    const seen: string[] = [];
+    const stuck = gate();
+    const threads = { lease: { leaseMs: 100, renewMs: 60_000 } };
+    const hung = heir(["The answer."], {
+      threads,
+      outputProcessors: [{ id: "p", processOutputResult: () => stuck.opened }],
+    });
+    void hung.agent.sendMessage("go", HERE);
+    await until(async () => (await hung.history()).length === 2);
+    const next = heir(["unused"], {
+      threads,
+      outputProcessors: [{ id: "p", processOutputResult: ({ result }) => void seen.push(result.text) }],
+    });
+    await next.agent.recover();
+    await until(() => seen.length > 0, 10_000);
+    expect(seen).toEqual(["The answer."]);
+    stuck.open();
+    await next.idle();
+  });
+});

@@ -78,6 +78,10 @@ export class ThreadRun implements RunThread {
     this.#journal = new CallJournal(options.runId, options.thread.threadId, options.resumed ?? false);
   }
 
+  get isOver(): boolean {
+    return this.#over;
+  }
+
   async acquire(controller: AbortController): Promise<void> {
     if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
     this.heed(controller);

@@ -46,7 +46,9 @@ export async function runToolCalls(
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
   const checked = await Promise.all(
-    calls.map((call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context)),
+    calls.map(
+      async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
+    ),
   );
   if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
   const { thread } = run.spec;

@@ -1,3 +1,4 @@
+import { AgentError } from "../../errors.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { OWNERS, type OwnerRow } from "../../storage/thread-tables.ts";
 import type { System } from "../../system.ts";
@@ -121,9 +122,11 @@ export class Owner {
       () => {
         this.#cancelTimer = undefined;
         if (this.#held === 0) return;
-        // A beat that fails is tried again with the next one; if others take the threads meanwhile, the fence keeps order.
-        this.#beat().catch(() => {});
         this.#schedule();
+        // A beat that fails is tried again with the next one; if others take the threads meanwhile, the fence keeps order.
+        this.#beat().catch((error: unknown) => {
+          if (AgentError.is(error, "storage-closed")) this.#cancelTimer?.();
+        });
       },
       { background: true },
     );

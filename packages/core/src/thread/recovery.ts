@@ -45,7 +45,7 @@ export class Recovery {
   readonly #host: RecoveryHost;
   /** Threads as the last look found them, and how often in a row. */
   #seen = new Map<string, { mark: string; looks: number }>();
-  readonly #queue = new Map<string, Candidate>();
+  readonly #queue = new Map<string, Pick<Candidate, "threadId" | "resourceId">>();
   readonly #underWay = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
   #started = false;
@@ -70,6 +70,12 @@ export class Recovery {
     if (!this.#started) return;
     this.#everything = true;
     this.#lookNext().catch((error: unknown) => this.#onFailure(error));
+  }
+
+  /** A thread has something to do now: it is carried out when its turn comes. */
+  add({ threadId, resourceId }: { threadId: string; resourceId: string }): void {
+    this.#queue.set(threadId, { threadId, resourceId });
+    this.#next();
   }
 
   stop(): void {

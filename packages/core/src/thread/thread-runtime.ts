@@ -276,6 +276,9 @@ export class ThreadRuntime implements ThreadHost {
     if (this.#closing) return;
     this.#lookAt.get(thread)?.();
     const look = (): void => {
+      // Many may have waited for this moment: those that nobody here waits for go on a few at a time. Until then the
+      // thread is remembered, and with it how long it has waited.
+      if (!thread.isAwaited) return this.#recovery.add(thread);
       this.#lookAt.delete(thread);
       thread.pump();
     };
@@ -285,6 +288,8 @@ export class ThreadRuntime implements ThreadHost {
 
   async carryOut(threadId: string, resourceId: string): Promise<void> {
     const thread = this.thread(threadId, resourceId);
+    this.#lookAt.get(thread)?.();
+    this.#lookAt.delete(thread);
     thread.pump();
     await thread.atRest();
   }
@@ -344,7 +349,7 @@ export class ThreadRuntime implements ThreadHost {
     for (const thread of this.#threads.values()) {
       thread.tail.refresh();
       thread.mayHaveLetters = true;
-      if (!thread.run && (thread.inUse || this.#lookAt.has(thread))) thread.pump();
+      if (!thread.run && thread.inUse) thread.pump();
     }
     void this.#checkAborts().catch(() => {});
   }

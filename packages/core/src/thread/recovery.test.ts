@@ -414,3 +414,30 @@ describe("a run that is taken over before its answer was processed", () => {
     await next.idle();
   });
 });
+
+describe("a process that shuts down", () => {
+  it("stores an answer, and leaves the run to others", async () => {
+    const busy = gate();
+    const script = async ({ prompt }: { prompt: unknown }) => {
+      if (JSON.stringify(prompt).includes("busy")) await busy.opened;
+      return JSON.stringify(prompt).includes("done")
+        ? "ok"
+        : { toolCalls: [{ toolName: "danger", input: {} }] };
+    };
+    const first = heir(script);
+    await first.agent.sendMessage("ask", HERE).admitted;
+    await until(async () => (await first.agent.listSuspendedRuns()).total === 1);
+    await first.agent.sendMessage("busy", { ...HERE, threadId: "t2" }).admitted;
+    const closed = first.agent.close();
+    await first.agent.sendToolApproval({ ...HERE, approved: true });
+    // A run elsewhere on the thread is nothing to wait for any more.
+    await expect(first.agent.generate("more", ON)).rejects.toEqual(refusal("storage-closed"));
+    busy.open();
+    await closed;
+    expect(first.ran).toEqual([]);
+    const next = heir(script);
+    await next.agent.recover();
+    await until(() => next.ran.length === 1, 10_000);
+    await next.idle();
+  }, 20_000);
+});

@@ -210,10 +210,18 @@ export class Recovery {
       if (this.#stopped || this.#underWay.size >= recoverAtOnce) return;
       this.#queue.delete(threadId);
       this.#underWay.add(threadId);
-      void this.#host.carryOut(threadId, resourceId).finally(() => {
-        this.#underWay.delete(threadId);
-        this.#next();
-      });
+      void this.#carryOut(threadId, resourceId);
+    }
+  }
+
+  async #carryOut(threadId: string, resourceId: string): Promise<void> {
+    try {
+      await this.#host.carryOut(threadId, resourceId);
+      // A store may answer without letting anybody else have a turn, and a look at a thread may be all there is to do.
+      await sleep(this.#host.system, 0);
+    } finally {
+      this.#underWay.delete(threadId);
+      this.#next();
     }
   }
 }

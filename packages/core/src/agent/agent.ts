@@ -155,9 +155,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
   async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
     refuseTooDeep(this.name);
-    const run = new Run({ ...(await this.#prepare(messages, options)), mayWait: false });
-    void this.#carryOut(run);
-    return new RunOutput(run);
+    return this.stream(messages, { ...options, asTool: true });
   }
 
   /** Sends a person's message: into the active run of a thread, or to open one. */

@@ -125,7 +125,7 @@ export async function prepareRun(
     resourceId: memory?.target.resourceId,
     thread: memory?.thread,
     storage: memory?.storage,
-    mayWait: true,
+    mayWait: options.asTool !== true,
     signals: start?.signals ?? [],
     inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
     outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
@@ -325,6 +325,7 @@ async function collectTools(
   const agents = config.agents && (await resolveDynamic(config.agents, context));
   const clientTools =
     options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
+  for (const words of host.compiler.hidden(options.toolsets ?? {})) host.logger.warn(words);
   return host.compiler.prepare([
     memoryTools,
     own,

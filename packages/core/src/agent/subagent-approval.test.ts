@@ -1,9 +1,15 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ScriptedReply } from "@selvedge/testing";
+import { LibSQLStore } from "@selvedge/libsql";
+import type { Script, ScriptedReply } from "@selvedge/testing";
 import { Memory } from "@selvedge/memory";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import { listRuns } from "../thread/inspect/thread-overview.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith, chunksOf } from "./__fixtures__/agent-with.ts";
+import { until } from "./__fixtures__/on-thread.ts";
 
 const ask: ScriptedReply = { toolCalls: [{ toolName: "agent-helper", input: { prompt: "x" } }] };
 
@@ -60,4 +66,26 @@ describe.each([true, false])("a subagent's tool that needs a person (memory: %s)
     expect(said).toContain('Tool \\"suspends\\" of agent \\"tester\\" wants to suspend');
     expect(nested).not.toContain("tool-call-suspended");
   });
+});
+
+describe("a subagent's run that another process goes on with", () => {
+  it("does not wait for a person either", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "selvedge-"));
+    const stores = [1, 2].map(() => new LibSQLStore({ url: `file:${join(folder, "store.db")}` }));
+    const asks = createTool({ id: "asks", description: "", requireApproval: true, execute: async () => 1 });
+    const threads = { lease: { leaseMs: 100, renewMs: 60_000 } };
+    const helper = (script: Script, storage: LibSQLStore) =>
+      agentWith(script, { tools: { asks }, memory: new Memory({ storage }), threads });
+    const hung = helper([{ hang: true }], stores[0]!);
+    void hung.agent.streamAsTool("go", { memory: { thread: "t", resource: "r" } });
+    await until(() => hung.model.calls.length === 1);
+    const next = helper([{ toolCalls: [{ toolName: "asks", input: {} }] }], stores[1]!);
+    await next.agent.recover();
+    await until(() => next.model.calls.length === 1, 10_000);
+    const runs = async () => (await listRuns(stores[1]!, { threadId: "t" })).runs;
+    await until(async () => (await runs())[0]!.state !== "running");
+    expect(await runs()).toMatchObject([{ state: "failed", error: { code: "not-supported" } }]);
+    for (const store of stores) await store.close();
+    await rm(folder, { recursive: true });
+  }, 20_000);
 });

@@ -95,6 +95,8 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   resourceId?: string;
   /** @deprecated Use `memory.options`. */
   memoryOptions?: MemoryConfig;
+  /** The run is a tool of another one: a call that needs a person fails it, as nobody could answer. Set by `streamAsTool()`. */
+  asTool?: boolean;
   /** One step is one model call. 5 when absent. */
   maxSteps?: number;
   /** Retries of a rejected model call, before any output. 2 when absent. */

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { ScriptedReply, ScriptedToolCall } from "@selvedge/testing";
 import { agentWith, chunksOf } from "../agent/__fixtures__/agent-with.ts";
 import type { AgentConfig } from "../agent/agent-config.ts";
+import { silentLogger } from "../logger.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { createTool, type ToolsInput } from "./tool.ts";
 
@@ -312,6 +313,16 @@ describe("which tools there are", () => {
     const { model, toolMessage } = await one(tools, "b", {}, { activeTools: ["a"] });
     expect(model.calls[0]!.tools!.map((each) => each.name)).toEqual(["a"]);
     expect(toolMessage!.content[0]!.output.value).toContain('no tool "b"');
+  });
+
+  it("says once that a tool of one toolset hides that of another", async () => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => warnings.push(message) };
+    const own = tool(() => "same");
+    const { agent } = agentWith(() => "done", { tools: { t: tool(() => "own") }, logger });
+    const toolsets = { one: { t: tool(() => "one"), u: own }, two: { t: tool(() => "two"), u: own } };
+    for (let call = 0; call < 3; call++) await agent.generate("go", { toolsets });
+    expect(warnings).toEqual([expect.stringMatching(/"t".*"one".*"two"/)]);
   });
 
   it("lets toolsets win over the agent's own tools, and later sets over earlier", async () => {

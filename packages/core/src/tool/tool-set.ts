@@ -24,6 +24,23 @@ export type ToolSet = ReadonlyMap<string, PreparedTool>;
 /** Compiles tools once per tool object. Belongs to an agent. */
 export class ToolCompiler {
   readonly #compiled = new WeakMap<object, Map<string, PreparedTool>>();
+  readonly #told = new Set<string>();
+
+  /** Tools of toolsets that hide those of others, in words; each name once. */
+  hidden(toolsets: Record<string, ToolsInput>): string[] {
+    const owners = new Map<string, { set: string; tool: ToolLike }>();
+    const words: string[] = [];
+    for (const [set, tools] of Object.entries(toolsets)) {
+      for (const [name, tool] of Object.entries(tools ?? {})) {
+        const other = owners.get(name);
+        owners.set(name, { set, tool });
+        if (!other || other.tool === tool || this.#told.has(name) || this.#told.size >= MOST_TOLD) continue;
+        this.#told.add(name);
+        words.push(`Tool "${name}" of toolset "${other.set}" is hidden by that of toolset "${set}".`);
+      }
+    }
+    return words;
+  }
 
   /** Later groups win over earlier ones where names meet. */
   prepare(groups: readonly (ToolsInput | undefined)[]): ToolSet {
@@ -53,6 +70,7 @@ export class ToolCompiler {
   }
 }
 
+const MOST_TOLD = 1000;
 const ANY_OBJECT: Schema = { type: "object", properties: {} };
 
 function compileTool(name: string, tool: ToolLike): PreparedTool {

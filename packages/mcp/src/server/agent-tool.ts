@@ -22,13 +22,9 @@ export function agentTool(key: string, agent: Agent): Tool {
     inputSchema: INPUT,
     execute: async ({ context, requestContext }, { abortSignal }) => {
       const { message } = context as { message: string };
-      const output = await agent.generate(message, { abortSignal, requestContext });
-      if (output.finishReason === "suspended") {
-        throw new AgentError(
-          "not-supported",
-          `Agent "${agent.name}" waits for somebody to approve a tool call; over MCP nobody can.`,
-        );
-      }
+      // Over MCP nobody can approve a tool call.
+      const run = await agent.streamAsTool(message, { abortSignal, requestContext });
+      const output = await run.getFullOutput();
       if (output.tripwire)
         throw new AgentError("tripwire", `Agent "${agent.name}" was stopped: ${output.tripwire.reason}`);
       const safe = safeOutput(output);

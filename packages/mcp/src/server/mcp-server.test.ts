@@ -233,6 +233,31 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     expect(JSON.parse(textOf(result))).toMatchObject({ text: "42" });
   });
 
+  it("refuses an agent's tool that needs a person, and leaves nothing waiting", async () => {
+    let ran = 0;
+    const pay = createTool({ id: "pay", description: "", requireApproval: true, execute: async () => ++ran });
+    const agent = new Agent({
+      name: "Helper",
+      description: "Helps.",
+      instructions: "Help.",
+      model: scriptedModel([{ toolCalls: [{ toolName: "pay", input: {} }] }]),
+      tools: { pay },
+    });
+    const runs: string[] = [];
+    const stream = agent.streamAsTool.bind(agent);
+    agent.streamAsTool = async (...args) => {
+      const output = await stream(...args);
+      runs.push(output.runId);
+      return output;
+    };
+    const client = await clientOf(await hosted(serverWith({ agents: { helper: agent } })), era);
+    const result = await client.callTool({ name: "ask_helper", arguments: { message: "Pay." } });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toContain('Tool "pay" of agent "Helper" needs approval');
+    expect([ran, runs.length]).toEqual([0, 1]);
+    await expect(agent.approveToolCall({ runId: runs[0]! })).rejects.toMatchObject({ code: "not-found" });
+  });
+
   it("reads listed resources and those that fit a template, and no others", async () => {
     const resources = {
       listResources: async () => [{ uri: "note://1", name: "One", mimeType: "text/plain" }],

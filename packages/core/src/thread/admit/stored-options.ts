@@ -28,6 +28,7 @@ const STORED = [
   "structuredOutput",
   "includeRawChunks",
   "clientTools",
+  "asTool",
 ] as const;
 
 /** Options that may hold credentials: those stay with the process, too. */

@@ -186,26 +186,34 @@ describe("a process that was killed", () => {
     90_000,
   );
 
-  it("on many threads leaves work that is taken up a few runs at a time", async () => {
-    const first = start("many");
-    await first.says("at work");
-    await first.kill();
-    let atOnce = 0;
-    let most = 0;
-    let done = 0;
-    const { agent, storage } = heir(async () => {
-      most = Math.max(most, ++atOnce);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      atOnce--;
-      done++;
-      return "ok";
-    });
-    const mastra = new Mastra({ agents: { agent }, storage, logger: false, threads: { recoverAtOnce: 3 } });
-    await mastra.start();
-    await until(() => done === 40, 20_000);
-    expect(most).toBe(3);
-    await mastra.close();
-  }, 40_000);
+  it.each([
+    ["at once", 1],
+    ["after a wait, because it failed before,", 2],
+  ])(
+    "on many threads leaves work that is taken up %s a few runs at a time",
+    async (_, attempts) => {
+      const first = start("many");
+      await first.says("at work");
+      await first.kill();
+      await open().commit([{ op: "update", table: RUNS, where: { state: "running" }, set: { attempts } }]);
+      let atOnce = 0;
+      let most = 0;
+      let done = 0;
+      const { agent, storage } = heir(async () => {
+        most = Math.max(most, ++atOnce);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        atOnce--;
+        done++;
+        return "ok";
+      });
+      const mastra = new Mastra({ agents: { agent }, storage, logger: false, threads: { recoverAtOnce: 3 } });
+      await mastra.start();
+      await until(() => done === 40, 20_000);
+      expect(most).toBe(3);
+      await mastra.close();
+    },
+    40_000,
+  );
 
   it("leaves approvals that still wait, here and for whoever asks", async () => {
     const first = start("wait");
@@ -405,4 +413,31 @@ describe("a run that is taken over before its answer was processed", () => {
     stuck.open();
     await next.idle();
   });
+});
+
+describe("a process that shuts down", () => {
+  it("stores an answer, and leaves the run to others", async () => {
+    const busy = gate();
+    const script = async ({ prompt }: { prompt: unknown }) => {
+      if (JSON.stringify(prompt).includes("busy")) await busy.opened;
+      return JSON.stringify(prompt).includes("done")
+        ? "ok"
+        : { toolCalls: [{ toolName: "danger", input: {} }] };
+    };
+    const first = heir(script);
+    await first.agent.sendMessage("ask", HERE).admitted;
+    await until(async () => (await first.agent.listSuspendedRuns()).total === 1);
+    await first.agent.sendMessage("busy", { ...HERE, threadId: "t2" }).admitted;
+    const closed = first.agent.close();
+    await first.agent.sendToolApproval({ ...HERE, approved: true });
+    // A run elsewhere on the thread is nothing to wait for any more.
+    await expect(first.agent.generate("more", ON)).rejects.toEqual(refusal("storage-closed"));
+    busy.open();
+    await closed;
+    expect(first.ran).toEqual([]);
+    const next = heir(script);
+    await next.agent.recover();
+    await until(() => next.ran.length === 1, 10_000);
+    await next.idle();
+  }, 20_000);
 });

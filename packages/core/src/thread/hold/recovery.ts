@@ -48,7 +48,7 @@ export class Recovery {
   readonly #host: RecoveryHost;
   /** Threads as the last look found them, and how often in a row. */
   #seen = new Map<string, { mark: string; looks: number }>();
-  readonly #queue = new Map<string, Candidate>();
+  readonly #queue = new Map<string, Pick<Candidate, "threadId" | "resourceId">>();
   readonly #underWay = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
   #started = false;
@@ -74,6 +74,12 @@ export class Recovery {
     if (!this.#started) return;
     this.#everything = true;
     this.#lookNext().catch((error: unknown) => this.#onFailure(error));
+  }
+
+  /** A thread has something to do now: it is carried out when its turn comes. */
+  add({ threadId, resourceId }: { threadId: string; resourceId: string }): void {
+    this.#queue.set(threadId, { threadId, resourceId });
+    this.#next();
   }
 
   stop(): void {
@@ -209,10 +215,18 @@ export class Recovery {
       if (this.#stopped || this.#underWay.size >= recoverAtOnce) return;
       this.#queue.delete(threadId);
       this.#underWay.add(threadId);
-      void this.#host.carryOut(threadId, resourceId).finally(() => {
-        this.#underWay.delete(threadId);
-        this.#next();
-      });
+      void this.#carryOut(threadId, resourceId);
+    }
+  }
+
+  async #carryOut(threadId: string, resourceId: string): Promise<void> {
+    try {
+      await this.#host.carryOut(threadId, resourceId);
+      // A store may answer without letting anybody else have a turn, and a look at a thread may be all there is to do.
+      await sleep(this.#host.system, 0);
+    } finally {
+      this.#underWay.delete(threadId);
+      this.#next();
     }
   }
 }

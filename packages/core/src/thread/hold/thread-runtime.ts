@@ -269,6 +269,9 @@ export class ThreadRuntime implements ThreadHost {
     if (this.#closing) return;
     this.#lookAt.get(thread)?.();
     const look = (): void => {
+      // Many may have waited for this moment: those that nobody here waits for go on a few at a time. Until then the
+      // thread is remembered, and with it how long it has waited.
+      if (!thread.isAwaited) return this.#recovery.add(thread);
       this.#lookAt.delete(thread);
       thread.pump();
     };
@@ -278,6 +281,8 @@ export class ThreadRuntime implements ThreadHost {
 
   async carryOut(threadId: string, resourceId: string): Promise<void> {
     const thread = this.thread(threadId, resourceId);
+    this.#lookAt.get(thread)?.();
+    this.#lookAt.delete(thread);
     thread.pump();
     await thread.atRest();
   }
@@ -346,7 +351,7 @@ export class ThreadRuntime implements ThreadHost {
       if (thread.run) running.push(thread);
       else {
         thread.tail.behind();
-        if (thread.inUse || this.#lookAt.has(thread)) thread.pump();
+        if (thread.inUse) thread.pump();
       }
     }
     if (running.length > 0) void this.#checkAborts(running).catch(() => {});

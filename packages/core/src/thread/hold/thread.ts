@@ -422,6 +422,13 @@ export class Thread {
     for (const waiter of this.#waiters.splice(0)) waiter.refuse(error);
   }
 
+  #closesDown(): false {
+    this.#refuseAll(
+      new AgentError("storage-closed", "This process is shutting down and starts no more runs."),
+    );
+    return false;
+  }
+
   #notHere(): AgentError {
     return new AgentError(
       "not-found",
@@ -452,6 +459,7 @@ export class Thread {
 
   /** A thread with a run that is not here. Answers whether to look again. */
   async #pumpActive(actor: Actor): Promise<boolean> {
+    if (this.#host.isClosing) return this.#closesDown();
     const runId = actor.runId as string;
     const waits = actor.owner === undefined && actor.runState === "suspended";
     const [[row], [decided]] = await this.storage.selectAll([
@@ -483,12 +491,7 @@ export class Thread {
     ) {
       return this.#open(actor, letter);
     }
-    if (this.#host.isClosing) {
-      this.#refuseAll(
-        new AgentError("storage-closed", "This process is shutting down and starts no more runs."),
-      );
-      return false;
-    }
+    if (this.#host.isClosing) return this.#closesDown();
     if (!waiter) {
       if (!letter && this.line.isEmpty) this.#reserved = undefined;
       return false;

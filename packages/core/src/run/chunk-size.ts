@@ -9,6 +9,12 @@ export function chunkSize(chunk: AgentChunk, enough: number): number {
     case "text-delta":
     case "reasoning-delta":
       return PART_BYTES + roughSize(chunk.payload.text, enough);
+    case "tool-call-input-streaming-start":
+      return PART_BYTES + chunk.payload.toolCallId.length + chunk.payload.toolName.length;
+    case "tool-call-delta":
+      return PART_BYTES + chunk.payload.toolCallId.length + chunk.payload.argsTextDelta.length;
+    case "tool-call-input-streaming-end":
+      return PART_BYTES + chunk.payload.toolCallId.length;
     // They repeat what was there before.
     case "step-start":
     case "step-finish":

@@ -20,8 +20,15 @@ const DEFAULT_MAX_RETRIES = 2;
 const DEFAULT_API_RETRIES = 10;
 const NO_TOOLS: ToolSet = new Map();
 
-/** What this step asks the model, with whom and with which tools. */
-export async function prepareStep(run: Run, stepNumber: number): Promise<StepSettings> {
+/** What this step asks the model, with whom and with which tools. Waits only where somebody has a say in that. */
+export function prepareStep(run: Run, stepNumber: number): StepSettings | Promise<StepSettings> {
+  const { spec, pipeline } = run;
+  if (pipeline.seesStepInput || pipeline.tellsStates || spec.options.prepareStep)
+    return askOthers(run, stepNumber);
+  return withModel(run, {});
+}
+
+async function askOthers(run: Run, stepNumber: number): Promise<StepSettings> {
   const { spec, pipeline } = run;
   const changes = pipeline.seesStepInput ? await processStepInput(run, stepNumber) : undefined;
   if (pipeline.tellsStates) await computeStates(run, stepNumber);
@@ -29,13 +36,17 @@ export async function prepareStep(run: Run, stepNumber: number): Promise<StepSet
   if (structuredOutput && structuredOutput !== run.format?.options)
     run.format = new ObjectFormat(structuredOutput, false);
   const own = spec.options.prepareStep && (await askApp(run, stepNumber, changes?.model));
-  const settings = { ...changes, ...own } as StepSettings;
-  const tools = settings.tools ? spec.compileTools(settings.tools) : spec.tools;
-  settings.toolSet = run.format?.exclusive ? NO_TOOLS : tools;
-  if (spec.options.activeTools) settings.activeTools ??= spec.options.activeTools;
-  const candidates = spec.resolveModel(settings.model ?? spec.model);
-  settings.candidates = candidates instanceof Promise ? await candidates : candidates;
-  return settings;
+  return withModel(run, { ...changes, ...own } as PreparedStep);
+}
+
+function withModel({ spec, format }: Run, step: PreparedStep): StepSettings | Promise<StepSettings> {
+  const tools = step.tools ? spec.compileTools(step.tools) : spec.tools;
+  const toolSet = format?.exclusive ? NO_TOOLS : tools;
+  if (spec.options.activeTools) step.activeTools ??= spec.options.activeTools;
+  const found = spec.resolveModel(step.model ?? spec.model);
+  return found instanceof Promise
+    ? found.then((candidates) => ({ ...step, toolSet, candidates }))
+    : { ...step, toolSet, candidates: found };
 }
 
 function processStepInput(run: Run, stepNumber: number): Promise<StepOverrides> {

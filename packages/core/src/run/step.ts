@@ -4,6 +4,7 @@ import type { ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
 import type { Emitted, Run } from "./run.ts";
 import { StepBuilder } from "./step-builder.ts";
@@ -30,7 +31,8 @@ const KEPT_LENGTH = 100_000;
 
 /** One model call and the tool calls it asked for. Stored in one transaction when it ends, however it ends. */
 export async function runStep(run: Run, stepNumber: number, policy: StepPolicy): Promise<Next> {
-  const settings = await prepareStep(run, stepNumber);
+  const prepared = prepareStep(run, stepNumber);
+  const settings = prepared instanceof Promise ? await prepared : prepared;
   const span = startSpan(run, settings);
   try {
     const reply = await openReply(run, stepNumber, settings);
@@ -63,7 +65,8 @@ async function takeReply(
       }),
     );
     if (started instanceof Promise) await started;
-    await readReply(run, reply, step, InputWatcher.of(settings.toolSet));
+    await reply.each(partTaker(run, step, settings.toolSet));
+    if (!step.finished) throw incomplete(step);
     if (run.pipeline.seesReplies) await processReply(run, step);
     if (run.pipeline.seesSteps) await processOutput(run, step);
     const { toolSet, activeTools } = settings;
@@ -98,16 +101,13 @@ async function takeReply(
   }
 }
 
-async function readReply(
-  run: Run,
-  reply: ModelReply,
-  step: StepBuilder,
-  watcher: InputWatcher | undefined,
-): Promise<void> {
+/** What becomes of each part of the reply: a chunk on the stream, as the processors leave it, and its place in the step. */
+function partTaker(run: Run, step: StepBuilder, tools: ToolSet): Parameters<ModelReply["each"]>[0] {
   const { format } = run;
   const { runId, limits } = run.spec;
+  const watcher = InputWatcher.of(tools);
   const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
-  await reply.each((given) => {
+  return (given) => {
     const part = given.type === "tool-call" ? step.limitCall(given, limits) : given;
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
@@ -120,13 +120,14 @@ async function readReply(
     const emitted = run.emit(chunk);
     if (objects || emitted instanceof Promise) return takeEmitted(run, step, emitted, objects);
     step.take(emitted);
-  });
-  if (!step.finished) {
-    throw new AgentError(
-      "model-incomplete",
-      `The model's reply ended before it was finished, after ${step.text.length} characters.`,
-    );
-  }
+  };
+}
+
+function incomplete({ text }: StepBuilder): AgentError {
+  return new AgentError(
+    "model-incomplete",
+    `The model's reply ended before it was finished, after ${text.length} characters.`,
+  );
 }
 
 async function takeEmitted(
@@ -190,8 +191,11 @@ export async function endStep(
       await announceOpenCalls(run);
     }
     run.addStep(result);
-    if (isLast(false)) run.untold = () => tellStep(run, run.steps.at(-1)!, next);
-    else await tellStep(run, result, next);
+    if (isLast(false)) run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
+    else {
+      const told = tellStep(run, result, next);
+      if (told) await told;
+    }
     if (run.hasMoreToSay) await run.joinLater();
     return next;
   }
@@ -218,7 +222,7 @@ export async function endStep(
   });
   run.addStep(step.build());
   const joining = [...own, ...signals];
-  if (isLast(joining.length > 0)) run.untold = () => tellStep(run, run.steps.at(-1)!, next);
+  if (isLast(joining.length > 0)) run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
   else {
     for (const chunk of shown) await run.reveal(chunk);
     if (objection) throw (objection as { thrown: unknown }).thrown;
@@ -265,10 +269,10 @@ async function keepSignals(run: Run): Promise<void> {
   }
 }
 
-async function tellStep(run: Run, step: StepResult, next: Next): Promise<void> {
+function tellStep(run: Run, step: StepResult, next: Next): Promise<void> | undefined {
   const told = run.emit(stepFinish(run, step, next));
-  if (told instanceof Promise) await told;
-  if (run.spec.options.onStepFinish) await run.call("onStepFinish", step);
+  if (!(told instanceof Promise) && !run.spec.options.onStepFinish) return undefined;
+  return Promise.resolve(told).then(() => run.call("onStepFinish", step));
 }
 
 function stepFinish(run: Run, step: StepResult, next: Next): AgentChunk {

@@ -1,6 +1,7 @@
 import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
 import { AgentError, errorMessage, toolErrorCode } from "../errors.ts";
 import { roughSize } from "../json.ts";
+import { isPromise } from "../is-promise.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import {
   type CheckedCall,
@@ -45,11 +46,12 @@ export async function runToolCalls(
   if (calls.length === 0) return NO_CALLS;
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
-  const checked = await Promise.all(
-    calls.map(
-      async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
-    ),
+  const found = calls.map(
+    (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
   );
+  const checked = found.some(isPromise)
+    ? await Promise.all(found.map(async (one) => one))
+    : (found as CheckedCall[]);
   if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);
@@ -66,17 +68,7 @@ export async function runToolCalls(
   const waiting: OpenCall[] = [];
   let answered = false;
   let client = false;
-  const finish = async ({ call }: CheckedCall, outcome: ToolOutcome): Promise<void> => {
-    if (outcome.kind === "result" || outcome.kind === "error") {
-      await answer(run, step, call, outcome);
-      answered = true;
-      return;
-    }
-    if (outcome.kind === "denied") {
-      await deny(run, step, call, outcome.reason);
-      answered = true;
-      return;
-    }
+  const leaveOpen = async (call: ToolCallPayload, outcome: ToolOutcome): Promise<void> => {
     if (outcome.kind === "client") client = true;
     else waiting.push(toOpenCall(call, outcome, tools));
     if (outcome.kind === "suspended") run.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
@@ -90,14 +82,16 @@ export async function runToolCalls(
     // The step has failed: what has not begun does not begin.
     if (!item.settled && objections.length > 0) return;
     try {
-      if (item.settled) return await finish(item, item.settled);
-      const outcome = await (run.spec.telemetry
-        ? traced(run, run.spec.telemetry, item.call, () => executeTool(item, context))
-        : executeTool(item, context));
-      if (!run.spec.mayWait) refuseToWait(run, item.call, outcome);
+      const { call } = item;
+      const outcome = item.settled ?? (await execute(run, item, context));
+      if (!run.spec.mayWait) refuseToWait(run, call, outcome);
       // One result alone is stored with the step, right after this.
-      if (journaled && running.length > 1 && !run.aborted) await thread.settle(item.call.toolCallId, outcome);
-      await finish(item, outcome);
+      if (!item.settled && journaled && running.length > 1 && !run.aborted)
+        await thread.settle(call.toolCallId, outcome);
+      if (outcome.kind === "result" || outcome.kind === "error") await answer(run, step, call, outcome);
+      else if (outcome.kind === "denied") await deny(run, step, call, outcome.reason);
+      else return await leaveOpen(call, outcome);
+      answered = true;
     } catch (thrown) {
       // A processor's. The other calls have begun, so they end before the step does.
       objections.push(thrown);
@@ -413,18 +407,28 @@ function concurrency(run: Run): number {
 }
 
 /** Works through the items, at most `limit` at a time. */
-async function inParallel<Item>(
+function inParallel<Item>(
   limit: number,
   items: readonly Item[],
   work: (item: Item) => Promise<void>,
-): Promise<void> {
+): Promise<unknown> {
   if (items.length === 1) return work(items[0]!);
-  if (items.length <= limit) return void (await Promise.all(items.map(work)));
   const rest = items[Symbol.iterator]();
   const worker = async () => {
     for (const item of rest) await work(item);
   };
-  await Promise.all(Array.from({ length: limit }, worker));
+  return Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+}
+
+function execute(
+  run: Run,
+  ready: Parameters<typeof executeTool>[0],
+  context: ToolRunContext,
+): Promise<ToolOutcome> {
+  const { telemetry } = run.spec;
+  return telemetry
+    ? traced(run, telemetry, ready.call, () => executeTool(ready, context))
+    : executeTool(ready, context);
 }
 
 async function traced(

@@ -3,29 +3,50 @@
  * past the stream machinery.
  */
 export class ChunkStream<Chunk> extends ReadableStream<Chunk> {
-  readonly #open: () => AsyncIterableIterator<Chunk>;
+  readonly #source: ChunkSource<Chunk>;
 
   constructor(open: () => AsyncIterableIterator<Chunk>) {
-    let reader: AsyncIterableIterator<Chunk> | undefined;
-    super(
-      {
-        async pull(controller) {
-          reader ??= open();
-          const next = await reader.next();
-          if (next.done) controller.close();
-          else controller.enqueue(next.value);
-        },
-        cancel() {
-          void reader?.return?.();
-        },
-      },
-      { highWaterMark: 0 },
-    );
-    this.#open = open;
+    const source = new ChunkSource(open);
+    super(source, { highWaterMark: 0 });
+    this.#source = source;
   }
 
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Chunk> {
     if (this.locked) throw new TypeError("This stream is locked by another reader.");
-    return this.#open() as NodeJS.AsyncIterator<Chunk>;
+    return this.#source.take() as NodeJS.AsyncIterator<Chunk>;
   }
 }
+
+/**
+ * Where the chunks come from. It can be taken once and then refers to nothing any more: the engine may keep a stream that
+ * is over until its next full collection, and must not keep the whole run with it.
+ */
+class ChunkSource<Chunk> {
+  #open: (() => AsyncIterableIterator<Chunk>) | undefined;
+  #reader: AsyncIterableIterator<Chunk> | undefined;
+
+  constructor(open: () => AsyncIterableIterator<Chunk>) {
+    this.#open = open;
+  }
+
+  take(): AsyncIterableIterator<Chunk> {
+    const open = this.#open ?? nothing;
+    this.#open = undefined;
+    return open();
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Chunk>): Promise<void> {
+    const next = await (this.#reader ??= this.take()).next();
+    if (!next.done) return controller.enqueue(next.value);
+    this.#reader = undefined;
+    controller.close();
+  }
+
+  cancel(): void {
+    void this.#reader?.return?.();
+    this.#open = this.#reader = undefined;
+  }
+}
+
+/** What is left of a stream that has been read, as of any other. */
+async function* nothing(): AsyncGenerator<never> {}

@@ -13,7 +13,7 @@ export function inputError(message: string, validationErrors: SchemaIssue[] = []
   return { error: true, message, validationErrors };
 }
 
-type InputCheck = { ok: true; value: unknown } | { ok: false; error: ToolInputError };
+export type InputCheck = { ok: true; value: unknown } | { ok: false; error: ToolInputError };
 
 /** Parses a call's input. What does not fit comes back as a result that names every issue. Waits only for a schema that does. */
 export function checkInput(

@@ -7,7 +7,7 @@ import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
-import { checkInput, checkOutput, inputError } from "./check-payload.ts";
+import { checkInput, checkOutput, type InputCheck, inputError } from "./check-payload.ts";
 import { limitError } from "./limit-error.ts";
 import { NO_ELICITATION } from "./direct-call.ts";
 import { limitResult } from "./limit-result.ts";
@@ -51,24 +51,41 @@ export interface ToolRunContext {
   answered: ReadonlyMap<string, { resumeData?: unknown }>;
 }
 
-/** Reads a call: is there such a tool, does its input fit, may it run without being asked for. */
-export async function checkCall(call: ToolCallPayload, context: ToolRunContext): Promise<CheckedCall> {
+/** Reads a call: is there such a tool, does its input fit, may it run without being asked for. Waits only for what does. */
+export function checkCall(
+  call: ToolCallPayload,
+  context: ToolRunContext,
+): CheckedCall | Promise<CheckedCall> {
   const tool = context.tools.get(call.toolName);
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
     return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
-  const reading = readInput(tool, call);
-  const input = reading instanceof Promise ? await reading : reading;
+  const input = readInput(tool, call);
+  return input instanceof Promise
+    ? input.then((late) => admit(call, tool, late, context))
+    : admit(call, tool, input, context);
+}
+
+function admit(
+  call: ToolCallPayload,
+  tool: PreparedTool,
+  input: InputCheck,
+  context: ToolRunContext,
+): CheckedCall | Promise<CheckedCall> {
   if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
-  notify(tool.definition.onInputAvailable?.bind(tool.definition), {
+  const { definition } = tool;
+  notify(definition.onInputAvailable?.bind(definition), {
     toolCallId: call.toolCallId,
     input: input.value,
   });
-  const mayAsk = tool.definition.requireApproval !== undefined || context.requireApproval !== undefined;
-  if (mayAsk && !context.answered.has(call.toolCallId) && (await needsApproval(tool, input.value, context)))
-    return { call, settled: { kind: "approval" } };
-  if (!tool.definition.execute) return { call, settled: { kind: "client" } };
-  return { call, tool, input: input.value };
+  const ready: CheckedCall = definition.execute
+    ? { call, tool, input: input.value }
+    : { call, settled: { kind: "client" } };
+  const nobodyAsks = definition.requireApproval === undefined && context.requireApproval === undefined;
+  if (nobodyAsks || context.answered.has(call.toolCallId)) return ready;
+  return needsApproval(tool, input.value, context).then((asks) =>
+    asks ? { call, settled: { kind: "approval" } } : ready,
+  );
 }
 
 /** Runs a checked call. The only place in the system where an agent's tool is executed. */

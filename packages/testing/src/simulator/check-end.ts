@@ -323,5 +323,16 @@ export async function restlessness(stage: Stage): Promise<string | undefined> {
     if (attempts.some(({ outcome, process }) => outcome === "pending" && process.alive))
       return "a decision was not answered";
   }
-  return world.busy ? "something is under way" : unrestOfInboxes(stage, actors);
+  return world.busy ? "something is under way" : ((await unreadBy(stage)) ?? unrestOfInboxes(stage, actors));
+}
+
+/** A reader that has not heard of something yet. News can be lost; then it looks by itself, some time later. */
+async function unreadBy({ shared, readers }: Stage): Promise<string | undefined> {
+  for (const { isOpen, last, thread } of readers) {
+    if (!isOpen || last === undefined) continue;
+    const where = { thread_id: thread.threadId, last: { gt: last } };
+    if ((await shared.count({ table: EVENTS, where })) > 0)
+      return `a reader of ${thread.threadId} is at ${last}`;
+  }
+  return undefined;
 }

@@ -53,7 +53,7 @@ export function drawFaults(random: Random): FaultPlan {
     unsureCommit: sometimes(0.25, [0.005, 0.02]),
     failedRead: sometimes(0.15, [0.003, 0.01]),
     slow: sometimes(0.4, [0.005, 0.03]),
-    pause: sometimes(0.4, [0.002, 0.006]),
+    pause: sometimes(0.4, [0.004, 0.015]),
     clockJump: sometimes(0.2, [0.002, 0.005]),
     deathIsKnown: random.chance(0.6),
     slowNews: random.chance(0.3),

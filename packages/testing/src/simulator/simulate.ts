@@ -149,7 +149,7 @@ function disturb({ world, apps }: Stage): void {
   if (live.length === 0) return;
   if (random.chance(faults.pause)) {
     const { process } = random.pick(live);
-    process.pausedUntil = world.time + random.between(1_000, 40_000);
+    process.pausedUntil = world.time + random.between(5_000, 60_000);
     world.note(() => `${process.name} stands still for ${process.pausedUntil - world.time} ms`);
   }
   if (random.chance(faults.shutdown)) {

@@ -150,7 +150,7 @@ async function checkContext(
     if (AgentError.is(cause)) throw cause;
     throw new AgentError(
       "invalid-context",
-      `The request context could not be checked: ${errorMessage(cause)}`,
+      `The request context of agent "${config.name}" could not be checked: its schema threw.`,
       { cause },
     );
   });

@@ -1,4 +1,4 @@
-import { AgentError, errorMessage } from "../errors.ts";
+import { AgentError } from "../errors.ts";
 import type { CompiledSchema } from "../schema/compile-schema.ts";
 import type { SchemaIssue } from "../schema/schema.ts";
 
@@ -13,28 +13,21 @@ export function inputError(message: string, validationErrors: SchemaIssue[] = []
   return { error: true, message, validationErrors };
 }
 
-/** Parses a call's input. What does not fit comes back as a result that names every issue. */
+/** Parses a call's input. What does not fit comes back as a result that names every issue. What the schema throws is thrown. */
 export async function checkInput(
   name: string,
   schema: CompiledSchema | undefined,
   input: unknown,
 ): Promise<{ ok: true; value: unknown } | { ok: false; error: ToolInputError }> {
   if (!schema) return { ok: true, value: input };
-  try {
-    const validated = schema.validate(input);
-    const checked = validated instanceof Promise ? await validated : validated;
-    if (checked.ok) return checked;
-    const list = checked.issues
-      .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)
-      .join("\n");
-    const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
-    return { ok: false, error: inputError(message, checked.issues) };
-  } catch (error) {
-    return {
-      ok: false,
-      error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`),
-    };
-  }
+  const validated = schema.validate(input);
+  const checked = validated instanceof Promise ? await validated : validated;
+  if (checked.ok) return checked;
+  const list = checked.issues
+    .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)
+    .join("\n");
+  const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
+  return { ok: false, error: inputError(message, checked.issues) };
 }
 
 /** Parses a tool's output; output that breaks the tool's own promise is the tool's error. */

@@ -55,7 +55,13 @@ export async function checkCall(call: ToolCallPayload, context: ToolRunContext):
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
     return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
-  const input = await readInput(tool, call);
+  let input: Awaited<ReturnType<typeof readInput>>;
+  try {
+    input = await readInput(tool, call);
+  } catch (error) {
+    // The tool's own code failed, with words that may be for nobody outside.
+    return { call, settled: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) } };
+  }
   if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
   notify(tool.definition.onInputAvailable?.bind(tool.definition), {
     toolCallId: call.toolCallId,

@@ -1,4 +1,4 @@
-import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";

@@ -48,7 +48,10 @@ export async function runToolCalls(
   const context = toolContext(run, tools, activeTools, objections, journal);
   const checked = await Promise.all(
     calls.map(
-      async (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
+      async (call) =>
+        fromJournal(call, journal, tools) ??
+        step.tooLong(call) ??
+        run.patience.for(`What tool "${call.toolName}" checks before it runs`, checkCall(call, context)),
     ),
   );
   if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);

@@ -1,6 +1,7 @@
 import { AgentError, createTool, type Logger, silentLogger } from "@selvedge/core";
 import type { AgentConfig } from "@selvedge/core/agent";
 import { beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { byHeader, frames, readUntil, served } from "./__fixtures__/served.ts";
 
 const SECRET = "connect to postgres://app:hunter2@10.0.0.5 failed";
@@ -22,6 +23,14 @@ const breaks = make("breaks", () => {
 const refuses = make("refuses", () => {
   throw new AgentError("not-found", "There is no flight on that day.");
 });
+const checks = createTool({
+  id: "checks",
+  description: "",
+  inputSchema: z.any().refine(() => {
+    throw new Error(SECRET);
+  }),
+  execute: async () => 1,
+});
 const asks = make("asks", () => expect.fail("nobody approved it"), { requireApproval: true });
 
 /** An app whose model calls one tool, then answers. */
@@ -29,7 +38,7 @@ function world(toolName = "breaks", agent: Partial<AgentConfig> = {}) {
   return served(
     ({ prompt }) =>
       prompt.at(-1)!.role === "tool" ? "Sorry." : { toolCalls: [{ toolName, toolCallId: "c1", input: {} }] },
-    { authorize: byHeader, tools: { breaks, refuses, asks }, logger, agent: { logger, ...agent } },
+    { authorize: byHeader, tools: { breaks, refuses, asks, checks }, logger, agent: { logger, ...agent } },
   );
 }
 
@@ -49,28 +58,32 @@ describe("a tool that breaks", () => {
     expect(logged(reference!)).toBe(true);
     expect(log.join()).toMatch(/^POST \/api\/agents\/:agentId\/tools\/:toolId\/execute failed \(reference /);
     expect((await run("ann+tools,inspect")).message).toContain(SECRET);
+    expect((await run("ann+tools", "checks")).message).toMatch(/^The tool failed \(reference /);
     expect((await run("ann+tools", "refuses")).message).toBe("There is no flight on that day.");
   });
 
-  test("in a run, tells its words to the model and the log, and to nobody who looks on", async () => {
-    const { call, model } = world();
-    const watch = (as: string) => call("watchThread", { params: { ...params, threadId: "t" } }, as);
-    // Both follow the same chunks, which are written down for many at once.
-    const full = frames(await watch("ann+inspect"));
-    const safe = frames(await watch("ann"));
-    await call("sendMessage", { params, body: { threadId: "t", message: "Go." } }, "ann");
-    const seen = {
-      full: JSON.stringify(await readUntil(full, "finish")),
-      safe: JSON.stringify(await readUntil(safe, "finish")),
-    };
-    await full.return(undefined);
-    await safe.return(undefined);
-    expect(seen.full).toContain("hunter2");
-    expect(seen.safe).not.toContain("hunter2");
-    expect(seen.safe).toContain('Tool \\"breaks\\" failed (call c1)');
-    expect(JSON.stringify(model.calls[1]!.prompt)).toContain("hunter2");
-    expect(logged("call c1")).toBe(true);
-  });
+  test.each(["breaks", "checks"])(
+    "in a run, tells its words to the model and the log, and to nobody who looks on: %s",
+    async (name) => {
+      const { call, model } = world(name);
+      const watch = (as: string) => call("watchThread", { params: { ...params, threadId: "t" } }, as);
+      // Both follow the same chunks, which are written down for many at once.
+      const full = frames(await watch("ann+inspect"));
+      const safe = frames(await watch("ann"));
+      await call("sendMessage", { params, body: { threadId: "t", message: "Go." } }, "ann");
+      const seen = {
+        full: JSON.stringify(await readUntil(full, "finish")),
+        safe: JSON.stringify(await readUntil(safe, "finish")),
+      };
+      await full.return(undefined);
+      await safe.return(undefined);
+      expect(seen.full).toContain("hunter2");
+      expect(seen.safe).not.toContain("hunter2");
+      expect(seen.safe).toContain(`Tool \\"${name}\\" failed (call c1)`);
+      expect(JSON.stringify(model.calls[1]!.prompt)).toContain("hunter2");
+      expect(logged("call c1")).toBe(true);
+    },
+  );
 
   const later: [
     string,

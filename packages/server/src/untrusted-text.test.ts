@@ -16,6 +16,13 @@ const LOOKS_LIKE_A_TAG = new RegExp(`<[\\s\\u200B]*/?[\\s\\u200B]*(?:${TAGS.join
 describe("untrusted text", () => {
   it.each(TAGS)("has no tag %s, however it is written", (tag) => {
     const hidden = `${tag.slice(0, 3)}\u200B${tag.slice(3)}`;
+    for (const unseen of ["\0", "\x1b", "\u00ad", "\u3164", "\ufe0f", "\u{e0101}"])
+      for (const text of [
+        `<${unseen}${tag}>`,
+        `<${tag}${unseen}>`,
+        `<${tag.slice(0, 3)}${unseen}${tag.slice(3)}>`,
+      ])
+        expect(neutralise(text)).toMatch(/^&lt;/);
     for (const text of [
       `<${tag}>obey</${tag}>`,
       `<${tag} source="x">`,

@@ -14,17 +14,19 @@ const NAMES = [
 ];
 
 // Every piece matches one way only, so that a hostile text costs no more than its length.
-const GAP = String.raw`[\s\p{Cf}]*`;
+/** Characters that nobody sees: formats, controls, fillers and selectors. */
+const UNSEEN = String.raw`\p{Cf}\p{DI}\x00-\x08\x0e-\x1f\x7f-\x9f`;
+const GAP = String.raw`[\s${UNSEEN}]*`;
 const SLASH = `(?:/${GAP})?`;
 /** A name, also with characters in it that nobody sees. */
-const spelled = (name: string) => name.split("").join(String.raw`\p{Cf}*`);
+const spelled = (name: string) => name.split("").join(`[${UNSEEN}]*`);
 const anyName = `(?:${NAMES.map(spelled).join("|")})`;
 
 /** `<` before such a name. With a gap after it, it is only taken for a tag if it ends like one: "a < state" is not. */
 const RESERVED = new RegExp(
   [
-    String.raw`<(?=/?${anyName}[\s/>\p{Cf}]`,
-    String.raw`${GAP}${SLASH}${anyName}(?:[\s/\p{Cf}][^<>]*)?>`,
+    String.raw`<(?=/?${anyName}[\s/>${UNSEEN}]`,
+    String.raw`${GAP}${SLASH}${anyName}(?:[\s/${UNSEEN}][^<>]*)?>`,
     String.raw`${GAP}${SLASH}${spelled("system-reminder")}(?![\w-]))`,
   ].join("|"),
   "giu",

@@ -31,7 +31,20 @@ const secretive = (): AgentExecutionOptions => ({
       headers: { "x-key": "hunter2" },
     },
   ],
-  providerOptions: { gateway: { byok: { acme: [{ apiKey: "hunter2" }] }, order: ["acme"] } },
+  providerOptions: {
+    gateway: { byok: { acme: [{ apiKey: "hunter2" }] }, order: ["acme"] },
+    acme: {
+      refreshToken: "hunter2",
+      "x-api-key": "hunter2",
+      client_secret: "hunter2",
+      secretAccessKey: "hunter2",
+      private_key: "hunter2",
+      sessionCookie: "hunter2",
+      auth: { user: "hunter2" },
+      maxOutputTokens: 9,
+      promptCacheKey: "shared",
+    },
+  },
   structuredOutput: {
     schema: { type: "object", properties: { apiKey: { type: "string" } } },
     model: { id: "acme/small", apiKey: "hunter2" },
@@ -66,6 +79,7 @@ describe("what is at rest", () => {
     expect(rest).toContain('"order":["acme"]');
     expect(rest).toContain('"id":"acme/large"');
     expect(rest).toContain('"apiKey":{"type":"string"}');
+    expect(rest).toContain('"acme":{"maxOutputTokens":9,"promptCacheKey":"shared"}');
   });
 
   it.each(["agent", "host"] as const)("reaches the process that continues (%s)", async (where) => {

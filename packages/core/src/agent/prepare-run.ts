@@ -1,4 +1,4 @@
-import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";
@@ -150,7 +150,7 @@ async function checkContext(
     if (AgentError.is(cause)) throw cause;
     throw new AgentError(
       "invalid-context",
-      `The request context could not be checked: ${errorMessage(cause)}`,
+      `The request context of agent "${config.name}" could not be checked: its schema threw.`,
       { cause },
     );
   });

@@ -125,18 +125,18 @@ export class ThreadRuns implements ThreadAgent {
     signal.createdAt = new Date(this.#environment.system.now());
     const { threadId, resourceId } = thread;
     const controller = new AbortController();
-    const { processorTimeoutMs } = DEFAULT_RUN_LIMITS;
-    const patience = new Patience(this.#environment.system, controller.signal, processorTimeoutMs);
     try {
       const options = live ?? reviveOptions(letter.options);
       threadRun.heed(controller);
       const { thread: named } = options.memory ?? {};
       if (typeof named === "object") threadRun.describe(named);
-      const spec = await patience.for(
-        `What agent "${this.id}" is made of`,
-        this.#prepare(thread, threadRun, options, messages ? [] : [signal]),
+      const spec = await this.#prepare(
+        thread,
+        threadRun,
+        options,
+        messages ? [] : [signal],
+        controller.signal,
       );
-      patience.close();
       if (messages) spec.list.add(messages, "input");
       else spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       const run = new Run(spec);
@@ -145,7 +145,6 @@ export class ThreadRuns implements ThreadAgent {
       await outsideRuns(() => runLoop(run));
       this.ended(run);
     } catch (error) {
-      patience.close();
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       const state = controller.signal.aborted ? "aborted" : "failed";
       await this.#failToStart(threadRun, state, error).catch((failure: unknown) => {
@@ -159,7 +158,9 @@ export class ThreadRuns implements ThreadAgent {
   async resumeRun(thread: Thread, threadRun: ThreadRun, resumption: Resumption): Promise<void> {
     const expected = this.#expected.get(resumption.runId) ?? [];
     this.#expected.delete(resumption.runId);
+    const controller = new AbortController();
     try {
+      threadRun.heed(controller);
       const spec = await this.#prepare(
         thread,
         threadRun,
@@ -170,8 +171,10 @@ export class ThreadRuns implements ThreadAgent {
           ...Array.from(expected, ({ options }) => options),
         ),
         [],
+        controller.signal,
       );
       const run = new Run(spec);
+      if (controller.signal.aborted) run.controller.abort();
       for (const { resolve } of expected) resolve(run);
       await outsideRuns(() => runLoop(run, resumption));
       this.ended(run);
@@ -249,18 +252,29 @@ export class ThreadRuns implements ThreadAgent {
     return this.#host.environment();
   }
 
-  #prepare(
+  /** What an agent is made of may be made by functions of the app, which may never answer. */
+  async #prepare(
     thread: Thread,
     threadRun: ThreadRun,
     { threadId: _, resourceId: __, ...options }: AgentExecutionOptions,
     signals: RunStart["signals"],
+    abortSignal: AbortSignal,
   ): Promise<RunSpec> {
     const target = { id: thread.threadId, resourceId: thread.resourceId };
     const memory = { ...options.memory, thread: target.id, resource: target.resourceId };
-    return this.#host.prepare(
-      { ...options, runId: threadRun.runId, memory },
-      { thread: threadRun, target, signals },
-    );
+    const { processorTimeoutMs } = { ...DEFAULT_RUN_LIMITS, ...options.limits };
+    const patience = new Patience(this.#environment.system, abortSignal, processorTimeoutMs);
+    try {
+      return await patience.for(
+        `What agent "${this.id}" is made of`,
+        this.#host.prepare(
+          { ...options, runId: threadRun.runId, memory },
+          { thread: threadRun, target, signals },
+        ),
+      );
+    } finally {
+      patience.close();
+    }
   }
 
   async #failToStart(threadRun: ThreadRun, state: "failed" | "aborted", error: unknown): Promise<void> {

@@ -2,11 +2,13 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { agentWith, chunksOf } from "../agent/__fixtures__/agent-with.ts";
 import { HERE, ON, onThread } from "../agent/__fixtures__/on-thread.ts";
 import type { Agent } from "../agent/agent.ts";
 import { EVENTS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
+import { HIDDEN_PAYLOAD } from "../tool/transform.ts";
 import { askModel } from "../model/ask-model.ts";
 
 /** A model that never ends and never waits: each part is there as soon as it is asked for. */
@@ -390,6 +392,30 @@ describe("a processor that never returns", () => {
     });
     await idle();
     expect((await agent.generate("go", ON)).finishReason).not.toBe("error");
+  });
+
+  it.each([
+    ["requireApproval", { requireApproval: never }],
+    ["its schema", { inputSchema: z.any().refine(never) }],
+  ])("nor does a tool that does not answer whether it may run: %s", async (_, rule) => {
+    const t = createTool({ id: "t", description: "", execute: async () => 1, ...rule });
+    const { agent, idle } = onThread([call(), "done", "again"], { tools: { t } });
+    await expect(agent.generate("go", { ...ON, limits })).rejects.toMatchObject({
+      code: "processor-failed",
+      message: expect.stringContaining('"t"'),
+    });
+    await idle();
+  });
+
+  it("nor does a transform, whose payload is hidden then", async () => {
+    const t = createTool({ id: "t", description: "", execute: async () => "secret" });
+    const transform = { transformToolPayload: never };
+    const { agent, messages } = onThread([call(), "done"], { tools: { t }, transform });
+    const output = await agent.stream("go", { ...ON, limits });
+    const chunks = await chunksOf(output);
+    expect(await output.text).toBe("done");
+    expect(JSON.stringify(chunks)).not.toContain("secret");
+    expect(JSON.stringify(await messages())).toContain(HIDDEN_PAYLOAD);
   });
 
   it("does not hold a run in prepareStep, stopWhen or a callback", async () => {

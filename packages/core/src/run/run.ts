@@ -149,6 +149,7 @@ export class Run {
     };
     this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
     this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared, this.patience);
+    if (spec.transform) spec.transform.wait = (answer) => this.patience.for("A transform", answer);
     this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;

@@ -46,9 +46,11 @@ export async function runToolCalls(
   if (calls.length === 0) return NO_CALLS;
   const objections: unknown[] = [];
   const context = toolContext(run, tools, activeTools, objections, journal);
-  const found = calls.map(
-    (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
-  );
+  const found = calls.map((call) => {
+    const known = fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context);
+    if (!isPromise(known)) return known;
+    return run.patience.for(`What tool "${call.toolName}" checks before it runs`, known);
+  });
   const checked = found.some(isPromise)
     ? await Promise.all(found.map(async (one) => one))
     : (found as CheckedCall[]);

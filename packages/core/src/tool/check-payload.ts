@@ -1,4 +1,4 @@
-import { AgentError, errorMessage } from "../errors.ts";
+import { AgentError } from "../errors.ts";
 import type { CompiledSchema } from "../schema/compile-schema.ts";
 import type { SchemaIssue, Validation } from "../schema/schema.ts";
 
@@ -15,24 +15,20 @@ export function inputError(message: string, validationErrors: SchemaIssue[] = []
 
 export type InputCheck = { ok: true; value: unknown } | { ok: false; error: ToolInputError };
 
-/** Parses a call's input. What does not fit comes back as a result that names every issue. Waits only for a schema that does. */
+/**
+ * Parses a call's input. What does not fit comes back as a result that names every issue; what the schema throws is thrown.
+ * Waits only for a schema that does.
+ */
 export function checkInput(
   name: string,
   schema: CompiledSchema | undefined,
   input: unknown,
 ): InputCheck | Promise<InputCheck> {
   if (!schema) return { ok: true, value: input };
-  const unchecked = (error: unknown): InputCheck => ({
-    ok: false,
-    error: inputError(`The input of tool "${name}" could not be checked: ${errorMessage(error)}`),
-  });
-  try {
-    const checked = schema.validate(input);
-    if (checked instanceof Promise) return checked.then((late) => tellIssues(name, late)).catch(unchecked);
-    return tellIssues(name, checked);
-  } catch (error) {
-    return unchecked(error);
-  }
+  const checked = schema.validate(input);
+  return checked instanceof Promise
+    ? checked.then((late) => tellIssues(name, late))
+    : tellIssues(name, checked);
 }
 
 function tellIssues(name: string, checked: Validation<unknown>): InputCheck {

@@ -21,10 +21,15 @@ export function directCall(definition: ToolDefinition<any, any>): ToolCall<unkno
   return async (call, options = {}) => {
     if (inputSchema) compiledInput ??= compileSchema(inputSchema);
     let refused: ToolInputError | undefined;
+    let thrown: { error: unknown } | undefined;
     for (const { input, origin } of readings(call, compiledInput)) {
-      const checked = await checkInput(id, compiledInput, input);
-      if (!checked.ok) {
-        refused ??= checked.error;
+      const check = async () => checkInput(id, compiledInput, input);
+      const checked = await check().catch((error: unknown) => {
+        thrown ??= { error };
+        return undefined;
+      });
+      if (!checked?.ok) {
+        refused ??= checked?.error;
         continue;
       }
       const from = mergeOrigin(origin, options);
@@ -36,6 +41,7 @@ export function directCall(definition: ToolDefinition<any, any>): ToolCall<unkno
         ? checkOutput(id, (compiledOutput ??= compileSchema(outputSchema)), output)
         : output;
     }
+    if (thrown && !refused) throw thrown.error;
     return refused;
   };
 }

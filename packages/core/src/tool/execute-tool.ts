@@ -60,9 +60,19 @@ export function checkCall(
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
     return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
-  const input = readInput(tool, call);
+  // The tool's own code failed, with words that may be for nobody outside.
+  const failed = (error: unknown): CheckedCall => ({
+    call,
+    settled: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) },
+  });
+  let input: ReturnType<typeof readInput>;
+  try {
+    input = readInput(tool, call);
+  } catch (error) {
+    return failed(error);
+  }
   return input instanceof Promise
-    ? input.then((late) => admit(call, tool, late, context))
+    ? input.then((late) => admit(call, tool, late, context), failed)
     : admit(call, tool, input, context);
 }
 

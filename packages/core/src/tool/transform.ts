@@ -73,6 +73,8 @@ export class PayloadTransform {
   readonly #policy: ToolPayloadTransformPolicy | undefined;
   readonly #rulesOf: (toolName: string) => ToolTransform | undefined;
   readonly #toolNames = new Map<string, string>();
+  /** Waits for what a rule answers; a run sets how long. */
+  wait: (answer: unknown) => unknown = (answer) => answer;
 
   constructor(
     policy: ToolPayloadTransformPolicy | undefined,
@@ -92,7 +94,7 @@ export class PayloadTransform {
     const replace = own ?? shared;
     if (!replace) return undefined;
     try {
-      return { value: await replace(context) };
+      return { value: await this.wait(replace(context)) };
     } catch {
       return { value: HIDDEN_PAYLOAD };
     }

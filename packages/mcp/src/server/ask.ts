@@ -1,6 +1,8 @@
 import { AgentError } from "@selvedge/core";
 import {
   MissingRequiredClientCapabilityError,
+  ProtocolError,
+  ProtocolErrorCode,
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
@@ -47,8 +49,15 @@ export function askOverSession(server: Server, ctx: ServerContext): Ask {
     const options = { timeout: ANSWER_TIMEOUT_MS, resetTimeoutOnProgress: true, signal: ctx.mcpReq.signal };
     if (request.method === "elicitation/create") {
       const params = request.params as Parameters<ServerContext["mcpReq"]["elicitInput"]>[0];
-      return checkAnswer(request, await ctx.mcpReq.elicitInput(params, options));
+      return checkAnswer(request, await ctx.mcpReq.elicitInput(params, options).catch(asOurs));
     }
     return ctx.mcpReq.send(request as { method: "roots/list" }, options);
   };
+}
+
+/** A client may notice itself that its answer does not fit. The tool is told in the same way. */
+function asOurs(thrown: unknown): never {
+  if (ProtocolError.isInstance(thrown) && thrown.code === ProtocolErrorCode.InvalidParams)
+    throw new AgentError("tool-input-invalid", thrown.message, { cause: thrown });
+  throw thrown;
 }

@@ -111,7 +111,8 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
           try {
             return (await elicitation.sendRequest({ message, requestedSchema })).content.age;
           } catch (error) {
-            messages.push((error as Error).message);
+            const { code, message: words } = error as AgentError;
+            messages.push(`${code}: ${words}`);
             message = "How old, in years?";
           }
         }
@@ -122,7 +123,7 @@ describe.each(["legacy", "modern"] as const)("MCPServer over HTTP, %s generation
     const client = await clientOf(await hosted(serverWith({ tools: { tool } })), era, asked);
     expect(textOf(await client.callTool({ name: "tool", arguments: {} }))).toBe("7");
     expect(messages).toEqual([
-      expect.stringMatching(/does not match.*schema.*age.*number/),
+      expect.stringMatching(/^tool-input-invalid: .*does not match.*schema.*age.*number/),
       expect.stringMatching(/"How old, in years\?" does not match.*schema.*age/),
     ]);
   });

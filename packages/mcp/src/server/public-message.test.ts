@@ -3,6 +3,7 @@ import { createTool } from "@selvedge/core/tools";
 import { Agent } from "@selvedge/core/agent";
 import { scriptedModel } from "@selvedge/testing";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { hostSse } from "../__fixtures__/host.ts";
 import { scene, textOf } from "../__fixtures__/scene.ts";
 
@@ -15,6 +16,18 @@ const fail = createTool({
   execute: async () => {
     throw new Error("postgres://admin:hunter2@db");
   },
+});
+
+it("keeps what a tool's own schema throws from a caller without a token", async () => {
+  const inputSchema = z.any().refine(() => {
+    throw new Error("postgres://admin:hunter2@db");
+  });
+  const checks = createTool({ id: "checks", description: "", inputSchema, execute: async () => 1 });
+  const { url } = await hosted({ tools: { checks } });
+  const tools = await client({ a: { url } }).getTools();
+  expect(textOf(await tools["a_checks"]!.execute({}))).toMatch(
+    /^Tool "checks" failed for an internal reason/,
+  );
 });
 
 it("gives a caller without a token a reference instead of an error's text, over SSE as over streamable HTTP", async () => {

@@ -34,7 +34,7 @@ const STORED = [
 /** Options that may hold credentials: those stay with the process, too. */
 const GUARDED: ReadonlySet<string> = new Set(["modelSettings", "model", "providerOptions", "memoryOptions"]);
 const SECRETS =
-  /^(?:headers|api[-_]?key|byok|credentials?|(?:access|auth|bearer)?[-_]?token|authorization|password|secret)$/i;
+  /^(?:headers|byok|auth|bearer)$|(?:credentials?|token|authorization|password|passphrase|secret|cookies?|(?:api|access|auth|private|secret)[-_]?key)$/i;
 
 /** What a server says about a request. The row has both ids anyway. */
 const OWN_KEYS: readonly string[] = [RESOURCE_ID_KEY, THREAD_ID_KEY];

@@ -392,6 +392,22 @@ describe("deleteThread", () => {
   });
 });
 
+describe("a run that is taken over by an agent that cannot be made", () => {
+  it("fails in time, and frees its thread", async () => {
+    const threads = { lease: { leaseMs: 100, renewMs: 60_000 } };
+    const hung = heir([{ hang: true }], { threads });
+    const streamOptions = { limits: { processorTimeoutMs: 100 } };
+    await hung.agent.sendMessage("go", { ...HERE, ifIdle: { streamOptions } }).admitted;
+    await until(() => hung.model.calls.length === 1);
+    const never = () => new Promise<never>(() => {});
+    const next = heir(["unused"], { threads, instructions: never });
+    await next.agent.recover();
+    await next.idle();
+    const runs = await stores[1]!.select({ table: RUNS });
+    expect(runs).toMatchObject([{ state: "failed", error: { code: "processor-failed" } }]);
+  }, 20_000);
+});
+
 describe("a run that is taken over before its answer was processed", () => {
   it("shows its processors the text of the answer", async () => {
     const seen: string[] = [];

@@ -48,7 +48,9 @@ export async function runToolCalls(
   const found = calls.map(
     (call) => fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context),
   );
-  const checked = found.some(isPromise) ? await Promise.all(found) : (found as CheckedCall[]);
+  const checked = found.some(isPromise)
+    ? await Promise.all(found.map(async (late) => late))
+    : (found as CheckedCall[]);
   if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
   const { thread } = run.spec;
   const running = checked.filter((item) => !item.settled);

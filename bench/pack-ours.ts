@@ -30,9 +30,8 @@ export function packOurs(): void {
 }
 
 function build(): void {
-  const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
-  const projects = PACKED.map((name) => join(ROOT, "packages", name));
-  const { status, stdout } = spawnSync(process.execPath, [tsc, "-b", "--pretty", "false", ...projects], {
+  const script = join(ROOT, "scripts", "build-packages.mjs");
+  const { status, stdout } = spawnSync(process.execPath, [script, ...PACKED], {
     cwd: ROOT,
     encoding: "utf8",
   });

@@ -36,9 +36,7 @@ export async function installAliased(): Promise<{ folder: string; remove(): Prom
 
 async function pack(destination: string): Promise<Map<string, string>> {
   const names = [...BOTH, ...OWN];
-  const projects = names.map((name) => join(ROOT, "packages", name));
-  const tsc = join(MODULES, "typescript", "bin", "tsc");
-  await run(process.execPath, [tsc, "-b", "--pretty", "false", ...projects], { cwd: ROOT });
+  await run(process.execPath, [join(ROOT, "scripts", "build-packages.mjs"), ...names], { cwd: ROOT });
   await mkdir(destination);
   const workspaces = names.flatMap((name) => ["--workspace", `packages/${name}`]);
   // This Node in front: npm is the machine's, whatever Node that has.

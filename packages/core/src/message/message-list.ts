@@ -37,11 +37,11 @@ export class MessageList {
 
   /** Views by source: `messageList.get.all.db()`. */
   readonly get: Record<"all" | "remembered" | "context" | "input" | "response", MessageView> = {
-    all: this.#view(() => true),
-    remembered: this.#view((entry) => entry.source === "memory"),
-    context: this.#view((entry) => entry.source === "context"),
-    input: this.#view((entry) => entry.source === "input"),
-    response: this.#view((entry) => entry.source === "response"),
+    all: new EntryView(this.#entries, undefined),
+    remembered: new EntryView(this.#entries, "memory"),
+    context: new EntryView(this.#entries, "context"),
+    input: new EntryView(this.#entries, "input"),
+    response: new EntryView(this.#entries, "response"),
   };
 
   constructor(make: { newId(): string; now(): number }) {
@@ -143,11 +143,33 @@ export class MessageList {
     while (index > 0 && RANK[(this.#entries[index - 1] as Entry).source] > rank) index--;
     return index;
   }
+}
 
-  #view(picks: (entry: Entry) => boolean): MessageView {
-    const model = () =>
-      this.#entries.filter(picks).flatMap((entry) => (entry.model ??= toModelMessages(entry.message)));
-    return { db: () => this.#entries.filter(picks).map((entry) => entry.message), model, aiV5: { model } };
+/** The entries of one source, or all. */
+class EntryView implements MessageView {
+  readonly #entries: readonly Entry[];
+  readonly #source: MessageSource | undefined;
+
+  constructor(entries: readonly Entry[], source: MessageSource | undefined) {
+    this.#entries = entries;
+    this.#source = source;
+  }
+
+  db(): StoredMessage[] {
+    return this.#picked().map((entry) => entry.message);
+  }
+
+  model(): ModelMessage[] {
+    return this.#picked().flatMap((entry) => (entry.model ??= toModelMessages(entry.message)));
+  }
+
+  get aiV5(): this {
+    return this;
+  }
+
+  #picked(): readonly Entry[] {
+    const source = this.#source;
+    return source ? this.#entries.filter((entry) => entry.source === source) : this.#entries;
   }
 }
 

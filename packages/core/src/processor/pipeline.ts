@@ -39,20 +39,25 @@ type Hook = Exclude<keyof Processor, "id" | "name" | "stateId" | "processDataPar
  */
 export class Pipeline {
   readonly #bound: Bound[];
-  readonly #hooks: Record<Hook, Bound[]>;
+  readonly #hooks: Record<Hook, readonly Bound[]>;
   readonly #streamArgs: Map<Bound, ProcessOutputStreamArgs> = new Map();
-  readonly #shared: SharedContext;
   readonly #patience: Patience;
 
+  /** `share` is asked for what the processors are lent, if there are any. */
   constructor(
     input: readonly Processor[],
     output: readonly Processor[],
-    shared: SharedContext,
+    share: () => SharedContext,
     patience: Patience,
   ) {
-    this.#shared = shared;
     this.#patience = patience;
     const all = [...new Set([...input, ...output])];
+    if (all.length === 0) {
+      this.#bound = [];
+      this.#hooks = NO_HOOKS;
+      return;
+    }
+    const shared = share();
     this.#bound = all.map((processor) => ({ processor, context: bind(processor, shared) }));
     const having = (list: readonly Processor[], hook: Hook) =>
       this.#bound.filter(
@@ -106,7 +111,6 @@ export class Pipeline {
   }
 
   set retryCount(count: number) {
-    this.#shared.retryCount = count;
     for (const { context } of this.#bound) context.retryCount = count;
     this.#streamArgs.clear();
   }
@@ -268,6 +272,19 @@ export class Pipeline {
     }
   }
 }
+
+const NO_HOOKS: Record<Hook, readonly Bound[]> = {
+  processInput: [],
+  processInputStep: [],
+  computeStateSignal: [],
+  processLLMRequest: [],
+  processOutputStream: [],
+  processLLMResponse: [],
+  processOutputStep: [],
+  processToolResult: [],
+  processOutputResult: [],
+  processAPIError: [],
+};
 
 function bind(processor: Processor, shared: SharedContext): ProcessorContext {
   return {

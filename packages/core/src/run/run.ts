@@ -6,8 +6,8 @@ import { roughSize } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
-import { Pipeline } from "../processor/pipeline.ts";
-import type { Processor, ProcessorContext } from "../processor/processor.ts";
+import { Pipeline, type SharedContext } from "../processor/pipeline.ts";
+import type { Processor } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
@@ -133,7 +133,24 @@ export class Run {
     this.format = spec.format;
     this.#maxBytes = spec.limits.runBytes || Infinity;
     const { abortSignal, onChunk } = spec.options;
-    const shared: Omit<ProcessorContext, "abort" | "state"> = {
+    this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
+    if (spec.transform) spec.transform.wait = (answer) => this.patience.for("A transform", answer);
+    this.pipeline = new Pipeline(
+      spec.inputProcessors,
+      spec.outputProcessors,
+      () => this.#processorContext(),
+      this.patience,
+    );
+    this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.finished = promise;
+    this.#close = resolve;
+    this.#unfollow = abortSignal && passOnAbort(abortSignal, this.controller);
+  }
+
+  #processorContext(): SharedContext {
+    const { spec } = this;
+    return {
       requestContext: spec.requestContext,
       runtimeContext: spec.requestContext,
       agent: spec.agent,
@@ -147,14 +164,6 @@ export class Run {
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
     };
-    this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
-    this.pipeline = new Pipeline(spec.inputProcessors, spec.outputProcessors, shared, this.patience);
-    if (spec.transform) spec.transform.wait = (answer) => this.patience.for("A transform", answer);
-    this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.finished = promise;
-    this.#close = resolve;
-    this.#unfollow = abortSignal && passOnAbort(abortSignal, this.controller);
   }
 
   /** Somebody works on the answer after its last step, or is told of the step: it may take a while until the end. */

@@ -170,6 +170,7 @@ export class StepBuilder {
         withMeta(this.#textPart(chunk.payload.id), chunk.payload.providerMetadata);
         break;
       case "text-end":
+      case "reasoning-end":
         this.#close(chunk.payload.id, chunk.payload.providerMetadata);
         break;
       case "reasoning-start":
@@ -181,12 +182,20 @@ export class StepBuilder {
         withMeta(part, chunk.payload.providerMetadata);
         break;
       }
-      case "reasoning-end":
-        this.#close(chunk.payload.id, chunk.payload.providerMetadata);
-        break;
       case "tool-call":
         this.#takeCall(chunk.payload);
         break;
+      case "tool-call-input-streaming-start":
+      case "tool-call-delta":
+      case "tool-call-input-streaming-end":
+        break; // The call itself has it all.
+      default:
+        this.#takeRare(chunk);
+    }
+  }
+
+  #takeRare(chunk: AgentChunk): void {
+    switch (chunk.type) {
       case "tool-result":
         // Only the provider's own tools answer inside the reply.
         this.settle(chunk.payload.toolCallId, {

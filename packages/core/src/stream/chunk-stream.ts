@@ -30,7 +30,11 @@ class ChunkSource<Chunk> {
   }
 
   take(): AsyncIterableIterator<Chunk> {
-    const open = this.#open ?? nothing;
+    const open = this.#open;
+    if (!open)
+      throw new TypeError(
+        "This stream has been read. Take it from the output again to read from the first chunk.",
+      );
     this.#open = undefined;
     return open();
   }
@@ -47,6 +51,3 @@ class ChunkSource<Chunk> {
     this.#open = this.#reader = undefined;
   }
 }
-
-/** What is left of a stream that has been read, as of any other. */
-async function* nothing(): AsyncGenerator<never> {}

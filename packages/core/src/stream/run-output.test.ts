@@ -160,6 +160,15 @@ describe("RunOutput", () => {
     expect(await listOf(output.textStream)).toEqual(one);
   });
 
+  it("is read once by each who takes it, and says so to who reads it again", async () => {
+    const output = await agentWith([{ text: ["a", "b"] }]).agent.stream("hi");
+    const stream = output.textStream;
+    expect(await listOf(stream)).toEqual(["a", "b"]);
+    await expect(listOf(stream)).rejects.toThrow("Take it from the output again");
+    await expect(stream.getReader().read()).rejects.toThrow("Take it from the output again");
+    expect(await listOf(output.textStream)).toEqual(["a", "b"]);
+  });
+
   it("is a real ReadableStream", async () => {
     const output = await agentWith([{ text: ["a", "b"] }]).agent.stream("hi");
     expect(output.fullStream).toBeInstanceOf(ReadableStream);

@@ -1,30 +1,14 @@
+import { transcriptPart } from "@selvedge/core/guards";
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 
-/**
- * Messages as a person may see them: where a tool's transform prepared arguments or a result for the transcript, those
- * stand in the place of the raw ones, which do not appear. Messages without such calls are the same objects.
- */
+/** Messages as a person may see them, without what transforms hide. Messages without such calls are the same objects. */
 export function transcriptView(messages: readonly StoredMessage[]): StoredMessage[] {
   return messages.map((message) => {
     if (!message.content.parts.some(hasTranscript)) return message;
-    return { ...message, content: { ...message.content, parts: message.content.parts.map(viewPart) } };
+    return { ...message, content: { ...message.content, parts: message.content.parts.map(transcriptPart) } };
   });
 }
 
 function hasTranscript(part: MessagePart): boolean {
   return part.type === "tool-invocation" && part.toolInvocation.transcript !== undefined;
-}
-
-function viewPart(part: MessagePart): MessagePart {
-  if (part.type !== "tool-invocation" || !part.toolInvocation.transcript) return part;
-  // What the model was shown comes from the raw result, so it is left out as well.
-  const { transcript, modelOutput: _, ...call } = part.toolInvocation;
-  return {
-    ...part,
-    toolInvocation: {
-      ...call,
-      ...("args" in transcript && { args: transcript.args }),
-      ...("result" in transcript && { result: transcript.result }),
-    },
-  };
 }

@@ -62,7 +62,7 @@ export interface ToolInvocation {
   modelOutput?: unknown;
   approval?: { id: string; approved?: boolean; reason?: string };
   /** What a person is shown in place of the raw payloads, when a transform applied. */
-  transcript?: { args?: unknown; result?: unknown };
+  transcript?: { args?: unknown; result?: unknown; suspendPayload?: unknown };
   providerExecuted?: boolean;
   /** What the provider said about the result of a call that it executed. */
   resultProviderMetadata?: ProviderMetadata;

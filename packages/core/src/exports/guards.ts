@@ -3,5 +3,6 @@ export { FairTable } from "../guard/fair-table.ts";
 export { isPrivateHost, type ResolveHost } from "../guard/is-private-host.ts";
 export { toLimits } from "../guard/to-limits.ts";
 export { Quota } from "../guard/quota.ts";
-export { safeMessage, safeOutput } from "../guard/safe-output.ts";
+export { safeMessage, safeOutput, safeWaitingCall } from "../guard/safe-output.ts";
+export { transcriptPart } from "../guard/transcript-part.ts";
 export { toJson } from "../json.ts";

@@ -1,42 +1,80 @@
-import { isHiddenFailure, type StoredMessage, toolFailed } from "@selvedge/protocol";
+import { isHiddenFailure, type StoredMessage, type ToolInvocation, toolFailed } from "@selvedge/protocol";
 import type { FullOutput } from "../stream/run-output.ts";
+import type { WaitingCall } from "../thread/inspect/waiting-calls.ts";
+import { transcriptPart } from "./transcript-part.ts";
 
-/** A stored message without the text of failed tools, which may contain an address or a password. The log has it. */
+/**
+ * A stored message without what is not for people: payloads that a transform hides, and the text of failed tools, which may
+ * contain an address or a password. The log has that.
+ */
 export function safeMessage<Message extends Pick<StoredMessage, "content">>(message: Message): Message {
   const { content } = Object(message) as Partial<Message>;
   if (!Array.isArray(content?.parts)) return message;
   return { ...message, content: { ...content, parts: content.parts.map(safePart) } };
 }
 
-/** The outcome of a run without the text of failed tools. */
+/** A waiting call without payloads that a transform hides. */
+export function safeWaitingCall({ transcript, ...call }: WaitingCall): WaitingCall {
+  return { ...call, ...transcript };
+}
+
+/** The outcome of a run without what is not for people. */
 export function safeOutput(output: FullOutput): FullOutput {
-  const failures = output.steps.flatMap((step) => step.content.filter(isHiddenFailure));
-  const hidden = new Set(failures.map(({ toolInvocation }) => toolInvocation.toolCallId));
+  const hidden = new Map<string, ToolInvocation>();
+  for (const part of output.steps.flatMap((step) => step.content)) {
+    const safe = safePart(part);
+    if (safe !== part && safe.type === "tool-invocation")
+      hidden.set(safe.toolInvocation.toolCallId, safe.toolInvocation);
+  }
   if (hidden.size === 0) return output;
-  const safeResult = <Result extends FullOutput["toolResults"][number]>(result: Result): Result => {
-    if (!hidden.has(result.toolCallId)) return result;
-    const safe = { result: toolFailed(result.toolName, result.toolCallId) };
-    return { ...result, ...safe, payload: { ...result.payload, ...safe } };
+  const safeCall = <Call extends FullOutput["toolCalls"][number] | FullOutput["toolResults"][number]>(
+    call: Call,
+  ): Call => {
+    const shown = hidden.get(call.toolCallId);
+    if (!shown) return call;
+    const safe = { args: shown.args, ...("result" in call && { result: shown.result }) };
+    return { ...call, ...safe, payload: { ...call.payload, ...safe } };
   };
   const { response } = output;
   return {
     ...output,
-    toolResults: output.toolResults.map(safeResult),
+    suspendPayload: safeQuestion(output, hidden),
+    toolCalls: output.toolCalls.map(safeCall),
+    toolResults: output.toolResults.map(safeCall),
     messages: output.messages.map(safeMessage),
     response: { ...response, messages: response.messages.map(safeMessage) },
     steps: output.steps.map((step) => ({
       ...step,
-      toolResults: step.toolResults.map(safeResult),
+      toolCalls: step.toolCalls.map(safeCall),
+      toolResults: step.toolResults.map(safeCall),
       content: step.content.map(safePart),
     })),
   };
 }
 
+/** What the first waiting call asks. */
+function safeQuestion(
+  { steps, suspendPayload }: FullOutput,
+  hidden: ReadonlyMap<string, ToolInvocation>,
+): unknown {
+  const { toolCallId } = Object(suspendPayload) as { toolCallId?: string };
+  const asked = toolCallId === undefined ? undefined : hidden.get(toolCallId);
+  if (asked) return { ...(suspendPayload as object), args: asked.args };
+  const calls = steps
+    .at(-1)
+    ?.content.flatMap((part) =>
+      part.type === "tool-invocation" && part.toolInvocation.state === "call" ? part.toolInvocation : [],
+    );
+  const shown = calls?.find(({ transcript }) => transcript && "suspendPayload" in transcript)?.transcript;
+  return shown ? shown.suspendPayload : suspendPayload;
+}
+
 type Part = StoredMessage["content"]["parts"][number];
 
 function safePart(part: Part): Part {
-  if (!isHiddenFailure(part)) return part;
-  const { toolName, toolCallId } = part.toolInvocation;
+  const shown = transcriptPart(part);
+  if (!isHiddenFailure(shown)) return shown;
+  const { toolName, toolCallId } = shown.toolInvocation;
   const result = toolFailed(toolName, toolCallId);
-  return { ...part, toolInvocation: { ...part.toolInvocation, result } };
+  return { ...shown, toolInvocation: { ...shown.toolInvocation, result } };
 }

@@ -15,6 +15,7 @@ import { sleep } from "../system.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
+import type { PayloadTransform, TransformContext } from "../tool/transform.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { JournaledCall } from "./resume.ts";
 import type { OpenCall, Run } from "./run.ts";
@@ -77,7 +78,7 @@ export async function runToolCalls(
     const approval = outcome.kind === "approval";
     step.settle(call.toolCallId, {
       ...(approval && { state: "approval-requested", approval: { id: call.toolCallId } }),
-      ...(await transcript(run, call)),
+      ...(await transcript(run, call, { outcome })),
     });
   };
   await inParallel(concurrency(run), checked, async (item) => {
@@ -232,7 +233,7 @@ async function answer(
 async function transcript(
   run: Run,
   call: ToolCallPayload,
-  answer?: { outcome: ToolOutcome; result: unknown },
+  answer?: { outcome: ToolOutcome; result?: unknown },
 ): Promise<Pick<ToolInvocation, "transcript"> | undefined> {
   const { transform } = run.spec;
   if (!transform) return undefined;
@@ -243,13 +244,28 @@ async function transcript(
     input: call.args,
   } as const;
   const input = await transform.apply({ ...base, phase: "input-available" });
-  const output =
-    answer &&
-    (answer.outcome.kind === "error"
-      ? await transform.apply({ ...base, phase: "error", error: answer.outcome.error })
-      : await transform.apply({ ...base, phase: "output-available", output: answer.result }));
+  const output = await transcriptOutput(transform, base, answer);
   if (!input && !output) return undefined;
-  return { transcript: { ...(input && { args: input.value }), ...(output && { result: output.value }) } };
+  return { transcript: { ...(input && { args: input.value }), ...output } };
+}
+
+async function transcriptOutput(
+  transform: PayloadTransform,
+  base: Pick<TransformContext, "target" | "toolName" | "toolCallId" | "input">,
+  answer: { outcome: ToolOutcome; result?: unknown } | undefined,
+): Promise<ToolInvocation["transcript"]> {
+  const { outcome, result } = answer ?? {};
+  if (outcome?.kind === "suspended") {
+    const shown = await transform.apply({ ...base, phase: "suspend", suspendPayload: outcome.payload });
+    return shown && { suspendPayload: shown.value };
+  }
+  if (outcome?.kind !== "error" && outcome?.kind !== "result") return undefined;
+  const shown = await transform.apply(
+    outcome.kind === "error"
+      ? { ...base, phase: "error", error: outcome.error }
+      : { ...base, phase: "output-available", output: result },
+  );
+  return shown && { result: shown.value };
 }
 
 function toolContext(
@@ -371,10 +387,13 @@ function waitingMetadata(
   const nothing = asked ? NOBODY_ASKED : undefined;
   if (waiting.length === 0) return nothing;
   const { runId } = run.spec;
-  // People read this: they see the arguments as the transcript shows them.
-  const shownArgs = (call: OpenCall) => step.invocation(call.toolCallId)?.transcript?.args ?? call.args;
-  const byId = (calls: OpenCall[]) =>
-    Object.fromEntries(calls.map((call) => [call.toolCallId, { ...call, args: shownArgs(call), runId }]));
+  // People read this: they see the payloads as the transcript shows them.
+  const shown = (call: OpenCall) => ({
+    ...call,
+    ...step.invocation(call.toolCallId)?.transcript,
+    runId,
+  });
+  const byId = (calls: OpenCall[]) => Object.fromEntries(calls.map((call) => [call.toolCallId, shown(call)]));
   const approvals = waiting.filter((call) => call.requiresApproval);
   const suspended = waiting.filter((call) => !call.requiresApproval);
   return {

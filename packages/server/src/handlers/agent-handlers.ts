@@ -9,6 +9,7 @@ import {
   type SendResult,
   type SignalInput,
 } from "@selvedge/core/agent";
+import { safeWaitingCall } from "@selvedge/core/guards";
 import { ownerOfRun, readRunRecord, readThreadOverview, watchQueue } from "@selvedge/core/threads";
 import { callTool, type ToolLike } from "@selvedge/core/tools";
 import type { StoredMessage } from "@selvedge/protocol";
@@ -149,7 +150,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   resumeStream: async (call) => chunkResponse(call, await answer(call, true)),
   approveToolCallGenerate: async (call) => wholeRun(call, await answer(call, true)),
   declineToolCallGenerate: async (call) => wholeRun(call, await answer(call, false)),
-  listSuspendedRuns: async ({ app, params, query, resourceId }) => {
+  listSuspendedRuns: async ({ app, params, query, resourceId, caller }) => {
     const { fromDate, toDate, resourceId: _, ...rest } = query;
     const { runs, total } = await app.agent(params.agentId).listSuspendedRuns({
       ...rest,
@@ -157,7 +158,10 @@ export const AGENT_HANDLERS: Handlers<Names> = {
       ...(fromDate !== undefined && { fromDate: new Date(fromDate) }),
       ...(toDate !== undefined && { toDate: new Date(toDate) }),
     });
-    return { runs: toWire(runs) as Wire.SuspendedRun[], total };
+    const shown = caller.has("inspect")
+      ? runs
+      : runs.map((run) => ({ ...run, toolCalls: run.toolCalls.map(safeWaitingCall) }));
+    return { runs: toWire(shown) as Wire.SuspendedRun[], total };
   },
 
   getAgentTool: async (call) => {

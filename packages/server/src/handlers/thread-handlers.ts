@@ -23,6 +23,7 @@ import type {
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import type { Handlers } from "../handler.ts";
+import { safeWaitingCall } from "@selvedge/core/guards";
 import { safeRun } from "../safe-errors.ts";
 import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
@@ -53,7 +54,7 @@ const STATUSES: ReadonlySet<string> = new Set<NotificationStatus>([
 ]);
 
 export const THREAD_HANDLERS: Handlers<Names> = {
-  getThreadState: async ({ app, params, query }) => {
+  getThreadState: async ({ app, params, query, caller }) => {
     const storage = await storageOf(app, query.agentId);
     const { threadId } = params;
     const overview = await readThreadOverview(storage, threadId);
@@ -68,7 +69,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       activeRunAfter: overview.activeRunAfter,
       queue,
       lanes,
-      approvals: overview.waiting,
+      approvals: caller.has("inspect") ? overview.waiting : overview.waiting.map(safeWaitingCall),
     }) as ThreadState;
   },
   listQueue: async ({ app, params, query }) => ({

@@ -1,7 +1,8 @@
 import { AgentError, showValue } from "../../errors.ts";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage, Where } from "../../storage/storage.ts";
-import { CALLS, RUNS } from "../../storage/thread-tables.ts";
+import { RUNS } from "../../storage/thread-tables.ts";
+import { readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
 
 export interface ListSuspendedRunsOptions {
   threadId?: string;
@@ -18,13 +19,7 @@ export interface SuspendedRun {
   threadId: string;
   resourceId: string;
   suspendedAt: Date;
-  toolCalls: {
-    toolCallId: string;
-    toolName: string;
-    args?: unknown;
-    requiresApproval: boolean;
-    suspendPayload?: unknown;
-  }[];
+  toolCalls: WaitingCall[];
 }
 
 const DEFAULT_PER_PAGE = 100;
@@ -62,15 +57,10 @@ export async function listSuspendedRuns(
     }),
     storage.count({ table: RUNS, where }),
   ]);
-  const ids = rows.map((row) => row.id);
-  const calls =
-    ids.length === 0
-      ? []
-      : await storage.select({
-          table: CALLS,
-          where: { run_id: { in: ids }, state: "waiting" },
-          orderBy: [{ column: "position" }],
-        });
+  const calls = await readWaitingCalls(
+    storage,
+    rows.map((row) => row.id),
+  );
   return {
     total,
     runs: rows.map((row) => ({
@@ -79,15 +69,7 @@ export async function listSuspendedRuns(
       threadId: row.thread_id,
       resourceId: row.resource_id,
       suspendedAt: new Date(row.suspended_at ?? 0),
-      toolCalls: calls
-        .filter((call) => call.run_id === row.id)
-        .map((call) => ({
-          toolCallId: call.tool_call_id,
-          toolName: call.tool_name,
-          args: call.args ?? undefined,
-          requiresApproval: call.requires_approval === 1,
-          ...(call.suspend_payload !== null && { suspendPayload: call.suspend_payload }),
-        })),
+      toolCalls: calls.get(row.id) ?? [],
     })),
   };
 }

@@ -2,11 +2,11 @@ import type { Usage } from "@selvedge/protocol";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, CALLS, LANES, RUNS, type RunRow } from "../../storage/thread-tables.ts";
+import { ACTORS, LANES, RUNS, type RunRow } from "../../storage/thread-tables.ts";
 import { type Page, toWindow } from "../../storage/page.ts";
 import { firstFreeSeq, readActor } from "../hold/actor.ts";
 import { type Lane, toLane } from "../journal/lane.ts";
-import type { SuspendedRun } from "./list-suspended-runs.ts";
+import { readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
 
 /** What goes on on a thread. */
 export interface ThreadOverview {
@@ -20,7 +20,7 @@ export interface ThreadOverview {
   /** The number before the first chunk of the active run; `lastSeq` where none is active. */
   activeRunAfter: number;
   /** Tool calls of the active run that wait for somebody. */
-  waiting: SuspendedRun["toolCalls"];
+  waiting: WaitingCall[];
 }
 
 /** A run on a thread, as long as it is kept. */
@@ -87,13 +87,7 @@ export async function readThreadOverview(
   const [lastSeq, [run], calls] = await Promise.all([
     firstFreeSeq(storage, actor).then((next) => next - 1),
     runId === undefined ? [] : storage.select({ table: RUNS, where: { id: runId }, limit: 1 }),
-    runId === undefined
-      ? []
-      : storage.select({
-          table: CALLS,
-          where: { run_id: runId, state: "waiting" },
-          orderBy: [{ column: "position" }],
-        }),
+    readWaitingCalls(storage, runId === undefined ? [] : [runId]),
   ]);
   return {
     threadId,
@@ -103,13 +97,7 @@ export async function readThreadOverview(
     agentId: actor.agentId,
     lastSeq,
     activeRunAfter: run ? run.first_seq - 1 : lastSeq,
-    waiting: calls.map((call) => ({
-      toolCallId: call.tool_call_id,
-      toolName: call.tool_name,
-      args: call.args ?? undefined,
-      requiresApproval: call.requires_approval === 1,
-      ...(call.suspend_payload !== null && { suspendPayload: call.suspend_payload }),
-    })),
+    waiting: calls.get(runId ?? "") ?? [],
   };
 }
 

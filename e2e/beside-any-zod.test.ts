@@ -22,7 +22,14 @@ it.each(["3.22.4", "3.25.76", "4.1.13", "4.2.0"])("can be installed beside zod %
     const [zod, protocol] = stdout.trim().split("\n");
     const dependencies = { zod: `file:${zod}`, "@selvedge/protocol": `file:${protocol}` };
     await writeFile(join(root, "package.json"), JSON.stringify({ dependencies }));
-    const installed = await npm("install", "--offline", "--dry-run", "--no-audit", "--no-fund");
+    const installed = await npm(
+      "install",
+      "--offline",
+      "--dry-run",
+      "--no-audit",
+      "--no-fund",
+      "--loglevel=notice",
+    );
     expect(installed.stdout).toContain(`add zod ${version}`);
   } finally {
     await rm(root, { recursive: true });

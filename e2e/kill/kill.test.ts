@@ -5,7 +5,7 @@ import { runPauses } from "./run-pauses.ts";
 import { runTakeovers } from "./run-takeovers.ts";
 
 describe("a process that is killed", () => {
-  it("loses no acknowledged message and repeats no effect, in 60 kills", { timeout: 120_000 }, async () => {
+  it("loses no acknowledged message and repeats no effect, in 60 kills", { timeout: 600_000 }, async () => {
     const report = await runKills({ kills: 60 });
     expect(report.problems).toEqual([]);
     expect(report.kills).toBe(60);
@@ -15,7 +15,7 @@ describe("a process that is killed", () => {
 });
 
 describe("a process that ends and does not come back", () => {
-  it("is taken over by the one that lives, in 9 rounds", { timeout: 180_000 }, async () => {
+  it("is taken over by the one that lives, in 9 rounds", { timeout: 600_000 }, async () => {
     const report = await runTakeovers({ rounds: 9 });
     expect(report.problems).toEqual([]);
     expect(report.rounds).toBe(9);
@@ -24,7 +24,7 @@ describe("a process that ends and does not come back", () => {
 });
 
 describe("two dispatchers, one of which is killed", () => {
-  it("deliver each notification in full once and lose none, in 15 kills", { timeout: 120_000 }, async () => {
+  it("deliver each notification in full once and lose none, in 15 kills", { timeout: 600_000 }, async () => {
     const report = await runDispatches({ kills: 15 });
     expect(report.problems).toEqual([]);
     expect(report.kills).toBe(15);
@@ -37,7 +37,7 @@ describe("two dispatchers, one of which is killed", () => {
 describe.runIf(process.platform === "linux")("processes that share a file", () => {
   it(
     "keep a thread in order when its owner stands still past its lease, in 30 rounds of two",
-    { timeout: 90_000 },
+    { timeout: 600_000 },
     async () => {
       const report = await runPauses({ rounds: 30, processes: 2 });
       expect(report.problems).toEqual([]);
@@ -47,7 +47,7 @@ describe.runIf(process.platform === "linux")("processes that share a file", () =
 
   it(
     "keep a thread in order when its owner stands still past its lease, in 20 rounds of three",
-    { timeout: 90_000 },
+    { timeout: 600_000 },
     async () => {
       const report = await runPauses({ rounds: 20, processes: 3 });
       expect(report.problems).toEqual([]);

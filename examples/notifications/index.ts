@@ -31,7 +31,7 @@ const agent = new Agent({
   memory: new Memory({ storage }),
   tools: { notificationInbox },
   // Low-priority notifications are batched into one summary.
-  notifications: { batchWindow: 100 },
+  notifications: { batchWindow: 1_000 },
 });
 const mastra = new Mastra({
   agents: { agent },

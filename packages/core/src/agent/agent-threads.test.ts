@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { CommitResult, Write } from "../storage/storage.ts";
-import { MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
+import { ACTORS, MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
+import { editQueued } from "../thread/admit/queue.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith } from "./__fixtures__/agent-with.ts";
@@ -461,6 +462,25 @@ describe("what is refused", () => {
     expect((await history()).filter((line) => line.startsWith("signal"))).toHaveLength(4);
     await agent.sendMessage("room again", HERE).admitted;
     await idle();
+  });
+
+  it("counts the options that wait with a message, also when the message is edited", async () => {
+    const { tool, began, release } = holdingTool();
+    const { agent, storage, idle } = onThread((call) => (call.index === 0 ? CALL_HOLD : "ok"), {
+      tools: { hold: tool },
+      threads: { mailbox: { messages: 100, bytes: 20_000 } },
+    });
+    agent.sendMessage("go", HERE);
+    await began;
+    const later = { ...HERE, ifIdle: { streamOptions: { instructions: "x".repeat(8000) } } };
+    const first = agent.queueMessage("1", later);
+    await first.admitted;
+    await agent.queueMessage("2", later).admitted;
+    await editQueued(storage, { threadId: HERE.threadId, messageId: first.signal.id }, "one");
+    await expect(agent.queueMessage("3", later).admitted).rejects.toEqual(refusal("mailbox-full"));
+    release();
+    await idle();
+    expect(await storage.select({ table: ACTORS })).toMatchObject([{ mailbox_count: 0, mailbox_bytes: 0 }]);
   });
 
   it("is an id that is in use, on any thread, and one that is used later stops nothing", async () => {

@@ -356,6 +356,8 @@ export interface SuspendedRun {
     args?: unknown;
     requiresApproval: boolean;
     suspendPayload?: unknown;
+    /** What people are to see instead, where a transform says so; for callers with the grant `inspect`. */
+    transcript?: { args?: unknown; suspendPayload?: unknown };
   }[];
 }
 

@@ -12,6 +12,7 @@ import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.
 import { insertEvents } from "../log/event-log.ts";
 import {
   type Letter,
+  letterBytes,
   CONTINUE,
   NEXT,
   noLetterNow,
@@ -234,7 +235,7 @@ function letterOf(
   const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
   const options = opens ? storeOptions(request.streamOptions, request.durableContextKeys) : undefined;
-  const bytes = Buffer.byteLength(JSON.stringify(messages ?? signal));
+  const bytes = letterBytes(messages ?? signal, options);
   return { threadId, resourceId, agentId, due, runId, opens, signal, messages, options, bytes };
 }
 

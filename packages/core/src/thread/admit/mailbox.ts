@@ -40,6 +40,13 @@ export interface MailboxLimits {
 
 export const DEFAULT_MAILBOX_LIMITS: MailboxLimits = { messages: 10_000, bytes: 64 << 20 };
 
+/** What a letter takes, with the options that wait beside it. */
+export function letterBytes(contents: unknown, options: StoredOptions | undefined): number {
+  return (
+    Buffer.byteLength(JSON.stringify(contents)) + (options ? Buffer.byteLength(JSON.stringify(options)) : 0)
+  );
+}
+
 /** Puts a letter in, unless the box is full: the second write is the one that fails then. */
 export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): [Write, Write] {
   const room = {

@@ -4,7 +4,7 @@ import type { CreatedAgentSignal, SignalLimits } from "../../signal/signal.ts";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
-import { CONTINUE, type Letter, NEXT, noteEmpty, readLetters, runOpenedBy } from "./mailbox.ts";
+import { CONTINUE, type Letter, letterBytes, NEXT, noteEmpty, readLetters, runOpenedBy } from "./mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { remove, update } from "../../storage/writes.ts";
 
@@ -44,7 +44,7 @@ export async function editQueued(
     limits,
   );
   const json = edited.toJSON();
-  const bytes = Buffer.byteLength(JSON.stringify(json));
+  const bytes = letterBytes(json, letter.options);
   await commit(
     storage,
     letter,

@@ -20,7 +20,7 @@ import { type FullOutput, RunOutput } from "../stream/run-output.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
 import type { AgentThreadSubscription } from "../thread/log/subscription.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
@@ -44,7 +44,7 @@ import type {
 } from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
 import { ThreadApprovals, type ToolApprovalOptions } from "./thread-approvals.ts";
-import { ThreadRuns, type ThreadsConfig } from "./thread-runs.ts";
+import { AgentRuns, type ThreadsConfig } from "./agent-runs.ts";
 import { ThreadSends } from "./thread-sends.ts";
 import { ThreadSubscriptions } from "./thread-subscriptions.ts";
 
@@ -81,7 +81,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   readonly #compiler = new ToolCompiler();
   readonly #subagents = new SubagentTools();
   readonly #background = new Set<Promise<unknown>>();
-  readonly #runs: ThreadRuns;
+  readonly #runs: AgentRuns;
   readonly #sends: ThreadSends;
   readonly #subscriptions: ThreadSubscriptions;
   readonly #approvals: ThreadApprovals;
@@ -112,7 +112,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       threads: config.threads ?? this.#host?.threads,
       durableContextKeys: config.durableContextKeys ?? this.#host?.durableContextKeys ?? [],
     });
-    this.#runs = new ThreadRuns({
+    this.#runs = new AgentRuns({
       id: this.id,
       environment,
       prepare: (options, start) => this.#prepare([], options, start),
@@ -344,7 +344,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Without waiting where the memory is not a function, so that sends can answer at once. */
-  #runtime(): ThreadRuntime | Promise<ThreadRuntime> {
+  #runtime(): LocalThreads | Promise<LocalThreads> {
     const { memory } = this.#config;
     if (typeof memory !== "function") return this.#runs.runtime(memory?.storage);
     return this.getMemory().then((resolved) => this.#runs.runtime(resolved?.storage));
@@ -386,7 +386,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
     await runLoop(run, resumption);
-    if (run.spec.thread) this.#runs.ended(run);
+    if (run.spec.journal) this.#runs.ended(run);
     else if (run.status !== "suspended") this.#parked.drop(run);
   }
 

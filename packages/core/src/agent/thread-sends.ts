@@ -13,7 +13,7 @@ import { decideDelivery } from "../thread/admit/delivery.ts";
 import { advanceLane, checkLaneId, checkState, readLane } from "../thread/journal/lane.ts";
 import { send } from "../thread/admit/send.ts";
 import type { Thread } from "../thread/hold/thread.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 import { checkOptions } from "./check-options.ts";
 import {
   checkSend,
@@ -187,7 +187,7 @@ export class ThreadSends {
   }
 
   async #admit(
-    pending: ThreadRuntime | Promise<ThreadRuntime>,
+    pending: LocalThreads | Promise<LocalThreads>,
     target: { threadId: string; resourceId: string },
     request: Parameters<typeof send>[2],
   ): ReturnType<typeof send> {
@@ -199,7 +199,7 @@ export class ThreadSends {
 }
 
 function targetOfRun(
-  runtime: ThreadRuntime | undefined,
+  runtime: LocalThreads | undefined,
   runId: string | undefined,
 ): { threadId: string; resourceId: string } {
   const thread = runId === undefined ? undefined : runtime?.threadOfRun(runId);

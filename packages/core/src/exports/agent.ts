@@ -19,7 +19,7 @@ export type {
   SendToThreadOptions,
   StateSignalInput,
 } from "../agent/send-options.ts";
-export type { ThreadsConfig } from "../agent/thread-runs.ts";
+export type { ThreadsConfig } from "../agent/agent-runs.ts";
 export {
   CreatedAgentSignal,
   type MessageInput,
@@ -32,7 +32,7 @@ export type { NumberedChunk } from "../thread/log/event-log.ts";
 export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
 export type { Admitted } from "../thread/admit/admission.ts";
 export type { AgentThreadSubscription } from "../thread/log/subscription.ts";
-export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/hold/thread-runtime.ts";
+export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/hold/local-threads.ts";
 
 // Runs
 export type {

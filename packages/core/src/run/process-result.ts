@@ -51,7 +51,7 @@ async function adopt(run: Run, count: number): Promise<void> {
       change(run, index, index === run.steps.length - 1 ? contents.flat() : []),
     );
   }
-  await run.spec.thread?.replace(after);
+  await run.spec.journal?.replace(after);
 }
 
 /** The messages with the answer. */

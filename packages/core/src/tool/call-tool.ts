@@ -44,10 +44,10 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
     answered: new Map(options.approved === true ? [[call.toolCallId, {}]] : []),
   };
   const checked = await checkCall(call, context);
-  return settle(name, checked.settled ?? (await executeTool(checked, context)));
+  return toResult(name, checked.outcome ?? (await executeTool(checked, context)));
 }
 
-function settle(name: string, outcome: ToolOutcome): unknown {
+function toResult(name: string, outcome: ToolOutcome): unknown {
   switch (outcome.kind) {
     case "result":
       if (outcome.isError) throw invalidInput(outcome.result as ToolInputError);

@@ -19,7 +19,7 @@ import { decideAndSend } from "../notification/decide-and-send.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { type StoredOptions, storeOptions } from "../thread/admit/stored-options.ts";
+import { type StoredOptions, storeOptions } from "../run/stored-options.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";

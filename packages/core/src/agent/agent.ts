@@ -12,6 +12,7 @@ import type { Resumption } from "../run/resume.ts";
 import { Run } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { StateSignalInput } from "../signal/lane.ts";
 import type { MessageInput, SignalInput } from "../signal/signal.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
@@ -35,13 +36,7 @@ import {
   type SendNotificationResult,
 } from "./agent-notifications.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import type {
-  SendOptions,
-  SendResult,
-  SendStateResult,
-  SendToThreadOptions,
-  StateSignalInput,
-} from "./send-options.ts";
+import type { SendOptions, SendResult, SendStateResult, SendToThreadOptions } from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
 import { ThreadApprovals, type ToolApprovalOptions } from "./thread-approvals.ts";
 import { AgentRuns, type ThreadsConfig } from "./agent-runs.ts";

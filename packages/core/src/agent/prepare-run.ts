@@ -15,7 +15,7 @@ import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
-import { ObjectFormat } from "../run/structured-output.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
 import { validate } from "../schema/validate.ts";
 import { openTelemetry } from "../telemetry/telemetry.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";

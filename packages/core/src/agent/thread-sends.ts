@@ -10,7 +10,7 @@ import {
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import type { Admitted } from "../thread/admit/admission.ts";
 import { decideDelivery } from "../thread/admit/delivery.ts";
-import { advanceLane, checkLaneId, checkState, readLane } from "../thread/journal/lane.ts";
+import { advanceLane, checkLaneId, checkState, readLane, type StateSignalInput } from "../signal/lane.ts";
 import { send } from "../thread/admit/send.ts";
 import type { Thread } from "../thread/hold/thread.ts";
 import type { LocalThreads } from "../thread/hold/local-threads.ts";
@@ -22,7 +22,6 @@ import {
   type SendResult,
   type SendStateResult,
   type SendToThreadOptions,
-  type StateSignalInput,
   toDelivery,
 } from "./send-options.ts";
 import { requireMemory, type ThreadsHost } from "./threads-host.ts";

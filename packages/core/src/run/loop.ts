@@ -11,7 +11,7 @@ import { insideRun } from "./current-run.ts";
 import { processResult } from "./process-result.ts";
 import { resume, type Resumption } from "./resume.ts";
 import { type Next, runStep, type StepPolicy } from "./step.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
 

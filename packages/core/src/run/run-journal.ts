@@ -1,7 +1,7 @@
 import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Write } from "../storage/storage.ts";
-import type { Lane, StateMode } from "../thread/journal/lane.ts";
+import type { Lane, StateMode } from "../signal/lane.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { OpenCall } from "./run.ts";
 

@@ -1,5 +1,4 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
-import type { StateSignalInput } from "../agent/send-options.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
@@ -10,9 +9,10 @@ import { Pipeline, type SharedContext } from "../processor/pipeline.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
+import type { StateSignalInput } from "../signal/lane.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import { EventStream } from "../stream/event-stream.ts";
+import { EventStream } from "./event-stream.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
@@ -22,13 +22,13 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import { chunkSize } from "./chunk-size.ts";
 import { outsideRuns } from "./current-run.ts";
-import { Patience } from "./patience.ts";
+import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
-import type { StepResult } from "./step-result.ts";
-import type { ObjectFormat } from "./structured-output.ts";
+import type { StepResult } from "../processor/step-result.ts";
+import type { ObjectFormat } from "../model/structured-output.ts";
 import { NO_USAGE, addUsage } from "./usage.ts";
 
 /** Everything a run needs, resolved. Made by the agent, read by the loop. */

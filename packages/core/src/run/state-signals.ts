@@ -1,9 +1,9 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import type { StateSignalInput } from "../agent/send-options.ts";
 import { AgentError } from "../errors.ts";
 import type { ComputedState, StateSignal } from "../processor/processor.ts";
-import { createSignal, type SignalInput, type SignalRecord } from "../signal/signal.ts";
-import { checkLaneId, checkState, type StateMode } from "../thread/journal/lane.ts";
+import type { SignalRecord } from "../message/signal-record.ts";
+import { createSignal, type SignalInput } from "../signal/signal.ts";
+import { checkLaneId, checkState, type StateMode, type StateSignalInput } from "../signal/lane.ts";
 import type { Run } from "./run.ts";
 
 /** Lets the processors that own a lane tell its state, before the model is asked. Without a thread there are no lanes. */

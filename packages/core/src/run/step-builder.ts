@@ -16,7 +16,7 @@ import type { CheckedCall } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import { invocationsOf, readParts, reasoningOf, textOf } from "./read-parts.ts";
 import type { RunLimits } from "./run-options.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
 const MAX_DATA_BYTES = 1 << 20;

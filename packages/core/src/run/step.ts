@@ -9,11 +9,11 @@ import { agentChunk, toChunk } from "./model-part-chunk.ts";
 import type { Emitted, Run } from "./run.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { stepRecord } from "./step-record.ts";
 import { announceOpenCalls, NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
-import { PartialObjectReader } from "./structured-output.ts";
+import { PartialObjectReader } from "../model/structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
 export type Next = "continue" | "stop" | "suspend" | "again";

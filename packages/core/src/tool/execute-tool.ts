@@ -3,7 +3,7 @@ import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
+import type { ApprovalRule, ToolLimits } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
@@ -36,7 +36,7 @@ export interface ToolRunContext {
   agentId: string | undefined;
   tools: ToolSet;
   activeTools: readonly string[] | undefined;
-  requireApproval: AgentExecutionOptions["requireToolApproval"];
+  requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
   threadId: string | undefined;
@@ -44,7 +44,7 @@ export interface ToolRunContext {
   runId: string;
   messages: () => StoredMessage[];
   abortSignal: AbortSignal;
-  limits: RunLimits;
+  limits: ToolLimits;
   system: System;
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that somebody answered, with what they said: these need no approval any more. */

@@ -22,7 +22,7 @@ import {
   runOpenedBy,
 } from "./mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
-import { storeOptions } from "./stored-options.ts";
+import { storeOptions } from "../../run/stored-options.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { LocalThreads } from "../hold/local-threads.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";

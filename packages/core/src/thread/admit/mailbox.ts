@@ -2,7 +2,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX, type MailboxRow } from "../../storage/thread-tables.ts";
 import { type CreatedAgentSignal, reviveSignal } from "../../signal/signal.ts";
-import type { StoredOptions } from "./stored-options.ts";
+import type { StoredOptions } from "../../run/stored-options.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
 
 /**

@@ -10,7 +10,7 @@ import { type Actor, insertActor, readActor } from "./actor.ts";
 import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { type MailboxItem, nothingDueNow, NOW, readMailbox, runOpenedBy } from "../admit/mailbox.ts";
 import type { SendTurn } from "../admit/send.ts";
-import type { StoredOptions } from "../admit/stored-options.ts";
+import type { StoredOptions } from "../../run/stored-options.ts";
 import { SendLine } from "../admit/send-line.ts";
 import { Tail } from "../log/tail.ts";
 import { type Holding, type RunTicket, takeWrites } from "./take.ts";

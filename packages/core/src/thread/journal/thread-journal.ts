@@ -18,7 +18,7 @@ import { MESSAGES, MESSAGE_STEPS, THREADS } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
-import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
+import { advanceLane, type Lane, readLane, type StateMode } from "../../signal/lane.ts";
 import { CallJournal, type PlacedStep } from "./call-journal.ts";
 import { FencedLog, type Lease } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";

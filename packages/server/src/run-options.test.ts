@@ -8,5 +8,5 @@ it("a request can set exactly the options whose rule says so", () => {
     { properties: object }
   >;
   const allowed = OPTION_NAMES.filter((name) => OPTION_RULES[name].wire !== "closed");
-  expect(Object.keys(streamOptions!.properties).sort()).toEqual([...allowed].sort());
+  expect(new Set(Object.keys(streamOptions!.properties))).toEqual(new Set(allowed));
 });

@@ -11,6 +11,9 @@ import type { SignalRecord, SignalType } from "../message/signal-record.ts";
 type LegacySignalType = "user-message" | "system-reminder";
 
 export type SignalContents = string | (TextPart | FilePart)[];
+/** Checked contents: file data is text, so that they are JSON. */
+type JsonContents = string | (TextPart | JsonFilePart)[];
+type JsonFilePart = FilePart & { data: string; mediaType: string };
 export type SignalAttributes = Record<string, JSONValue | undefined>;
 
 /** What `sendSignal()` takes. */
@@ -52,7 +55,7 @@ export class CreatedAgentSignal {
   readonly id: string;
   readonly type: SignalType;
   readonly tagName: string;
-  readonly contents: SignalContents;
+  readonly contents: JsonContents;
   /** Settled when the signal is admitted: which branch's attributes apply is decided there. */
   attributes: Record<string, JSONValue> | undefined;
   metadata: Record<string, unknown> | undefined;
@@ -106,7 +109,7 @@ export class CreatedAgentSignal {
     };
   }
 
-  toJSON(): SignalRecord & { contents: SignalContents; providerOptions?: ProviderMetadata } {
+  toJSON(): SignalRecord & { contents: JsonContents; providerOptions?: ProviderMetadata } {
     return {
       ...this.#record(),
       contents: this.contents,
@@ -211,7 +214,7 @@ export function cleanAttributes(
   return Object.keys(clean).length > 0 ? clean : undefined;
 }
 
-function checkContents(contents: unknown): SignalContents {
+function checkContents(contents: unknown): JsonContents {
   if (typeof contents === "string") return contents.toWellFormed();
   if (!Array.isArray(contents))
     throw bad(`contents must be a string or an array of text and file parts, got ${showValue(contents)}.`);
@@ -244,7 +247,7 @@ function toDate(value: Date | string | number): Date {
 }
 
 /** File data as text, so that the signal is JSON. */
-function toFile(part: FilePart): FilePart {
+function toFile(part: FilePart): JsonFilePart {
   const [message] = toStoredMessages([{ role: "user", content: [part] }], {
     newId: () => "file",
     now: () => 0,
@@ -270,7 +273,7 @@ function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
   for (const part of parts) {
     text += jsonBytes(part.providerOptions);
     if (part.type === "text") text += Buffer.byteLength(part.text);
-    else files += (part.data as string).length;
+    else files += part.data.length;
   }
   if (text > limits.textBytes) {
     throw new AgentError(

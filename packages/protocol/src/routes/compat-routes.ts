@@ -108,7 +108,7 @@ export const COMPAT_ROUTES: { readonly [Name in keyof CompatCalls]: Route<Compat
     method: "GET",
     path: "/api/agents/:agentId/chat/:threadId/stream",
     tag: "ai-sdk",
-    summary: "The answer under way on a chat, from its start, or 204 when there is none",
+    summary: "The active answer of a chat, from its start, or 204 if there is none",
     owner: "new-thread",
     params: object<AgentParams & { threadId: string }>({ agentId: id(), threadId: id() }),
     query: object<Wire.ThreadQuery>({ ...shapes.threadQuery }),
@@ -154,7 +154,7 @@ export const COMPAT_ROUTES: { readonly [Name in keyof CompatCalls]: Route<Compat
     path: "/v1/responses",
     tag: "openai",
     summary:
-      "OpenAI's responses, with an agent's id as model. conversation is a thread; previous_response_id goes on from a response",
+      "OpenAI's responses, with an agent's id as model. conversation is a thread; previous_response_id continues a response",
     owner: "new-thread",
     threadAt: ["body.conversation.id", "body.conversation"],
     body: openObject<ResponsesBody>({

@@ -35,7 +35,7 @@ export const metadata: Shape<Record<string, unknown>> = anyObject();
 const jsonSchema: Shape<Record<string, unknown>> = anyObject("A JSON Schema");
 export const providerOptions: Shape<ProviderMetadata> = record(record(json()));
 export const attributes: Shape<Wire.Attributes> = record(json());
-export const resourceId: Shape<string> = id("Taken from the authoriser where there is one.");
+export const resourceId: Shape<string> = id("The server's `authorize` function decides it, if there is one.");
 export const priority: Shape<NotificationPriority> = oneOf("low", "medium", "high", "urgent");
 
 export const errorCode: Shape<ErrorCode> = oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[]));

@@ -139,7 +139,7 @@ export interface RunOptions {
 
 export interface RunMemory {
   thread: string | { id: string; title?: string; metadata?: Record<string, unknown> };
-  /** Taken from the authoriser where there is one. */
+  /** The server's `authorize` function decides it, if there is one. */
   resource?: string;
   /** (g) */
   options?: Record<string, unknown>;
@@ -183,7 +183,7 @@ export interface GenerateResult {
 export interface SendTarget {
   /** An active run of this process, in place of `threadId`. */
   runId?: string;
-  /** Taken from the authoriser where there is one. */
+  /** The server's `authorize` function decides it, if there is one. */
   resourceId?: string;
   threadId?: string;
   ifActive?: { behavior?: "deliver" | "persist" | "discard"; attributes?: Attributes };

@@ -75,7 +75,7 @@ export class AgentRuns implements ThreadAgent {
       runtime
         .recover()
         .catch((error: unknown) =>
-          logger.error("What other processes left unfinished could not be taken up", error),
+          logger.error("Recovering runs that other processes left unfinished failed", error),
         );
     }
     return runtime;
@@ -174,7 +174,7 @@ export class AgentRuns implements ThreadAgent {
       this.ended(run);
     } catch (error) {
       for (const { reject } of expected) reject(error);
-      this.#environment.logger.error(`Run ${resumption.runId} could not go on`, error);
+      this.#environment.logger.error(`Run ${resumption.runId} could not continue`, error);
       const chunks = [agentChunk("error", resumption.runId, { error })];
       await journal
         .end({ state: "failed", mayContinue: false, error, chunks })
@@ -233,7 +233,7 @@ export class AgentRuns implements ThreadAgent {
       reject(
         new AgentError(
           "superseded",
-          `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`,
+          `Run "${runId}" continues in another process. Subscribe to its thread to follow it.`,
         ),
       );
     };
@@ -260,7 +260,7 @@ export class AgentRuns implements ThreadAgent {
     const patience = new Patience(this.#environment.system, abortSignal, processorTimeoutMs);
     try {
       return await patience.for(
-        `What agent "${this.id}" is made of`,
+        `Resolving the configuration of agent "${this.id}"`,
         this.#host.prepare({ ...options, runId: journal.runId, memory }, { journal, target, signals }),
       );
     } finally {

@@ -169,7 +169,7 @@ async function checkContext(
 }
 
 const NOT_STORED =
-  ". A run that another process continues has only the values that durableContextKeys names: add those that the schema needs.";
+  ". A run that continues in another process only has the values listed in durableContextKeys. Add the ones that the schema needs.";
 
 /** A call's own list replaces the agent's. */
 async function processors(
@@ -192,7 +192,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   if (!owner) return;
   throw new AgentError(
     "memory-required",
-    `Processor "${owner.id}" has a state lane, and agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+    `Processor "${owner.id}" has a state lane, but agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
   );
 }
 

@@ -33,6 +33,6 @@ export async function requireMemory(
   if (memory?.storage) return memory as MastraMemory & { storage: Storage };
   throw new AgentError(
     memory ? "storage-required" : "memory-required",
-    `${what} stores something, and agent "${host.name}" has no ${memory ? "storage" : "memory"}. Pass memory: new Memory({ storage }) to the agent.`,
+    `${what} needs storage, but agent "${host.name}" has no ${memory ? "storage" : "memory"}. Pass memory: new Memory({ storage }) to the agent.`,
   );
 }

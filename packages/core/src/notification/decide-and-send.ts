@@ -37,7 +37,7 @@ export async function decideAndSend(
   if (waiting.size > 0)
     throw new AgentError(
       "thread-busy",
-      `Thread "${outlet.threadId}" changes too fast. The records are stored.`,
+      `Thread "${outlet.threadId}" is changing too fast. The records are stored.`,
     );
   return outcomes;
 }

@@ -137,7 +137,7 @@ export function createSignal(
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
   if (typeof input !== "object" || input === null)
-    throw bad(`A signal is an object, got ${showValue(input)}.`);
+    throw bad(`A signal must be an object, got ${showValue(input)}.`);
   const known = typeof input.type === "string" && Object.hasOwn(LEGACY, input.type);
   const legacy = known ? LEGACY[input.type as LegacySignalType] : undefined;
   const type = (legacy?.type ?? input.type) as SignalType;
@@ -171,7 +171,7 @@ export function messageToSignal(message: MessageInput): SignalInput {
   const base = { type: "user", tagName: "user" } as const;
   if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
   if (typeof message !== "object" || message === null)
-    throw bad(`A message is a string, parts or { contents }, got ${showValue(message)}.`);
+    throw bad(`A message must be a string, parts or { contents }, got ${showValue(message)}.`);
   const { contents, attributes, metadata, providerOptions, id } = message;
   return {
     ...base,
@@ -222,7 +222,7 @@ function checkContents(contents: unknown): JsonContents {
     if (part?.type === "text" && typeof part.text === "string")
       return { type: "text", text: part.text.toWellFormed(), ...partOptions(part) };
     if (part?.type === "file") return toFile(part);
-    throw bad(`contents takes text and file parts, got ${showValue(part)}.`);
+    throw bad(`contents accepts only text and file parts, got ${showValue(part)}.`);
   });
 }
 

@@ -89,7 +89,7 @@ export class AgentEnvironment {
     if (memory?.storage) return memory as MastraMemory & { storage: Storage };
     throw new AgentError(
       memory ? "storage-required" : "memory-required",
-      `${what} stores something, and agent "${this.name}" has no ${memory ? "storage" : "memory"}. Pass memory: new Memory({ storage }) to the agent.`,
+      `${what} needs storage, but agent "${this.name}" has no ${memory ? "storage" : "memory"}. Pass memory: new Memory({ storage }) to the agent.`,
     );
   }
 
@@ -114,7 +114,7 @@ export class AgentEnvironment {
       threads
         .recover()
         .catch((error: unknown) =>
-          this.logger.error("What other processes left unfinished could not be taken up", error),
+          this.logger.error("Recovering runs that other processes left unfinished failed", error),
         );
     }
     return threads;

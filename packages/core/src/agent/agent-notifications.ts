@@ -73,7 +73,7 @@ export class AgentNotifications {
     if (inputs.length > MOST_AT_ONCE)
       throw new AgentError(
         "limit-exceeded",
-        `${inputs.length} notifications at once; ${MOST_AT_ONCE} is the most. Send them in parts.`,
+        `Got ${inputs.length} notifications in one call; the limit is ${MOST_AT_ONCE}. Send them in batches.`,
       );
     const wishes = { delivery: toDelivery(options, false), streamOptions: options.ifIdle?.streamOptions };
     const { id: agentId, threadsConfig } = this.#environment;
@@ -123,7 +123,7 @@ export class AgentNotifications {
       return decision;
     } catch (error) {
       // The record is stored and has to go somewhere.
-      this.#environment.logger.error("The delivery policy failed; the built-in one decides", error);
+      this.#environment.logger.error("The delivery policy failed, so the default policy applies", error);
       const { deliveryPolicy: _, ...rest } = this.#config ?? {};
       return decideNotification(rest, context);
     }
@@ -138,7 +138,7 @@ export class AgentNotifications {
     if (bytes > this.#payloadBytes)
       throw new AgentError(
         "limit-exceeded",
-        `ifIdle.streamOptions has ${bytes} bytes of JSON; the limit is ${this.#payloadBytes} (notifications.payloadBytes). Put what is large on the agent.`,
+        `ifIdle.streamOptions has ${bytes} bytes of JSON; the limit is ${this.#payloadBytes} (notifications.payloadBytes). Set large options on the agent instead.`,
       );
     return kept;
   }

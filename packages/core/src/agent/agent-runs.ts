@@ -140,7 +140,7 @@ export class AgentRuns implements RunCarrier {
     try {
       const start = { journal, target: { threadId, resourceId }, signals };
       const preparing = this.#prepare([], { ...options, runId, memory }, start);
-      const spec = await patience.for(`What agent "${this.id}" is made of`, preparing);
+      const spec = await patience.for(`Resolving the configuration of agent "${this.id}"`, preparing);
       if (opener?.messages) spec.list.add(opener.messages, "input");
       else if (signal) spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       return spec;
@@ -162,7 +162,7 @@ export class AgentRuns implements RunCarrier {
   async #failToStart(assignment: RunAssignment, aborted: boolean, error: unknown): Promise<void> {
     const { runId, threadId, journal, opener } = assignment;
     const { logger } = this.#environment;
-    if (!aborted) logger.error(`Run ${runId} could not ${opener ? "start" : "go on"}`, error);
+    if (!aborted) logger.error(`Run ${runId} could not ${opener ? "start" : "continue"}`, error);
     if (opener) journal.publish(agentChunk("start", runId, {}));
     const end = aborted
       ? { state: "aborted" as const, chunks: [agentChunk("abort", runId, {})] }

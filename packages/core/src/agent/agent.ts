@@ -104,7 +104,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#sends.sendMessage(message, options);
   }
 
-  /** Sends a person's message for a run of its own, after the active one. */
+  /** Queues a person's message for a separate run after the active one. */
   queueMessage(message: MessageInput, options: SendToThreadOptions): SendResult {
     return this.#sends.queueMessage(message, options);
   }
@@ -114,7 +114,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#sends.sendSignal(signal, options);
   }
 
-  /** Tells a thread the current state of something, unless it knows. */
+  /** Sends a thread the current state of something, if it changed. */
   sendStateSignal(state: StateSignalInput, options: SendToThreadOptions): Promise<SendStateResult> {
     return this.#sends.sendStateSignal(state, options);
   }
@@ -161,12 +161,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return sendToolApproval(this.#environment, options);
   }
 
-  /** Approves a waiting tool call and answers the rest of its run as a stream. */
+  /** Approves a waiting tool call and streams the rest of its run as a stream. */
   approveToolCall(options: AnswerCallOptions): Promise<RunOutput> {
     return this.#answerCall(options, { approved: true, resumeData: options?.resumeData });
   }
 
-  /** Declines a waiting tool call and answers the rest of its run as a stream. */
+  /** Declines a waiting tool call and streams the rest of its run as a stream. */
   declineToolCall(options: AnswerCallOptions & { reason?: string }): Promise<RunOutput> {
     const { reason, ...rest } = options ?? {};
     return this.#answerCall(rest, {
@@ -200,7 +200,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     if (memory?.storage) await this.#environment.threadsOf(memory.storage).recover();
   }
 
-  /** Runs to the end and answers everything at once. Throws when the run failed. */
+  /** Runs to the end and returns the whole result. Throws when the run failed. */
   async generate<const Output extends Schema | undefined = undefined>(
     messages: MessagesInput,
     options?: AgentExecutionOptions<Output>,

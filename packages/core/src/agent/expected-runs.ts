@@ -49,7 +49,7 @@ export class ExpectedRuns {
       reject(
         new AgentError(
           "superseded",
-          `Run "${runId}" goes on in another process. Subscribe to its thread to follow it.`,
+          `Run "${runId}" continues in another process. Subscribe to its thread to follow it.`,
         ),
       );
     };

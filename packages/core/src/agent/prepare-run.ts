@@ -14,6 +14,7 @@ import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
+import { isProcessors } from "../run/option-rules.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
 import { storeOptions } from "../run/stored-options.ts";
 import { ObjectFormat } from "../model/structured-output.ts";
@@ -25,7 +26,7 @@ import { PayloadTransform } from "../tool/transform.ts";
 import type { ThreadAddress } from "../thread/threads.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import type { AgentConfig } from "./agent-config.ts";
-import { checkOptions, isProcessors } from "./check-options.ts";
+import { checkOptions } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 
@@ -147,7 +148,7 @@ async function checkContext(
 }
 
 const NOT_STORED =
-  ". A run that another process continues has only the values that durableContextKeys names: add those that the schema needs.";
+  ". A run that continues in another process only has the values listed in durableContextKeys. Add the ones that the schema needs.";
 
 /** A call's own list replaces the agent's. */
 async function processors(
@@ -170,7 +171,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   if (!owner) return;
   throw new AgentError(
     "memory-required",
-    `Processor "${owner.id}" has a state lane, and agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+    `Processor "${owner.id}" has a state lane, but agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
   );
 }
 

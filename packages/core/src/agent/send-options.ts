@@ -76,7 +76,7 @@ export function checkTarget(
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
     throw bad(
-      `resourceId and threadId go together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
+      `Pass resourceId and threadId together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
     );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };

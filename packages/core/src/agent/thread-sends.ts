@@ -45,7 +45,7 @@ export class ThreadSends {
     if (options?.threadId === undefined || options.resourceId === undefined) {
       throw new AgentError(
         "invalid-argument",
-        "queueMessage() needs resourceId and threadId: it opens a run of its own on a thread.",
+        "queueMessage() needs resourceId and threadId: it starts a separate run on a thread.",
       );
     }
     return this.#send(messageToSignal(message), options, true);
@@ -93,7 +93,7 @@ export class ThreadSends {
       const seen = await readLane(storage, target.threadId, laneId);
       if (seen?.cacheKey === cacheKey && seen.mode === mode) {
         unchanged = true;
-        throw new AgentError("conflict", "The state is current already.");
+        throw new AgentError("conflict", "The state is already current.");
       }
       signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<
         string,
@@ -196,7 +196,7 @@ function targetOfRun(threads: Threads | undefined, runId: string | undefined): T
   throw new AgentError(
     "not-found",
     runId === undefined
-      ? "Say where the message goes: resourceId and threadId, or the runId of an active run."
+      ? "Pass resourceId and threadId, or the runId of an active run."
       : `There is no active run "${runId}" in this process. Pass resourceId and threadId.`,
   );
 }

@@ -67,8 +67,7 @@ export class Mastra<
     if (config.storage && config.threads?.recover !== false) {
       this.#recovery = this.#recover();
       this.#recovery.catch(
-        (error: unknown) =>
-          !this.#closed && this.logger.error("Unfinished threads could not be taken up", error),
+        (error: unknown) => !this.#closed && this.logger.error("Recovering unfinished threads failed", error),
       );
     }
     this.#dispatcher = this.#makeDispatcher(config);
@@ -178,7 +177,7 @@ export class Mastra<
    * awaiting it shows early what would fail later.
    */
   async start(): Promise<void> {
-    if (this.#closed) throw new AgentError("storage-closed", "This Mastra was closed. Make a new one.");
+    if (this.#closed) throw new AgentError("storage-closed", "This Mastra is closed. Create a new one.");
     await this.#config.storage?.init();
     await this.#recovery;
     await this.#dispatch;

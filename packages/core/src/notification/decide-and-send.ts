@@ -35,7 +35,7 @@ export async function decideAndSend(
   if (waiting.size > 0)
     throw new AgentError(
       "thread-busy",
-      `Thread "${context.threadId}" changes too fast. The records are stored.`,
+      `Thread "${context.threadId}" is changing too fast. The records are stored.`,
     );
   return outcomes;
 }

@@ -86,10 +86,10 @@ async function act(
   const { context: input } = run;
   const threadId = input.threadId ?? run.threadId;
   if (threadId === undefined)
-    throw new AgentError("invalid-argument", "Say which threadId: this call belongs to no thread.");
+    throw new AgentError("invalid-argument", "Pass threadId: this call does not belong to a thread.");
   // A run that belongs to nobody has its own thread to look at, and no other.
   if (run.resourceId === undefined && run.runId !== undefined && threadId !== run.threadId)
-    throw new AgentError("not-found", `There is no inbox of thread "${threadId}" for this run.`);
+    throw new AgentError("not-found", `This run cannot read the inbox of thread "${threadId}".`);
   const place = { threadId, resourceId: run.resourceId, runId: run.runId };
   switch (input.action) {
     case "search":

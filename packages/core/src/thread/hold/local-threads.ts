@@ -197,7 +197,7 @@ export class LocalThreads implements Threads, ThreadHost {
       const { runId, agentId } = address;
       const where = { id: checkId("runId", runId), agent_id: agentId };
       const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
-      if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+      if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
       return decideCall(this.peek(row.thread_id, row.resource_id), { toolCallId, runId }, decision);
     }
     const { threadId, resourceId } = address;

@@ -52,7 +52,7 @@ export class LeaseScheduler implements Scheduler {
     this.#later.get(key)?.();
     const look = (): void => {
       // Until a thread's turn in the queue comes it is remembered, and with it how long it has waited.
-      if (!when.urgent) return this.#enqueue(thread);
+      if (!when.urgent && !this.#underWay.has(key)) return this.#enqueue(thread);
       this.#later.delete(key);
       this.wake(thread);
     };

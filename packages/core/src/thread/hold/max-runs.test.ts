@@ -1,6 +1,6 @@
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import { describe, expect, it } from "vitest";
-import { Agent } from "../../agent/agent.ts";
+import type { Agent } from "../../agent/agent.ts";
 import { gate, HERE, ON, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { MAILBOX } from "../../storage/thread-tables.ts";
 import { realSystem } from "../../system.ts";

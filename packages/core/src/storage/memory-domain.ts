@@ -27,7 +27,7 @@ import {
   THREADS,
   type ThreadRow,
 } from "./tables.ts";
-import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS, SENDS } from "./thread-tables.ts";
+import { ACTORS, LANES } from "./thread-tables.ts";
 import { withLanes } from "./with-lanes.ts";
 import { insert, remove, requireNone, update } from "./writes.ts";
 

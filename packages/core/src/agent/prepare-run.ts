@@ -30,6 +30,8 @@ import { mergeOptions } from "./merge-options.ts";
 import type { SubagentTools } from "./subagent-tools.ts";
 import type { Logger } from "../logger.ts";
 import type { System } from "../system.ts";
+import { showIssues } from "../schema/show-issues.ts";
+import { noThread } from "../storage/no-thread.ts";
 
 export const DEFAULT_RUN_LIMITS: RunLimits = {
   ...DEFAULT_MODEL_LIMITS,
@@ -156,9 +158,7 @@ async function checkContext(
     );
   });
   if (checked.ok) return;
-  const list = checked.issues
-    .map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`)
-    .join("; ");
+  const list = showIssues(checked.issues, "context");
   throw new AgentError(
     "invalid-context",
     `The request context of agent "${config.name}" is not valid: ${list}${mayBeStored ? NOT_STORED : ""}`,
@@ -293,7 +293,7 @@ async function checkOwner(memory: MastraMemory, { id, resourceId }: ThreadTarget
   const domain = await memory.storage?.getStore("memory");
   const thread = await domain?.getThreadById({ threadId: id });
   if (thread && thread.resourceId !== resourceId) {
-    throw new AgentError("not-found", `There is no thread "${id}" for resource "${resourceId}".`);
+    throw noThread(id, resourceId);
   }
 }
 

@@ -5,6 +5,7 @@ import { readActor } from "../thread/hold/actor.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/log/subscription.ts";
 import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import type { ThreadsHost } from "./threads-host.ts";
+import { noThread } from "../storage/no-thread.ts";
 
 /** Those who follow threads of an agent, and may abort what they see. */
 export class ThreadSubscriptions {
@@ -31,10 +32,7 @@ export class ThreadSubscriptions {
     const resourceId = options.resourceId ?? (await runtime.ownerOf(threadId));
     const actor = await readActor(runtime.storage, threadId);
     if (actor && resourceId !== undefined && actor.resourceId !== resourceId) {
-      throw new AgentError(
-        "not-found",
-        `There is no thread "${threadId}" for resource "${options.resourceId}".`,
-      );
+      throw noThread(threadId, options.resourceId);
     }
     const after = options.after ?? (await this.#startingPoint(runtime, actor));
     // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.

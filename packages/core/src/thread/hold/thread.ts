@@ -18,6 +18,7 @@ import type { ThreadHost } from "./thread-runtime.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { ThreadRun } from "../journal/thread-run.ts";
 import { requireNone, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 const MAX_LOOKS = 100;
 const NOTHING = (): void => {};
@@ -430,10 +431,7 @@ export class Thread {
   }
 
   #notHere(): AgentError {
-    return new AgentError(
-      "not-found",
-      `There is no thread "${this.threadId}" for resource "${this.resourceId}".`,
-    );
+    return noThread(this.threadId, this.resourceId);
   }
 
   async #pumpAll(): Promise<void> {

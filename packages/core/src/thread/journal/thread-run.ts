@@ -25,6 +25,7 @@ import { type Letter, NOW, readLetters, takeLetters } from "../admit/mailbox.ts"
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "../hold/thread.ts";
 import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 export interface ThreadRunOptions {
   thread: Thread;
@@ -143,7 +144,7 @@ export class ThreadRun implements RunThread {
       chunks: this.#echoes([...among, ...signals]),
       explain: (index) =>
         index === 0
-          ? new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`)
+          ? noThread(threadId, resourceId)
           : new AgentError(
               "invalid-message",
               "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",

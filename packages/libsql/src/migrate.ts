@@ -110,7 +110,7 @@ function storedVersion(connection: Connection): number | undefined {
   if (row && row.version > SCHEMA_VERSION && (row.readable_from ?? row.version) > SCHEMA_VERSION) {
     throw new AgentError(
       "storage-failed",
-      `Database ${connection.path} was written by a newer version (schema ${row.version}, this one knows ${SCHEMA_VERSION}); ` +
+      `Database ${connection.path} was written by a newer version (schema ${row.version}, this one supports ${SCHEMA_VERSION}); ` +
         "upgrade @selvedge/libsql to open it",
       { details: { found: row.version, known: SCHEMA_VERSION } },
     );

@@ -75,7 +75,7 @@ async function checkModest(options: RunOptions, caller: Principal, agent: AnyAge
   const own = await agent.listTools({ requestContext: toRequestContext(undefined, caller) });
   const taken = names.find((name) => Object.hasOwn(own, name));
   if (taken !== undefined)
-    throw new AgentError("forbidden", `The agent has a tool "${taken}" of its own. Give yours another name.`);
+    throw new AgentError("forbidden", `The agent already has a tool "${taken}". Give yours another name.`);
 }
 
 function pick(options: RunOptions): RunOptions {

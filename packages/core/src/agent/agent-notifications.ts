@@ -15,11 +15,11 @@ import {
   type NotificationSignalInput,
 } from "../notification/notification-input.ts";
 import { explainForeignThread, ownThread } from "../notification/own-thread.ts";
-import { settle } from "../notification/settle.ts";
+import { decideAndSend } from "../notification/decide-and-send.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { type StoredOptions, storeOptions } from "../thread/admit/stored-options.ts";
+import { type StoredOptions, storeOptions } from "../run/stored-options.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
@@ -75,7 +75,7 @@ export class AgentNotifications implements Desk {
     if (inputs.length > MOST_AT_ONCE)
       throw new AgentError(
         "limit-exceeded",
-        `${inputs.length} notifications at once; ${MOST_AT_ONCE} is the most. Send them in parts.`,
+        `Got ${inputs.length} notifications in one call; the limit is ${MOST_AT_ONCE}. Send them in batches.`,
       );
     const wishes = { delivery: toDelivery(options, false), streamOptions: options.ifIdle?.streamOptions };
     const agentId = this.#host.id;
@@ -92,7 +92,7 @@ export class AgentNotifications implements Desk {
       const claim = { owner: domain.storage.ownerId(), until: now + CLAIM_MS, options: kept, writes };
       created.push(await domain.create(input, claim).catch(explainForeignThread(target, writes.length)));
     }
-    const outcomes = await settle(this, outlet, created, wishes);
+    const outcomes = await decideAndSend(this, outlet, created, wishes);
     return Promise.all(
       created.map(async ({ record }) => ({
         accepted: true as const,
@@ -126,7 +126,9 @@ export class AgentNotifications implements Desk {
       return decision;
     } catch (error) {
       // The record is stored and has to go somewhere.
-      this.#host.environment().logger.error("The delivery policy failed; the built-in one decides", error);
+      this.#host
+        .environment()
+        .logger.error("The delivery policy failed, so the default policy applies", error);
       const { deliveryPolicy: _, ...rest } = this.#config ?? {};
       return decideNotification(rest, context);
     }
@@ -145,7 +147,7 @@ export class AgentNotifications implements Desk {
     if (bytes > this.#payloadBytes)
       throw new AgentError(
         "limit-exceeded",
-        `ifIdle.streamOptions has ${bytes} bytes of JSON; the limit is ${this.#payloadBytes} (notifications.payloadBytes). Put what is large on the agent.`,
+        `ifIdle.streamOptions has ${bytes} bytes of JSON; the limit is ${this.#payloadBytes} (notifications.payloadBytes). Set large options on the agent instead.`,
       );
     return kept;
   }

@@ -23,7 +23,7 @@ export function checkDecision(answer: {
 function checkText(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "string")
-    throw new AgentError("invalid-argument", `${name} must be a text, got ${showValue(value)}.`);
+    throw new AgentError("invalid-argument", `${name} must be a string, got ${showValue(value)}.`);
   checkSize(name, value);
   return value.toWellFormed();
 }

@@ -19,7 +19,7 @@ export function checkOptions(options: AgentExecutionOptions | undefined): void {
     (name) => options[name] !== undefined,
   );
   if (schemas.length > 1)
-    throw new AgentError("invalid-argument", `Give one of ${schemas.join(" and ")}, not several.`);
+    throw new AgentError("invalid-argument", `Pass only one of ${schemas.join(" and ")}.`);
 }
 
 /** Names of values that may be stored. */

@@ -6,7 +6,7 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { createSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import { send } from "../thread/admit/send.ts";
-import { RECENT } from "../thread/journal/thread-run.ts";
+import { RECENT } from "../thread/journal/thread-journal.ts";
 import { checkOptions } from "./check-options.ts";
 import { requireMemory, type ThreadsHost } from "./threads-host.ts";
 
@@ -33,7 +33,7 @@ export async function continueRun(
   if (!options.approved)
     throw new AgentError(
       "invalid-argument",
-      "messages are the results of tools that the client ran: approved must be true with them.",
+      "messages contains the results of tools that the client ran, so approved must be true.",
     );
   if (options.streamOptions !== undefined) checkOptions(options.streamOptions);
   const { system, threads, durableContextKeys } = host.environment();
@@ -43,7 +43,7 @@ export async function continueRun(
   if (toolCallId === undefined || !answers.some((answer) => answer.toolCallId === toolCallId)) {
     throw new AgentError(
       "invalid-argument",
-      `messages must hold the result of ${toolCallId === undefined ? "a tool call" : `tool call "${toolCallId}"`}, got ${showValue(input)}.`,
+      `messages must contain the result of ${toolCallId === undefined ? "a tool call" : `tool call "${toolCallId}"`}, got ${showValue(input)}.`,
     );
   }
   checkMessages(messages, threads?.signal?.textBytes);
@@ -87,10 +87,13 @@ function checkOpen(threadId: string, toolCallId: string, calls: readonly ToolInv
   const call = calls.find((each) => each.toolCallId === toolCallId);
   if (call?.state === "call") return;
   throw call
-    ? new AgentError("already-decided", `Tool call "${toolCallId}" of thread "${threadId}" has a result.`)
+    ? new AgentError(
+        "already-decided",
+        `Tool call "${toolCallId}" of thread "${threadId}" already already already already has a result.`,
+      )
     : new AgentError(
         "not-found",
-        `Tool call "${toolCallId}" of thread "${threadId}" does not wait for a result.`,
+        `Tool call "${toolCallId}" of thread "${threadId}" is not waiting for a result.`,
       );
 }
 

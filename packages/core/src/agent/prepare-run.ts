@@ -9,14 +9,14 @@ import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
-import type { RunThread } from "../run/run-thread.ts";
+import type { RunJournal } from "../run/run-journal.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { isProcessors } from "../run/option-rules.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
-import { ObjectFormat } from "../run/structured-output.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
 import { validate } from "../schema/validate.ts";
 import { openTelemetry } from "../telemetry/telemetry.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
@@ -60,7 +60,7 @@ export interface RunHost {
     storage: Storage,
     target: ThreadTarget,
     ticket: { runId: string; options: AgentExecutionOptions },
-  ): RunThread;
+  ): RunJournal;
 }
 
 /** The thread a run is on. */
@@ -73,7 +73,7 @@ export interface ThreadTarget {
 
 /** A run that does not begin with a call: its thread is already in hand. */
 export interface RunStart {
-  thread: RunThread;
+  journal: RunJournal;
   target: ThreadTarget;
   signals: readonly CreatedAgentSignal[];
 }
@@ -126,7 +126,7 @@ export async function prepareRun(
     mastra: host.mastra,
     threadId: memory?.target.id,
     resourceId: memory?.target.resourceId,
-    thread: memory?.thread,
+    journal: memory?.journal,
     storage: memory?.storage,
     mayWait: options.asTool !== true,
     signals: start?.signals ?? [],
@@ -169,7 +169,7 @@ async function checkContext(
 }
 
 const NOT_STORED =
-  ". A run that another process continues has only the values that durableContextKeys names: add those that the schema needs.";
+  ". A run that continues in another process only has the values listed in durableContextKeys. Add the ones that the schema needs.";
 
 /** A call's own list replaces the agent's. */
 async function processors(
@@ -192,7 +192,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   if (!owner) return;
   throw new AgentError(
     "memory-required",
-    `Processor "${owner.id}" has a state lane, and agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+    `Processor "${owner.id}" has a state lane, but agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
   );
 }
 
@@ -200,7 +200,7 @@ interface OpenMemory {
   storage?: Storage;
   target: ThreadTarget;
   parts: MemoryParts;
-  thread: RunThread | undefined;
+  journal: RunJournal | undefined;
 }
 
 const NO_PARTS: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
@@ -215,7 +215,7 @@ async function openMemory(
 ): Promise<OpenMemory | undefined> {
   const { config, system } = host;
   // A thread of an agent without memory lives in this process alone: it has signals and no history.
-  if (start && !config.memory) return { target: start.target, parts: NO_PARTS, thread: start.thread };
+  if (start && !config.memory) return { target: start.target, parts: NO_PARTS, journal: start.journal };
   const asked = options.memory?.thread ?? options.threadId;
   const threadId =
     context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
@@ -262,9 +262,9 @@ async function openMemory(
     model,
     system,
   });
-  const thread =
-    start?.thread ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
-  return { storage, target, parts, thread };
+  const journal =
+    start?.journal ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
+  return { storage, target, parts, journal };
 }
 
 function requireStorage(

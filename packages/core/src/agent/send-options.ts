@@ -1,9 +1,8 @@
 import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../signal/signal.ts";
+import type { CreatedAgentSignal, SignalAttributes } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { StateMode } from "../thread/journal/lane.ts";
 import type { Admitted } from "../thread/admit/admission.ts";
 
 /** A thread belongs to a resource, so it takes both to name one. */
@@ -48,21 +47,6 @@ export interface SendResult {
   admitted: Promise<Admitted>;
 }
 
-/** A named state of a thread, as a producer tells it. */
-export interface StateSignalInput {
-  /** The lane. */
-  id: string;
-  /** The same key and mode as the current state means: nothing new. */
-  cacheKey: string;
-  contents: SignalContents;
-  mode?: StateMode;
-  value?: unknown;
-  delta?: unknown;
-  attributes?: SignalAttributes;
-  metadata?: Record<string, unknown>;
-  tagName?: string;
-}
-
 export type SendStateResult =
   | (SendResult & { skipped?: false })
   | { accepted: true; skipped: true; reason: "unchanged" };
@@ -100,7 +84,7 @@ export function checkTarget(
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
     throw bad(
-      `resourceId and threadId go together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
+      `Pass resourceId and threadId together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
     );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };

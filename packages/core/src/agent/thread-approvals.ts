@@ -71,7 +71,7 @@ export class ThreadApprovals {
       where: { id: checkId("runId", runId), agent_id: this.#host.id },
       limit: 1,
     });
-    if (!row) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+    if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
     const thread = runtime.peek(row.thread_id, row.resource_id);
     await decideCall(thread, { toolCallId: checkCallId(toolCallId), runId }, decision);
     return thread;

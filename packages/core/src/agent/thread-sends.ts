@@ -10,10 +10,10 @@ import {
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import type { Admitted } from "../thread/admit/admission.ts";
 import { decideDelivery } from "../thread/admit/delivery.ts";
-import { advanceLane, checkLaneId, checkState, readLane } from "../thread/journal/lane.ts";
+import { advanceLane, checkLaneId, checkState, readLane, type StateSignalInput } from "../signal/lane.ts";
 import { send } from "../thread/admit/send.ts";
 import type { Thread } from "../thread/hold/thread.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 import { checkOptions } from "./check-options.ts";
 import {
   checkSend,
@@ -22,7 +22,6 @@ import {
   type SendResult,
   type SendStateResult,
   type SendToThreadOptions,
-  type StateSignalInput,
   toDelivery,
 } from "./send-options.ts";
 import { requireMemory, type ThreadsHost } from "./threads-host.ts";
@@ -44,7 +43,7 @@ export class ThreadSends {
     if (options?.threadId === undefined || options.resourceId === undefined) {
       throw new AgentError(
         "invalid-argument",
-        "queueMessage() needs resourceId and threadId: it opens a run of its own on a thread.",
+        "queueMessage() needs resourceId and threadId: it starts a separate run on a thread.",
       );
     }
     return this.#send(messageToSignal(message), options, true);
@@ -90,7 +89,7 @@ export class ThreadSends {
       const seen = await readLane(storage, target.threadId, laneId);
       if (seen?.cacheKey === cacheKey && seen.mode === mode) {
         unchanged = true;
-        throw new AgentError("conflict", "The state is current already.");
+        throw new AgentError("conflict", "The state is already current.");
       }
       signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<
         string,
@@ -185,7 +184,7 @@ export class ThreadSends {
   }
 
   async #admit(
-    pending: ThreadRuntime | Promise<ThreadRuntime>,
+    pending: LocalThreads | Promise<LocalThreads>,
     target: { threadId: string; resourceId: string },
     request: Parameters<typeof send>[2],
   ): ReturnType<typeof send> {
@@ -197,7 +196,7 @@ export class ThreadSends {
 }
 
 function targetOfRun(
-  runtime: ThreadRuntime | undefined,
+  runtime: LocalThreads | undefined,
   runId: string | undefined,
 ): { threadId: string; resourceId: string } {
   const thread = runId === undefined ? undefined : runtime?.threadOfRun(runId);
@@ -205,7 +204,7 @@ function targetOfRun(
   throw new AgentError(
     "not-found",
     runId === undefined
-      ? "Say where the message goes: resourceId and threadId, or the runId of an active run."
+      ? "Pass resourceId and threadId, or the runId of an active run."
       : `There is no active run "${runId}" in this process. Pass resourceId and threadId.`,
   );
 }

@@ -4,9 +4,8 @@ import type { FilePart, TextPart } from "../message/message-input.ts";
 import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
-import { checkXmlName, renderSignal } from "./render-signal.ts";
-
-export type SignalType = "user" | "state" | "reactive" | "notification";
+import { checkXmlName, renderSignal } from "../message/render-signal.ts";
+import type { SignalRecord, SignalType } from "../message/signal-record.ts";
 
 /** Types of older payloads, still taken. */
 type LegacySignalType = "user-message" | "system-reminder";
@@ -35,17 +34,6 @@ export type MessageInput =
   | string
   | (TextPart | FilePart)[]
   | Pick<SignalInput, "contents" | "attributes" | "metadata" | "providerOptions" | "id">;
-
-/** What is stored of a signal besides its parts, in `content.metadata.signal`. Dates are ISO texts. */
-export interface SignalRecord {
-  id: string;
-  type: SignalType;
-  tagName: string;
-  createdAt: string;
-  acceptedAt?: string;
-  attributes?: Record<string, JSONValue>;
-  metadata?: Record<string, unknown>;
-}
 
 export interface SignalLimits {
   /** Bytes of text in one signal, attributes included. */
@@ -149,7 +137,7 @@ export function createSignal(
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
   if (typeof input !== "object" || input === null)
-    throw bad(`A signal is an object, got ${showValue(input)}.`);
+    throw bad(`A signal must be an object, got ${showValue(input)}.`);
   const known = typeof input.type === "string" && Object.hasOwn(LEGACY, input.type);
   const legacy = known ? LEGACY[input.type as LegacySignalType] : undefined;
   const type = (legacy?.type ?? input.type) as SignalType;
@@ -183,7 +171,7 @@ export function messageToSignal(message: MessageInput): SignalInput {
   const base = { type: "user", tagName: "user" } as const;
   if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
   if (typeof message !== "object" || message === null)
-    throw bad(`A message is a string, parts or { contents }, got ${showValue(message)}.`);
+    throw bad(`A message must be a string, parts or { contents }, got ${showValue(message)}.`);
   const { contents, attributes, metadata, providerOptions, id } = message;
   return {
     ...base,
@@ -234,7 +222,7 @@ function checkContents(contents: unknown): JsonContents {
     if (part?.type === "text" && typeof part.text === "string")
       return { type: "text", text: part.text.toWellFormed(), ...partOptions(part) };
     if (part?.type === "file") return toFile(part);
-    throw bad(`contents takes text and file parts, got ${showValue(part)}.`);
+    throw bad(`contents accepts only text and file parts, got ${showValue(part)}.`);
   });
 }
 

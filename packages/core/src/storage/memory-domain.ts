@@ -84,7 +84,7 @@ export class MemoryDomain {
         requireNone(ACTORS, { thread_id: thread.id, resource_id: { ne: thread.resourceId } }),
         insert(THREADS, row, "update"),
       ],
-      () => `Thread ${thread.id} belongs to another resource than ${thread.resourceId}`,
+      () => `Thread ${thread.id} does not belong to resource ${thread.resourceId}`,
     );
     return thread;
   }

@@ -51,6 +51,6 @@ export async function checkOutput(
   const list = showIssues(checked.issues, "output");
   throw new AgentError(
     "tool-output-invalid",
-    `Tool "${name}" returned output that does not fit its schema: ${list}`,
+    `Tool "${name}" returned output that does not match its schema: ${list}`,
   );
 }

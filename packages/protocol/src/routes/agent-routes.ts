@@ -143,7 +143,7 @@ export const AGENT_ROUTES = {
     response: agentInfo,
   }),
   generate: route("POST /api/agents/:agentId/generate", {
-    summary: "Runs to the end and answers everything at once",
+    summary: "Runs to the end and returns the whole result",
     owner: "new-thread",
     startsRun: true,
     threadAt: ["body.memory.thread.id", "body.memory.thread", "body.threadId"],
@@ -152,7 +152,7 @@ export const AGENT_ROUTES = {
   }),
   stream: route("POST /api/agents/:agentId/stream", {
     summary:
-      "Runs and answers the chunks as they come. On a thread they carry its numbers, and the run goes on when the reader leaves",
+      "Runs and streams the chunks. On a thread they have its numbers, and the run continues when the reader leaves",
     owner: "new-thread",
     startsRun: true,
     threadAt: ["body.memory.thread.id", "body.memory.thread", "body.threadId"],
@@ -171,14 +171,14 @@ export const AGENT_ROUTES = {
     event: shapes.numberedChunk,
   }),
   sendMessage: route("POST /api/agents/:agentId/send-message", {
-    summary: "Sends a person's message into the active run, or to open one",
+    summary: "Sends a person's message to the active run, or starts one",
     owner: "new-thread",
     startsRun: true,
     body: sendMessageBody,
     response: shapes.sendResult,
   }),
   queueMessage: route("POST /api/agents/:agentId/queue-message", {
-    summary: "Sends a person's message for a run of its own, after the active one",
+    summary: "Queues a person's message for a separate run after the active one",
     owner: "new-thread",
     startsRun: true,
     body: sendMessageBody,
@@ -195,7 +195,7 @@ export const AGENT_ROUTES = {
     response: shapes.sendResult,
   }),
   sendStateSignal: route("POST /api/agents/:agentId/state-signals", {
-    summary: "Tells a thread the current state of something, unless it knows",
+    summary: "Sends a thread the current state of something, if it changed",
     owner: "thread",
     startsRun: true,
     grant: "signals",
@@ -235,7 +235,7 @@ export const AGENT_ROUTES = {
     response: either(notificationResult, list(notificationResult)),
   }),
   subscribe: route("POST /api/agents/:agentId/threads/subscribe", {
-    summary: "Follows a thread. Last-Event-ID goes on after a number",
+    summary: "Follows a thread. Last-Event-ID continues after a number",
     owner: "new-thread",
     body: object({
       resourceId: optional(shapes.resourceId),
@@ -245,7 +245,7 @@ export const AGENT_ROUTES = {
     event: shapes.numberedChunk,
   }),
   watchThread: route("GET /api/agents/:agentId/threads/:threadId/events", {
-    summary: "Follows a thread, for EventSource. Last-Event-ID goes on after a number",
+    summary: "Follows a thread, for EventSource. Last-Event-ID continues after a number",
     owner: "new-thread",
     query: object({
       resourceId: optional(shapes.resourceId),
@@ -254,13 +254,13 @@ export const AGENT_ROUTES = {
     event: shapes.numberedChunk,
   }),
   abortThread: route("POST /api/agents/:agentId/threads/abort", {
-    summary: "Aborts the active run of a thread, wherever it is carried out",
+    summary: "Aborts the active run of a thread, in whichever process it runs",
     owner: "thread",
     body: object({ resourceId: optional(shapes.resourceId), threadId: id() }),
     response: openObject({ aborted: flag(), runId: optional(id()) }),
   }),
   sendToolApproval: route("POST /api/agents/:agentId/send-tool-approval", {
-    summary: "Approves or declines a waiting tool call; the run goes on on the thread's stream",
+    summary: "Approves or declines a waiting tool call; the run continues on the thread's stream",
     owner: "thread",
     startsRun: true,
     body: object({
@@ -286,35 +286,35 @@ export const AGENT_ROUTES = {
     }),
   }),
   approveToolCall: route("POST /api/agents/:agentId/approve-tool-call", {
-    summary: "Approves a waiting tool call and answers the rest of its run",
+    summary: "Approves a waiting tool call and streams the rest of its run",
     owner: "run",
     startsRun: true,
     body: answerCall,
     event: shapes.chunk,
   }),
   declineToolCall: route("POST /api/agents/:agentId/decline-tool-call", {
-    summary: "Declines a waiting tool call and answers the rest of its run",
+    summary: "Declines a waiting tool call and streams the rest of its run",
     owner: "run",
     startsRun: true,
     body: declineCall,
     event: shapes.chunk,
   }),
   approveToolCallGenerate: route("POST /api/agents/:agentId/approve-tool-call-generate", {
-    summary: "Approves a waiting tool call, runs to the end and answers everything at once",
+    summary: "Approves a waiting tool call, runs to the end and returns the whole result",
     owner: "run",
     startsRun: true,
     body: answerCall,
     response: generateResult,
   }),
   declineToolCallGenerate: route("POST /api/agents/:agentId/decline-tool-call-generate", {
-    summary: "Declines a waiting tool call, runs to the end and answers everything at once",
+    summary: "Declines a waiting tool call, runs to the end and returns the whole result",
     owner: "run",
     startsRun: true,
     body: declineCall,
     response: generateResult,
   }),
   resumeStream: route("POST /api/agents/:agentId/resume-stream", {
-    summary: "Answers a suspended tool call with resumeData and answers the rest of its run",
+    summary: "Resumes a suspended tool call with resumeData and streams the rest of its run",
     owner: "run",
     startsRun: true,
     body: answerCall,

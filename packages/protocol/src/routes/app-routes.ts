@@ -155,7 +155,7 @@ export const APP_ROUTES = {
     grant: "mcp",
   }),
   mcpMessages: mcp("POST /api/mcp/:serverId/messages", {
-    summary: "What a client says that listens over SSE",
+    summary: "Messages from a client that listens over SSE",
     owner: "grant",
     grant: "mcp",
   }),
@@ -198,7 +198,7 @@ export const APP_ROUTES = {
     response: success,
   }),
   createVectorIndex: vectors("POST /api/vector/:vectorName/create-index", {
-    summary: "Makes an index",
+    summary: "Creates an index",
     owner: "grant",
     grant: "vectors",
     body: object({

@@ -49,7 +49,7 @@ export const COMPAT_ROUTES = {
     events: "ui-message",
   }),
   resumeChat: aiSdk("GET /api/agents/:agentId/chat/:threadId/stream", {
-    summary: "The answer under way on a chat, from its start, or 204 when there is none",
+    summary: "The active answer of a chat, from its start, or 204 if there is none",
     owner: "new-thread",
     query: object({ ...shapes.threadQuery }),
     event: anything(),
@@ -82,7 +82,7 @@ export const COMPAT_ROUTES = {
   }),
   responses: openai("POST /v1/responses", {
     summary:
-      "OpenAI's responses, with an agent's id as model. conversation is a thread; previous_response_id goes on from a response",
+      "OpenAI's responses, with an agent's id as model. conversation is a thread; previous_response_id continues a response",
     owner: "new-thread",
     startsRun: true,
     threadAt: ["body.conversation.id", "body.conversation"],

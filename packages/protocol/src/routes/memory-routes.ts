@@ -117,7 +117,7 @@ export const MEMORY_ROUTES = {
     response: openObject({ result: flag() }),
   }),
   memoryConfig: route("GET /api/memory/config", {
-    summary: "What a memory is set to",
+    summary: "The configuration of a memory",
     owner: "app",
     query: agentQuery,
     response: openObject({ config: memoryConfig }),
@@ -138,7 +138,7 @@ export const MEMORY_ROUTES = {
     }),
   }),
   createThread: route("POST /api/memory/threads", {
-    summary: "Makes a thread",
+    summary: "Creates a thread",
     owner: "new-thread",
     query: agentQuery,
     body: object({
@@ -269,7 +269,7 @@ export const MEMORY_ROUTES = {
   }),
   getThreadState: route("GET /api/memory/threads/:threadId/state", {
     summary:
-      "What goes on on a thread: its run, queue, lanes and pending approvals, and where to subscribe from",
+      "The state of a thread: its run, queue, lanes and pending approvals, and where to subscribe from",
     owner: "thread",
     query,
     response: openObject({
@@ -303,7 +303,7 @@ export const MEMORY_ROUTES = {
     response: queuedMessage,
   }),
   removeQueued: route("DELETE /api/memory/threads/:threadId/queue/:messageId", {
-    summary: "Takes a person's message back; 404 once a run has taken it",
+    summary: "Removes a person's waiting message; 404 once a run has taken it",
     owner: "thread",
     query,
     response: openObject({ removed: only(true) }),

@@ -34,7 +34,7 @@ export const metadata = anyObject();
 const jsonSchema = anyObject("A JSON Schema");
 export const providerOptions = record(record(json()));
 export const attributes = record(json());
-export const resourceId = id("Taken from the authoriser where there is one.");
+export const resourceId = id("The server's `authorize` function decides it, if there is one.");
 export const priority = oneOf("low", "medium", "high", "urgent");
 
 export const finishReason = anything<FinishReason>();

@@ -395,7 +395,7 @@ async function sendOptions(
   const key = request.headers.get("idempotency-key") ?? body.idempotencyKey;
   const { ifActive, ifIdle } = body;
   if (call.threadId === undefined)
-    throw new AgentError("invalid-argument", "Say where it goes: threadId, or the runId of an active run.");
+    throw new AgentError("invalid-argument", "Pass threadId, or the runId of an active run.");
   const streamOptions =
     ifIdle?.streamOptions || Object.keys(caller.requestContext).length > 0
       ? await toRunOptions(ifIdle?.streamOptions ?? {}, call, app.agent(params.agentId))

@@ -58,7 +58,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   memoryConfig: async ({ app, query, caller }) => {
     const memory = (await app.memory(query.agentId)) as Partial<FullMemory>;
     if (!memory.getMergedThreadConfig)
-      throw new AgentError("not-supported", "This memory does not tell what it is set to.");
+      throw new AgentError("not-supported", "This memory does not expose its configuration.");
     const { lastMessages, semanticRecall, workingMemory, threads, readOnly } = memory.getMergedThreadConfig();
     const { enabled, scope, template } = workingMemory;
     // Models, schemas and functions stay here, and what the agent is told is for those who may see its instructions.

@@ -76,7 +76,7 @@ export async function checkOver({ response, storage }: Found): Promise<void> {
   throw new AgentError(
     "conflict",
     overview.runState === "suspended"
-      ? `Response "${response.id}" waits for somebody to approve a call.`
+      ? `Response "${response.id}" is waiting for a tool call to be approved.`
       : `Response "${response.id}" is still in progress.`,
   );
 }

@@ -32,7 +32,7 @@ export function migrate(
     if (version > SCHEMA_VERSION) {
       throw new AgentError(
         "storage-failed",
-        `The schema ${schema} was written by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION}); upgrade to open it`,
+        `The schema ${schema} was written by a newer version (schema ${version}, this one supports ${SCHEMA_VERSION}); upgrade to open it`,
         { details: { found: version, known: SCHEMA_VERSION } },
       );
     }

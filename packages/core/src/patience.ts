@@ -1,7 +1,7 @@
-import { onAbort } from "../abort.ts";
-import { AgentError } from "../errors.ts";
-import { isPromise } from "../is-promise.ts";
-import type { System } from "../system.ts";
+import { onAbort } from "./abort.ts";
+import { AgentError } from "./errors.ts";
+import { isPromise } from "./is-promise.ts";
+import type { System } from "./system.ts";
 
 /** How long code of the app may go on after the abort of its run, before the run goes on without it. */
 const ABORT_GRACE_MS = 1000;
@@ -89,7 +89,7 @@ export class Patience {
       const waiting = this.#waiting.get(giveUp);
       if (!waiting) return;
       this.#waiting.delete(giveUp);
-      giveUp(new AgentError("internal", `${waiting.what} did not end after the run was aborted.`));
+      giveUp(new AgentError("internal", `${waiting.what} did not stop after the run was aborted.`));
     };
     this.#system.setTimer(ABORT_GRACE_MS, onTime, { background: true });
   }

@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import type { ModelConfig } from "../model/model.ts";
+import type { ModelConfig } from "./model.ts";
 import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { JsonSchema, Schema } from "../schema/schema.ts";
 import { showIssues } from "../schema/show-issues.ts";
@@ -79,9 +79,13 @@ export class ObjectFormat {
     const checked = await this.#schema.validate(value);
     if (checked.ok) return checked.value;
     const list = showIssues(checked.issues, "value");
-    throw new AgentError("structured-output-invalid", `The model's answer does not fit the schema: ${list}`, {
-      details: { issues: checked.issues, text },
-    });
+    throw new AgentError(
+      "structured-output-invalid",
+      `The model's answer does not match the schema: ${list}`,
+      {
+        details: { issues: checked.issues, text },
+      },
+    );
   }
 }
 

@@ -18,6 +18,7 @@ import type { ThreadHost } from "./local-threads.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import { requireNone, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 const MAX_LOOKS = 100;
 const NOTHING = (): void => {};
@@ -427,10 +428,7 @@ export class Thread {
   }
 
   #notHere(): AgentError {
-    return new AgentError(
-      "not-found",
-      `There is no thread "${this.threadId}" for resource "${this.resourceId}".`,
-    );
+    return noThread(this.threadId, this.resourceId);
   }
 
   async #pumpAll(): Promise<void> {

@@ -1,3 +1,4 @@
+import { apiPath, publicModules } from "../api.ts";
 import { type Page, readSections } from "../pages.ts";
 
 const entry = ({ title, path }: Page) => ({ text: title, link: path === "index" ? "/" : `/${path}` });
@@ -14,10 +15,17 @@ export default {
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
-    sidebar: sections.map(({ name, pages }) => ({
-      text: name,
-      collapsed: name === "Packages",
-      items: pages.map(entry),
-    })),
+    sidebar: [
+      ...sections.map(({ name, pages }) => ({
+        text: name,
+        collapsed: name === "Packages",
+        items: pages.map(entry),
+      })),
+      {
+        text: "API reference",
+        collapsed: true,
+        items: publicModules().map((module) => ({ text: module.name, link: `/${apiPath(module)}` })),
+      },
+    ],
   },
 };

@@ -48,6 +48,7 @@ async function stage(): Promise<void> {
   rmSync(join(STAGE, "typedoc"), { recursive: true });
   write("public/llms.txt", llmsIndex(sections));
   write("public/llms-full.txt", llmsFull(sections));
+  cpSync(join(ROOT, "packages/studio/app/icon.svg"), join(STAGE, "public/icon.svg"));
   cpSync(join(ROOT, "docs/images"), join(STAGE, "public/images"), { recursive: true });
 }
 

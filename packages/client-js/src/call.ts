@@ -36,7 +36,7 @@ export async function call<Name extends RouteName>(
   input: RequestInput,
   options: { repeatable?: boolean } = {},
 ): Promise<CallResult<Name>> {
-  const route = ROUTES[name] as unknown as AnyRoute;
+  const route: AnyRoute = ROUTES[name];
   const repeatable =
     options.repeatable ?? (REPEATABLE.has(route.method) || input.headers?.["idempotency-key"] !== undefined);
   return transport.request(route, input, repeatable, (response) => {

@@ -62,7 +62,7 @@ function operation(route: AnyRoute & { name: string }, schemas: Components): Jso
       requestBody: { required: true, content: { "application/json": { schema: schemas.refer(body) } } },
     }),
     responses: {
-      [route.status]: answer(route, schemas),
+      200: answer(route, schemas),
       default: { description: "A failure", content: { "application/json": { schema: error } } },
     },
   };

@@ -11,7 +11,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
-import type { ThreadsConfig } from "./thread-runs.ts";
+import type { ThreadsConfig } from "./agent-runs.ts";
 
 /** Which fields an external editor may override. Carried for it; nothing here acts on it. */
 export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };

@@ -43,9 +43,10 @@ export { NotificationDomain } from "../storage/notification-domain.ts";
 export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
 export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
 
-// Answers by their ids.
-export { ResponseDomain } from "../storage/response-domain.ts";
-export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
+// For rooms that keep tables of their own in a store.
+export type { Domain } from "../storage/domain.ts";
+export { cloneThread } from "../storage/clone-thread.ts";
+export { assemble } from "../storage/list-messages.ts";
 
 // For those who write a store.
 export {

@@ -161,12 +161,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return sendToolApproval(this.#environment, options);
   }
 
-  /** Approves a waiting tool call and streams the rest of its run as a stream. */
+  /** Approves a waiting tool call and returns the rest of its run as a stream. */
   approveToolCall(options: AnswerCallOptions): Promise<RunOutput> {
     return this.#answerCall(options, { approved: true, resumeData: options?.resumeData });
   }
 
-  /** Declines a waiting tool call and streams the rest of its run as a stream. */
+  /** Declines a waiting tool call and returns the rest of its run as a stream. */
   declineToolCall(options: AnswerCallOptions & { reason?: string }): Promise<RunOutput> {
     const { reason, ...rest } = options ?? {};
     return this.#answerCall(rest, {

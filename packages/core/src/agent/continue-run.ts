@@ -90,7 +90,7 @@ function checkOpen(threadId: string, toolCallId: string, calls: readonly ToolInv
   throw call
     ? new AgentError(
         "already-decided",
-        `Tool call "${toolCallId}" of thread "${threadId}" already already already already has a result.`,
+        `Tool call "${toolCallId}" of thread "${threadId}" already has a result.`,
       )
     : new AgentError(
         "not-found",

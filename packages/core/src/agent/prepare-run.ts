@@ -29,6 +29,8 @@ import type { AgentConfig } from "./agent-config.ts";
 import { checkOptions } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
+import { showIssues } from "../schema/show-issues.ts";
+import { noThread } from "../storage/no-thread.ts";
 
 export const DEFAULT_RUN_LIMITS: RunLimits = {
   ...DEFAULT_MODEL_LIMITS,
@@ -135,9 +137,7 @@ async function checkContext(
     );
   });
   if (checked.ok) return;
-  const list = checked.issues
-    .map((issue) => `${issue.path.join(".") || "context"}: ${issue.message}`)
-    .join("; ");
+  const list = showIssues(checked.issues, "context");
   throw new AgentError(
     "invalid-context",
     `The request context of agent "${config.name}" is not valid: ${list}${mayBeStored ? NOT_STORED : ""}`,
@@ -284,7 +284,7 @@ async function checkOwner(memory: MastraMemory, { threadId, resourceId }: Thread
   const domain = await memory.storage?.getStore("memory");
   const thread = await domain?.getThreadById({ threadId });
   if (thread && thread.resourceId !== resourceId) {
-    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+    throw noThread(threadId, resourceId);
   }
 }
 

@@ -28,6 +28,7 @@ import {
   type SendToThreadOptions,
   toDelivery,
 } from "./send-options.ts";
+import { noThread } from "../storage/no-thread.ts";
 
 /** What an agent sends to threads. It checks what comes in, finds the thread, and leaves the rest to it. */
 export class ThreadSends {
@@ -67,10 +68,7 @@ export class ThreadSends {
     const domain = await memory.storage?.getStore("memory");
     const stored = await domain?.getThreadById({ threadId: target.threadId });
     if (!stored || stored.resourceId !== target.resourceId) {
-      throw new AgentError(
-        "not-found",
-        `There is no thread "${target.threadId}" for resource "${target.resourceId}".`,
-      );
+      throw noThread(target.threadId, target.resourceId);
     }
     const current = await readLane(storage, target.threadId, laneId);
     if (current?.cacheKey === cacheKey && current.mode === mode)

@@ -72,5 +72,6 @@ export {
 export type { Cell, Cells } from "../storage/row-codec.ts";
 export { checkSelect } from "../storage/check-select.ts";
 export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
+export { noThread } from "../storage/no-thread.ts";
 export { realSystem, sleep } from "../system.ts";
 export type { System } from "../system.ts";

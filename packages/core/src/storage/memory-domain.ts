@@ -30,6 +30,7 @@ import {
 import { ACTORS, LANES } from "./thread-tables.ts";
 import { withLanes } from "./with-lanes.ts";
 import { insert, remove, requireNone, update } from "./writes.ts";
+import { noThread } from "./no-thread.ts";
 
 export interface ListThreadsOptions extends PageOptions {
   filter?:
@@ -106,7 +107,7 @@ export class MemoryDomain {
       }),
     ]);
     const row = changes[0] === 1 ? await this.#find(THREADS, id) : undefined;
-    if (!row) throw new AgentError("not-found", `There is no thread ${id} to update`);
+    if (!row) throw noThread(id);
     return toThread(row);
   }
 

@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core";
 import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
-import type { MemoryDomain, Storage } from "@selvedge/core/storage";
+import { type MemoryDomain, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
 import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
 import type { App } from "../app.ts";
@@ -210,13 +210,13 @@ async function checkUnused(storage: Storage | undefined, threadId: string, calle
   if (owner === undefined) return;
   throw caller.isTrusted || owner === caller.resourceId
     ? new AgentError("conflict", `There is already a thread "${threadId}".`)
-    : new AgentError("not-found", `There is no thread "${threadId}".`);
+    : noThread(threadId);
 }
 
 async function requireThread(domain: MemoryDomain, threadId: string): Promise<StoredThread> {
   const thread = await domain.getThreadById({ threadId });
   if (thread) return thread;
-  throw new AgentError("not-found", `There is no thread "${threadId}".`);
+  throw noThread(threadId);
 }
 
 async function fullMemory(

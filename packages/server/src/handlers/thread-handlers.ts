@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core";
-import type { Storage } from "@selvedge/core/storage";
+import { noThread, type Storage } from "@selvedge/core/storage";
 import {
   editQueued,
   listLanes,
@@ -49,7 +49,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
     const storage = await storageOf(app, query.agentId);
     const { threadId } = params;
     const overview = await readThreadOverview(storage, threadId);
-    if (!overview) throw new AgentError("not-found", `There is no thread "${threadId}".`);
+    if (!overview) throw noThread(threadId);
     const [queue, lanes] = await Promise.all([listQueued(storage, threadId), lanesOf(storage, threadId)]);
     return {
       threadId,

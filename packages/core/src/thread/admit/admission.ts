@@ -26,6 +26,7 @@ import { storeOptions } from "../../run/stored-options.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { LocalThreads } from "../hold/local-threads.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 /** What became of a send, once it is durable. */
 export interface Admitted {
@@ -267,8 +268,7 @@ export function explainConflict(
 ): void {
   const { threadId, resourceId } = thread;
   const index = error.details?.["index"] as number;
-  if (index === 0)
-    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+  if (index === 0) throw noThread(threadId, resourceId);
   const failed = writes[index];
   if (failed?.op === "update" && "mailbox_count" in failed.where) {
     throw new AgentError(

@@ -2,6 +2,7 @@ import { AgentError, storageError } from "../../errors.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
+import { noThread } from "../../storage/no-thread.ts";
 import type { Write } from "../../storage/storage.ts";
 import { CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import {
@@ -106,7 +107,7 @@ export class Pump {
       const actor = await readActor(thread.storage, thread.threadId);
       if (actor && actor.resourceId !== thread.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
-        thread.waiters.refuseAll(thread.notHere());
+        thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
         return thread.threads.claim(thread, actor.resourceId);
       }
       thread.found(actor);

@@ -1,4 +1,3 @@
-import { AgentError } from "../../errors.ts";
 import { reviveSignal } from "../../signal/signal.ts";
 import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
@@ -272,13 +271,6 @@ export class Thread implements KnownThread {
       this.#readers > 0 ||
       !this.line.isEmpty ||
       this.isInLine
-    );
-  }
-
-  notHere(): AgentError {
-    return new AgentError(
-      "not-found",
-      `There is no thread "${this.threadId}" for resource "${this.resourceId}".`,
     );
   }
 }

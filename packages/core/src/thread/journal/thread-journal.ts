@@ -31,6 +31,7 @@ import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "../hold/thread.ts";
 import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 export interface ThreadJournalOptions {
   thread: Thread;
@@ -147,7 +148,7 @@ export class ThreadJournal implements RunJournal {
       chunks: this.#echoes([...among, ...signals]),
       explain: (index) =>
         index === 0
-          ? new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`)
+          ? noThread(threadId, resourceId)
           : new AgentError(
               "invalid-message",
               "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",

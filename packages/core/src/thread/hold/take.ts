@@ -91,7 +91,8 @@ async function graspUnlessTaken(
     if (!AgentError.is(error, "conflict")) throw error;
     // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
     const first = writes[0];
-    if (error.details?.["index"] === 0 && first?.op === "require") throw noThread(thread.threadId, thread.resourceId);
+    if (error.details?.["index"] === 0 && first?.op === "require")
+      throw noThread(thread.threadId, thread.resourceId);
     return undefined;
   }
 }

@@ -13,7 +13,7 @@ import { checkCallId, type checkDecision } from "./check-decision.ts";
 import { checkOptions } from "./check-options.ts";
 import { type Expectation, ExpectedRuns } from "./expected-runs.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import { DEFAULT_RUN_LIMITS, prepareRun, type RunStart } from "./prepare-run.ts";
+import { DEFAULT_RUN_LIMITS, resolveRun, type RunStart } from "./resolve-run.ts";
 
 /** Answers a waiting call and goes on with its run; the other options are for the rest of the run. */
 export type AnswerCallOptions = AgentExecutionOptions & {
@@ -122,7 +122,7 @@ export class AgentRuns implements RunCarrier {
     start?: RunStart,
   ): Promise<RunSpec> {
     const park: RunSpec["park"] = (run, step) => this.#parked.park(run, step);
-    return prepareRun(this.#environment, park, messages, options, start);
+    return resolveRun(this.#environment, park, messages, options, start);
   }
 
   /** What an agent is made of may be made by functions of the app, which may never answer. */

@@ -43,14 +43,15 @@ export interface SendRequest {
   agentId: string;
   delivery: DeliveryOptions;
   /** The sender made the id, so somebody else may have had it before. */
-  hasOwnId: boolean;
+  hasOwnId?: boolean;
   /** The run it opens, if it opens one. */
   newRunId: string;
-  streamOptions: AgentExecutionOptions | undefined;
+  streamOptions?: AgentExecutionOptions | undefined;
   /** What of their request context may be stored. */
   durableContextKeys: readonly string[];
-  attributes: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
-  idempotencyKey: string | undefined;
+  /** Further attributes of the signal, by what becomes of it. */
+  attributes?: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
+  idempotencyKey?: string | undefined;
   /** Writes that count only if the signal is accepted, such as the new state of a lane. May still change the signal. */
   alongside?: (delivery: Delivery) => Promise<Write[]> | Write[];
 }
@@ -94,7 +95,7 @@ export function decide({ actor, reserved }: ThreadState, request: SendRequest): 
     delivery.action === "deliver"
       ? delivery.runId
       : ("runId" in delivery && delivery.runId) || request.newRunId;
-  const attributes = mergeAttributes(request.signal, request.attributes[delivery.branch]);
+  const attributes = mergeAttributes(request.signal, request.attributes?.[delivery.branch]);
   return { request, delivery, runId, attributes, sent: request.signal.attributes };
 }
 
@@ -183,7 +184,7 @@ export async function commitAdmissions(
     } else for (const { request } of admissions) runtime.dropOptions(request.signal.id);
     throw error;
   }
-  runtime.claim(thread, thread.resourceId);
+  runtime.directory.claim(thread, thread.resourceId);
   for (const { delivery } of admissions) {
     if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
     if (delivery.action === "wake" || delivery.action === "queue") thread.pump();

@@ -17,7 +17,7 @@ import { readTaken } from "../journal/resumption.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { type Actor, readActor } from "./actor.ts";
-import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
+import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
 import { take, takeOver } from "./take.ts";
 import type { Thread } from "./thread.ts";
 import type { Waiter } from "./waiters.ts";
@@ -34,7 +34,7 @@ const AT_REST = Promise.resolve();
  */
 export class Pump {
   readonly #thread: Thread;
-  readonly #backoff = new Backoff();
+  readonly #attempts = new Attempts();
   #looking: Promise<void> | undefined;
   #again = false;
   #rest: PromiseWithResolvers<void> | undefined;
@@ -108,7 +108,7 @@ export class Pump {
       if (actor && actor.resourceId !== thread.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
         thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
-        return thread.threads.claim(thread, actor.resourceId);
+        return thread.threads.directory.claim(thread, actor.resourceId);
       }
       thread.found(actor);
       if (!(await (actor?.runId === undefined ? this.#onIdle(actor) : this.#onActive(actor)))) return;
@@ -302,7 +302,7 @@ export class Pump {
 
   /** Whether what was tried that often may be tried again now. If not, the thread is looked at again in time. */
   #mayTry(id: string, attempts: number): boolean {
-    const wait = this.#backoff.wait(id, attempts, this.#thread.system.monotonic());
+    const wait = this.#attempts.wait(id, attempts, this.#thread.system.monotonic());
     if (wait > 0) this.#thread.lookAgain(wait);
     return wait === 0;
   }

@@ -49,10 +49,9 @@ export class ThreadDirectory {
     return this.#threads.get(keyOf(thread)) === thread;
   }
 
-  /** A thread of which nobody knows yet whose it will be. Its readers move on when somebody comes. */
-  unclaimed(threadId: string): Thread {
-    const thread = this.get({ threadId, resourceId: threadId });
-    this.#unclaimed.set(threadId, thread);
+  /** Nobody knows yet whose the thread will be. Its readers move on when somebody comes. */
+  leaveUnclaimed(thread: Thread): Thread {
+    this.#unclaimed.set(thread.threadId, thread);
     return thread;
   }
 

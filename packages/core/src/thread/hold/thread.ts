@@ -103,7 +103,7 @@ export class Thread implements KnownThread {
     const { threads } = this;
     if (this.#run || this.#pump.isLooking || !this.waiters.isEmpty || !threads.hasAgent(agentId))
       return false;
-    return threads.scheduler.hasRoom && threads.isCurrent(this);
+    return threads.scheduler.hasRoom && threads.directory.has(this);
   }
 
   /** Commits a message and takes the thread for the run it opens, in one. Nobody else here looks at it meanwhile. */
@@ -137,12 +137,12 @@ export class Thread implements KnownThread {
   /** The store has this run as the thread's, and this process as its owner. */
   taken(run: RunOfAgent): void {
     this.#known.found(run);
-    this.threads.claim(this, this.resourceId);
+    this.threads.directory.claim(this, this.resourceId);
   }
 
   /** The store was asked about the thread. */
   found(actor: Actor | undefined): void {
-    if (actor) this.threads.claim(this, actor.resourceId);
+    if (actor) this.threads.directory.claim(this, actor.resourceId);
     if (actor && actor.mailboxCount > 0) this.#mayHaveMail = true;
     this.#known.found(
       actor?.runId === undefined ? undefined : { runId: actor.runId, agentId: actor.agentId },
@@ -255,7 +255,7 @@ export class Thread implements KnownThread {
 
   /** The handle that has the thread's news, where this one was made before anybody knew whose the thread would be. */
   get current(): Thread {
-    return this.threads.currentOf(this);
+    return this.threads.directory.currentOf(this);
   }
 
   /** Somebody who used it does not any more. */

@@ -57,7 +57,7 @@ export interface RunStart {
 }
 
 /** Resolves everything that may depend on the request, once, and checks it before any model is called. */
-export async function prepareRun(
+export async function resolveRun(
   environment: AgentEnvironment,
   park: RunSpec["park"],
   input: MessagesInput,

@@ -272,7 +272,7 @@ function requireStorage(
   );
 }
 
-/** A second run of an id could never take its thread, and would wait for it for ever. */
+/** A second run with the same id could never take its thread, and would wait forever. */
 async function checkFree(storage: Storage, runId: string): Promise<void> {
   const [row] = await storage.select({ table: RUNS, where: { id: checkId("runId", runId) }, limit: 1 });
   if (row)

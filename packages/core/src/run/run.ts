@@ -178,7 +178,7 @@ export class Run {
   }
 
   /**
-   * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
+   * Puts a chunk on the stream and returns it as the processors left it. Without processors, transforms and callbacks
    * there is nothing to wait for, and the answer comes at once.
    */
   emit(chunk: AgentChunk): AgentChunk | Promise<Emitted> {
@@ -244,7 +244,7 @@ export class Run {
   }
 
   /**
-   * Ends a run that went well, with the chunk that says so. Answers false when signals joined it at the last moment:
+   * Ends a run that went well, with the chunk that says so. Returns false when signals joined it at the last moment:
    * then it is not over. Throws when a processor objects to the chunk.
    */
   async finish(chunk: AgentChunk): Promise<boolean> {

@@ -111,7 +111,7 @@ export async function runToolCalls(
   };
 }
 
-/** Nobody could answer a run that is a tool of another: it fails instead of waiting for ever. */
+/** Nobody could answer a run that is a tool of another: it fails instead of waiting forever. */
 function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutcome | undefined): void {
   if (outcome?.kind !== "approval" && outcome?.kind !== "suspended") return;
   const wants = outcome.kind === "approval" ? "needs approval" : "wants to suspend";
@@ -123,7 +123,7 @@ function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutc
 
 const NOTHING: ReadonlyMap<string, JournaledCall> = new Map();
 
-/** What the store knows about a call of a run that is gone on with; `undefined` for one that is to be carried out. */
+/** What the store knows about a call of a continued run; `undefined` for a call that has to be carried out. */
 function fromEarlier(
   call: ToolCallPayload,
   earlier: ReadonlyMap<string, JournaledCall>,

@@ -238,7 +238,7 @@ export class Thread implements KnownThread {
     this.#lastItem = Math.max(this.#lastItem, seq ?? 0);
   }
 
-  /** A message may have come for the run under way, from here or from another process. */
+  /** A message may have come for the active run, from here or from another process. */
   mailMayHaveCome(): void {
     this.#mayHaveMail = true;
   }
@@ -248,7 +248,7 @@ export class Thread implements KnownThread {
     return this.#mayHaveMail;
   }
 
-  /** Whoever looks into the mailbox now sees all that has come. */
+  /** The mailbox is about to be read: everything that came until now will be found. */
   lookingIntoMailbox(): void {
     this.#mayHaveMail = false;
   }
@@ -258,7 +258,7 @@ export class Thread implements KnownThread {
     return this.threads.directory.currentOf(this);
   }
 
-  /** Somebody who used it does not any more. */
+  /** Drops the handle if nobody uses it any more. */
   forget(): void {
     this.threads.forget(this);
   }

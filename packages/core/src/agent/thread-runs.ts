@@ -121,8 +121,8 @@ export class ThreadRuns implements ThreadAgent {
     letter: Letter,
     live: AgentExecutionOptions | undefined,
   ): Promise<void> {
-    const { signal, messages } = letter;
-    signal.createdAt = new Date(this.#environment.system.now());
+    const { messages } = letter;
+    const signal = letter.signal.with({ createdAt: new Date(this.#environment.system.now()) });
     const { threadId, resourceId } = thread;
     const controller = new AbortController();
     try {

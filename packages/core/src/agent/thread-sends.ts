@@ -1,14 +1,13 @@
 import { AgentError } from "../errors.ts";
 import {
   cleanAttributes,
-  type CreatedAgentSignal,
   createSignal,
   type MessageInput,
   messageToSignal,
   type SignalInput,
 } from "../signal/signal.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
+import type { Admitted, SendRequest } from "../thread/admit/admission.ts";
 import { decideDelivery } from "../thread/admit/delivery.ts";
 import { advanceLane, checkLaneId, checkState, readLane } from "../thread/journal/lane.ts";
 import { send } from "../thread/admit/send.ts";
@@ -88,24 +87,18 @@ export class ThreadSends {
       ...(state.attributes && { attributes: state.attributes }),
     };
     let unchanged = false;
-    const result = this.#send(input, options, false, async (signal) => {
+    const result = this.#send(input, options, false, async (_, signal) => {
       const seen = await readLane(storage, target.threadId, laneId);
       if (seen?.cacheKey === cacheKey && seen.mode === mode) {
         unchanged = true;
         throw new AgentError("conflict", "The state is current already.");
       }
-      signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<
-        string,
-        unknown
-      >;
-      return [
-        advanceLane(target.threadId, laneId, seen, {
-          cacheKey,
-          mode,
-          signalId: signal.id,
-          now: this.#environment.system.now(),
-        }),
-      ];
+      const json = JSON.stringify(metadata((seen?.version ?? 0) + 1));
+      const next = { cacheKey, mode, signalId: signal.id, now: this.#environment.system.now() };
+      return {
+        signal: signal.with({ metadata: JSON.parse(json) as Record<string, unknown> }),
+        writes: [advanceLane(target.threadId, laneId, seen, next)],
+      };
     });
     try {
       await result.admitted;
@@ -125,9 +118,7 @@ export class ThreadSends {
     // Callers without types may leave it out, and are told what is missing.
     options: SendOptions = {} as SendOptions,
     queued: boolean,
-    alongside?: (
-      signal: CreatedAgentSignal,
-    ) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
+    alongside?: SendRequest["alongside"],
   ): SendResult {
     checkSend(options);
     const { system, threads, durableContextKeys } = this.#environment;
@@ -153,7 +144,7 @@ export class ThreadSends {
       this.#host.id,
       delivery,
     );
-    const admitted = this.#admit(runtime, target, {
+    const admitting = this.#admit(runtime, target, {
       signal,
       agentId: this.#host.id,
       hasOwnId: input.id !== undefined,
@@ -163,7 +154,11 @@ export class ThreadSends {
       durableContextKeys,
       attributes,
       idempotencyKey,
-      ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
+      ...(alongside && { alongside }),
+    });
+    const admitted = admitting.then(({ signal: accepted, ...outcome }): Admitted => {
+      result.signal = accepted;
+      return outcome;
     });
     if (thread && guess.action === "wake") this.#reserve(thread, newRunId, admitted);
     admitted.catch((error: unknown) =>
@@ -171,13 +166,14 @@ export class ThreadSends {
     );
     const persisted = guess.action === "persist" ? admitted.then(() => {}) : undefined;
     persisted?.catch(() => {});
-    return {
+    const result: SendResult = {
       accepted: true,
       runId: guess.action === "deliver" ? guess.runId : ("runId" in guess && guess.runId) || newRunId,
       signal,
       ...(persisted && { persisted }),
       admitted,
     };
+    return result;
   }
 
   /** What is sent before the store has answered joins the run that is about to be opened. */
@@ -189,7 +185,7 @@ export class ThreadSends {
   async #admit(
     pending: ThreadRuntime | Promise<ThreadRuntime>,
     target: { threadId: string; resourceId: string },
-    request: Parameters<typeof send>[2],
+    request: SendRequest,
   ): ReturnType<typeof send> {
     const { ifActive, ifIdle } = request.delivery;
     if (ifActive === "persist" || ifIdle === "persist") await requireMemory(this.#host, `"persist"`);

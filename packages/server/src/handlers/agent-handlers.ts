@@ -429,14 +429,15 @@ async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBo
   return { ...signal, contents: neutraliseContents(signal.contents) };
 }
 
-async function sent({ admitted, signal, runId }: SendResult): Promise<Wire.SendResult> {
-  const result = await admitted;
+async function sent(result: SendResult): Promise<Wire.SendResult> {
+  const { runId = result.runId, action, duplicate } = await result.admitted;
   return toWire({
     accepted: true,
-    runId: result.runId ?? runId,
-    signal,
-    action: result.action,
-    duplicate: result.duplicate,
+    runId,
+    // Not before it is admitted: one that was sent before is the first one.
+    signal: result.signal,
+    action,
+    duplicate,
   }) as Wire.SendResult;
 }
 

@@ -1,5 +1,4 @@
 import { AgentError, storageError } from "../../errors.ts";
-import { reviveSignal } from "../../signal/signal.ts";
 import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, CALLS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
@@ -186,9 +185,7 @@ export class Thread {
     this.#mayHaveMail = false;
     const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
-    // Its own copy: the sender holds the signal too.
-    const signal = reviveSignal(letter.signal.toJSON());
-    this.#start(lease, runId, { ...letter, options, signal, seq: result.auto[index] as number });
+    this.#start(lease, runId, { ...letter, options, seq: result.auto[index] as number });
     return result;
   }
 

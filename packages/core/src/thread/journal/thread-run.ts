@@ -134,7 +134,7 @@ export class ThreadRun implements RunThread {
       writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
       writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
     }
-    const signals = folded.map(({ signal }) => restamp(signal, now));
+    const signals = folded.map(({ signal }) => signal.with({ createdAt: now }));
     for (const signal of signals) writes.push(this.#insert(signal));
     for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
     writes.push(...takeLetters(threadId, letters));
@@ -216,7 +216,8 @@ export class ThreadRun implements RunThread {
     const { threadId, system } = this.#thread;
     const letters = take ? await this.#letters() : [];
     const now = new Date(system.now());
-    const signals = letters.map(({ signal }) => restamp(signal, now));
+    // A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent.
+    const signals = letters.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
     const responseId = step?.message.id ?? this.#responseId;
@@ -303,11 +304,11 @@ export class ThreadRun implements RunThread {
     const guard: Write[] = end.mayContinue
       ? [requireNone(MAILBOX, { thread_id: threadId, due: NOW, agent_id: this.#options.agentId })]
       : [];
-    const unread = this.#begun ? undefined : this.#opener;
-    const opener = unread ? this.#storeOpener(unread) : [];
+    const now = new Date(system.now());
+    const unread = this.#begun ? undefined : this.#unread(now);
+    const opener = unread ? this.#storeOpener(unread, now) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
-    const now = Math.trunc(system.now());
     const error =
       end.error === undefined
         ? null
@@ -321,9 +322,16 @@ export class ThreadRun implements RunThread {
     } as const;
     try {
       await this.#log.commit(
-        [...guard, ...opener, ...unanswered, ...this.#journal.close(), ...also, touchThread(threadId, now)],
+        [
+          ...guard,
+          ...opener,
+          ...unanswered,
+          ...this.#journal.close(),
+          ...also,
+          touchThread(threadId, now.getTime()),
+        ],
         {
-          run: { state: end.state, ended_at: now, error, open_step: null },
+          run: { state: end.state, ended_at: now.getTime(), error, open_step: null },
           chunks: [...echo, ...end.chunks],
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new LettersWaiting();
@@ -352,17 +360,22 @@ export class ThreadRun implements RunThread {
     return true;
   }
 
+  /** The letter that opened the run, as it enters the history. */
+  #unread(now: Date): Letter | undefined {
+    const opener = this.#opener;
+    return opener && { ...opener, signal: opener.signal.with({ createdAt: now }) };
+  }
+
   /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
-  #storeOpener(letter: Letter): Write[] {
-    const { threadId, resourceId, system } = this.#thread;
-    const now = new Date(system.now());
+  #storeOpener(letter: Letter, now: Date): Write[] {
+    const { threadId, resourceId } = this.#thread;
     return [
       ...takeLetters(threadId, [letter]),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
       ...describeThread(threadId, this.#details),
       ...(letter.messages?.map((message) =>
         insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
-      ) ?? [this.#insert(restamp(letter.signal, now))]),
+      ) ?? [this.#insert(letter.signal)]),
     ];
   }
 
@@ -461,9 +474,3 @@ export class ThreadRun implements RunThread {
 class LettersWaiting {}
 class OpenerGone {}
 class LostRace {}
-
-/** A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent. */
-function restamp(signal: CreatedAgentSignal, now: Date): CreatedAgentSignal {
-  signal.createdAt = now;
-  return signal;
-}

@@ -68,7 +68,7 @@ export async function resume(
   if (resumption.usage) run.totalUsage = resumption.usage;
   const { step: stepNumber, calls } = resumption;
   if (resumption.abort) {
-    await settleAborted(run, resumption);
+    await answerOpenCalls(run, resumption);
     run.controller.abort();
     run.controller.signal.throwIfAborted();
   }
@@ -89,16 +89,16 @@ function forgetWaiting({ content }: StoredMessage): void {
 }
 
 /** An aborted run leaves no call without an answer. */
-async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
+async function answerOpenCalls(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
   if (calls.length === 0) return;
   const step = StepBuilder.resume(stepNumber, parts);
   for (const { toolCallId } of step.openCalls()) {
-    step.settle(toolCallId, {
+    step.updateCall(toolCallId, {
       state: "output-error",
       result: "The run was aborted before this call was answered.",
       isError: true,
     });
   }
   run.spec.list.appendResponse(run.responseMessage(), step.parts);
-  await run.spec.thread?.border(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
+  await run.spec.journal?.commitStep(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

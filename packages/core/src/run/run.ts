@@ -1,5 +1,4 @@
 import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
-import type { StateSignalInput } from "../agent/send-options.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
@@ -10,9 +9,10 @@ import { Pipeline, type SharedContext } from "../processor/pipeline.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
+import type { StateSignalInput } from "../signal/lane.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import { EventStream } from "../stream/event-stream.ts";
+import { EventStream } from "./event-stream.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
@@ -22,13 +22,13 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import { chunkSize } from "./chunk-size.ts";
 import { outsideRuns } from "./current-run.ts";
-import { Patience } from "./patience.ts";
+import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
-import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
+import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
-import type { StepResult } from "./step-result.ts";
-import type { ObjectFormat } from "./structured-output.ts";
+import type { StepResult } from "../processor/step-result.ts";
+import type { ObjectFormat } from "../model/structured-output.ts";
 import { NO_USAGE, addUsage } from "./usage.ts";
 
 /** Everything a run needs, resolved. Made by the agent, read by the loop. */
@@ -47,7 +47,7 @@ export interface RunSpec {
   mastra: unknown;
   threadId: string | undefined;
   resourceId: string | undefined;
-  thread: RunThread | undefined;
+  journal: RunJournal | undefined;
   /** The store of the thread. */
   storage: Storage | undefined;
   /** Whether a tool call may wait for a person. A subagent's may not: nobody could answer it. */
@@ -232,7 +232,7 @@ export class Run {
     // One error for all: who does not listen to it may ask many times.
     throw (this.#full ??= new AgentError(
       "limit-exceeded",
-      `Run ${this.spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      `Run ${this.spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
       { details: { limit: "runBytes", bytes: runBytes } },
     ));
   }
@@ -279,14 +279,14 @@ export class Run {
         ...(error !== undefined && { error }),
       });
     } catch (failure) {
-      this.spec.thread?.abandon();
+      this.spec.journal?.abandon();
       this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);
     }
     for (const chunk of displayed) await this.reveal(chunk);
   }
 
   async #end(end: RunEnd): Promise<boolean> {
-    return this.spec.thread ? this.spec.thread.end(end) : true;
+    return this.spec.journal ? this.spec.journal.end(end) : true;
   }
 
   async #emitThrough(chunk: AgentChunk): Promise<Emitted> {
@@ -314,7 +314,7 @@ export class Run {
 
   async #show(chunk: AgentChunk): Promise<void> {
     const shown = await this.#displayed(chunk);
-    this.spec.thread?.publish(shown);
+    this.spec.journal?.publish(shown);
     await this.#shown(shown);
   }
 
@@ -337,7 +337,7 @@ export class Run {
 
   #push(chunk: AgentChunk): void {
     this.events.push(chunk);
-    this.spec.thread?.publish(chunk);
+    this.spec.journal?.publish(chunk);
   }
 
   /** Calls back into the app. What a callback throws is logged: it must not break the run. */
@@ -393,8 +393,8 @@ export class Run {
     if (this.early) {
       this.early.push(signal);
       // Nothing of a run is visible before its input is stored: this goes into that commit.
-      this.spec.thread?.publish(echoOf(signal, this.spec.runId));
-    } else await this.spec.thread?.record(signal, []);
+      this.spec.journal?.publish(echoOf(signal, this.spec.runId));
+    } else await this.spec.journal?.record(signal, []);
     await this.join(signal);
     return signal;
   }
@@ -412,7 +412,7 @@ export class Run {
   /** Signals that waited for a step that was not stored, or that came too late to be stored with it; then states. */
   async joinLater(): Promise<void> {
     for (const signal of this.takeLater()) {
-      await this.spec.thread?.record(signal, []);
+      await this.spec.journal?.record(signal, []);
       await this.join(signal);
     }
     if (this.#states.length > 0) await tellStates(this);

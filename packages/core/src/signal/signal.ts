@@ -50,20 +50,28 @@ const LEGACY: Record<LegacySignalType, { type: SignalType; tagName: string }> = 
 };
 const TYPES: ReadonlySet<string> = new Set<SignalType>(["user", "state", "reactive", "notification"]);
 
-/** Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. */
+/** What a signal is made of. */
+type SignalFields = Omit<
+  CreatedAgentSignal,
+  "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON" | "with"
+>;
+
+/**
+ * Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. It
+ * never changes: who needs it different makes another one.
+ */
 export class CreatedAgentSignal {
   readonly id: string;
   readonly type: SignalType;
   readonly tagName: string;
   readonly contents: JsonContents;
-  /** Settled when the signal is admitted: which branch's attributes apply is decided there. */
-  attributes: Record<string, JSONValue> | undefined;
-  metadata: Record<string, unknown> | undefined;
+  readonly attributes: Record<string, JSONValue> | undefined;
+  readonly metadata: Record<string, unknown> | undefined;
   readonly providerOptions: ProviderMetadata | undefined;
-  createdAt: Date;
-  acceptedAt: Date | undefined;
+  readonly createdAt: Date;
+  readonly acceptedAt: Date | undefined;
 
-  constructor(fields: Omit<CreatedAgentSignal, "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON">) {
+  constructor(fields: SignalFields) {
     this.id = fields.id;
     this.type = fields.type;
     this.tagName = fields.tagName;
@@ -73,6 +81,11 @@ export class CreatedAgentSignal {
     this.providerOptions = fields.providerOptions;
     this.createdAt = fields.createdAt;
     this.acceptedAt = fields.acceptedAt;
+  }
+
+  /** A copy with these fields changed. */
+  with(changes: Partial<SignalFields>): CreatedAgentSignal {
+    return new CreatedAgentSignal(Object.assign({}, this, changes));
   }
 
   toDBMessage(target: { threadId?: string; resourceId?: string } = {}): StoredMessage {

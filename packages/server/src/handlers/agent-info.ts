@@ -1,10 +1,8 @@
-import type { Agent } from "@selvedge/core";
 import { compileSchema, type Schema, type ToolLike } from "@selvedge/core/tools";
 import type { AgentInfo, ToolInfo } from "@selvedge/protocol/routes";
+import type { AnyAgent } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { toRequestContext } from "../run-options.ts";
-
-type AnyAgent = Agent<string, Record<string, never>>;
 
 /** An agent as a caller may see it. What depends on the request and cannot be told now is left out. */
 export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<AgentInfo> {

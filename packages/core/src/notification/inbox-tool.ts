@@ -37,7 +37,7 @@ const INPUT = {
     },
     threadId: { type: "string", description: "Leave out for this thread." },
     id: { type: "string", description: "The record. Needed by markSeen, dismiss and archive." },
-    status: { enum: NOTIFICATION_STATUSES },
+    status: { enum: NOTIFICATION_STATUSES as readonly NotificationStatus[] },
     priority: { enum: ["low", "medium", "high", "urgent"] },
     source: { type: "string" },
     query: {

@@ -92,7 +92,7 @@ describe("Chat on a terminal", () => {
     await type("go\r");
     await type("yes\r");
     first.resolve({ toolCalls: [{ toolName: "wipe", input: {} }] });
-    await shows("May wipe run?");
+    await shows("Allow wipe to run?");
     await type("");
     expect(ran).toEqual([]);
     await type("y\r");

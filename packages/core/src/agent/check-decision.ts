@@ -46,3 +46,8 @@ function checkSize(name: string, text: string): void {
   if (bytes <= MAX_ANSWER_BYTES) return;
   throw new AgentError("limit-exceeded", `${name} has ${bytes} bytes; the limit is ${MAX_ANSWER_BYTES}.`);
 }
+
+export function checkCallId(toolCallId: unknown): string | undefined {
+  if (toolCallId === undefined || typeof toolCallId === "string") return toolCallId;
+  throw new AgentError("invalid-argument", `toolCallId must be a string, got ${showValue(toolCallId)}.`);
+}

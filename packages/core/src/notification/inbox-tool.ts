@@ -8,8 +8,8 @@ import { AgentError } from "../errors.ts";
 import { defaultLogger } from "../logger.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { readActor } from "../thread/hold/actor.ts";
-import { LocalThreads } from "../thread/hold/local-threads.ts";
+import { agentOfActiveRun } from "../thread/inspect/thread-state.ts";
+import { openThreads } from "../thread/threads.ts";
 import { createTool, type Tool, type ToolExecutionContext } from "../tool/tool.ts";
 import { emit } from "./emit.ts";
 import { fullSignal } from "./notification-signal.ts";
@@ -171,17 +171,16 @@ async function inject(
   const { storage, system } = domain;
   const { threadId, resourceId, agentId } = seen.record;
   // Whoever runs the thread is the one who reads.
-  const actor = await readActor(storage, threadId);
-  const reader = actor?.runId !== undefined && actor.runId === place.runId ? actor.agentId : agentId;
-  const outlet = {
-    runtime: LocalThreads.of(storage, system, defaultLogger),
+  const reader = (await agentOfActiveRun(storage, { threadId, runId: place.runId })) ?? agentId ?? "";
+  const inbox = {
+    threads: openThreads(storage, system, defaultLogger),
     domain,
-    agentId: reader ?? "",
+    agentId: reader,
     threadId,
     resourceId: resourceId!,
     durableContextKeys: [],
   };
-  const emitted = await emit(outlet, {
+  const emitted = await emit(inbox, {
     records: [seen],
     signal: fullSignal(seen.record),
     delivery: INTO_CHAT,

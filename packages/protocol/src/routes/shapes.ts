@@ -132,7 +132,7 @@ export const runMemory = object({
     id(),
     object({ id: id(), title: optional(text({ maxLength: LONG })), metadata: optional(metadata) }),
   ),
-  /** Taken from the authoriser where there is one. */
+  /** The server's `authorize` function decides it, if there is one. */
   resource: optional(resourceId),
   /** Needs the grant `run-options`. */
   options: optional(anyObject()),

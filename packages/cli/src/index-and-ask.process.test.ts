@@ -161,7 +161,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     for (const extra of [[], ["--fresh"]]) {
       const refused = await run("index", "other", ...extra);
       expect(refused).toMatchObject({ code: 1, out: "" });
-      expect(refused.err).toContain(`holds the folder ${await realpath(join(folder, "docs"))}`);
+      expect(refused.err).toContain(`contains the folder ${await realpath(join(folder, "docs"))}`);
       expect(refused.err).toMatch(/--name <name>.*--replace/);
     }
     expect((await run("ask", "pedals", "--by", "words")).out).toContain("Oil the pedals");
@@ -232,7 +232,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
         err: expect.stringMatching(`threads must be a whole number .*, got ${threads}`),
       });
     }
-    expect((await run("index", "--help")).out).toContain("goes on where it stopped");
+    expect((await run("index", "--help")).out).toContain("continues where it stopped");
     expect((await run("ask", "--help")).out).toContain("meaning, words or both");
     expect(await run("index")).toMatchObject({ code: 1, err: expect.stringContaining("Add --help") });
     await run("index", "docs");

@@ -64,16 +64,16 @@ describe.concurrent("selvedge chat", () => {
 
   it("goes on with the conversation in another process", async () => {
     const first = await chat("my cat is called Loom\n");
-    expect(first.stderr).not.toContain("remembered");
+    expect(first.stderr).not.toContain("last conversation");
     const second = await chat("what did I say?\n");
-    expect(second.stderr).toContain("2 messages remembered");
+    expect(second.stderr).toContain("last conversation (2 messages)");
     expect(second.stdout).toContain("- my cat is called Loom");
   });
 
   it("keeps conversations apart with /new and --thread", async () => {
     const args = ["--storage", "threads.db", "--thread", "a"];
     const { stdout } = await chat("red\n/new\nwhat did I say?\n", ...args);
-    expect(stdout).toContain("A new conversation.");
+    expect(stdout).toContain("Started a new conversation.");
     expect(stdout).toContain("your first message");
     const back = await chat("what did I say?\n", ...args);
     expect(back.stdout).toContain("- red");

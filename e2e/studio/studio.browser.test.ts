@@ -1,13 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findChromium, launch } from "./browser.ts";
+import { findChromium, launch, openContext } from "./browser.ts";
 import { PAGE_WIDTH, UNNAMED } from "./in-page.ts";
 import { StudioServer } from "./studio-server.ts";
 import { ThreadView } from "./thread-view.ts";
 
-const BUILD = fileURLToPath(new URL("../../scripts/build-studio.mjs", import.meta.url));
 const chromium = findChromium();
 if (chromium === undefined) {
   console.warn(
@@ -15,22 +12,21 @@ if (chromium === undefined) {
   );
 }
 
-describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60_000 }, () => {
+describe.skipIf(chromium === undefined)("The studio in a browser", () => {
   let server: StudioServer;
   let browser: Browser;
   let context: BrowserContext;
   let problems: string[];
 
   beforeAll(async () => {
-    execFileSync(process.execPath, [BUILD, "--if-stale"]);
     [server, browser] = await Promise.all([StudioServer.start(), launch(chromium!)]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([server?.close(), browser?.close()]);
   });
   beforeEach(async () => {
     problems = [];
-    context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: "en-GB" });
+    context = await openContext(browser);
     context.on("weberror", (error) => problems.push(error.error().message));
     context.on("console", (message) => {
       // A thread that has no message yet is answered with 404, and a killed server with nothing.

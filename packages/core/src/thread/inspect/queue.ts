@@ -12,7 +12,7 @@ import {
   noteEmpty,
   readMailbox,
   runOpenedBy,
-} from "./mailbox.ts";
+} from "../admit/mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { remove, update } from "../../storage/writes.ts";
 

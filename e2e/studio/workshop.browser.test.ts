@@ -1,22 +1,17 @@
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findChromium, launch } from "./browser.ts";
+import { findChromium, launch, openContext } from "./browser.ts";
 import { DROP_AND_PASTE, heightOf, IMAGES, PAGE_WIDTH, TO_TOP, UNNAMED } from "./in-page.ts";
 import { ThreadView } from "./thread-view.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
-const BUILD = fileURLToPath(new URL("../../scripts/build-studio.mjs", import.meta.url));
 const chromium = findChromium();
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const picture = { name: "swatch.png", mimeType: "image/png", buffer: Buffer.from(PIXEL, "base64") };
 const note = { name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("Bring thread.") };
 
-const eventually = <Value>(read: () => Promise<Value>) => expect.poll(read, { timeout: 20_000 });
-
-describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeout: 60_000 }, () => {
+describe.skipIf(chromium === undefined)("The studio, in awkward cases", () => {
   let browser: Browser;
   let context: BrowserContext;
   let open: Workshop;
@@ -24,17 +19,15 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
   let problems: string[];
 
   beforeAll(async () => {
-    execFileSync(process.execPath, [BUILD, "--if-stale"]);
     [open, browser] = await Promise.all([openWorkshop(), launch(chromium!)]);
     await open.fill("phone", 2);
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([open?.close(), browser?.close()]);
   });
   beforeEach(async () => {
     problems = [];
-    context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: "en-GB" });
-    context.setDefaultTimeout(20_000);
+    context = await openContext(browser);
     context.on("weberror", (error) => problems.push(error.error().message));
     context.on("console", (message) => {
       if (message.type() === "error") problems.push(message.text());
@@ -77,7 +70,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     const view = await newThread();
     const { page } = view;
     await page.getByLabel("Files to attach").setInputFiles([picture, note]);
-    await eventually(() => page.getByTestId("attachment").count()).toBe(2);
+    await expect.poll(() => page.getByTestId("attachment").count()).toBe(2);
     await page.getByRole("button", { name: "Remove note.txt" }).click();
     await view.say("");
     await view.shows("I got swatch.png (image/png).");
@@ -99,7 +92,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
   it("takes files that are dropped on the page or pasted", async () => {
     const view = await newThread();
     await view.page.evaluate(DROP_AND_PASTE);
-    await eventually(() => view.page.getByTestId("attachment").count()).toBe(2);
+    await expect.poll(() => view.page.getByTestId("attachment").count()).toBe(2);
     await view.say("both");
     await view.shows("I got dropped.txt (text/plain), pasted.txt (text/plain).");
     expect(await view.page.getByText("Drop files to attach them").count()).toBe(0);
@@ -143,7 +136,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await page.getByRole("link", { name: "Agents" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
-    await eventually(() => page.evaluate("document.activeElement.id")).toBe("main");
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("main");
     expect(await page.title()).toBe("Agents · Selvedge studio");
   });
 
@@ -164,7 +157,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
       .locator(".message[data-kind=agent]")
       .getByRole("button", { name: "Copy this message" })
       .click();
-    await eventually(() => page.evaluate<string>("navigator.clipboard.readText()")).toMatch(/^# On weaving/);
+    await expect.poll(() => page.evaluate<string>("navigator.clipboard.readText()")).toMatch(/^# On weaving/);
     expect(problems).toEqual([]);
   });
 
@@ -173,15 +166,15 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     const page = await context.newPage();
     await page.goto(`${open.url}/threads/long?agent=loom`);
     const rows = page.getByTestId("message");
-    await eventually(() => rows.count()).toBe(40);
+    await expect.poll(() => rows.count()).toBe(40);
     expect(await page.getByText("Message 170").isVisible()).toBe(true);
     const toTop = (): Promise<{ text: string; y: number }> => page.evaluate(TO_TOP);
     for (let seen = 40; seen < 170; seen = await rows.count()) {
       const { text, y } = await toTop();
       const known = seen;
-      await eventually(() => rows.count()).toBeGreaterThan(known);
+      await expect.poll(() => rows.count()).toBeGreaterThan(known);
       // What stood at the top still stands where it was, although there is more above it.
-      await eventually(() => page.evaluate<number>(heightOf(text))).toBeCloseTo(y, -1);
+      await expect.poll(() => page.evaluate<number>(heightOf(text))).toBeCloseTo(y, -1);
     }
     expect(await rows.count()).toBe(170);
     expect((await toTop()).text).toBe("Message **1**");
@@ -190,7 +183,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await page.getByLabel("Message to Loom").press("Enter");
     await page.getByText("You said: here").waitFor();
     const y = async (): Promise<number> => (await page.getByText("You said: here").boundingBox())!.y;
-    await eventually(y).toBeLessThan(860);
+    await expect.poll(y).toBeLessThan(860);
     expect(await y()).toBeGreaterThan(0);
   });
 
@@ -207,7 +200,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     const found = page.locator("[data-found]");
     await found.waitFor();
     expect(await found.innerText()).toContain("Message **7**");
-    await eventually(async () => (await found.boundingBox())!.y).toBeGreaterThan(60);
+    await expect.poll(async () => (await found.boundingBox())!.y).toBeGreaterThan(60);
     expect((await found.boundingBox())!.y).toBeLessThan(700);
     expect(problems).toEqual([]);
   });
@@ -294,7 +287,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
       expect(await page.locator(".field-error").allInnerTexts()).toHaveLength(3);
       expect(await page.getByLabel("name *").getAttribute("aria-invalid")).toBe("true");
       const id = await page.getByLabel("name *").getAttribute("id");
-      await eventually(() => page.evaluate("document.activeElement.id")).toBe(id);
+      await expect.poll(() => page.evaluate("document.activeElement.id")).toBe(id);
       await page.keyboard.type("Ada");
       expect(await page.locator(".field-error").allInnerTexts()).toHaveLength(2);
       expect(await page.getByTestId("tool-outcome").count()).toBe(0);

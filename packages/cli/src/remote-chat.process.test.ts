@@ -97,7 +97,7 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
 
   it("asks before a tool runs that wants to be asked", async () => {
     const no = await chat("note that it rains\nn\n", "--url", url, "--thread", "no");
-    expect(no.stdout).toContain("May write-note run? (y/n)");
+    expect(no.stdout).toContain("Allow write-note to run? (y/n)");
     expect(no.stdout).toContain("You declined");
     const yes = await chat("note that it rains\ny\n", "--url", url, "--thread", "yes");
     expect(yes.stdout).toContain("The file has 1 note now.");
@@ -125,7 +125,7 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
 
   it("asks also where the agent runs in the terminal's own process", async () => {
     const { stdout } = await chat("note that it snows\ny\n", "--model", "demo", "--storage", ":memory:");
-    expect(stdout).toContain("May write-note run? (y/n)");
+    expect(stdout).toContain("Allow write-note to run? (y/n)");
     expect(stdout).toContain("Written:");
   });
 });

@@ -14,7 +14,6 @@ import { ownerOfRun, readRunRecord, watchQueue } from "@selvedge/core/threads";
 import { callTool, type ToolLike } from "@selvedge/core/tools";
 import type { StoredMessage } from "@selvedge/protocol";
 import type * as Wire from "@selvedge/protocol/routes";
-import type { AgentInfo } from "@selvedge/protocol/routes";
 import type { AnyAgent, App } from "../app.ts";
 import { type Answer, type Call, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { admitContents } from "../admit-contents.ts";
@@ -40,10 +39,7 @@ import {
 export const AGENT_HANDLERS: Handlers<Tagged<"agents">> = {
   listAgents: async ({ app, caller }) => {
     const agents = Object.entries(app.mastra.listAgents()) as [string, AnyAgent][];
-    const infos = agents.map(async ([name, agent]): Promise<[string, AgentInfo]> => [
-      name,
-      await agentInfo(agent, caller),
-    ]);
+    const infos = agents.map(async ([name, agent]) => [name, await agentInfo(agent, caller)] as const);
     return Object.fromEntries(await Promise.all(infos));
   },
   getAgent: async ({ app, caller, params }) => agentInfo(app.agent(params.agentId), caller),

@@ -143,7 +143,7 @@ function toLane(
     cacheKey,
     mode,
     updatedAt,
-    ...(text !== undefined && { contents: text }),
-    ...(signal?.metadata?.value !== undefined && { value: signal.metadata.value }),
+    contents: text,
+    value: signal?.metadata?.value,
   };
 }

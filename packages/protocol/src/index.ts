@@ -13,6 +13,7 @@ export type {
 } from "./chunk.ts";
 
 // Messages and threads
+export { MESSAGE_ROLES } from "./message.ts";
 export type {
   CustomMessagePart,
   DataMessagePart,
@@ -32,9 +33,15 @@ export type {
 } from "./message.ts";
 
 // Notifications
-export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
+export {
+  NOTIFICATION_STATUSES,
+  type NotificationPriority,
+  type NotificationRecord,
+  type NotificationStatus,
+} from "./notification.ts";
 
 // Tools
+export { toUiSource } from "./ui-source.ts";
 export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argument.ts";
 
 // Values

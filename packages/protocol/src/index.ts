@@ -31,6 +31,9 @@ export type {
   ToolInvocationState,
 } from "./message.ts";
 
+// Signals
+export { SIGNAL_TYPES, type SignalType } from "./signal-type.ts";
+
 // Notifications
 export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
 

@@ -1,6 +1,7 @@
 import type { AgentChunk } from "../chunk.ts";
 import { ERROR_CODES, type ErrorCode } from "../error-codes.ts";
 import type { MessageContent } from "../message.ts";
+import { SIGNAL_TYPES } from "../signal-type.ts";
 import type { FinishReason, Usage } from "../usage.ts";
 import {
   anyObject,
@@ -177,7 +178,7 @@ export const signal = named(
   "Signal",
   openObject({
     id: id(),
-    type: oneOf("user", "state", "reactive", "notification"),
+    type: oneOf(...SIGNAL_TYPES),
     tagName: text(),
     contents,
     createdAt: time(),

@@ -1,8 +1,6 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import DOCS from "../../../docs/studio.md?raw";
 import { PAGES } from "./pages.ts";
-
-const DOCS = readFileSync(new URL("../../../docs/studio.md", import.meta.url), "utf8");
 
 describe("the pages of the studio", () => {
   it.each(PAGES.flatMap(({ title }) => title ?? []))("has %s in docs/studio.md", (title) => {

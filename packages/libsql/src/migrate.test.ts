@@ -64,7 +64,7 @@ describe("a file of an older version", () => {
     expect(await texts("interrupted")).toContain("tool-outcome-unknown");
     expect(await texts("interrupted")).toContain("queued behind");
     await mastra.close();
-  }, 20_000);
+  });
 
   it("is upgraded once when several open it at the same moment", async () => {
     oldFile();

@@ -16,5 +16,7 @@ export { cuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 // Time and ids
 export { virtualSystem, type VirtualSystem, type VirtualSystemOptions } from "./virtual-system.ts";
 
+export { growthOf } from "./growth-of.ts";
+
 // Networks
 export { startRecordingServer, type RecordedRequest, type RecordingServer } from "./recording-server.ts";

@@ -1,5 +1,6 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
 import { endStep, type Next, type StepPolicy } from "./step.ts";
@@ -92,13 +93,7 @@ function forgetWaiting({ content }: StoredMessage): void {
 async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
   if (calls.length === 0) return;
   const step = StepBuilder.resume(stepNumber, parts);
-  for (const { toolCallId } of step.openCalls()) {
-    step.settle(toolCallId, {
-      state: "output-error",
-      result: "The run was aborted before this call was answered.",
-      isError: true,
-    });
-  }
+  step.breakOff(agentChunk("abort", run.spec.runId, {}));
   run.spec.list.appendResponse(run.responseMessage(), step.parts);
   await run.spec.thread?.border(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

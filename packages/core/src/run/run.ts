@@ -1,4 +1,11 @@
-import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import {
+  type AgentChunk,
+  type DataChunk,
+  type FinishReason,
+  isDataChunk,
+  type StoredMessage,
+  type Usage,
+} from "@selvedge/protocol";
 import type { StateSignalInput } from "../agent/send-options.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
@@ -184,8 +191,10 @@ export class Run {
   emit(chunk: AgentChunk): AgentChunk | Promise<Emitted> {
     this.#weigh(chunk);
     if (!this.#slow) {
-      this.#push(chunk);
-      return chunk;
+      const placed = this.#placed(chunk);
+      this.events.push(placed);
+      this.spec.thread?.publish(placed);
+      return placed;
     }
     const emitted = this.#tail.then(() => this.#emitThrough(chunk));
     this.#tail = emitted.catch(() => {});
@@ -200,16 +209,26 @@ export class Run {
       runId: this.spec.runId,
       from: "AGENT",
     };
-    const step = this.step;
-    const take = async (): Promise<void> => {
+    const put = async (): Promise<void> => {
       // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
-      if (this.#held > 0) this.#weigh(full);
-      const passed = await (this.#held > 0 ? this.#emitThrough(full) : this.emit(full));
-      if (passed) for (const one of [passed].flat()) step?.take(one);
+      if (this.#held > 0) {
+        this.#weigh(full);
+        await this.#emitThrough(full);
+      } else await this.emit(full);
     };
-    const taken = take();
-    taken.catch(() => {});
-    return taken;
+    const done = put();
+    done.catch(() => {});
+    return done;
+  }
+
+  /** An app's own chunk is a part of the step under way. Without one it is shown and not stored, and says so. */
+  #placed(chunk: AgentChunk): AgentChunk {
+    if (!isDataChunk(chunk) || chunk.transient) return chunk;
+    const { step } = this;
+    if (!step || step.stored) return { ...chunk, transient: true };
+    const placed = { ...chunk, data: this.limitWritten(chunk.data, chunk.type) };
+    step.take(placed);
+    return placed;
   }
 
   /** A value that an app writes to the stream, cut if it is too large. */
@@ -258,7 +277,7 @@ export class Run {
   async prepare(chunk: AgentChunk): Promise<AgentChunk[]> {
     await this.#tail;
     const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
-    return Promise.all([passed ?? []].flat().map((one) => this.#displayed(one)));
+    return Promise.all([passed ?? []].flat().map((one) => this.#displayed(this.#placed(one))));
   }
 
   /** Shows the caller a chunk that is on the thread's stream already. */
@@ -313,7 +332,7 @@ export class Run {
   }
 
   async #show(chunk: AgentChunk): Promise<void> {
-    const shown = await this.#displayed(chunk);
+    const shown = await this.#displayed(this.#placed(chunk));
     this.spec.thread?.publish(shown);
     await this.#shown(shown);
   }
@@ -333,11 +352,6 @@ export class Run {
   /** Resolves when those who were asked have had their say. */
   async heard(): Promise<void> {
     await Promise.all(this.#asked);
-  }
-
-  #push(chunk: AgentChunk): void {
-    this.events.push(chunk);
-    this.spec.thread?.publish(chunk);
   }
 
   /** Calls back into the app. What a callback throws is logged: it must not break the run. */

@@ -1,4 +1,4 @@
-import type { AgentChunk, MessagePart } from "@selvedge/protocol";
+import { type AgentChunk, isDataChunk, type MessagePart } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
@@ -54,16 +54,16 @@ async function takeReply(
   span: OpenSpan | undefined,
 ): Promise<Next> {
   const { spec } = run;
-  const step = (run.step = new StepBuilder(stepNumber, reply.candidate.model.modelId));
+  const start = agentChunk("step-start", spec.runId, {
+    messageId: run.responseId,
+    model: reply.candidate.model.modelId,
+    request: reply.request ?? {},
+    warnings: [],
+  });
+  const step = (run.step = StepBuilder.begin(stepNumber, start));
   step.setExchange(reply.request, reply.response);
   try {
-    const started = run.emit(
-      agentChunk("step-start", spec.runId, {
-        messageId: run.responseId,
-        request: reply.request ?? {},
-        warnings: [],
-      }),
-    );
+    const started = run.emit(start);
     if (started instanceof Promise) await started;
     await reply.each(partTaker(run, step, settings.toolSet));
     if (!step.finished) throw incomplete(step);
@@ -88,7 +88,7 @@ async function takeReply(
       return "again";
     }
     if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
-    await storePartial(run, step);
+    await storePartial(run, step, thrown);
     await keepSignals(run);
     throw thrown;
   } finally {
@@ -137,7 +137,8 @@ async function takeEmitted(
   objects: PartialObjectReader | undefined,
 ): Promise<void> {
   for (const chunk of [(await emitted) ?? []].flat()) {
-    step.take(chunk);
+    // An app's own is taken where it is put on the stream.
+    if (!isDataChunk(chunk)) step.take(chunk);
     const partial = chunk.type === "text-delta" ? await objects?.add(chunk.payload.text) : undefined;
     if (!partial) continue;
     const object = run.format!.unwrap(partial.value);
@@ -240,15 +241,11 @@ function converse(run: Run, step: StepBuilder): void {
 }
 
 /** Keeps what there is of a step that did not come to its end, marked as incomplete. */
-async function storePartial(run: Run, step: StepBuilder): Promise<void> {
+export async function storePartial(run: Run, step: StepBuilder, error: unknown): Promise<void> {
   if (step.stored) return;
-  for (const call of step.openCalls()) {
-    const result = run.aborted
-      ? "The run was aborted before this call was answered."
-      : "The run failed before this call was answered.";
-    step.settle(call.toolCallId, { state: "output-error", result, isError: true });
-  }
-  if (!step.hasContent) return;
+  const { runId } = run.spec;
+  const end = run.aborted ? agentChunk("abort", runId, {}) : agentChunk("error", runId, { error });
+  if (!step.breakOff(end)) return;
   step.finishReason = run.aborted ? "aborted" : "error";
   const record = stepRecord(run, step, { incomplete: true });
   run.addStep(step.build());

@@ -1,5 +1,5 @@
-import type { ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
-import { AgentError, errorMessage, toolErrorCode } from "../errors.ts";
+import type { AgentChunk, ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
+import { AgentError, errorMessage } from "../errors.ts";
 import { roughSize } from "../json.ts";
 import { isPromise } from "../is-promise.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
@@ -10,7 +10,6 @@ import {
   type ToolOutcome,
   type ToolRunContext,
 } from "../tool/execute-tool.ts";
-import { limitResult } from "../tool/limit-result.ts";
 import { sleep } from "../system.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolWriter } from "../tool/tool.ts";
@@ -73,13 +72,13 @@ export async function runToolCalls(
   let client = false;
   const leaveOpen = async (call: ToolCallPayload, outcome: ToolOutcome): Promise<void> => {
     if (outcome.kind === "client") client = true;
-    else waiting.push(toOpenCall(call, outcome, tools));
+    else {
+      const open = toOpenCall(call, outcome, tools);
+      step.take(questionOf(run, open));
+      waiting.push(open);
+    }
     if (outcome.kind === "suspended") run.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
-    const approval = outcome.kind === "approval";
-    step.settle(call.toolCallId, {
-      ...(approval && { state: "approval-requested", approval: { id: call.toolCallId } }),
-      ...(await transcript(run, call, { outcome })),
-    });
+    step.annotate(call.toolCallId, await transcript(run, call, { outcome }));
   };
   await inParallel(concurrency(run), checked, async (item) => {
     // The step has failed: what has not begun does not begin.
@@ -167,8 +166,10 @@ function outcomeUnknown({ toolName }: ToolCallPayload): ToolOutcome {
 async function deny(run: Run, step: StepBuilder, call: ToolCallPayload, reason: string): Promise<void> {
   const { toolCallId, toolName, args } = call;
   const approval = { id: toolCallId, approved: false as const, reason };
-  step.settle(toolCallId, { state: "output-denied", approval, ...(await transcript(run, call)) });
-  await run.emit(agentChunk("tool-output-denied", run.spec.runId, { toolCallId, toolName, args, approval }));
+  const chunk = agentChunk("tool-output-denied", run.spec.runId, { toolCallId, toolName, args, approval });
+  step.take(chunk);
+  step.annotate(toolCallId, await transcript(run, call));
+  await run.emit(chunk);
 }
 
 /** Of a step without calls. */
@@ -188,28 +189,14 @@ async function answer(
   const { runId } = run.spec;
   const { toolCallId, toolName, args } = call;
   const failed = outcome.kind === "error" || outcome.isError === true;
-  const errorCode = outcome.kind === "error" ? toolErrorCode(outcome.error) : undefined;
   // Those who look on from outside get to know no more than that it failed, and which call it was.
   if (outcome.kind === "error" && outcome.error instanceof Error && !AgentError.is(outcome.error))
     run.spec.logger.warn(`Tool "${toolName}" failed (call ${toolCallId} of run ${runId}):`, outcome.error);
-  const raw =
-    outcome.kind === "error"
-      ? limitResult(errorMessage(outcome.error), run.spec.limits.toolResultBytes, toolName)
-      : outcome.result;
+  const raw = outcome.kind === "error" ? errorMessage(outcome.error) : outcome.result;
   const result = run.pipeline.seesToolResults
     ? await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed })
     : raw;
-  const settled: Partial<ToolInvocation> = {
-    state: outcome.kind === "error" ? "output-error" : "result",
-    result,
-  };
-  if (failed) settled.isError = true;
-  if (errorCode) settled.errorCode = errorCode;
-  if (outcome.kind === "result" && outcome.modelOutput !== undefined)
-    settled.modelOutput = outcome.modelOutput;
-  if (run.spec.transform) Object.assign(settled, await transcript(run, call, { outcome, result }));
-  step.settle(toolCallId, settled);
-  const told = run.emit(
+  const chunk =
     outcome.kind === "error"
       ? agentChunk("tool-error", runId, {
           toolCallId,
@@ -224,8 +211,13 @@ async function answer(
           args,
           result,
           ...(failed && { isError: true }),
-        }),
-  );
+        });
+  const shown = run.spec.transform && (await transcript(run, call, { outcome, result }));
+  step.take(chunk);
+  step.annotate(toolCallId, shown);
+  if (outcome.kind === "result" && outcome.modelOutput !== undefined)
+    step.annotate(toolCallId, { modelOutput: outcome.modelOutput });
+  const told = run.emit(chunk);
   if (told instanceof Promise) await told;
 }
 
@@ -405,21 +397,13 @@ function waitingMetadata(
 
 /** Puts the waiting calls on the stream. To be called once the step is stored: nobody may answer what is not there yet. */
 export async function announceOpenCalls(run: Run): Promise<void> {
-  for (const {
-    toolCallId,
-    toolName,
-    args,
-    resumeSchema,
-    suspendPayload,
-    requiresApproval,
-  } of run.openCalls) {
-    const payload = { toolCallId, toolName, args, resumeSchema };
-    await run.emit(
-      requiresApproval
-        ? agentChunk("tool-call-approval", run.spec.runId, payload)
-        : agentChunk("tool-call-suspended", run.spec.runId, { ...payload, suspendPayload }),
-    );
-  }
+  for (const call of run.openCalls) await run.emit(questionOf(run, call));
+}
+
+function questionOf({ spec }: Run, { requiresApproval, suspendPayload, ...payload }: OpenCall): AgentChunk {
+  return requiresApproval
+    ? agentChunk("tool-call-approval", spec.runId, payload)
+    : agentChunk("tool-call-suspended", spec.runId, { ...payload, suspendPayload });
 }
 
 function concurrency(run: Run): number {

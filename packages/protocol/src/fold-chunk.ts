@@ -235,6 +235,8 @@ function beginStep(answer: Answer, model: string | undefined): Changed {
 
 /** The run is over in the middle: no call is left without an outcome, and a step that says nothing is not stored. */
 function breakOff(answer: Answer, result: string): Changed {
+  // Between steps it takes nothing back, unless a call of the last one was waiting.
+  if (!answer.isOpen && answer.questions.size === 0) return undefined;
   const dropped = dropPartialCalls(answer);
   const open = openCalls(answer);
   for (const call of open) Object.assign(call, { state: "output-error", result, isError: true });

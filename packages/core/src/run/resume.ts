@@ -1,11 +1,10 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import { Tripwire } from "../processor/tripwire.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
-import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
-import { endStep, type Next, type StepPolicy } from "./step.ts";
+import { endStep, type Next, type StepPolicy, storePartial } from "./step.ts";
 import { StepBuilder } from "./step-builder.ts";
-import { stepRecord } from "./step-record.ts";
 import { NOBODY_ASKED, runToolCalls } from "./tool-calls.ts";
 
 /** A decision about a waiting call. */
@@ -68,18 +67,21 @@ export async function resume(
   if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
   if (resumption.usage) run.totalUsage = resumption.usage;
   const { step: stepNumber, calls } = resumption;
-  if (resumption.abort) {
-    await settleAborted(run, resumption);
-    run.controller.abort();
+  if (resumption.abort) run.controller.abort();
+  if (calls.length === 0) {
     run.controller.signal.throwIfAborted();
+    return { stepNumber, next: resumption.next };
   }
-  if (calls.length === 0) return { stepNumber, next: resumption.next };
   const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
   try {
+    run.controller.signal.throwIfAborted();
     const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
     const next = await endStep(run, step, tools, mayContinue);
     return { stepNumber: stepNumber + 1, next };
+  } catch (thrown) {
+    if (!(thrown instanceof Tripwire)) await storePartial(run, step, thrown, NOBODY_ASKED);
+    throw thrown;
   } finally {
     run.step = undefined;
   }
@@ -87,13 +89,4 @@ export async function resume(
 
 function forgetWaiting({ content }: StoredMessage): void {
   for (const key of Object.keys(NOBODY_ASKED)) delete content.metadata?.[key];
-}
-
-/** An aborted run leaves no call without an answer. */
-async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
-  if (calls.length === 0) return;
-  const step = StepBuilder.resume(stepNumber, parts);
-  step.breakOff(agentChunk("abort", run.spec.runId, {}));
-  run.spec.list.appendResponse(run.responseMessage(), step.parts);
-  await run.spec.thread?.border(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

@@ -63,7 +63,7 @@ export class StepBuilder {
 
   /** A step that was stored before its calls were answered. */
   static resume(stepNumber: number, parts: MessagePart[]): StepBuilder {
-    const step = new StepBuilder(stepNumber, answerFrom(parts));
+    const step = new StepBuilder(stepNumber, { ...answerFrom(parts), isOpen: true });
     step.finished = true;
     step.finishReason = "tool-calls";
     for (const { toolCallId, toolName, args } of step.openCalls())

@@ -240,14 +240,19 @@ function converse(run: Run, step: StepBuilder): void {
   else run.spec.list.appendResponse(run.responseMessage(), step.parts);
 }
 
-/** Keeps what there is of a step that did not come to its end, marked as incomplete. */
-export async function storePartial(run: Run, step: StepBuilder, error: unknown): Promise<void> {
+/** Keeps what there is of a step that did not come to its end, marked as incomplete. No call is left without an answer. */
+export async function storePartial(
+  run: Run,
+  step: StepBuilder,
+  error: unknown,
+  metadata?: Record<string, unknown>,
+): Promise<void> {
   if (step.stored) return;
   const { runId } = run.spec;
   const end = run.aborted ? agentChunk("abort", runId, {}) : agentChunk("error", runId, { error });
   if (!step.breakOff(end)) return;
   step.finishReason = run.aborted ? "aborted" : "error";
-  const record = stepRecord(run, step, { incomplete: true });
+  const record = stepRecord(run, step, { ...metadata, incomplete: true });
   run.addStep(step.build());
   try {
     converse(run, step);

@@ -72,11 +72,7 @@ export async function runToolCalls(
   let client = false;
   const leaveOpen = async (call: ToolCallPayload, outcome: ToolOutcome): Promise<void> => {
     if (outcome.kind === "client") client = true;
-    else {
-      const open = toOpenCall(call, outcome, tools);
-      step.take(questionOf(run, open));
-      waiting.push(open);
-    }
+    else waiting.push(toOpenCall(call, outcome, tools));
     if (outcome.kind === "suspended") run.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
     step.annotate(call.toolCallId, await transcript(run, call, { outcome }));
   };
@@ -101,6 +97,7 @@ export async function runToolCalls(
   });
   run.controller.signal.throwIfAborted();
   if (objections.length > 0) throw objections[0];
+  for (const open of waiting) step.take(questionOf(run, open));
   run.openCalls = waiting;
   return {
     answered,

@@ -4,7 +4,7 @@ type NamedType = Exclude<AgentChunk["type"], DataChunk["type"]>;
 
 /**
  * What each chunk type is about. A reader that handles only some chunks names the kinds it leaves out (`ignoreChunk`),
- * so a new type does not compile until it has a row here and every reader of its kind handles it.
+ * so a new type does not compile until it has a row here, and one of a new kind until every reader handles or names it.
  */
 const KINDS = {
   start: "run",
@@ -14,14 +14,14 @@ const KINDS = {
   tripwire: "run",
   "step-start": "step",
   "step-finish": "step",
-  "text-start": "text",
-  "text-delta": "text",
-  "text-end": "text",
-  "reasoning-start": "reasoning",
-  "reasoning-delta": "reasoning",
-  "reasoning-end": "reasoning",
-  source: "attachment",
-  file: "attachment",
+  "text-start": "content",
+  "text-delta": "content",
+  "text-end": "content",
+  "reasoning-start": "content",
+  "reasoning-delta": "content",
+  "reasoning-end": "content",
+  source: "content",
+  file: "content",
   "tool-call-input-streaming-start": "input",
   "tool-call-delta": "input",
   "tool-call-input-streaming-end": "input",
@@ -32,13 +32,13 @@ const KINDS = {
   "tool-result": "outcome",
   "tool-error": "outcome",
   "tool-output-denied": "outcome",
-  object: "object",
-  "object-result": "object",
-  "response-metadata": "reply",
-  raw: "reply",
+  object: "other",
+  "object-result": "other",
+  "response-metadata": "other",
+  raw: "other",
   // The documented API names them. No run emits them: a provider's signature is in `providerMetadata`.
-  "reasoning-signature": "unused",
-  "redacted-reasoning": "unused",
+  "reasoning-signature": "other",
+  "redacted-reasoning": "other",
 } as const satisfies Record<NamedType, string>;
 
 type Kinds = typeof KINDS;
@@ -53,7 +53,7 @@ export type ChunkOf<Kind extends ChunkKind> =
   | Extract<AgentChunk, { type: TypeOf<Kind> }>
   | ("data" extends Kind ? DataChunk : never);
 
-/** For the `default` of a switch over chunk types: names the kinds that it leaves out, each of them whole. */
+/** For the `default` of a switch over chunk types: names the kinds of the chunks that it leaves out. */
 export function ignoreChunk<Kind extends ChunkKind>(_chunk: ChunkOf<Kind>): void {}
 
 /** Whether a chunk is an app's own. */

@@ -182,7 +182,7 @@ export function foldChunk(answer: Answer, chunk: AgentChunk): Changed {
         const { type, data, transient } = chunk;
         return transient ? undefined : addPart(answer, { type, data }, undefined);
       }
-      ignoreChunk<"progress" | "object" | "reply" | "unused">(chunk);
+      ignoreChunk<"progress" | "other">(chunk);
   }
 }
 

@@ -1,11 +1,12 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import { NOBODY_ASKED } from "./open-calls.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
 import { endStep, type Next, type StepPolicy, storePartial } from "./step.ts";
 import { StepBuilder } from "./step-builder.ts";
-import { NOBODY_ASKED, runToolCalls } from "./tool-calls.ts";
+import { runToolCalls } from "./tool-calls.ts";
 
 /** A decision about a waiting call. */
 export interface Decision {

@@ -12,7 +12,8 @@ import { addUsage } from "./usage.ts";
 import type { StepResult } from "./step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { stepRecord } from "./step-record.ts";
-import { announceOpenCalls, NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
+import { announceOpenCalls } from "./open-calls.ts";
+import { NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
 import { PartialObjectReader } from "./structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */

@@ -181,8 +181,12 @@ async function live({
     outputProcessors: [
       {
         id: "guard",
-        processOutputStream: ({ part }: { part: AgentChunk }) =>
-          part.type === "text-delta" && part.payload.text === "§drop" ? null : part,
+        processOutputStream({ part }: { part: AgentChunk }) {
+          if (part.type !== "text-delta") return part;
+          const note = { type: "data-note", runId: part.runId, from: "AGENT", data: part.payload.text };
+          if (part.payload.text === "a") return [part, note];
+          return part.payload.text === "§drop" ? null : part;
+        },
         processOutputStep({ text, abort }: { text: string; abort: (why: string, how?: object) => never }) {
           if (text.includes("§retry")) abort("again", { retry: true });
           if (text.includes("§stop")) abort("no");

@@ -44,7 +44,7 @@ export async function answerCall(
   step.annotate(toolCallId, shown);
   if (outcome.kind === "result" && outcome.modelOutput !== undefined)
     step.annotate(toolCallId, { modelOutput: outcome.modelOutput });
-  const told = run.emit(chunk);
+  const told = run.stream.emit(chunk);
   if (told instanceof Promise) await told;
 }
 
@@ -60,7 +60,7 @@ export async function denyCall(
   const chunk = agentChunk("tool-output-denied", run.spec.runId, { toolCallId, toolName, args, approval });
   step.take(chunk);
   step.annotate(toolCallId, await transcriptOf(run, call));
-  await run.emit(chunk);
+  await run.stream.emit(chunk);
 }
 
 /** What the stored message shows a person in the place of the raw payloads. */

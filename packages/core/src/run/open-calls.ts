@@ -57,7 +57,7 @@ export function waitingMetadata(
 
 /** Puts the waiting calls on the stream. To be called once the step is stored: nobody may answer what is not there yet. */
 export async function announceOpenCalls(run: Run): Promise<void> {
-  for (const call of run.openCalls) await run.emit(questionOf(run, call));
+  for (const call of run.openCalls) await run.stream.emit(questionOf(run, call));
 }
 
 export function questionOf(

@@ -21,13 +21,13 @@ export class RunToolWriter implements ToolWriter {
   readonly write = (value: unknown): Promise<void> =>
     this.#written(() => {
       const { toolCallId, toolName } = this.#call;
-      const output = this.#run.limitWritten(value, toolName);
-      return this.#run.emit(
+      const output = this.#run.stream.limitWritten(value, toolName);
+      return this.#run.stream.emit(
         agentChunk("tool-output", this.#run.spec.runId, { toolCallId, toolName, output }),
       );
     });
 
-  readonly custom: ToolWriter["custom"] = (chunk) => this.#written(() => this.#run.custom(chunk));
+  readonly custom: ToolWriter["custom"] = (chunk) => this.#written(() => this.#run.stream.custom(chunk));
 
   #written(emit: () => unknown): Promise<void> {
     const written = this.#write(emit);

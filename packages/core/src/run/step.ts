@@ -1,4 +1,4 @@
-import { type AgentChunk, isDataChunk, type MessagePart } from "@selvedge/protocol";
+import type { AgentChunk, MessagePart } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { ModelReply } from "../model/model.ts";
 import { Tripwire } from "../processor/tripwire.ts";
@@ -6,7 +6,8 @@ import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
-import type { Emitted, Run } from "./run.ts";
+import type { Run } from "./run.ts";
+import type { Emitted } from "./run-stream.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "./step-result.ts";
@@ -64,7 +65,7 @@ async function takeReply(
   const step = (run.step = StepBuilder.begin(stepNumber, start));
   step.setExchange(reply.request, reply.response);
   try {
-    const started = run.emit(start);
+    const started = run.stream.emit(start);
     if (started instanceof Promise) await started;
     await reply.each(partTaker(run, step, settings.toolSet));
     if (!step.finished) throw incomplete(step);
@@ -84,7 +85,7 @@ async function takeReply(
       step.finishReason = "retry";
       const result = step.build();
       run.totalUsage = addUsage(run.totalUsage, result.usage);
-      await run.emit(stepFinish(run, result, "continue"));
+      await run.stream.emit(stepFinish(run, result, "continue"));
       await run.joinLater();
       return "again";
     }
@@ -118,9 +119,9 @@ function partTaker(run: Run, step: StepBuilder, tools: ToolSet): Parameters<Mode
     const chunk = toChunk(part, runId);
     if (!chunk) return step.takeMeta(part);
     watcher?.see(chunk);
-    const emitted = run.emit(chunk);
-    if (objects || emitted instanceof Promise) return takeEmitted(run, step, emitted, objects);
-    step.take(emitted);
+    const emitted = run.stream.emit(chunk, true);
+    if (objects) return showObject(run, objects, emitted);
+    return emitted instanceof Promise ? emitted.then(() => {}) : undefined;
   };
 }
 
@@ -131,19 +132,17 @@ function incomplete({ text }: StepBuilder): AgentError {
   );
 }
 
-async function takeEmitted(
+/** Shows the structured answer as far as it has come. */
+async function showObject(
   run: Run,
-  step: StepBuilder,
+  objects: PartialObjectReader,
   emitted: AgentChunk | Promise<Emitted>,
-  objects: PartialObjectReader | undefined,
 ): Promise<void> {
   for (const chunk of [(await emitted) ?? []].flat()) {
-    // An app's own is taken where it is put on the stream.
-    if (!isDataChunk(chunk)) step.take(chunk);
-    const partial = chunk.type === "text-delta" ? await objects?.add(chunk.payload.text) : undefined;
+    const partial = chunk.type === "text-delta" ? await objects.add(chunk.payload.text) : undefined;
     if (!partial) continue;
     const object = run.format!.unwrap(partial.value);
-    await run.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
+    await run.stream.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
   }
 }
 
@@ -214,7 +213,7 @@ export async function endStep(
       if (joined && next === "stop") step.finishReason = "other";
       if (isLast(joined || own.length > 0)) return [];
       try {
-        shown = await run.prepare(stepFinish(run, step.build(), joined ? "continue" : next));
+        shown = await run.stream.prepare(stepFinish(run, step.build(), joined ? "continue" : next));
       } catch (thrown) {
         // A processor's. It ends the run, not the commit of what was said before.
         objection = { thrown };
@@ -226,7 +225,7 @@ export async function endStep(
   const joining = [...own, ...signals];
   if (isLast(joining.length > 0)) run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
   else {
-    for (const chunk of shown) await run.reveal(chunk);
+    for (const chunk of shown) await run.stream.reveal(chunk);
     if (objection) throw (objection as { thrown: unknown }).thrown;
     await run.call("onStepFinish", run.steps.at(-1)!);
   }
@@ -273,7 +272,7 @@ async function keepSignals(run: Run): Promise<void> {
 }
 
 function tellStep(run: Run, step: StepResult, next: Next): Promise<void> | undefined {
-  const told = run.emit(stepFinish(run, step, next));
+  const told = run.stream.emit(stepFinish(run, step, next));
   if (!(told instanceof Promise) && !run.spec.options.onStepFinish) return undefined;
   return Promise.resolve(told).then(() => run.call("onStepFinish", step));
 }

@@ -72,7 +72,8 @@ export async function runToolCalls(
   const leaveOpen = async (call: ToolCallPayload, outcome: ToolOutcome): Promise<void> => {
     if (outcome.kind === "client") client = true;
     else waiting.push(toOpenCall(call, outcome, tools));
-    if (outcome.kind === "suspended") run.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
+    if (outcome.kind === "suspended")
+      run.stream.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
     step.annotate(call.toolCallId, await transcriptOf(run, call, { outcome }));
   };
   await inParallel(concurrency(run), checked, async (item) => {

@@ -1,17 +1,8 @@
 import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../signal/signal.ts";
+import type { CreatedAgentSignal, SignalAttributes } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
-import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { StateMode } from "../thread/journal/lane.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
-
-/** A thread belongs to a resource, so it takes both to name one. */
-interface ThreadAddress {
-  resourceId: string;
-  threadId: string;
-  runId?: string;
-}
+import type { Admitted, DeliveryOptions, ThreadAddress } from "../thread/threads.ts";
 
 /** The thread of an active run of this process. */
 interface RunAddress {
@@ -33,9 +24,9 @@ interface SendBehavior {
 }
 
 /** Where a message or signal goes, and what it does there. */
-export type SendOptions = (ThreadAddress | RunAddress) & SendBehavior;
+export type SendOptions = ((ThreadAddress & { runId?: string }) | RunAddress) & SendBehavior;
 /** The same for what needs a thread, whether a run is active on it or not. */
-export type SendToThreadOptions = ThreadAddress & SendBehavior;
+export type SendToThreadOptions = ThreadAddress & { runId?: string } & SendBehavior;
 
 export interface SendResult {
   accepted: true;
@@ -46,21 +37,6 @@ export interface SendResult {
   persisted?: Promise<void>;
   /** Resolves when the message is durable, with what became of it; rejects when it could not be stored. */
   admitted: Promise<Admitted>;
-}
-
-/** A named state of a thread, as a producer tells it. */
-export interface StateSignalInput {
-  /** The lane. */
-  id: string;
-  /** The same key and mode as the current state means: nothing new. */
-  cacheKey: string;
-  contents: SignalContents;
-  mode?: StateMode;
-  value?: unknown;
-  delta?: unknown;
-  attributes?: SignalAttributes;
-  metadata?: Record<string, unknown>;
-  tagName?: string;
 }
 
 export type SendStateResult =
@@ -100,7 +76,7 @@ export function checkTarget(
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
     throw bad(
-      `resourceId and threadId go together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
+      `Pass resourceId and threadId together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
     );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };

@@ -6,30 +6,30 @@ import type { JournaledCall } from "./resume.ts";
 /** What the store knows about a call of a run that is gone on with; `undefined` for one that is to be carried out. */
 export function callFromJournal(
   call: ToolCallPayload,
-  journal: ReadonlyMap<string, JournaledCall>,
+  earlier: ReadonlyMap<string, JournaledCall>,
   tools: ToolSet,
 ): CheckedCall | undefined {
-  const entry = journal.get(call.toolCallId);
+  const entry = earlier.get(call.toolCallId);
   if (!entry) return undefined;
   switch (entry.state) {
     case "waiting":
       return {
         call,
-        settled: entry.requiresApproval
+        outcome: entry.requiresApproval
           ? { kind: "approval" }
           : { kind: "suspended", payload: entry.suspendPayload },
       };
     case "done":
-      return { call, settled: entry.outcome! };
+      return { call, outcome: entry.outcome! };
     case "started":
       return tools.get(call.toolName)?.definition.idempotent
         ? undefined
-        : { call, settled: outcomeUnknown(call) };
+        : { call, outcome: outcomeUnknown(call) };
     case "decided": {
       const { approved, reason, message } = entry.decision!;
       return approved
         ? undefined
-        : { call, settled: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
+        : { call, outcome: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
     }
   }
 }
@@ -45,10 +45,10 @@ type Answers = ToolRunContext["answered"];
 const NOBODY: Answers = new Map();
 
 /** What people answered to the calls that they let run. */
-export function answersIn(journal: ReadonlyMap<string, JournaledCall>): Answers {
-  if (journal.size === 0) return NOBODY;
+export function answersIn(earlier: ReadonlyMap<string, JournaledCall>): Answers {
+  if (earlier.size === 0) return NOBODY;
   const answered = new Map<string, { resumeData?: unknown }>();
-  for (const { toolCallId, state, decision, requiresApproval } of journal.values()) {
+  for (const { toolCallId, state, decision, requiresApproval } of earlier.values()) {
     if (state === "decided" && decision?.approved)
       // A tool that asked gets an answer, so that it can tell that it was asked for.
       answered.set(toolCallId, {

@@ -29,7 +29,7 @@ export function refuseTooDeep(agent: string): void {
   if (levels < MAX_LEVELS) return;
   throw new AgentError(
     "limit-exceeded",
-    `Agent "${agent}" was not called: agents have called each other over ${MAX_LEVELS} levels already. Answer without it.`,
+    `Agent "${agent}" was not called: agents already call each other ${MAX_LEVELS} levels deep. Answer without it.`,
   );
 }
 
@@ -57,7 +57,7 @@ export function refuseOwnRun(runId: string): void {
 /** The run that the code belongs to, or one that waits for it, as long as it holds its thread. */
 function findHolder(matches: (run: Run) => boolean): Run | undefined {
   for (let at = current.getStore(); at; at = at.startedBy)
-    if (at.run.spec.thread?.isOver === false && matches(at.run)) return at.run;
+    if (at.run.spec.journal?.isOver === false && matches(at.run)) return at.run;
   return undefined;
 }
 

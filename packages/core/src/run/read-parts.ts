@@ -1,5 +1,5 @@
 import type { MessagePart, ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
-import type { StepResult, ToolResultView } from "./step-result.ts";
+import type { StepResult, ToolResultView } from "../processor/step-result.ts";
 
 /** What a step's result repeats of its parts. */
 type Told = Pick<

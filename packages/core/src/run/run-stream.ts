@@ -1,7 +1,7 @@
 import { type AgentChunk, type DataChunk, isDataChunk } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
-import { EventStream } from "../stream/event-stream.ts";
+import { EventStream } from "./event-stream.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import { chunkSize } from "./chunk-size.ts";
 import { outsideRuns } from "./current-run.ts";
@@ -47,7 +47,7 @@ export class RunStream {
     if (!this.#slow) {
       const placed = this.#placed(chunk, ofReply);
       this.events.push(placed);
-      this.#spec.thread?.publish(placed);
+      this.#spec.journal?.publish(placed);
       return placed;
     }
     const emitted = this.#tail.then(() => this.#emitThrough(chunk, ofReply));
@@ -113,7 +113,7 @@ export class RunStream {
     // One error for all: who does not listen to it may ask many times.
     throw (this.#full ??= new AgentError(
       "limit-exceeded",
-      `Run ${this.#spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      `Run ${this.#spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
       { details: { limit: "runBytes", bytes: runBytes } },
     ));
   }
@@ -162,7 +162,7 @@ export class RunStream {
 
   async #show(chunk: AgentChunk, ofReply: boolean): Promise<void> {
     const shown = await this.#displayed(this.#placed(chunk, ofReply));
-    this.#spec.thread?.publish(shown);
+    this.#spec.journal?.publish(shown);
     await this.#shown(shown);
   }
 

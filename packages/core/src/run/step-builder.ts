@@ -20,7 +20,7 @@ import { inputError } from "../tool/check-payload.ts";
 import type { CheckedCall } from "../tool/execute-tool.ts";
 import { readParts, textOf } from "./read-parts.ts";
 import type { RunLimits } from "./run-options.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
 /** How much is shown of arguments that are too long. */
@@ -111,7 +111,7 @@ export class StepBuilder {
     if (part.type !== "tool-call" || part.input.length <= maxBytes) return part;
     (this.#tooLong ??= new Map()).set(
       part.toolCallId,
-      `The input of tool "${part.toolName}" has ${part.input.length} bytes; the limit is ${maxBytes} (limits.toolInputBytes). The tool was not called. Call it with less.`,
+      `The input of tool "${part.toolName}" has ${part.input.length} bytes; the limit is ${maxBytes} (limits.toolInputBytes). The tool was not called. Call it with a smaller input.`,
     );
     return { ...part, input: JSON.stringify(`${part.input.slice(0, SHOWN_INPUT)}…`) };
   }
@@ -120,7 +120,7 @@ export class StepBuilder {
     const message = this.#tooLong?.get(call.toolCallId);
     return message === undefined
       ? undefined
-      : { call, settled: { kind: "result", isError: true, result: inputError(message) } };
+      : { call, outcome: { kind: "result", isError: true, result: inputError(message) } };
   }
 
   /** Keeps no more than the beginning, of a reply that was too long to be one. */

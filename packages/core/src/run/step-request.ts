@@ -7,7 +7,7 @@ import type { PreparedTool, ToolSet } from "../tool/tool-set.ts";
 import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
 import { computeStates } from "./state-signals.ts";
-import { ObjectFormat } from "./structured-output.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
 
 /** A step's own settings: the run's, with what processors and `prepareStep` changed. */
 export interface StepSettings extends PreparedStep {
@@ -94,7 +94,7 @@ export async function openReply(
       system: spec.system,
       abortSignal: run.controller.signal,
       onRetry: (retry) =>
-        spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
+        spec.logger.debug(`Model call of run ${spec.runId} failed and is retried`, retry.error),
     });
   } catch (error) {
     const retries = spec.options.maxProcessorRetries ?? DEFAULT_API_RETRIES;

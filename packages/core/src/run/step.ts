@@ -10,12 +10,12 @@ import type { Run } from "./run.ts";
 import type { Emitted } from "./run-stream.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { stepRecord } from "./step-record.ts";
 import { announceOpenCalls } from "./open-calls.ts";
 import { NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
-import { PartialObjectReader } from "./structured-output.ts";
+import { PartialObjectReader } from "../model/structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
 export type Next = "continue" | "stop" | "suspend" | "again";
@@ -112,7 +112,7 @@ function partTaker(run: Run, step: StepBuilder, tools: ToolSet): Parameters<Mode
   return (given) => {
     const part = given.type === "tool-call" ? step.limitCall(given, limits) : given;
     if (part.type === "error") {
-      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
+      throw new AgentError("model-failed", `The model's reply was interrupted: ${errorMessage(part.error)}`, {
         cause: part.error,
       });
     }
@@ -182,13 +182,13 @@ export async function endStep(
   const room = judged instanceof Promise ? await judged : judged;
   const next = wanted === "continue" && !room ? "stop" : wanted;
   converse(run, step);
-  const { thread } = run.spec;
+  const { journal } = run.spec;
   // The last step is told when processors have seen the whole answer.
   const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
-  if (!thread || next === "suspend") {
+  if (!journal || next === "suspend") {
     if (next === "suspend") {
       const record = stepRecord(run, step, tools.metadata);
-      await (thread ? thread.suspend(record, run.openCalls) : run.spec.park(run, record));
+      await (journal ? journal.suspend(record, run.openCalls) : run.spec.park(run, record));
       await announceOpenCalls(run);
     }
     run.addStep(result);
@@ -204,7 +204,7 @@ export async function endStep(
   const own = run.takeLater();
   let shown: AgentChunk[] = [];
   let objection: { thrown: unknown } | undefined;
-  const signals = await thread.border(record, {
+  const signals = await journal.commitStep(record, {
     take: room && !tools.client,
     next: next === "continue" ? "continue" : "stop",
     own,
@@ -256,7 +256,7 @@ export async function storePartial(
   run.addStep(step.build());
   try {
     converse(run, step);
-    await run.spec.thread?.border(record, { take: false, next: "stop" });
+    await run.spec.journal?.commitStep(record, { take: false, next: "stop" });
   } catch (error) {
     run.spec.logger.error(`The partial answer of run ${run.spec.runId} could not be stored`, error);
   }

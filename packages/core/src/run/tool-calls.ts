@@ -39,32 +39,32 @@ export async function runToolCalls(
   step: StepBuilder,
   tools: ToolSet,
   activeTools: readonly string[] | undefined,
-  journal: ReadonlyMap<string, JournaledCall> = NOTHING,
+  earlier: ReadonlyMap<string, JournaledCall> = NOTHING,
 ): Promise<ToolCallsOutcome> {
   const calls = step.calls.filter((call) => !call.providerExecuted);
   if (calls.length === 0) return NO_CALLS;
   const objections: unknown[] = [];
-  const context = toolContext(run, tools, activeTools, objections, journal);
+  const context = toolContext(run, tools, activeTools, objections, earlier);
   const found = calls.map((call) => {
-    const known = callFromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context);
+    const known = callFromJournal(call, earlier, tools) ?? step.tooLong(call) ?? checkCall(call, context);
     if (!isPromise(known)) return known;
-    return run.patience.for(`What tool "${call.toolName}" checks before it runs`, known);
+    return run.patience.for(`The approval check of tool "${call.toolName}"`, known);
   });
   const checked = found.some(isPromise)
     ? await Promise.all(found.map(async (one) => one))
     : (found as CheckedCall[]);
-  if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
-  const { thread } = run.spec;
-  const running = checked.filter((item) => !item.settled);
+  if (!run.spec.mayWait) for (const { call, outcome } of checked) refuseToWait(run, call, outcome);
+  const { journal } = run.spec;
+  const running = checked.filter((item) => !item.outcome);
   // Also of tools that may run again: a model that is asked again makes another call, with another idempotency key.
-  const journaled = thread !== undefined && running.length > 0;
+  const journaled = journal !== undefined && running.length > 0;
   if (journaled) {
     // What began before a crash stays marked, whatever became of it.
     const begun = checked.filter(
-      (item) => !item.settled || journal.get(item.call.toolCallId)?.state === "started",
+      (item) => !item.outcome || earlier.get(item.call.toolCallId)?.state === "started",
     );
     const intents = begun.map(({ call }, position) => ({ ...call, position }));
-    await thread.intend(stepRecord(run, step), intents);
+    await journal.recordIntent(stepRecord(run, step), intents);
   }
   const waiting: OpenCall[] = [];
   let answered = false;
@@ -78,14 +78,14 @@ export async function runToolCalls(
   };
   await inParallel(concurrency(run), checked, async (item) => {
     // The step has failed: what has not begun does not begin.
-    if (!item.settled && objections.length > 0) return;
+    if (!item.outcome && objections.length > 0) return;
     try {
       const { call } = item;
-      const outcome = item.settled ?? (await execute(run, item, context));
+      const outcome = item.outcome ?? (await execute(run, item, context));
       if (!run.spec.mayWait) refuseToWait(run, call, outcome);
       // One result alone is stored with the step, right after this.
-      if (!item.settled && journaled && running.length > 1 && !run.aborted)
-        await thread.settle(call.toolCallId, outcome);
+      if (!item.outcome && journaled && running.length > 1 && !run.aborted)
+        await journal.recordOutcome(call.toolCallId, outcome);
       if (outcome.kind === "result" || outcome.kind === "error") await answerCall(run, step, call, outcome);
       else if (outcome.kind === "denied") await denyCall(run, step, call, outcome.reason);
       else return await leaveOpen(call, outcome);
@@ -103,7 +103,7 @@ export async function runToolCalls(
     answered,
     client,
     suspended: waiting.length > 0,
-    metadata: waitingMetadata(run, step, waiting, journal.size > 0),
+    metadata: waitingMetadata(run, step, waiting, earlier.size > 0),
   };
 }
 
@@ -132,7 +132,7 @@ function toolContext(
   tools: ToolSet,
   activeTools: readonly string[] | undefined,
   objections: unknown[],
-  journal: ReadonlyMap<string, JournaledCall>,
+  earlier: ReadonlyMap<string, JournaledCall>,
 ): ToolRunContext {
   const { spec } = run;
   return {
@@ -150,7 +150,7 @@ function toolContext(
     limits: spec.limits,
     system: spec.system,
     writer: (call) => new RunToolWriter(run, call, objections),
-    answered: answersIn(journal),
+    answered: answersIn(earlier),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Table } from "./table.ts";
+import type { AnyTable, Table } from "./table.ts";
 
 /** What the row of a thread's actor holds. */
 export type ActorRow = {
@@ -88,7 +88,7 @@ export const MAILBOX: Table<MailboxRow> = {
     agent_id: "text",
     due: "integer",
     run_id: "text",
-    /** 1 when `run_id` is the run this letter opens, 0 when it is one that was under way. */
+    /** 1 when `run_id` is the run this message opens, 0 when it is one that was under way. */
     opens: "integer",
     signal: "json",
     options: "json",
@@ -308,7 +308,7 @@ export const CHORES: Table<ChoreRow> = {
   indexes: [],
 };
 
-export const THREAD_TABLES: readonly object[] = [
+export const THREAD_TABLES: readonly AnyTable[] = [
   ACTORS,
   OWNERS,
   MAILBOX,

@@ -1,6 +1,6 @@
 import { AgentError, errorMessage } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
-import type { RunLimits } from "../run/run-options.ts";
+import type { ToolLimits } from "./tool-limits.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkCall, executeTool, type ToolOutcome } from "./execute-tool.ts";
 import type { ToolInputError } from "./check-payload.ts";
@@ -11,7 +11,7 @@ export interface CallToolOptions {
   /** The name the tool goes by. */
   name: string;
   input: unknown;
-  limits: RunLimits;
+  limits: ToolLimits;
   /** A person said that it may run. Without it a tool that asks for approval does not. */
   approved?: boolean | undefined;
   requestContext?: RequestContext | undefined;
@@ -44,10 +44,10 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
     answered: new Map(options.approved === true ? [[call.toolCallId, {}]] : []),
   };
   const checked = await checkCall(call, context);
-  return settle(name, checked.settled ?? (await executeTool(checked, context)));
+  return toResult(name, checked.outcome ?? (await executeTool(checked, context)));
 }
 
-function settle(name: string, outcome: ToolOutcome): unknown {
+function toResult(name: string, outcome: ToolOutcome): unknown {
   switch (outcome.kind) {
     case "result":
       if (outcome.isError) throw invalidInput(outcome.result as ToolInputError);
@@ -60,17 +60,14 @@ function settle(name: string, outcome: ToolOutcome): unknown {
     case "approval":
       throw new AgentError(
         "forbidden",
-        `Tool "${name}" asks a person before it runs. Nobody has approved this call.`,
+        `Tool "${name}" requires approval, and this call has not been approved.`,
       );
     case "denied":
       throw new AgentError("forbidden", outcome.reason);
     case "client":
       throw new AgentError("not-supported", `Tool "${name}" is executed by the client.`);
     case "suspended":
-      throw new AgentError(
-        "not-supported",
-        `Tool "${name}" wants to suspend, which needs a run of an agent.`,
-      );
+      throw new AgentError("not-supported", `Tool "${name}" cannot suspend outside an agent's run.`);
   }
 }
 

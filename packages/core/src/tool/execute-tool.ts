@@ -3,7 +3,7 @@ import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { RunLimits, AgentExecutionOptions } from "../run/run-options.ts";
+import type { ApprovalRule, ToolLimits } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
@@ -14,6 +14,7 @@ import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
 import type { ToolExecutionOptions, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
+import { showIssues } from "../schema/show-issues.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
 export type ToolOutcome =
@@ -26,17 +27,17 @@ export type ToolOutcome =
   | { kind: "denied"; reason: string }
   | { kind: "suspended"; payload: unknown };
 
-/** A call whose arguments were read: ready to run, or settled before it started. */
+/** A call whose arguments were read: ready to run, or with an outcome before it started. */
 export type CheckedCall =
-  | { call: ToolCallPayload; settled: ToolOutcome }
-  | { call: ToolCallPayload; tool: PreparedTool; input: unknown; settled?: undefined };
+  | { call: ToolCallPayload; outcome: ToolOutcome }
+  | { call: ToolCallPayload; tool: PreparedTool; input: unknown; outcome?: undefined };
 
 export interface ToolRunContext {
   /** `undefined` when no agent asked for the call. */
   agentId: string | undefined;
   tools: ToolSet;
   activeTools: readonly string[] | undefined;
-  requireApproval: AgentExecutionOptions["requireToolApproval"];
+  requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
   threadId: string | undefined;
@@ -44,7 +45,7 @@ export interface ToolRunContext {
   runId: string;
   messages: () => StoredMessage[];
   abortSignal: AbortSignal;
-  limits: RunLimits;
+  limits: ToolLimits;
   system: System;
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that somebody answered, with what they said: these need no approval any more. */
@@ -58,12 +59,12 @@ export function checkCall(
 ): CheckedCall | Promise<CheckedCall> {
   const tool = context.tools.get(call.toolName);
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
-    return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
+    return { call, outcome: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
   // The tool's own code failed, with words that may be for nobody outside.
   const failed = (error: unknown): CheckedCall => ({
     call,
-    settled: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) },
+    outcome: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) },
   });
   let input: ReturnType<typeof readInput>;
   try {
@@ -82,7 +83,7 @@ function admit(
   input: InputCheck,
   context: ToolRunContext,
 ): CheckedCall | Promise<CheckedCall> {
-  if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
+  if (!input.ok) return { call, outcome: { kind: "result", result: input.error, isError: true } };
   const { definition } = tool;
   notify(definition.onInputAvailable?.bind(definition), {
     toolCallId: call.toolCallId,
@@ -90,11 +91,11 @@ function admit(
   });
   const ready: CheckedCall = definition.execute
     ? { call, tool, input: input.value }
-    : { call, settled: { kind: "client" } };
+    : { call, outcome: { kind: "client" } };
   const nobodyAsks = definition.requireApproval === undefined && context.requireApproval === undefined;
   if (nobodyAsks || context.answered.has(call.toolCallId)) return ready;
   return needsApproval(tool, input.value, context).then((asks) =>
-    asks ? { call, settled: { kind: "approval" } } : ready,
+    asks ? { call, outcome: { kind: "approval" } } : ready,
   );
 }
 
@@ -112,11 +113,11 @@ export async function executeTool(
   }
   const wait = new ToolWait(tool, context);
   const suspension: Suspension = { asked: false, payload: undefined };
-  const settle = (output: unknown) => toOutcome(checked, context, suspension, output);
+  const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
     const options = executionOptions(call, context, wait.signal, resumeData, suspension);
     const output = definition.execute!(toolArgument(input, options) as never, options);
-    const outcome = isPromise(output) ? Promise.resolve(output).then(settle) : settle(output);
+    const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
   } catch (error) {
     return { kind: "error", error: limitError(error, context.limits.toolErrorBytes) };
@@ -177,7 +178,7 @@ class ToolWait {
   }
 
   #timeOut(ms: number): void {
-    const message = `Tool "${this.#tool.name}" did not answer within ${ms} ms (limits.toolTimeoutMs).`;
+    const message = `Tool "${this.#tool.name}" did not return within ${ms} ms (limits.toolTimeoutMs).`;
     const error = new AgentError("tool-timeout", message);
     this.#controller.abort(error);
     this.#giveUp!(error);
@@ -292,12 +293,10 @@ async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRu
 async function checkResumeData(schema: Schema, data: unknown, name: string): Promise<AgentError | undefined> {
   const checked = await compileSchema(schema).validate(data);
   if (checked.ok) return undefined;
-  const list = checked.issues
-    .map((issue) => `${issue.path.join(".") || "resumeData"}: ${issue.message}`)
-    .join("; ");
+  const list = showIssues(checked.issues, "resumeData");
   return new AgentError(
     "tool-input-invalid",
-    `The answer to tool "${name}" does not fit its resumeSchema: ${list}`,
+    `The answer to tool "${name}" does not match its resumeSchema: ${list}`,
   );
 }
 

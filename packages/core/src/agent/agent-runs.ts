@@ -1,0 +1,185 @@
+import { refuseOwnRun, outsideRuns } from "../run/current-run.ts";
+import { runLoop } from "../run/loop.ts";
+import type { MessagesInput } from "../message/message-input.ts";
+import { agentChunk } from "../run/model-part-chunk.ts";
+import { Patience } from "../patience.ts";
+import type { Resumption } from "../run/resume.ts";
+import { Run, type RunSpec } from "../run/run.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import { reviveOptions } from "../run/stored-options.ts";
+import type { RunAssignment, RunCarrier } from "../thread/threads.ts";
+import type { AgentEnvironment } from "./agent-environment.ts";
+import { checkCallId, type checkDecision } from "./check-decision.ts";
+import { checkOptions } from "./check-options.ts";
+import { type Expectation, ExpectedRuns } from "./expected-runs.ts";
+import { ParkedRuns } from "./parked-runs.ts";
+import { DEFAULT_RUN_LIMITS, prepareRun, type RunStart } from "./prepare-run.ts";
+
+/** Answers a waiting call and goes on with its run; the other options are for the rest of the run. */
+export type AnswerCallOptions = AgentExecutionOptions & {
+  runId: string;
+  toolCallId?: string;
+  resumeData?: unknown;
+};
+
+const MAX_LIVE = 10_000;
+
+/** All runs of an agent: those that a call starts, those that a message opened, and those that are continued. */
+export class AgentRuns implements RunCarrier {
+  readonly #environment: AgentEnvironment;
+  readonly #parked = new ParkedRuns();
+  readonly #expected = new ExpectedRuns();
+  /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
+  readonly #live = new Map<string, AgentExecutionOptions>();
+  readonly #endListeners = new Set<(threadId: string) => void>();
+
+  constructor(environment: AgentEnvironment) {
+    this.#environment = environment;
+  }
+
+  get id(): string {
+    return this.#environment.id;
+  }
+
+  /** Starts a run of a call's own. It goes on by itself. */
+  async start(
+    messages: MessagesInput,
+    options: AgentExecutionOptions | undefined,
+    resumption?: Resumption,
+  ): Promise<Run> {
+    const run = new Run(await this.#prepare(messages, options));
+    if (run.spec.journal) this.#remember(run.spec.runId, run.spec.options);
+    void this.#carryOut(run, resumption);
+    return run;
+  }
+
+  /** Answers a waiting call of a run and goes on with the run. */
+  async answer(options: AnswerCallOptions, decision: ReturnType<typeof checkDecision>): Promise<Run> {
+    const { runId, toolCallId, resumeData: _, ...rest } = options;
+    checkOptions(rest);
+    if (this.#parked.has(runId)) {
+      return this.#parked.answer(runId, toolCallId, decision, (parked, resumption) => {
+        // Its context is among the messages already.
+        const { threadId: _t, resourceId: _r, memory: _m, context: _c, ...before } = parked.spec.options;
+        return this.start([], { ...before, ...rest, runId }, resumption);
+      });
+    }
+    refuseOwnRun(runId);
+    const expected = this.#expected.expect(runId, rest, this.#environment.system);
+    try {
+      const threads = await this.#environment.threads();
+      await threads.decide({ runId, agentId: this.id, toolCallId: checkCallId(toolCallId) }, decision);
+    } catch (error) {
+      expected.forget();
+      throw error;
+    }
+    return expected.run;
+  }
+
+  /** Takes up a run whose thread this process holds. */
+  async takeUp(assignment: RunAssignment): Promise<void> {
+    const { runId, journal, opener, resumption } = assignment;
+    const expected = resumption ? this.#expected.take(runId) : [];
+    const controller = new AbortController();
+    try {
+      journal.abortWith(controller);
+      const options = opener
+        ? (opener.live ?? reviveOptions(opener.options))
+        : this.#optionsOf(runId, resumption, expected);
+      const spec = await this.#prepareFor(assignment, options, controller.signal);
+      const run = new Run(spec);
+      if (controller.signal.aborted) run.controller.abort();
+      if (opener) this.#remember(runId, options);
+      for (const { resolve } of expected) resolve(run);
+      await outsideRuns(() => this.#carryOut(run, resumption));
+    } catch (error) {
+      for (const { reject } of expected) reject(error);
+      await this.#failToStart(assignment, controller.signal.aborted, error);
+    }
+  }
+
+  /** Calls back when a run on a thread is over that this process carried out. */
+  onEnd(listener: (threadId: string) => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
+  /** Every run of the agent comes through here, however it began and on whichever thread, or on none. */
+  async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
+    await runLoop(run, resumption);
+    // A run that waits may go on here; of one that is over nothing is needed.
+    if (run.status === "suspended") return;
+    const { journal, runId, threadId } = run.spec;
+    if (!journal) return this.#parked.drop(run);
+    this.#live.delete(runId);
+    this.#tellEnd(threadId!);
+  }
+
+  #prepare(
+    messages: MessagesInput,
+    options: AgentExecutionOptions | undefined,
+    start?: RunStart,
+  ): Promise<RunSpec> {
+    const park: RunSpec["park"] = (run, step) => this.#parked.park(run, step);
+    return prepareRun(this.#environment, park, messages, options, start);
+  }
+
+  /** What an agent is made of may be made by functions of the app, which may never answer. */
+  async #prepareFor(
+    { threadId, resourceId, runId, journal, opener }: RunAssignment,
+    { threadId: _t, resourceId: _r, ...options }: AgentExecutionOptions,
+    abortSignal: AbortSignal,
+  ): Promise<RunSpec> {
+    const { system } = this.#environment;
+    const signal = opener?.signal;
+    if (signal) signal.createdAt = new Date(system.now());
+    const memory = { ...options.memory, thread: threadId, resource: resourceId };
+    const signals = signal && !opener.messages ? [signal] : [];
+    const { processorTimeoutMs } = { ...DEFAULT_RUN_LIMITS, ...options.limits };
+    const patience = new Patience(system, abortSignal, processorTimeoutMs);
+    try {
+      const start = { journal, target: { threadId, resourceId }, signals };
+      const preparing = this.#prepare([], { ...options, runId, memory }, start);
+      const spec = await patience.for(`Resolving the configuration of agent "${this.id}"`, preparing);
+      if (opener?.messages) spec.list.add(opener.messages, "input");
+      else if (signal) spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
+      return spec;
+    } finally {
+      patience.close();
+    }
+  }
+
+  #optionsOf(
+    runId: string,
+    resumption: Resumption | undefined,
+    expected: readonly Expectation[],
+  ): AgentExecutionOptions {
+    const own = expected.map(({ options }) => options);
+    return Object.assign({}, resumption?.options, this.#live.get(runId), ...own) as AgentExecutionOptions;
+  }
+
+  /** The run could not even be prepared. A message that opened it counts as seen by it, so it is in the history. */
+  async #failToStart(assignment: RunAssignment, aborted: boolean, error: unknown): Promise<void> {
+    const { runId, threadId, journal, opener } = assignment;
+    const { logger } = this.#environment;
+    if (!aborted) logger.error(`Run ${runId} could not ${opener ? "start" : "continue"}`, error);
+    if (opener) journal.publish(agentChunk("start", runId, {}));
+    const end = aborted
+      ? { state: "aborted" as const, chunks: [agentChunk("abort", runId, {})] }
+      : { state: "failed" as const, error, chunks: [agentChunk("error", runId, { error })] };
+    await journal.end({ ...end, mayContinue: false }).catch((failure: unknown) => {
+      journal.abandon();
+      logger.error(`The end of run ${runId} could not be stored`, failure);
+    });
+    this.#tellEnd(threadId);
+  }
+
+  #tellEnd(threadId: string): void {
+    for (const listener of this.#endListeners) listener(threadId);
+  }
+
+  #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {
+    this.#live.set(runId, options);
+    if (this.#live.size > MAX_LIVE) this.#live.delete(this.#live.keys().next().value as string);
+  }
+}

@@ -1,0 +1,128 @@
+import type { NotificationRecord } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { VersionedNotification } from "../storage/notification-rows.ts";
+import { threadStateFor } from "../thread/inspect/thread-state.ts";
+import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
+import type { DeliveryOptions } from "../thread/threads.ts";
+import { type NotificationContext, nowIn, wakeOptions } from "./notification-context.ts";
+import { deliver, earliest, NOW_DECIDED, type Sent, summarize } from "./notification-delivery.ts";
+
+/** What was decided about a record, and what was sent because of it. */
+export type Outcome = Sent & { decision: NotificationDeliveryDecision };
+
+/** How the sender wants it, where it is sent at once. */
+export interface SenderWishes {
+  delivery: DeliveryOptions;
+  streamOptions?: AgentExecutionOptions | undefined;
+}
+
+/** How often a decision is made anew because the record or the thread changed meanwhile. */
+const MAX_ROUNDS = 50;
+/** In how many of these the thread may insist on its state. */
+const INSISTING_ROUNDS = 3;
+
+/** Decides about stored records and acts on it, again where something changed in between. */
+export async function decideAndSend(
+  context: NotificationContext,
+  created: readonly VersionedNotification[],
+  wishes: SenderWishes,
+): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>();
+  let waiting = new Map(created.map((one) => [one.record.id, one]));
+  for (let round = 0; waiting.size > 0 && round < MAX_ROUNDS; round++)
+    waiting = await decideOnce(context, waiting, wishes, round, outcomes);
+  if (waiting.size > 0)
+    throw new AgentError(
+      "thread-busy",
+      `Thread "${context.threadId}" is changing too fast. The records are stored.`,
+    );
+  return outcomes;
+}
+
+/** One look at the thread, and a decision for each record. Answers those that have to be decided anew. */
+async function decideOnce(
+  context: NotificationContext,
+  waiting: ReadonlyMap<string, VersionedNotification>,
+  wishes: SenderWishes,
+  round: number,
+  outcomes: Map<string, Outcome>,
+): Promise<Map<string, VersionedNotification>> {
+  const { domain } = context;
+  const state = await threadStateFor(domain.storage, context);
+  const again = new Map<string, VersionedNotification>();
+  const toSummarize: VersionedNotification[] = [];
+  const decisions = new Map<string, NotificationDeliveryDecision>();
+  for (const [id, seen] of waiting) {
+    const current = round === 0 ? seen : await domain.read(seen.record);
+    const decision = await context.decide((current ?? seen).record, state);
+    decisions.set(id, decision);
+    // Somebody whose record was merged with this one has decided about both; or it went with its thread.
+    if (current?.record.status !== "pending" || !current.undecided) outcomes.set(id, { decision });
+    else if (isImmediateSummary(current, decision, nowIn(context))) toSummarize.push(current);
+    else {
+      const outcome = await act(context, current, decision, wishes);
+      if (outcome) outcomes.set(id, { decision, ...outcome });
+      else again.set(id, current);
+    }
+  }
+  if (toSummarize.length === 0) return again;
+  const outcome = await summarize(context, toSummarize, {
+    decisions,
+    optionsFor: async (one) => wakeOptions(one, decisions.get(one.record.id), wishes.streamOptions),
+    onlyActive: round < INSISTING_ROUNDS && state === "active",
+  });
+  for (const one of toSummarize) {
+    const { id } = one.record;
+    if (outcome) outcomes.set(id, { decision: decisions.get(id)!, ...outcome });
+    else again.set(id, one);
+  }
+  return again;
+}
+
+/** Carries a decision out. Answers `undefined` when the record changed meanwhile. */
+async function act(
+  context: NotificationContext,
+  seen: VersionedNotification,
+  decision: NotificationDeliveryDecision,
+  wishes: SenderWishes,
+): Promise<Sent | undefined> {
+  const { record } = seen;
+  const reason = decision.reason === undefined ? {} : { deliveryReason: decision.reason };
+  const change = async (patch: Parameters<typeof context.domain.tryUpdate>[1]) =>
+    (await context.domain.tryUpdate(seen, { ...reason, ...patch }, NOW_DECIDED)) ? {} : undefined;
+  switch (decision.action) {
+    case "deliver":
+    case "queue":
+      return deliver(context, seen, {
+        delivery: { ...wishes.delivery, queued: decision.action === "queue" },
+        streamOptions: wakeOptions(seen, decision, wishes.streamOptions),
+        reason,
+      });
+    case "discard":
+      return change({ status: "discarded" });
+    case "persist":
+      return change({});
+    default: {
+      // One that was merged keeps the earlier time, or it would wait for ever while others come.
+      const deliverAt = earliest(record.deliverAt, decision.deliverAt);
+      const isSummary = decision.action === "summarize";
+      // Of one that waits to be delivered in full the model has been told already.
+      const summaryAt =
+        isSummary && !isToldOf(record) ? earliest(record.summaryAt, decision.summaryAt) : record.summaryAt;
+      return change({ deliverAt, summaryAt });
+    }
+  }
+}
+
+function isToldOf(record: NotificationRecord): boolean {
+  return record.summarySignalId !== undefined && record.deliverAt !== undefined;
+}
+
+function isImmediateSummary(
+  { record }: VersionedNotification,
+  { action, summaryAt }: NotificationDeliveryDecision,
+  now: number,
+): boolean {
+  return action === "summarize" && summaryAt!.getTime() <= now && !isToldOf(record);
+}

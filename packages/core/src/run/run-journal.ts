@@ -1,0 +1,110 @@
+import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
+import type { Write } from "../storage/storage.ts";
+import type { Lane, StateMode } from "../signal/lane.ts";
+import type { ToolOutcome } from "../tool/execute-tool.ts";
+import type { OpenCall } from "./run.ts";
+
+/** How many of a thread's newest messages are looked through for calls that a client answers. */
+export const RECENT = 20;
+
+/** A step as it is stored. */
+export interface StepRecord {
+  /** The message it adds to; its parts are ignored. */
+  message: StoredMessage;
+  stepNumber: number;
+  parts: readonly MessagePart[];
+  metadata: Record<string, unknown> | undefined;
+  usage: Usage;
+}
+
+/** A call about to be executed. */
+export interface CallIntent {
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  position: number;
+}
+
+/** How a run ends. */
+export interface RunEnd {
+  state: "done" | "failed" | "aborted";
+  /** The run could take another step, so it does not end while signals wait for one. */
+  mayContinue: boolean;
+  error?: unknown;
+  /** The last chunks of the stream: they become visible with the end, not before. */
+  chunks: readonly AgentChunk[];
+}
+
+/**
+ * The thread a run belongs to, as the loop sees it. Everything it promises is durable when the call resolves, and
+ * throws `superseded` when another process has taken the thread over: then the run is over and nothing it does counts.
+ */
+export interface RunJournal {
+  /** Whether the run has let go of the thread, or lost it. */
+  readonly isOver: boolean;
+  /** Waits until the thread is free and makes this run its active one, which others may abort. */
+  acquire(controller: AbortController): Promise<void>;
+  /** Aborting the thread's run aborts this controller from here on, also before the run acquires it. */
+  abortWith(controller: AbortController): void;
+  /**
+   * Stores the input, and earlier messages that it changed; the `signals` among the input go on the stream in the same
+   * commit. Returns signals that arrived meanwhile, stored and shown as input too.
+   */
+  begin(
+    input: readonly StoredMessage[],
+    changed: readonly StoredMessage[],
+    signals: readonly CreatedAgentSignal[],
+  ): Promise<CreatedAgentSignal[]>;
+  /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */
+  publish(chunk: AgentChunk): void;
+  /** Stores a signal in its place and on the stream. Returns false when a condition in `alongside` does not hold. */
+  record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean>;
+  /** The state of a lane. */
+  lane(laneId: string): Promise<Lane | undefined>;
+  /** Signals of the thread after one of them, and that one first. */
+  signalsSince(signalId: string): Promise<StoredMessage[]>;
+  /** The next state of a lane, on condition that it is still where it was seen. */
+  advanceLane(
+    laneId: string,
+    seen: Lane | undefined,
+    next: { cacheKey: string; mode: StateMode; signalId: string },
+  ): Write;
+  /** Before tools run: the model's reply and what is about to be executed. */
+  recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
+  /** After a tool ran, while others still do. */
+  recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void>;
+  /**
+   * A step is over. With `take`, returns the signals that joined the run, stored in their place after the step and
+   * after the run's `own`. `finish` gives the chunks that close the step; they go on the stream with it, followed by the
+   * signals. With `endsNow` nothing lies between this step and the end of the run, so they may be stored together;
+   * chunks never become visible before the step.
+   */
+  commitStep(
+    step: StepRecord | undefined,
+    options: {
+      take: boolean;
+      next: "continue" | "stop";
+      own?: readonly CreatedAgentSignal[];
+      endsNow?: boolean;
+      finish?: (joined: boolean) => Promise<readonly AgentChunk[]>;
+    },
+  ): Promise<CreatedAgentSignal[]>;
+  /**
+   * Before the model is asked again: lets who reads along in this process answer what it has just read, and answers the
+   * signals that have joined the run since the last step.
+   */
+  takeSignals(): Promise<CreatedAgentSignal[]>;
+  /** Parks the run: the calls wait in the store, and any process may go on with it. */
+  suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
+  /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */
+  end(end: RunEnd): Promise<boolean>;
+  /** Lets go of a parked run, once its last chunks are on the stream. */
+  park(): Promise<void>;
+  /** Lets go without a word: the store or the thread is lost to this process. */
+  abandon(): void;
+  /** Puts whole messages in the place of what was stored of them. */
+  replace(messages: readonly StoredMessage[]): Promise<void>;
+  /** The newest messages of the thread. */
+  recent(): Promise<StoredMessage[]>;
+}

@@ -1,0 +1,133 @@
+import { AgentError } from "../../errors.ts";
+import { createSignal, DEFAULT_SIGNAL_LIMITS, type SignalContents } from "../../signal/signal.ts";
+import type { CreatedAgentSignal, SignalLimits } from "../../signal/signal.ts";
+import { checkId } from "../../storage/check-id.ts";
+import type { Storage, Write } from "../../storage/storage.ts";
+import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
+import {
+  CONTINUE,
+  type MailboxItem,
+  itemBytes,
+  NEXT,
+  noteEmpty,
+  readMailbox,
+  runOpenedBy,
+} from "../admit/mailbox.ts";
+import { QueueWatch } from "./queue-watch.ts";
+import { remove, update } from "../../storage/writes.ts";
+
+/** A message that was accepted and that no run has taken yet. */
+export interface QueuedMessage {
+  id: string;
+  agentId: string;
+  /** `now` joins the run under way at its next step; `next` opens a run of its own. */
+  due: "now" | "next";
+  /** The run it opens, or was to join. */
+  runId: string;
+  signal: CreatedAgentSignal;
+}
+
+const MAX_LISTED = 1000;
+
+/** What waits on a thread, in the order in which it is taken. */
+export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
+  const items = await readMailbox(storage, checkId("threadId", threadId), { limit: MAX_LISTED });
+  // Results of a client's tools wait there too; nobody said them.
+  return items.filter(({ due }) => due !== CONTINUE).map(toQueued);
+}
+
+/** Changes what a queued message says. Once a run has taken it there is nothing to change: `not-found`. */
+export async function editQueued(
+  storage: Storage,
+  address: { threadId: string; messageId: string },
+  contents: SignalContents,
+  limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
+): Promise<QueuedMessage> {
+  const item = await findQueued(storage, address);
+  const { signal } = item;
+  const { acceptedAt = signal.createdAt } = signal;
+  const edited = createSignal(
+    { ...signal.toJSON(), contents },
+    { newId: () => signal.id, now: () => acceptedAt.getTime() },
+    limits,
+  );
+  const json = edited.toJSON();
+  const bytes = itemBytes(json, item.options);
+  await commit(
+    storage,
+    item,
+    update(MAILBOX, {
+      where: { id: signal.id, thread_id: item.threadId, due: NEXT },
+      set: { signal: json as never, bytes },
+      require: true,
+    }),
+    { mailbox_bytes: bytes - item.bytes },
+  );
+  return toQueued({ ...item, signal: edited });
+}
+
+/** Takes a queued message back, before a run takes it. */
+export async function removeQueued(
+  storage: Storage,
+  address: { threadId: string; messageId: string },
+): Promise<void> {
+  const item = await findQueued(storage, address);
+  await commit(
+    storage,
+    item,
+    remove(MAILBOX, { id: item.signal.id, thread_id: item.threadId, due: NEXT }, { require: true }),
+    { mailbox_count: -1, mailbox_bytes: -item.bytes },
+  );
+}
+
+async function findQueued(
+  storage: Storage,
+  { threadId, messageId }: { threadId: string; messageId: string },
+): Promise<MailboxItem> {
+  checkId("threadId", threadId);
+  checkId("messageId", messageId);
+  const items = await readMailbox(storage, threadId, { id: messageId, limit: 1 });
+  const [item] = items;
+  if (!item || item.due === CONTINUE) throw gone(threadId, messageId);
+  if (item.due === NEXT) return item;
+  throw new AgentError(
+    "conflict",
+    `Message "${messageId}" joins the active run at its next step, so it cannot be changed. Only queued messages can be changed.`,
+  );
+}
+
+/**
+ * Whoever is about to open a run has read the item and goes by the fence it saw with it. Raising the fence makes them
+ * look again, so a run never begins with what was changed or taken back.
+ */
+async function commit(
+  storage: Storage,
+  item: MailboxItem,
+  write: Write,
+  increment: Record<string, number>,
+): Promise<void> {
+  const { threadId, signal } = item;
+  try {
+    await storage.commit([
+      update(ACTORS, {
+        where: { thread_id: threadId, run_id: { ne: runOpenedBy(item) } },
+        increment: { fence: 1, ...increment },
+        require: true,
+      }),
+      write,
+      noteEmpty(threadId),
+    ]);
+  } catch (error) {
+    if (AgentError.is(error, "conflict")) throw gone(threadId, signal.id);
+    throw error;
+  }
+  QueueWatch.of(storage).changed(threadId);
+}
+
+function toQueued({ signal, agentId, due, runId }: MailboxItem): QueuedMessage {
+  return { id: signal.id, agentId, due: due === NEXT ? "next" : "now", runId, signal };
+}
+
+function gone(threadId: string, messageId: string): AgentError {
+  return new AgentError("not-found", `No message "${messageId}" waits on thread "${threadId}".`);
+}

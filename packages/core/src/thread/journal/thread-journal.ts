@@ -1,0 +1,474 @@
+import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
+import { AgentError, errorMessage } from "../../errors.ts";
+import type { OpenCall } from "../../run/run.ts";
+import {
+  type CallIntent,
+  RECENT,
+  type RunEnd,
+  type RunJournal,
+  type StepRecord,
+} from "../../run/run-journal.ts";
+import { echoOf } from "../../signal/echo.ts";
+import type { CreatedAgentSignal } from "../../signal/signal.ts";
+import {
+  describeThread,
+  insertMessage,
+  insertThread,
+  replaceMessage,
+  setMessageMetadata,
+  touchThread,
+} from "../../storage/message-writes.ts";
+import { assemble } from "../../storage/list-messages.ts";
+import type { Row, Write } from "../../storage/storage.ts";
+import { MESSAGES, MESSAGE_STEPS, THREADS } from "../../storage/tables.ts";
+import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
+import { sleep } from "../../system.ts";
+import type { ToolOutcome } from "../../tool/execute-tool.ts";
+import { advanceLane, type Lane, readLane, type StateMode } from "../../signal/lane.ts";
+import { CallJournal, type PlacedStep } from "./call-journal.ts";
+import { FencedLog, type Lease } from "../log/fenced-log.ts";
+import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
+import { storeStep } from "./open-step.ts";
+import type { Thread } from "../hold/thread.ts";
+import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
+
+export interface ThreadJournalOptions {
+  thread: Thread;
+  runId: string;
+  agentId: string;
+  /** What the caller says about the thread. */
+  create: { title?: string; metadata?: Record<string, unknown> };
+  /** The item that opened the run. */
+  opener: MailboxItem | undefined;
+  /** A run that is gone on with may have calls in the journal. */
+  resumed?: boolean;
+  /** Takes the thread; given by who starts the run. */
+  enter(abortSignal: AbortSignal): Promise<Lease>;
+}
+
+/** How many signals after a snapshot are looked through for its deltas. */
+const SIGNALS_BACK = 200;
+/** Signals taken with one step; more wait for the next. */
+const ITEMS_PER_STEP = 256;
+/** Says on a message that signals follow it. */
+const BOUNDARY = { mastra: { responseBoundary: true } } as const;
+
+/**
+ * A run's hold on its thread. Every commit carries the fence and whatever chunks the stream has gained, so the log and
+ * the history never disagree, and a process that lost the thread finds out at its next write.
+ */
+export class ThreadJournal implements RunJournal {
+  readonly #options: ThreadJournalOptions;
+  #thread: Thread;
+  readonly runId: string;
+  readonly #log: FencedLog;
+  readonly #journal: CallJournal;
+  #lease: Lease | undefined;
+  #opener: MailboxItem | undefined;
+  /** The message that the stored steps are in, until signals follow it. */
+  #responseId: string | undefined;
+  #details: ThreadJournalOptions["create"];
+  #begun = false;
+  #over = false;
+  #controller: AbortController | undefined;
+
+  constructor(options: ThreadJournalOptions) {
+    this.#options = options;
+    this.#thread = options.thread;
+    this.runId = options.runId;
+    this.#opener = options.opener;
+    this.#details = options.create;
+    this.#log = new FencedLog(options.thread, options.runId, () => this.abandon());
+    this.#journal = new CallJournal(options.runId, options.thread.threadId, options.resumed ?? false);
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  async acquire(controller: AbortController): Promise<void> {
+    if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
+    this.abortWith(controller);
+  }
+
+  /** Whoever aborts the thread's run aborts the controller. */
+  abortWith(controller: AbortController): void {
+    const thread = this.#thread;
+    if (thread.run !== this) return;
+    this.#controller = controller;
+    thread.canAbort(this, () => controller.abort());
+  }
+
+  /** What the message that opened the run says about the thread. */
+  describe({ title, metadata }: ThreadJournalOptions["create"]): void {
+    this.#details = { ...(title !== undefined && { title }), ...(metadata && { metadata }) };
+  }
+
+  /** The handle to run on, for a run that has not entered its thread yet. */
+  use(thread: Thread): void {
+    this.#thread = thread;
+    this.#log.use(thread);
+  }
+
+  /** For who starts the run with the thread already in hand. */
+  hold(lease: Lease, begun = false): void {
+    this.#lease = lease;
+    this.#responseId = [...lease.responseSteps.keys()].at(-1);
+    this.#log.open(lease);
+    if (begun) this.#hasBegun();
+  }
+
+  async begin(
+    input: readonly StoredMessage[],
+    changed: readonly StoredMessage[],
+    among: readonly CreatedAgentSignal[],
+  ): Promise<CreatedAgentSignal[]> {
+    const { threadId, resourceId, system } = this.#thread;
+    const now = new Date(system.now());
+    const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
+    const items = this.#opener ? [this.#opener, ...folded] : folded;
+    const writes: Write[] = [
+      requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      ...describeThread(threadId, this.#details),
+      touchThread(threadId, now.getTime()),
+    ];
+    for (const message of input) {
+      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
+      writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
+      writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
+    }
+    const signals = folded.map(({ signal }) => restamp(signal, now));
+    for (const signal of signals) writes.push(this.#insert(signal));
+    for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
+    writes.push(...takeItems(threadId, items));
+    await this.#log.commit(writes, {
+      run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
+      chunks: this.#echoes([...among, ...signals]),
+      explain: (index) =>
+        index === 0
+          ? noThread(threadId, resourceId)
+          : new AgentError(
+              "invalid-message",
+              "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+            ),
+    });
+    this.#hasBegun();
+    this.#opener = undefined;
+    return signals;
+  }
+
+  publish(chunk: AgentChunk): void {
+    this.#log.publish(chunk);
+  }
+
+  async record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean> {
+    const { threadId, resourceId } = this.#thread;
+    try {
+      await this.#log.commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], {
+        chunks: this.#echoes([signal]),
+        explain: () => new LostRace(),
+      });
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof LostRace) return false;
+      throw thrown;
+    }
+  }
+
+  lane(laneId: string): Promise<Lane | undefined> {
+    return readLane(this.#thread.storage, this.#thread.threadId, laneId);
+  }
+
+  advanceLane(
+    laneId: string,
+    seen: Lane | undefined,
+    next: { cacheKey: string; mode: StateMode; signalId: string },
+  ): Write {
+    return advanceLane(this.#thread.threadId, laneId, seen, { ...next, now: this.#thread.system.now() });
+  }
+
+  async signalsSince(signalId: string): Promise<StoredMessage[]> {
+    const { storage, threadId } = this.#thread;
+    const [first] = await storage.select({
+      table: MESSAGES,
+      where: { id: signalId, thread_id: threadId },
+      limit: 1,
+    });
+    if (!first) return [];
+    const where = { thread_id: threadId, seq: { gte: first.seq }, role: "signal" };
+    return assemble(
+      storage,
+      await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }),
+    );
+  }
+
+  async recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
+    // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
+    const { openStep, writes } = this.#journal.start(this.#placed(step), calls);
+    await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
+  }
+
+  async recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void> {
+    await this.#log.commit([this.#journal.recordOutcome(toolCallId, outcome)], { quiet: true });
+  }
+
+  async commitStep(
+    step: StepRecord | undefined,
+    { take, next, own = [], endsNow = false, finish }: Parameters<RunJournal["commitStep"]>[1],
+  ): Promise<CreatedAgentSignal[]> {
+    const { threadId, system } = this.#thread;
+    const items = take ? await this.#items() : [];
+    const now = new Date(system.now());
+    const signals = items.map(({ signal }) => restamp(signal, now));
+    const joining = [...own, ...signals];
+    const joins = joining.length > 0;
+    const responseId = step?.message.id ?? this.#responseId;
+    const writes: Write[] = [
+      ...(step ? this.#stepWrites(step) : []),
+      ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
+      ...this.#journal.close(),
+      ...joining.map((signal) => this.#insert(signal)),
+      ...takeItems(threadId, items),
+    ];
+    if (!step && writes.length === 0) return [];
+    const progress: Row = {
+      ...(step && {
+        step: step.stepNumber + 1,
+        usage: step.usage as never,
+        open_step: null,
+        next,
+        attempts: 1,
+      }),
+      ...(step && this.#place(step)),
+      // What follows signals is a message of its own.
+      ...(joins && { response_id: null, response_steps: null }),
+      ...(signals.length > 0 && { next: "continue" }),
+    };
+    const closing = (await finish?.(signals.length > 0)) ?? [];
+    // When the end is stored right after this, one commit does for both.
+    if (endsNow && !joins && !this.#journal.isOpen) {
+      this.#log.stage({ writes, run: progress });
+      for (const chunk of closing) this.#log.publish(chunk);
+    } else {
+      await this.#log.commit(writes, { run: progress, chunks: [...closing, ...this.#echoes(joining)] });
+      this.#journal.closed();
+    }
+    if (step) this.#countStep(step);
+    this.#responseId = joins ? undefined : responseId;
+    return signals;
+  }
+
+  async takeSignals(): Promise<CreatedAgentSignal[]> {
+    const thread = this.#thread;
+    if (thread.hasReaders) await sleep(thread.system, 0);
+    return thread.mayHaveMail ? this.commitStep(undefined, { take: true, next: "continue" }) : [];
+  }
+
+  async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
+    const { threadId, system } = this.#thread;
+    await this.#log.commit(
+      [
+        ...this.#stepWrites(step),
+        ...this.#journal.wait(this.#placed(step), waiting),
+        update(ACTORS, { where: { thread_id: threadId }, set: { run_state: "suspended" } }),
+      ],
+      {
+        run: {
+          state: "suspended",
+          suspended_at: Math.trunc(system.now()),
+          usage: step.usage as never,
+          open_step: null,
+          ...this.#place(step),
+        },
+      },
+    );
+    this.#countStep(step);
+  }
+
+  async park(): Promise<void> {
+    const { threadId } = this.#thread;
+    await this.#log.commit([], {
+      last: (nextSeq) => [
+        update(ACTORS, { where: { thread_id: threadId }, set: { owner: null, next_seq: nextSeq } }),
+      ],
+    });
+    // Who reads along may have answered the question with an abort while it was being stored.
+    if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
+    this.#leave(true);
+  }
+
+  async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
+    const { threadId, system } = this.#thread;
+    if (!this.#lease) {
+      this.#leave();
+      return true;
+    }
+    const guard: Write[] = end.mayContinue
+      ? [requireNone(MAILBOX, { thread_id: threadId, due: NOW, agent_id: this.#options.agentId })]
+      : [];
+    const unread = this.#begun ? undefined : this.#opener;
+    const opener = unread ? this.#storeOpener(unread) : [];
+    const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
+    const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
+    const now = Math.trunc(system.now());
+    const error =
+      end.error === undefined
+        ? null
+        : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
+    const idle = {
+      owner: null,
+      run_id: null,
+      run_state: "idle",
+      agent_id: null,
+      abort_run: null,
+    } as const;
+    try {
+      await this.#log.commit(
+        [...guard, ...opener, ...unanswered, ...this.#journal.close(), ...also, touchThread(threadId, now)],
+        {
+          run: { state: end.state, ended_at: now, error, open_step: null },
+          chunks: [...echo, ...end.chunks],
+          explain: (index) => {
+            if (guard.length > 0 && index === 0) return new MailWaiting();
+            return index - guard.length < opener.length ? new OpenerGone() : undefined;
+          },
+          last: (nextSeq) => [
+            update(ACTORS, { where: { thread_id: threadId }, set: { ...idle, next_seq: nextSeq } }),
+            ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
+          ],
+        },
+      );
+    } catch (thrown) {
+      if (thrown instanceof MailWaiting) {
+        this.#thread.mailMayHaveCome();
+        return false;
+      }
+      if (!(thrown instanceof OpenerGone)) {
+        this.#log.dropStaged();
+        throw thrown;
+      }
+      // It had begun after all: the store had done it and not said so.
+      this.#hasBegun();
+      return this.end(end, also);
+    }
+    this.#leave();
+    return true;
+  }
+
+  /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
+  #storeOpener(item: MailboxItem): Write[] {
+    const { threadId, resourceId, system } = this.#thread;
+    const now = new Date(system.now());
+    return [
+      ...takeItems(threadId, [item]),
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      ...describeThread(threadId, this.#details),
+      ...(item.messages?.map((message) =>
+        insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
+      ) ?? [this.#insert(restamp(item.signal, now))]),
+    ];
+  }
+
+  abandon(): void {
+    this.#leave();
+  }
+
+  async replace(messages: readonly StoredMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const { threadId, resourceId } = this.#thread;
+    await this.#log.commit(
+      messages.flatMap((message) => replaceMessage({ ...message, threadId, resourceId })),
+    );
+  }
+
+  async recent(): Promise<StoredMessage[]> {
+    const { threadId, resourceId, storage } = this.#thread;
+    const memory = await storage.getStore("memory");
+    const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
+    return messages.filter((message) => message.resourceId === resourceId);
+  }
+
+  #echoes(signals: readonly CreatedAgentSignal[]): AgentChunk[] {
+    return signals.map((signal) => echoOf(signal, this.runId));
+  }
+
+  /** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */
+  #insert(signal: CreatedAgentSignal): Write {
+    const { threadId, resourceId } = this.#thread;
+    return insertMessage(signal.toDBMessage({ threadId, resourceId }), "ignore");
+  }
+
+  #stepWrites(step: StepRecord): Write[] {
+    const { threadId, resourceId } = this.#thread;
+    const { message, metadata } = step;
+    const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
+    return metadata ? [stored, setMessageMetadata(message.id, metadata)] : [stored];
+  }
+
+  /** Where in the history a step is. */
+  #place(step: StepRecord): Row {
+    return { response_id: step.message.id, response_steps: this.#stepsOf(step.message.id) };
+  }
+
+  #placed(step: StepRecord): PlacedStep {
+    return { step, messageStep: this.#stepsOf(step.message.id) };
+  }
+
+  #hasBegun(): void {
+    this.#begun = true;
+    this.#log.makeAudible();
+  }
+
+  #stepsOf(messageId: string): number {
+    return this.#lease?.responseSteps.get(messageId) ?? 0;
+  }
+
+  #forgetHistory(): Write[] {
+    const { threadId } = this.#thread;
+    const here = { thread_id: threadId };
+    return [
+      remove(MESSAGES, here),
+      remove(MESSAGE_STEPS, here),
+      remove(RUNS, here),
+      remove(THREADS, { id: threadId }),
+    ];
+  }
+
+  #countStep(step: StepRecord): void {
+    this.#lease?.responseSteps.set(step.message.id, this.#stepsOf(step.message.id) + 1);
+  }
+
+  /** Signals that wait for this run. Asked of the store only when something may have come. */
+  async #items(): Promise<MailboxItem[]> {
+    const thread = this.#thread;
+    if (!thread.mayHaveMail) return [];
+    thread.lookingIntoMailbox();
+    const items = await readMailbox(thread.storage, thread.threadId, {
+      due: NOW,
+      agentId: this.#options.agentId,
+      limit: ITEMS_PER_STEP,
+    });
+    // All that are here are taken now; only a full hand leaves some behind.
+    if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
+    return items;
+  }
+
+  #leave(waits = false): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#log.close();
+    this.#thread.left(this, waits);
+  }
+}
+
+class MailWaiting {}
+class OpenerGone {}
+class LostRace {}
+
+/** A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent. */
+function restamp(signal: CreatedAgentSignal, now: Date): CreatedAgentSignal {
+  signal.createdAt = now;
+  return signal;
+}

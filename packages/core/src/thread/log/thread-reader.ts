@@ -1,0 +1,182 @@
+import { AgentError } from "../../errors.ts";
+import { checkOwnership, firstFreeSeq, readActor } from "../hold/actor.ts";
+import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
+import { sleep } from "../../system.ts";
+import type { Thread } from "../hold/thread.ts";
+
+/** A reader of a thread's stream. */
+export interface AgentThreadSubscription {
+  /** Chunks of all runs, one after another, each with its number. Read once. */
+  readonly stream: AsyncIterable<NumberedChunk>;
+  /** In place of `stream`: all chunks that are there, up to `limit`, waiting for the first. None means it is over. */
+  read(limit: number): Promise<readonly NumberedChunk[]>;
+  /** The number of the last chunk that was handed out; in the beginning, of the one before the first. */
+  readonly after: number;
+  /** The active run, also one that is only reserved or that waits for somebody; `null` when the thread is idle. */
+  activeRunId(): string | null;
+  /** Aborts the active run. */
+  abort(): boolean;
+  /** Ends the subscription, not the run. */
+  unsubscribe(): void;
+}
+
+/** How long a reader waits for a store that fails, time after time, before it gives up. */
+const RETRY_MS: readonly number[] = [50, 200, 500, 1_000, 2_000, 3_000, 5_000];
+
+/**
+ * A place in a thread's log. It keeps a number and no buffer: a slow reader costs nothing and slows nobody, until what
+ * it has not read is older than the store keeps.
+ */
+export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
+  #thread: Thread;
+  #after: number;
+  #piece: NumberedChunk[] = [];
+  #index = 0;
+  #left = false;
+  #failures = 0;
+  /** Whose events it may read. The thread may not exist when a reader comes, and be another's after it was deleted. */
+  readonly #resourceId: string | undefined;
+
+  constructor(thread: Thread, after: number, resourceId: string | undefined) {
+    this.#thread = thread;
+    this.#after = after;
+    this.#resourceId = resourceId;
+    thread.addReader();
+  }
+
+  /** The thread as it is known by now. */
+  get thread(): Thread {
+    const { current } = this.#thread;
+    if (current !== this.#thread && !this.#left) {
+      const before = this.#thread;
+      this.#thread = current;
+      current.addReader();
+      before.removeReader();
+      before.forget();
+    }
+    return current;
+  }
+
+  /** The number of the last chunk that was handed out. */
+  get after(): number {
+    return this.#after;
+  }
+
+  async next(): Promise<IteratorResult<NumberedChunk>> {
+    for (;;) {
+      if (this.#left) return { done: true, value: undefined };
+      const chunk = this.#piece[this.#index];
+      if (chunk) {
+        this.#index++;
+        this.#after = chunk.seq;
+        return { done: false, value: chunk };
+      }
+      try {
+        await this.#more();
+        this.#failures = 0;
+      } catch (error) {
+        // A store that is briefly away is waited for.
+        const wait = AgentError.is(error, "storage-failed") ? RETRY_MS[this.#failures++] : undefined;
+        if (wait === undefined) {
+          this.leave();
+          throw error;
+        }
+        await sleep(this.#thread.system, wait);
+      }
+    }
+  }
+
+  /** What is there, waiting for the first. None means that the reader has left. */
+  async read(limit: number): Promise<readonly NumberedChunk[]> {
+    const first = await this.next();
+    if (first.done) return [];
+    const more = this.#piece.slice(this.#index, this.#index + limit - 1);
+    this.#index += more.length;
+    this.#after = more.at(-1)?.seq ?? this.#after;
+    return [first.value, ...more];
+  }
+
+  return(): Promise<IteratorResult<NumberedChunk>> {
+    this.leave();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Ends the reading. Free to call again. */
+  leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#thread.removeReader();
+    this.#thread.tail.wake();
+    this.#thread.forget();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #more(): Promise<void> {
+    const { tail, storage, threadId } = this.thread;
+    let pieces: readonly EventPiece[] | undefined = tail.read(this.#after);
+    if (!pieces) {
+      // Ask for the change before reading, so that nothing falls between.
+      const changed = tail.changed();
+      pieces = await tail.catchUp(this.#after, (after) => readEvents(storage, threadId, after));
+      if (pieces.length === 0) {
+        await this.#checkNumbers();
+        await changed;
+        return;
+      }
+      await this.#checkOwnership();
+    } else if (pieces.length === 0) {
+      await tail.changed();
+      return;
+    }
+    this.#take(pieces);
+  }
+
+  async #checkOwnership(): Promise<void> {
+    if (this.#resourceId === undefined) return;
+    const { storage, threadId } = this.#thread;
+    checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
+  }
+
+  /**
+   * There is nothing to read. That is fine where the reader is at the end. A number that the thread has not reached is one of
+   * a thread that was deleted, whatever comes has other numbers; and what is behind the end was deleted as old.
+   */
+  async #checkNumbers(): Promise<void> {
+    const { storage, threadId } = this.#thread;
+    const actor = await readActor(storage, threadId);
+    if (this.#after === 0 && (!actor || actor.nextSeq === 1)) return;
+    // While a run goes on its events are ahead of what the thread says.
+    const end = actor ? Math.max(actor.nextSeq, await firstFreeSeq(storage, actor)) - 1 : 0;
+    if (end < this.#after) {
+      throw new AgentError(
+        "not-found",
+        `Thread "${threadId}" has no event ${this.#after}: it was deleted or recreated. Subscribe again without after.`,
+        { details: { after: this.#after } },
+      );
+    }
+    if (end === this.#after || actor?.runId !== undefined) return;
+    // Or they were written since this reader looked.
+    const pieces = await readEvents(storage, threadId, this.#after, 1);
+    if (pieces.length === 0) throw this.#tooSlow(end);
+    this.#thread.tail.behind();
+  }
+
+  #tooSlow(last: number): AgentError {
+    return new AgentError(
+      "reader-too-slow",
+      `Events ${this.#after + 1} to ${last} of thread "${this.#thread.threadId}" are no longer kept. Read the messages and subscribe again.`,
+      { details: { after: this.#after } },
+    );
+  }
+
+  #take(pieces: readonly EventPiece[]): void {
+    const piece = pieces[0] as EventPiece;
+    const skip = this.#after + 1 - piece.first;
+    if (skip < 0) throw this.#tooSlow(piece.first - 1);
+    this.#piece = pieces.length === 1 ? piece.chunks : pieces.flatMap(({ chunks }) => chunks);
+    this.#index = skip;
+  }
+}

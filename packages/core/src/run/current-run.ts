@@ -18,7 +18,7 @@ const MAX_LEVELS = 10;
 /** Carries out a run. What its code starts with `stream()` or `generate()` counts as awaited by it. */
 export function insideRun<Value>(run: Run, work: () => Value): Value {
   let startedBy = current.getStore();
-  while (startedBy?.run.events.ended) startedBy = startedBy.startedBy;
+  while (startedBy?.run.stream.events.ended) startedBy = startedBy.startedBy;
   return current.run({ run, startedBy }, work);
 }
 

@@ -656,13 +656,6 @@ test("neither a reason to decline nor a tag with gaps passes for a reminder", as
   expect(prompt()).not.toMatch(/<\s*\/?\s*system-reminder/);
 });
 
-test("neutralising a megabyte of tag beginnings takes no time", () => {
-  const hostile = "<".repeat(500_000) + "<system-reminder".repeat(30_000);
-  const begun = performance.now();
-  neutralise(hostile);
-  expect(performance.now() - begun).toBeLessThan(200);
-});
-
 test("runs that wait without a thread are a caller's own: another's crowd does not drive them out", async () => {
   const pays = { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] };
   const { call, json } = served(

@@ -132,10 +132,9 @@ export class AgentRuns implements RunCarrier {
     abortSignal: AbortSignal,
   ): Promise<RunSpec> {
     const { system } = this.#environment;
-    const signal = opener?.signal;
-    if (signal) signal.createdAt = new Date(system.now());
+    const signal = opener?.signal.with({ createdAt: new Date(system.now()) });
     const memory = { ...options.memory, thread: threadId, resource: resourceId };
-    const signals = signal && !opener.messages ? [signal] : [];
+    const signals = signal && !opener?.messages ? [signal] : [];
     const { processorTimeoutMs } = { ...DEFAULT_RUN_LIMITS, ...options.limits };
     const patience = new Patience(system, abortSignal, processorTimeoutMs);
     try {

@@ -7,7 +7,7 @@ import type { StoredOptions } from "../run/stored-options.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import type { Admitted, SendRequest } from "./admit/admission.ts";
+import type { AdmittedSignal, SendRequest } from "./admit/admission.ts";
 import { LocalThreads } from "./hold/local-threads.ts";
 import type { ThreadLimits } from "./hold/thread-limits.ts";
 import type { AgentThreadSubscription } from "./log/thread-reader.ts";
@@ -79,7 +79,7 @@ export interface Threads {
   readonly system: System;
   readonly limits: ThreadLimits;
   /** Decides what becomes of a message and stores it. Resolves when it is durable. */
-  send(target: ThreadAddress, request: SendRequest): Promise<Admitted>;
+  send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal>;
   /** A place for a call's own run. The run waits for its turn when it acquires the journal. */
   join(target: ThreadAddress, request: JoinRequest): RunJournal;
   /** Answers a waiting tool call, once. Its run goes on in whichever process takes it up. */

@@ -8,7 +8,7 @@ import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
 import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
-import type { Admitted, SendRequest } from "../admit/admission.ts";
+import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall } from "../journal/decide-call.ts";
@@ -94,7 +94,7 @@ export class LocalThreads implements Threads {
     return this.scheduler.start();
   }
 
-  send(target: ThreadAddress, request: SendRequest): Promise<Admitted> {
+  send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal> {
     return send(this, this.thread(target), request);
   }
 

@@ -1,4 +1,3 @@
-import { reviveSignal } from "../../signal/signal.ts";
 import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 import { update } from "../../storage/writes.ts";
@@ -128,9 +127,7 @@ export class Thread implements KnownThread {
     this.#mayHaveMail = false;
     const { lease, result } = await grasp(this, [...writes, ...taking.writes], taking.holding);
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
-    // Its own copy: the sender holds the signal too.
-    const signal = reviveSignal(item.signal.toJSON());
-    this.#pump.start(lease, runId, { ...item, options, signal, seq: result.auto[index] as number });
+    this.#pump.start(lease, runId, { ...item, options, seq: result.auto[index] as number });
     return result;
   }
 

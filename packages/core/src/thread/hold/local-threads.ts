@@ -255,7 +255,7 @@ export class LocalThreads implements Threads {
       if (thread.run) running.push(thread);
       else {
         thread.tail.behind();
-        if (thread.inUse) thread.pump();
+        if (thread.inUse) thread.wake();
       }
     }
     if (running.length > 0) void this.#checkAborts(running).catch(() => {});

@@ -64,7 +64,7 @@ export class ThreadDirectory {
     const owned = this.get({ threadId, resourceId });
     this.#claimed.set(waiting, owned);
     waiting.tail.wake();
-    owned.pump();
+    owned.wake();
   }
 
   /** The thread that has the news of this one. */

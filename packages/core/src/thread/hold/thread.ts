@@ -60,7 +60,7 @@ export class Thread implements KnownThread {
   }
 
   /** The thread may have something to do. */
-  pump(): void {
+  wake(): void {
     this.threads.scheduler.wake(this);
   }
 
@@ -80,7 +80,7 @@ export class Thread implements KnownThread {
     return this.line
       .inOrder(async () => {
         const waiting = this.waiters.add({ ticket, journal, after: this.#lastItem }, abortSignal);
-        this.pump();
+        this.wake();
         return waiting;
       })
       .then(({ lease }) => lease);
@@ -169,14 +169,14 @@ export class Thread implements KnownThread {
     this.#known.left(waits);
     this.threads.left(this);
     this.tail.release();
-    this.pump();
+    this.wake();
   }
 
   /** Has a run aborted by whoever carries it out or takes it up next. */
   async requestAbort(runId: string): Promise<void> {
     const where = { thread_id: this.threadId, run_id: runId };
     await this.storage.commit([update(ACTORS, { where, set: { abort_run: runId } })]);
-    this.pump();
+    this.wake();
   }
 
   /** The run that this process carries out. */

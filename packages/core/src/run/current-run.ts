@@ -25,7 +25,7 @@ export function isInsideRun(): boolean {
   return underWay() !== undefined;
 }
 
-/** The run that the code belongs to, or, if it has ended, the one that waits for the code. */
+/** The innermost run around this call that has not ended. */
 function underWay(): Current | undefined {
   let at = current.getStore();
   while (at?.run.stream.events.ended) at = at.startedBy;

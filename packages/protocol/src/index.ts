@@ -32,6 +32,9 @@ export type {
   ToolInvocationState,
 } from "./message.ts";
 
+// Signals
+export { SIGNAL_TYPES, type SignalType } from "./signal-type.ts";
+
 // Notifications
 export {
   NOTIFICATION_STATUSES,

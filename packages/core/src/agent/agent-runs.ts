@@ -65,9 +65,10 @@ export class AgentRuns implements RunCarrier {
       });
     }
     refuseOwnRun(runId);
-    const expected = this.#expected.expect(runId, rest, this.#environment.system);
+    const threads = await this.#environment.threads();
+    const isInLine = () => threads.known({ runId })?.isInLine ?? false;
+    const expected = this.#expected.expect(runId, rest, this.#environment.system, isInLine);
     try {
-      const threads = await this.#environment.threads();
       await threads.decide({ runId, agentId: this.id, toolCallId: checkCallId(toolCallId) }, decision);
     } catch (error) {
       expected.forget();
@@ -131,10 +132,9 @@ export class AgentRuns implements RunCarrier {
     abortSignal: AbortSignal,
   ): Promise<RunSpec> {
     const { system } = this.#environment;
-    const signal = opener?.signal;
-    if (signal) signal.createdAt = new Date(system.now());
+    const signal = opener?.signal.with({ createdAt: new Date(system.now()) });
     const memory = { ...options.memory, thread: threadId, resource: resourceId };
-    const signals = signal && !opener.messages ? [signal] : [];
+    const signals = signal && !opener?.messages ? [signal] : [];
     const { processorTimeoutMs } = { ...DEFAULT_RUN_LIMITS, ...options.limits };
     const patience = new Patience(system, abortSignal, processorTimeoutMs);
     try {

@@ -56,7 +56,7 @@ export async function continueRun(
     const recent = (await domain?.recentMessages({ threadId, limit: RECENT })) ?? [];
     const calls = recent.filter((message) => message.resourceId === resourceId).flatMap(callsOf);
     for (const answer of answers) checkOpen(threadId, answer.toolCallId, calls);
-    return [];
+    return { writes: [] };
   };
   const newRunId = system.newId();
   const admitted = await threads.send(

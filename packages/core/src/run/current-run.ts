@@ -22,6 +22,13 @@ export function insideRun<Value>(run: Run, work: () => Value): Value {
   return current.run({ run, startedBy }, work);
 }
 
+/** Whether a run that is still under way made this call. */
+export function isInsideRun(): boolean {
+  let at = current.getStore();
+  while (at?.run.events.ended) at = at.startedBy;
+  return at !== undefined;
+}
+
 /** An agent that is a tool of itself, or of one it calls, would call on without end. */
 export function refuseTooDeep(agent: string): void {
   let levels = 0;

@@ -2,6 +2,7 @@ import type { AgentChunk } from "../chunk.ts";
 import { ERROR_CODES, type ErrorCode } from "../error-codes.ts";
 import { MESSAGE_ROLES, type MessageContent } from "../message.ts";
 import { NOTIFICATION_PRIORITIES, NOTIFICATION_STATUSES } from "../notification.ts";
+import { SIGNAL_TYPES } from "../signal-type.ts";
 import { FINISH_REASONS, type Usage } from "../usage.ts";
 import {
   anyObject,
@@ -178,7 +179,7 @@ export const signal = named(
   "Signal",
   openObject({
     id: id(),
-    type: oneOf("user", "state", "reactive", "notification"),
+    type: oneOf(...SIGNAL_TYPES),
     tagName: text(),
     contents,
     createdAt: time(),

@@ -395,7 +395,9 @@ async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBo
   return { ...signal, contents: neutraliseContents(signal.contents) };
 }
 
-async function sent({ admitted, signal, runId }: SendResult): Promise<Answer<"sendMessage">> {
-  const { action, duplicate, runId: own = runId } = await admitted;
-  return { accepted: true, runId: own, signal, action, duplicate };
+async function sent(result: SendResult): Promise<Answer<"sendMessage">> {
+  const { runId = result.runId, action, duplicate } = await result.admitted;
+  // Not before it is admitted: of one that was sent before, it is the first.
+  const { signal } = result;
+  return { accepted: true, runId, signal, action, duplicate };
 }

@@ -97,7 +97,7 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
   const contents = await admitContents(call, toContents(last.parts ?? []));
   const again = body.trigger === "regenerate-message" && last.id !== undefined;
   if (again) await dropAnswerTo(app, agent, { ...address, messageId: last.id as string });
-  const { signal, admitted } = agent.sendMessage(
+  const sent = agent.sendMessage(
     {
       contents: caller.has("signals") ? contents : neutraliseContents(contents),
       ...(last.id !== undefined && last.id !== "" && { id: last.id }),
@@ -109,9 +109,9 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
       ...(last.id && !again && { idempotencyKey: last.id }),
     },
   );
-  const { runId, action } = await admitted;
+  const { runId, action } = await sent.admitted;
   const reader = await followRun(agent, { ...address, runId: runId as string });
-  return uiResponse(call, reader, new UiChunks(action === "deliver" ? { from: signal.id } : {}));
+  return uiResponse(call, reader, new UiChunks(action === "deliver" ? { from: sent.signal.id } : {}));
 }
 
 /** The browser answered tool calls: approvals, or results of tools that it ran itself. */

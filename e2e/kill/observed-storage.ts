@@ -12,6 +12,8 @@ export function observedStorage(store: Storage, hooks: StoreHooks): Storage {
   const driver: StorageDriver = {
     flushMs: store.flushMs,
     migrate: () => store.init(),
+    addTables: (tables) =>
+      store.domain({ name: tables.map(({ name }) => name).join(), version: 1, tables, open: () => {} }),
     async select(queries) {
       hooks.select?.();
       return [...(await store.selectAll(queries))];

@@ -64,17 +64,17 @@ describe.concurrent("selvedge chat", () => {
 
   it("goes on with the conversation in another process", async () => {
     const first = await chat("my cat is called Loom\n");
-    expect(first.stderr).not.toContain("remembered");
+    expect(first.stderr).not.toContain("last conversation");
     const second = await chat("what did I say?\n");
-    expect(second.stderr).toContain("2 messages remembered");
+    expect(second.stderr).toContain("last conversation (2 messages)");
     expect(second.stdout).toContain("- my cat is called Loom");
   });
 
   it("keeps conversations apart with /new and --thread", { tags: ["long"] }, async () => {
     const args = ["--storage", "threads.db", "--thread", "a"];
     const { stdout } = await chat("red\n/new\nwhat did I say?\n", ...args);
-    expect(stdout).toContain("A new conversation.");
-    expect(stdout).toContain("the first thing you say");
+    expect(stdout).toContain("Started a new conversation.");
+    expect(stdout).toContain("your first message");
     const back = await chat("what did I say?\n", ...args);
     expect(back.stdout).toContain("- red");
   });
@@ -82,7 +82,7 @@ describe.concurrent("selvedge chat", () => {
   it("leaves at /quit and explains commands", async () => {
     const { stdout, exitCode } = await chat("/help\n/nonsense\n/quit\nhi\n", "--storage", ":memory:");
     expect(stdout).toContain("/new    start another conversation");
-    expect(stdout).toContain("There is no command /nonsense.");
+    expect(stdout).toContain("Unknown command /nonsense.");
     expect(stdout).not.toContain("scripted");
     expect(exitCode).toBe(0);
   });

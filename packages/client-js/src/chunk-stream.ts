@@ -1,5 +1,5 @@
-import { AgentError, type AgentChunk } from "@selvedge/protocol";
-import { backoff, pause } from "./backoff.ts";
+import { AgentError, type AgentChunk, backoff } from "@selvedge/protocol";
+import { pause } from "./pause.ts";
 import type { Connection } from "./connection.ts";
 
 /** A chunk as it comes over the wire; on a thread it has a number. */
@@ -85,7 +85,10 @@ export class ChunkStream {
 
   async *read(options: Omit<ProcessOptions<WireChunk>, "onChunk">): AsyncGenerator<WireChunk, void> {
     if (this.#taken)
-      throw new AgentError("invalid-argument", "A stream is read once. Subscribe again for another reader.");
+      throw new AgentError(
+        "invalid-argument",
+        "This stream has already been read. Subscribe again for another reader.",
+      );
     this.#taken = true;
     const { maxRetries = Number.POSITIVE_INFINITY, delayMs = FIRST_DELAY_MS } =
       typeof options.reconnect === "object" ? options.reconnect : {};
@@ -159,7 +162,7 @@ export class ChunkStream {
     const { signal } = this.#leaving;
     for (let error = broken; ;) {
       if (attempt >= maxRetries) throw error;
-      await pause(backoff(attempt, delayMs, MAX_DELAY_MS), signal);
+      await pause(backoff(attempt, Math.random(), { firstMs: delayMs, capMs: MAX_DELAY_MS }), signal);
       attempt++;
       if (this.left) return undefined;
       try {

@@ -74,7 +74,10 @@ export class ClientAgent {
 
   constructor(transport: Transport, id: string) {
     if (typeof id !== "string" || id === "")
-      throw new AgentError("invalid-argument", `An agent's id is a text, got ${JSON.stringify(id)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `The id of an agent must be a string, got ${JSON.stringify(id)}.`,
+      );
     this.#transport = transport;
     this.id = id;
   }
@@ -90,7 +93,7 @@ export class ClientAgent {
     const thread = threadOf(options);
     let body = describeOptions({ ...rest, messages });
     for (let round = 0; ; round++) {
-      const result = await this.#call("generate", { body, ...(signal && { signal }) });
+      const result = await this.#call("generate", { body, signal });
       const calls = localCalls(openCallsOf(result), tools);
       if (!calls || round >= MAX_ROUNDS) return result;
       const where = { runId: result.runId, ...thread };
@@ -109,7 +112,7 @@ export class ClientAgent {
     const { threadId, resourceId } = threadOf(options);
     let body = describeOptions({ ...rest, messages });
     const open = async () => {
-      const connection = await this.#call("stream", { body, ...(signal && { signal }) });
+      const connection = await this.#call("stream", { body, signal });
       return this.#runStream(connection, options);
     };
     const stream = await open();
@@ -133,12 +136,12 @@ export class ClientAgent {
     );
   }
 
-  /** Sends a person's message into the active run, or to open one. It is durable when this resolves. */
+  /** Sends a person's message to the active run, or starts one. It is durable when this resolves. */
   sendMessage(params: SendMessageOptions): Promise<SendResult> {
     return this.#send("sendMessage", params);
   }
 
-  /** Sends a person's message for a run of its own, after the active one. */
+  /** Queues a person's message for a separate run after the active one. */
   queueMessage(params: SendMessageOptions): Promise<SendResult> {
     return this.#send("queueMessage", params);
   }
@@ -147,7 +150,7 @@ export class ClientAgent {
     return this.#send("sendSignal", params);
   }
 
-  /** Tells a thread the current state of something, unless it knows. */
+  /** Sends a thread the current state of something, if it changed. */
   sendStateSignal(params: SendStateOptions): Promise<SendStateResult> {
     return this.#call("sendStateSignal", { body: describeWake(params) });
   }
@@ -164,7 +167,7 @@ export class ClientAgent {
     const { clientTools, signal: given, after, ...thread } = params;
     const open = ({ after: from }: Place, signal: AbortSignal | undefined, repeatable = false) => {
       const body = { ...thread, ...(from !== undefined && { after: from }) };
-      return this.#call("subscribe", { body, ...(signal && { signal }) }, repeatable);
+      return this.#call("subscribe", { body, signal }, repeatable);
     };
     const stream = new ChunkStream(await open({ after }, given, true), open, { after, endsWithRun: false });
     given?.addEventListener("abort", () => stream.leave(), { once: true });
@@ -172,7 +175,7 @@ export class ClientAgent {
     return new ThreadSubscription(stream, abort, clientTools && this.#answersOn(thread, clientTools));
   }
 
-  /** Aborts the active run of a thread, wherever it is carried out. */
+  /** Aborts the active run of a thread, in whichever process it runs. */
   abortThread(params: ThreadAddress): Promise<{ aborted: boolean; runId?: string }> {
     return this.#call("abortThread", { body: params });
   }
@@ -202,17 +205,11 @@ export class ClientAgent {
   }
 
   approveToolCallGenerate({ signal, ...params }: AnswerOptions): Promise<GenerateResult> {
-    return this.#call("approveToolCallGenerate", {
-      body: describeOptions(params),
-      ...(signal && { signal }),
-    });
+    return this.#call("approveToolCallGenerate", { body: describeOptions(params), signal });
   }
 
   declineToolCallGenerate({ signal, ...params }: DeclineOptions): Promise<GenerateResult> {
-    return this.#call("declineToolCallGenerate", {
-      body: describeOptions(params),
-      ...(signal && { signal }),
-    });
+    return this.#call("declineToolCallGenerate", { body: describeOptions(params), signal });
   }
 
   /** The chunks of one run on a thread, from its start or after a number. */
@@ -262,7 +259,7 @@ export class ClientAgent {
   ): Promise<RunStream> {
     const connection = (await this.#call(name, {
       body: describeOptions(params),
-      ...(signal && { signal }),
+      signal,
     })) as Connection<WireChunk>;
     const stream = new ChunkStream(connection, undefined, { endsWithRun: true });
     signal?.addEventListener("abort", () => stream.leave(), { once: true });
@@ -273,7 +270,7 @@ export class ClientAgent {
     const { threadId, resourceId } = threadOf(options);
     const reopen: Reopen = ({ after, runId }, signal) => {
       if (runId === undefined)
-        throw new AgentError("connection-failed", "The stream broke off before the run had a name.");
+        throw new AgentError("connection-failed", "The stream ended before the run had an id.");
       const thread = { threadId: threadId as string, ...(resourceId !== undefined && { resourceId }) };
       return this.#openObserved({ ...thread, runId, ...(after !== undefined && { after }) }, signal);
     };
@@ -296,7 +293,7 @@ export class ClientAgent {
     signal: AbortSignal | undefined,
     repeatable = false,
   ): Promise<Connection<WireChunk>> {
-    return this.#call("observe", { body, ...(signal && { signal }) }, repeatable);
+    return this.#call("observe", { body, signal }, repeatable);
   }
 
   /** Carries out the calls that a run leaves to this client, and goes on with `follow`. */

@@ -1,6 +1,6 @@
-import { AgentError } from "@selvedge/protocol";
+import { AgentError, backoff } from "@selvedge/protocol";
 import { type AnyRoute, routePath } from "@selvedge/protocol/routes";
-import { backoff, pause } from "./backoff.ts";
+import { pause } from "./pause.ts";
 import type { ClientOptions, Headers } from "./client-options.ts";
 import { connectionError, errorFromResponse } from "./wire-error.ts";
 
@@ -10,7 +10,7 @@ export interface RequestInput {
   query?: object;
   body?: object;
   headers?: Record<string, string>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const RETRIES = 3;
@@ -49,7 +49,8 @@ export class Transport {
       const outcome = await this.#once(route, input, signal, read);
       if ("answer" in outcome) return outcome.answer;
       if (!repeatable || !outcome.error.retryable || attempt >= retries) throw outcome.error;
-      await pause(Math.max(outcome.waitMs, backoff(attempt, backoffMs, maxBackoffMs)), signal);
+      const waitMs = backoff(attempt, Math.random(), { firstMs: backoffMs, capMs: maxBackoffMs });
+      await pause(Math.max(outcome.waitMs, waitMs), signal);
       signal?.throwIfAborted();
     }
   }
@@ -81,7 +82,10 @@ export class Transport {
       return { error: await errorFromResponse(response), waitMs: retryAfter(response) };
     } catch (cause) {
       signal?.throwIfAborted();
-      return { error: connectionError(`${route.method} ${url} got no whole answer`, cause), waitMs: 0 };
+      return {
+        error: connectionError(`${route.method} ${url} received no complete response`, cause),
+        waitMs: 0,
+      };
     }
   }
 }
@@ -92,7 +96,7 @@ function checkParams({ path }: AnyRoute, params: object = {}): void {
     if (typeof value === "string" && value !== "" && value !== "." && value !== "..") continue;
     throw new AgentError(
       "invalid-argument",
-      `${name} must be a name for ${path}, got ${JSON.stringify(value) ?? "nothing"}.`,
+      `${name} must be a non-empty name in ${path}, got ${JSON.stringify(value) ?? "nothing"}.`,
     );
   }
 }

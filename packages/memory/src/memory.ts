@@ -9,14 +9,15 @@ import {
 } from "@selvedge/core/memory";
 import { type MessageLike, MessageList } from "@selvedge/core/message";
 import type { Processor } from "@selvedge/core/processors";
-import type {
-  CloneThreadOptions,
-  CloneThreadResult,
-  ListMessagesResult,
-  ListThreadsOptions,
-  ListThreadsResult,
-  MemoryDomain,
-  Storage,
+import {
+  type CloneThreadOptions,
+  type CloneThreadResult,
+  type ListMessagesResult,
+  type ListThreadsOptions,
+  type ListThreadsResult,
+  type MemoryDomain,
+  noThread,
+  type Storage,
 } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
 import { type Embedder, toEmbedder } from "@selvedge/core/vector";
@@ -314,7 +315,7 @@ export class Memory implements MastraMemory {
     throw new AgentError(
       "storage-required",
       this.#storage
-        ? `Store "${this.#storage.id}" does not hold threads and messages.`
+        ? `Store "${this.#storage.id}" does not store threads and messages.`
         : "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
     );
   }
@@ -363,9 +364,4 @@ export class Memory implements MastraMemory {
     const [stored] = new MessageList(this.#system).add(message, "input").get.all.db();
     return { ...(stored as StoredMessage), threadId, resourceId };
   }
-}
-
-/** Absent and somebody else's read alike. */
-function noThread(threadId: string): AgentError {
-  return new AgentError("not-found", `There is no thread ${JSON.stringify(threadId)}.`);
 }

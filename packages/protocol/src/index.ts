@@ -13,6 +13,7 @@ export type {
 } from "./chunk.ts";
 
 // Messages and threads
+export { MESSAGE_ROLES } from "./message.ts";
 export type {
   CustomMessagePart,
   DataMessagePart,
@@ -31,13 +32,24 @@ export type {
   ToolInvocationState,
 } from "./message.ts";
 
+// Signals
+export { SIGNAL_TYPES, type SignalType } from "./signal-type.ts";
+
 // Notifications
-export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
+export {
+  NOTIFICATION_STATUSES,
+  type NotificationPriority,
+  type NotificationRecord,
+  type NotificationStatus,
+} from "./notification.ts";
 
 // Tools
+export { toUiSource } from "./ui-source.ts";
 export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argument.ts";
 
 // Values
+export { backoff } from "./backoff.ts";
+export { isObject } from "./is-object.ts";
 export type { JSONValue, ProviderMetadata } from "./json.ts";
 export type { FinishReason, Usage } from "./usage.ts";
 

@@ -16,7 +16,8 @@ import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
 import { Turns } from "./turns.ts";
 
-type AnyAgent = Agent<string, Record<string, never>>;
+/** An agent, whatever its tools are. */
+export type AnyAgent = Agent<string, Record<string, never>>;
 
 /** Who reads a live answer, and the request whose abort says that it has left. */
 interface Reader {
@@ -137,8 +138,8 @@ export class App {
     throw new AgentError(
       "too-many-requests",
       full === "total"
-        ? `There are ${requests} requests under way already. Try again later.`
-        : `You have ${requestsPerResource} requests under way already. Wait until one is answered.`,
+        ? `The server already has ${requests} active requests. Try again later.`
+        : `You already have ${requestsPerResource} active requests. Wait until one has finished.`,
     );
   }
 
@@ -163,7 +164,7 @@ export class App {
     if (overview?.runState === "running") return;
     throw new AgentError(
       "too-many-requests",
-      `You have ${runsPerResource} runs under way already. Wait until one is over, or abort one.`,
+      `You already have ${runsPerResource} active runs. Wait until one has ended, or abort one.`,
     );
   }
 
@@ -176,8 +177,8 @@ export class App {
     throw new AgentError(
       "too-many-streams",
       full === "total"
-        ? `There are ${streams} live streams already. Try again later.`
-        : `You have ${streamsPerResource} live streams already. Close one, or wait until one ends.`,
+        ? `The server already has ${streams} live streams. Try again later.`
+        : `You already have ${streamsPerResource} live streams. Close one, or wait until one ends.`,
     );
   }
 
@@ -270,5 +271,8 @@ function asItIs(chunk: AgentChunk): AgentChunk {
 }
 
 function closing(): AgentError {
-  return new AgentError("storage-closed", "The server is closing. Go on with another, or later.");
+  return new AgentError(
+    "storage-closed",
+    "The server is shutting down. Reconnect to another instance or retry later.",
+  );
 }

@@ -2,15 +2,7 @@ import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { CreatedAgentSignal, SignalAttributes } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
-import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
-
-/** A thread belongs to a resource, so it takes both to name one. */
-interface ThreadAddress {
-  resourceId: string;
-  threadId: string;
-  runId?: string;
-}
+import type { Admitted, DeliveryOptions, ThreadAddress } from "../thread/threads.ts";
 
 /** The thread of an active run of this process. */
 interface RunAddress {
@@ -32,14 +24,15 @@ interface SendBehavior {
 }
 
 /** Where a message or signal goes, and what it does there. */
-export type SendOptions = (ThreadAddress | RunAddress) & SendBehavior;
+export type SendOptions = ((ThreadAddress & { runId?: string }) | RunAddress) & SendBehavior;
 /** The same for what needs a thread, whether a run is active on it or not. */
-export type SendToThreadOptions = ThreadAddress & SendBehavior;
+export type SendToThreadOptions = ThreadAddress & { runId?: string } & SendBehavior;
 
 export interface SendResult {
   accepted: true;
   /** The run that will see the message, as far as this process knows. `admitted` knows. */
   runId: string;
+  /** The signal as it was sent; once `admitted` has resolved, as it was accepted. */
   signal: CreatedAgentSignal;
   /** For `persist`: resolves when it is stored. */
   persisted?: Promise<void>;
@@ -84,7 +77,7 @@ export function checkTarget(
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
     throw bad(
-      `resourceId and threadId go together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
+      `Pass resourceId and threadId together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
     );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };

@@ -43,9 +43,10 @@ export { NotificationDomain } from "../storage/notification-domain.ts";
 export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
 export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
 
-// Answers by their ids.
-export { ResponseDomain } from "../storage/response-domain.ts";
-export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
+// For rooms that keep tables of their own in a store.
+export type { Domain } from "../storage/domain.ts";
+export { cloneThread } from "../storage/clone-thread.ts";
+export { assemble } from "../storage/list-messages.ts";
 
 // For those who write a store.
 export {
@@ -71,5 +72,6 @@ export {
 export type { Cell, Cells } from "../storage/row-codec.ts";
 export { checkSelect } from "../storage/check-select.ts";
 export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
+export { noThread } from "../storage/no-thread.ts";
 export { realSystem, sleep } from "../system.ts";
 export type { System } from "../system.ts";

@@ -1,16 +1,17 @@
+import { isObject } from "@selvedge/protocol";
 import type { FileMessagePart } from "@selvedge/protocol";
-import { invalid, isRecord, type LoosePart, optionalText } from "./invalid-message.ts";
+import { invalid, type LoosePart, optionalText } from "./invalid-message.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
 /** A file or image of a message in any form, as it is stored. */
 export function toFilePart(part: LoosePart): FileMessagePart {
   const data = toFileString(part["data"] ?? part["image"] ?? part["url"]);
   if (/^https?:/.test(data) && !URL.canParse(data))
-    throw invalid("A file part needs a URL that can be read", data);
+    throw invalid("The URL of a file part is not valid", data);
   const given: unknown =
     part["mediaType"] ?? part["mimeType"] ?? (part.type === "image" ? "image/*" : undefined);
   if (given !== undefined && typeof given !== "string")
-    throw invalid("mediaType of a file part must be a text such as image/png", given);
+    throw invalid("mediaType of a file part must be a string such as image/png", given);
   const mimeType = mediaTypeOf(data, given);
   if (mimeType === undefined) throw invalid("A file part needs mediaType", { ...part, data: "…" });
   const reference: unknown = part["providerReference"];
@@ -25,7 +26,7 @@ export function toFilePart(part: LoosePart): FileMessagePart {
 }
 
 function isReference(value: unknown): value is Record<string, string> {
-  return isRecord(value) && Object.values(value).every((name) => typeof name === "string");
+  return isObject(value) && Object.values(value).every((name) => typeof name === "string");
 }
 
 function toFileString(source: unknown): string {

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import type {
   MessagePart,
   MessageRole,
@@ -6,7 +7,7 @@ import type {
   TextMessagePart,
 } from "@selvedge/protocol";
 import { toFilePart } from "./file-part.ts";
-import { invalid, isRecord, type LoosePart, textOf } from "./invalid-message.ts";
+import { invalid, type LoosePart, textOf } from "./invalid-message.ts";
 import { isStoredPart } from "./stored-part.ts";
 import { fromUiPart } from "./ui-part.ts";
 
@@ -139,7 +140,7 @@ function build(
     content: {
       format: 2,
       parts,
-      ...(isRecord(item.metadata) && { metadata: item.metadata }),
+      ...(isObject(item.metadata) && { metadata: item.metadata }),
       ...(item.providerOptions && { providerMetadata: item.providerOptions as ProviderMetadata }),
     },
   };
@@ -147,7 +148,7 @@ function build(
 
 /** A UI message has no date of its own; ours carry it in their metadata. */
 function shownDate({ parts, metadata }: Partial<MessageLike>): Date | undefined {
-  const value = parts && isRecord(metadata) ? metadata["createdAt"] : undefined;
+  const value = parts && isObject(metadata) ? metadata["createdAt"] : undefined;
   const date = value instanceof Date || typeof value === "string" ? new Date(value) : undefined;
   return date && !Number.isNaN(date.getTime()) ? date : undefined;
 }
@@ -155,7 +156,7 @@ function shownDate({ parts, metadata }: Partial<MessageLike>): Date | undefined 
 function toDate(value: unknown): Date {
   const known = value instanceof Date || typeof value === "string" || typeof value === "number";
   const date = known ? new Date(value) : undefined;
-  if (!date || Number.isNaN(date.getTime())) throw invalid("createdAt is not a date", value);
+  if (!date || Number.isNaN(date.getTime())) throw invalid("createdAt is not a valid date", value);
   return date;
 }
 
@@ -205,7 +206,7 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
 function attachResults(messages: StoredMessage[], item: MessageLike, make: Make): void {
   if (!Array.isArray(item.content)) throw invalid("A tool message needs an array of results", item);
   for (const part of item.content as LoosePart[]) {
-    if (!isResult(part)) throw invalid("A tool message takes tool-result parts", part);
+    if (!isResult(part)) throw invalid("A tool message accepts only tool-result parts", part);
     if (!attachResult(messages, part))
       messages.push(build(make, { role: "assistant" }, [callWithResult(part)]));
   }
@@ -247,7 +248,7 @@ function findCall(messages: StoredMessage[], toolCallId: string): object | undef
 
 function unwrapOutput(output: unknown): { result: unknown; isError?: boolean; modelOutput?: unknown } {
   const tagged = output as { type?: unknown; value?: unknown } | null;
-  if (isRecord(tagged) && typeof tagged.type === "string" && "value" in tagged) {
+  if (isObject(tagged) && typeof tagged.type === "string" && "value" in tagged) {
     const isError = tagged.type.startsWith("error-");
     return {
       result: tagged.value,

@@ -1,8 +1,8 @@
-import type { JSONValue, MessageContent, ProviderMetadata } from "@selvedge/protocol";
+import type { JSONValue, MessageContent, ProviderMetadata, SignalType } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import type { ModelMessage } from "./model-message.ts";
 import { userContent } from "./user-content.ts";
-import type { SignalRecord, SignalType } from "./signal-record.ts";
+import type { SignalRecord } from "./signal-record.ts";
 
 const XML_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/;
 
@@ -15,7 +15,7 @@ export function checkXmlName(what: string, name: unknown): void {
   if (isXmlName(name)) return;
   throw new AgentError(
     "invalid-argument",
-    `${what} ${showValue(name)} is not a name: it takes letters, digits, "_", "." and "-", and starts with a letter or "_".`,
+    `${what} ${showValue(name)} is not a valid name: use letters, digits, "_", "." and "-", starting with a letter or "_".`,
   );
 }
 

@@ -8,21 +8,8 @@ import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { Row } from "../storage/storage.ts";
 import { MAILBOX } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { Delivery, DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
-import { send } from "../thread/admit/send.ts";
-import type { LocalThreads } from "../thread/hold/local-threads.ts";
-
-/** Where the signals of notifications go. */
-export interface Outlet {
-  runtime: LocalThreads;
-  domain: NotificationDomain;
-  agentId: string;
-  threadId: string;
-  resourceId: string;
-  /** What of a run's request context may be stored. */
-  durableContextKeys: readonly string[];
-}
+import type { Admitted, Delivery, DeliveryOptions } from "../thread/threads.ts";
+import type { Inbox } from "./notification-context.ts";
 
 export interface Emission {
   /** The records it tells of, as they were when it was made. */
@@ -48,28 +35,28 @@ class Stale extends Error {}
  * `undefined` when a record or the thread is no longer as it was seen; then nothing happened.
  */
 export async function emit(
-  outlet: Outlet,
+  inbox: Inbox,
   emission: Emission,
 ): Promise<{ signal: CreatedAgentSignal; admitted: Admitted } | undefined> {
-  const { runtime, domain, agentId, threadId, resourceId } = outlet;
-  const { system, limits } = runtime;
+  const { threads, domain, agentId } = inbox;
+  const { system, limits } = threads;
   const signal = createSignal(emission.signal, system, limits.signal);
   const newRunId = system.newId();
   try {
-    const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
+    const { signal: accepted, ...admitted } = await threads.send(inbox, {
       signal,
       agentId,
       hasOwnId: emission.signal.id !== undefined,
       delivery: emission.delivery,
       newRunId,
       streamOptions: emission.streamOptions,
-      durableContextKeys: outlet.durableContextKeys,
+      durableContextKeys: inbox.durableContextKeys,
       attributes: { active: undefined, idle: undefined },
       idempotencyKey: undefined,
       alongside: async (delivery) => {
         if (emission.only && !emission.only(delivery)) throw new Stale();
         const now = Math.trunc(system.now());
-        return Promise.all(
+        const writes = await Promise.all(
           emission.records.map(async (seen) => {
             const current = await domain.read(seen.record);
             if (current?.version !== seen.version) throw new Stale();
@@ -77,9 +64,10 @@ export async function emit(
             return updateRecord(seen, patch, now, more);
           }),
         );
+        return { writes };
       },
     });
-    return { signal, admitted };
+    return { signal: accepted, admitted };
   } catch (error) {
     // A store that failed may have done it all the same.
     const admitted = await findAdmitted(domain, emission, signal.id).catch(() => undefined);

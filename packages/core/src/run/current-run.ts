@@ -22,6 +22,13 @@ export function insideRun<Value>(run: Run, work: () => Value): Value {
   return current.run({ run, startedBy }, work);
 }
 
+/** Whether a run that is still under way made this call. */
+export function isInsideRun(): boolean {
+  let at = current.getStore();
+  while (at?.run.events.ended) at = at.startedBy;
+  return at !== undefined;
+}
+
 /** An agent that is a tool of itself, or of one it calls, would call on without end. */
 export function refuseTooDeep(agent: string): void {
   let levels = 0;
@@ -29,7 +36,7 @@ export function refuseTooDeep(agent: string): void {
   if (levels < MAX_LEVELS) return;
   throw new AgentError(
     "limit-exceeded",
-    `Agent "${agent}" was not called: agents have called each other over ${MAX_LEVELS} levels already. Answer without it.`,
+    `Agent "${agent}" was not called: agents already call each other ${MAX_LEVELS} levels deep. Answer without it.`,
   );
 }
 

@@ -1,16 +1,26 @@
-import type { DataChunk, JSONValue, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
+import {
+  type DataChunk,
+  type JSONValue,
+  type ProviderMetadata,
+  SIGNAL_TYPES,
+  type SignalType,
+  type StoredMessage,
+} from "@selvedge/protocol";
 import { AgentError, errorMessage, showValue } from "../errors.ts";
 import type { FilePart, TextPart } from "../message/message-input.ts";
 import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import { checkXmlName, renderSignal } from "../message/render-signal.ts";
-import type { SignalRecord, SignalType } from "../message/signal-record.ts";
+import type { SignalRecord } from "../message/signal-record.ts";
 
 /** Types of older payloads, still taken. */
 type LegacySignalType = "user-message" | "system-reminder";
 
 export type SignalContents = string | (TextPart | FilePart)[];
+/** Checked contents: file data is text, so that they are JSON. */
+type JsonContents = string | (TextPart | JsonFilePart)[];
+type JsonFilePart = FilePart & { data: string; mediaType: string };
 export type SignalAttributes = Record<string, JSONValue | undefined>;
 
 /** What `sendSignal()` takes. */
@@ -45,22 +55,30 @@ const LEGACY: Record<LegacySignalType, { type: SignalType; tagName: string }> = 
   "user-message": { type: "user", tagName: "user" },
   "system-reminder": { type: "reactive", tagName: "system-reminder" },
 };
-const TYPES: ReadonlySet<string> = new Set<SignalType>(["user", "state", "reactive", "notification"]);
+const TYPES: ReadonlySet<string> = new Set(SIGNAL_TYPES);
 
-/** Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. */
+/** What a signal is made of. */
+type SignalFields = Omit<
+  CreatedAgentSignal,
+  "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON" | "with"
+>;
+
+/**
+ * Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. It
+ * never changes: who needs it different makes another one.
+ */
 export class CreatedAgentSignal {
   readonly id: string;
   readonly type: SignalType;
   readonly tagName: string;
-  readonly contents: SignalContents;
-  /** Settled when the signal is admitted: which branch's attributes apply is decided there. */
-  attributes: Record<string, JSONValue> | undefined;
-  metadata: Record<string, unknown> | undefined;
+  readonly contents: JsonContents;
+  readonly attributes: Record<string, JSONValue> | undefined;
+  readonly metadata: Record<string, unknown> | undefined;
   readonly providerOptions: ProviderMetadata | undefined;
-  createdAt: Date;
-  acceptedAt: Date | undefined;
+  readonly createdAt: Date;
+  readonly acceptedAt: Date | undefined;
 
-  constructor(fields: Omit<CreatedAgentSignal, "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON">) {
+  constructor(fields: SignalFields) {
     this.id = fields.id;
     this.type = fields.type;
     this.tagName = fields.tagName;
@@ -70,6 +88,11 @@ export class CreatedAgentSignal {
     this.providerOptions = fields.providerOptions;
     this.createdAt = fields.createdAt;
     this.acceptedAt = fields.acceptedAt;
+  }
+
+  /** A copy with these fields changed. */
+  with(changes: Partial<SignalFields>): CreatedAgentSignal {
+    return new CreatedAgentSignal(Object.assign({}, this, changes));
   }
 
   toDBMessage(target: { threadId?: string; resourceId?: string } = {}): StoredMessage {
@@ -106,7 +129,7 @@ export class CreatedAgentSignal {
     };
   }
 
-  toJSON(): SignalRecord & { contents: SignalContents; providerOptions?: ProviderMetadata } {
+  toJSON(): SignalRecord & { contents: JsonContents; providerOptions?: ProviderMetadata } {
     return {
       ...this.#record(),
       contents: this.contents,
@@ -134,13 +157,13 @@ export function createSignal(
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
   if (typeof input !== "object" || input === null)
-    throw bad(`A signal is an object, got ${showValue(input)}.`);
+    throw bad(`A signal must be an object, got ${showValue(input)}.`);
   const known = typeof input.type === "string" && Object.hasOwn(LEGACY, input.type);
   const legacy = known ? LEGACY[input.type as LegacySignalType] : undefined;
   const type = (legacy?.type ?? input.type) as SignalType;
   if (!TYPES.has(type)) {
     throw bad(
-      `Unknown signal type ${showValue(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`,
+      `Unknown signal type ${showValue(input.type)}. Use ${SIGNAL_TYPES.join(", ")}, and tagName for your own XML tag.`,
     );
   }
   const tagName = input.tagName ?? legacy?.tagName ?? (type === "reactive" ? "system-reminder" : type);
@@ -168,7 +191,7 @@ export function messageToSignal(message: MessageInput): SignalInput {
   const base = { type: "user", tagName: "user" } as const;
   if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
   if (typeof message !== "object" || message === null)
-    throw bad(`A message is a string, parts or { contents }, got ${showValue(message)}.`);
+    throw bad(`A message must be a string, parts or { contents }, got ${showValue(message)}.`);
   const { contents, attributes, metadata, providerOptions, id } = message;
   return {
     ...base,
@@ -211,7 +234,7 @@ export function cleanAttributes(
   return Object.keys(clean).length > 0 ? clean : undefined;
 }
 
-function checkContents(contents: unknown): SignalContents {
+function checkContents(contents: unknown): JsonContents {
   if (typeof contents === "string") return contents.toWellFormed();
   if (!Array.isArray(contents))
     throw bad(`contents must be a string or an array of text and file parts, got ${showValue(contents)}.`);
@@ -219,7 +242,7 @@ function checkContents(contents: unknown): SignalContents {
     if (part?.type === "text" && typeof part.text === "string")
       return { type: "text", text: part.text.toWellFormed(), ...partOptions(part) };
     if (part?.type === "file") return toFile(part);
-    throw bad(`contents takes text and file parts, got ${showValue(part)}.`);
+    throw bad(`contents accepts only text and file parts, got ${showValue(part)}.`);
   });
 }
 
@@ -244,7 +267,7 @@ function toDate(value: Date | string | number): Date {
 }
 
 /** File data as text, so that the signal is JSON. */
-function toFile(part: FilePart): FilePart {
+function toFile(part: FilePart): JsonFilePart {
   const [message] = toStoredMessages([{ role: "user", content: [part] }], {
     newId: () => "file",
     now: () => 0,
@@ -270,7 +293,7 @@ function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
   for (const part of parts) {
     text += jsonBytes(part.providerOptions);
     if (part.type === "text") text += Buffer.byteLength(part.text);
-    else files += (part.data as string).length;
+    else files += part.data.length;
   }
   if (text > limits.textBytes) {
     throw new AgentError(

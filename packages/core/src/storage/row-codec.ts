@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { ColumnValue, Row } from "./storage.ts";
 import type { Table } from "./tables.ts";
@@ -40,7 +41,7 @@ export function encodeCell(table: Table, column: string, value: ColumnValue): Ce
   }
   throw new AgentError(
     "invalid-argument",
-    `${table.name}.${column} takes ${type === "text" ? "well-formed text without NUL" : type}, got ${JSON.stringify(value)}`,
+    `${table.name}.${column} must be ${type === "text" ? "well-formed text without NUL" : type}, got ${JSON.stringify(value)}`,
   );
 }
 
@@ -87,16 +88,12 @@ export function encodeJson(place: string, value: unknown): string {
     // JSON.stringify escapes lone surrogates (and only those) this way; a match may also be harmless text.
     if (text?.includes("\\ud")) text = JSON.stringify(toWellFormedDeep(JSON.parse(text)));
   } catch (cause) {
-    throw new AgentError(
-      "invalid-argument",
-      `${place} takes JSON, and this value is none: ${String(cause)}`,
-      {
-        cause,
-      },
-    );
+    throw new AgentError("invalid-argument", `${place} must be JSON-serialisable: ${String(cause)}`, {
+      cause,
+    });
   }
   if (text === undefined) {
-    throw new AgentError("invalid-argument", `${place} takes JSON, got ${typeof value}`);
+    throw new AgentError("invalid-argument", `${place} must be JSON-serialisable, but got ${typeof value}`);
   }
   return text;
 }
@@ -108,8 +105,4 @@ function toWellFormedDeep(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key.toWellFormed(), toWellFormedDeep(item)]),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

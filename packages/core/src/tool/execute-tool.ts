@@ -14,6 +14,7 @@ import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
 import type { ToolExecutionOptions, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
+import { showIssues } from "../schema/show-issues.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
 export type ToolOutcome =
@@ -177,7 +178,7 @@ class ToolWait {
   }
 
   #timeOut(ms: number): void {
-    const message = `Tool "${this.#tool.name}" did not answer within ${ms} ms (limits.toolTimeoutMs).`;
+    const message = `Tool "${this.#tool.name}" did not return within ${ms} ms (limits.toolTimeoutMs).`;
     const error = new AgentError("tool-timeout", message);
     this.#controller.abort(error);
     this.#giveUp!(error);
@@ -292,12 +293,10 @@ async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRu
 async function checkResumeData(schema: Schema, data: unknown, name: string): Promise<AgentError | undefined> {
   const checked = await compileSchema(schema).validate(data);
   if (checked.ok) return undefined;
-  const list = checked.issues
-    .map((issue) => `${issue.path.join(".") || "resumeData"}: ${issue.message}`)
-    .join("; ");
+  const list = showIssues(checked.issues, "resumeData");
   return new AgentError(
     "tool-input-invalid",
-    `The answer to tool "${name}" does not fit its resumeSchema: ${list}`,
+    `The answer to tool "${name}" does not match its resumeSchema: ${list}`,
   );
 }
 

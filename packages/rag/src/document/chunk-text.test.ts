@@ -468,7 +468,7 @@ describe("params", () => {
   it("refuses what it does not understand, by name", async () => {
     const refused: [unknown, RegExp][] = [
       [{ strategy: "poetic" }, /strategy must be one of recursive/],
-      [{ headers: [["#", "x"]] }, /recursive takes .* but not "headers"/],
+      [{ headers: [["#", "x"]] }, /recursive accepts .* but not "headers"/],
       [{ chunkSize: 5 }, /but not "chunkSize"/],
       [{ size: 0 }, /size/],
       [{ size: "5" }, /size/],

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/core/guards";
 import { AgentError } from "@selvedge/core/errors";
 
 /** Options of one kind of store each. Those of the store in use reach its `query`; a store refuses what would widen a search it cannot narrow. */
@@ -34,8 +35,7 @@ export function flattenDatabaseConfig(config: unknown): Record<string, unknown> 
       if (value === undefined) continue;
       if (RESERVED.has(key)) throw invalid(`${name} is an option of the tool itself`, value);
       const fits = Object.hasOwn(CHECKS, name) ? CHECKS[name]!(value) : !isKnownStore(store);
-      if (!fits)
-        throw invalid(`${name} is not an option of ${store} or has a value that does not fit`, value);
+      if (!fits) throw invalid(`${name} is not an option of ${store} or has an invalid value`, value);
       flat[key] = value;
     }
   }
@@ -45,11 +45,6 @@ export function flattenDatabaseConfig(config: unknown): Record<string, unknown> 
 function isKnownStore(store: string): boolean {
   return store === "pinecone" || store === "pgvector" || store === "chroma";
 }
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isCount(value: unknown): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }

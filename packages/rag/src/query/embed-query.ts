@@ -1,4 +1,5 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
+import { backoff } from "@selvedge/core/guards";
 import { realSystem, sleep, type System } from "@selvedge/core/storage";
 import type { Embedder } from "@selvedge/core/vector";
 
@@ -16,7 +17,7 @@ export async function embedQuery(
     try {
       const [vector] = await embedder.embed([queryText], abortSignal ? { abortSignal } : {});
       if (Array.isArray(vector) && vector.length > 0) return vector;
-      throw new AgentError("model-failed", `Embedder ${embedder.id} answered no vector for the query`);
+      throw new AgentError("model-failed", `Embedder ${embedder.id} returned no vector for the query`);
     } catch (error) {
       abortSignal?.throwIfAborted();
       const isFinal = AgentError.is(error) && !error.retryable;
@@ -30,7 +31,11 @@ export async function embedQuery(
           },
         );
       }
-      await sleep(system, FIRST_WAIT_MS * 2 ** attempt, abortSignal);
+      await sleep(
+        system,
+        backoff(attempt, system.random(), { firstMs: FIRST_WAIT_MS, jitter: 0.5 }),
+        abortSignal,
+      );
     }
   }
 }

@@ -1,36 +1,28 @@
 import { AgentError } from "@selvedge/core";
-import type { Storage } from "@selvedge/core/storage";
+import { noThread, type NotificationDomain, type Storage } from "@selvedge/core/storage";
 import {
   editQueued,
   listLanes,
   listQueued,
   listRuns,
-  type Lane as StoredLane,
+  type Lane,
   readRunTimeline,
   type RunRecord,
   readThreadOverview,
   removeQueued,
 } from "@selvedge/core/threads";
-import type { NotificationStatus, StoredMessage } from "@selvedge/protocol";
-import type {
-  Lane,
-  QueuedMessage,
-  RouteCalls,
-  RunInfo,
-  ThreadState,
-  WireNotification,
-} from "@selvedge/protocol/routes";
+import { NOTIFICATION_STATUSES, type StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
-import type { Handlers } from "../handler.ts";
+import type { Answer, Handlers } from "../handler.ts";
 import { safeWaitingCall } from "@selvedge/core/guards";
 import { safeRun } from "../safe-errors.ts";
 import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
-import { toWire } from "./agent-handlers.ts";
-import { memoryDomain } from "./memory-handlers.ts";
+import { memoryDomain, requireStorage } from "../memory-domain.ts";
+import { toNames } from "../to-names.ts";
 
-type Names =
+export type ThreadRoute =
   | "getThreadState"
   | "listQueue"
   | "editQueued"
@@ -43,24 +35,15 @@ type Names =
 
 const INBOX_LIMIT = 200;
 const STATUS_OF = { markSeen: "seen", dismiss: "dismissed", archive: "archived" } as const;
-const STATUSES: ReadonlySet<string> = new Set<NotificationStatus>([
-  "pending",
-  "delivered",
-  "seen",
-  "dismissed",
-  "archived",
-  "discarded",
-  "failed",
-]);
 
-export const THREAD_HANDLERS: Handlers<Names> = {
+export const THREAD_HANDLERS: Handlers<ThreadRoute> = {
   getThreadState: async ({ app, params, query, caller }) => {
     const storage = await storageOf(app, query.agentId);
     const { threadId } = params;
     const overview = await readThreadOverview(storage, threadId);
-    if (!overview) throw new AgentError("not-found", `There is no thread "${threadId}".`);
+    if (!overview) throw noThread(threadId);
     const [queue, lanes] = await Promise.all([listQueued(storage, threadId), lanesOf(storage, threadId)]);
-    return toWire({
+    return {
       threadId,
       activeRunId: overview.activeRunId ?? null,
       runState: overview.runState,
@@ -70,59 +53,57 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       queue,
       lanes,
       approvals: caller.has("inspect") ? overview.waiting : overview.waiting.map(safeWaitingCall),
-    }) as ThreadState;
+    };
   },
   listQueue: async ({ app, params, query }) => ({
-    messages: toWire(
-      await listQueued(await storageOf(app, query.agentId), params.threadId),
-    ) as QueuedMessage[],
+    messages: await listQueued(await storageOf(app, query.agentId), params.threadId),
   }),
   editQueued: async (call) => {
     const { app, params, query, body, caller } = call;
     const admitted = await admitContents(call, body.contents);
     const contents = caller.has("signals") ? admitted : neutraliseContents(admitted);
     const storage = await storageOf(app, query.agentId);
-    return toWire(await editQueued(storage, params, contents)) as QueuedMessage;
+    return editQueued(storage, params, contents);
   },
   removeQueued: async ({ app, params, query }) => {
     await removeQueued(await storageOf(app, query.agentId), params);
     return { removed: true };
   },
   listLanes: async ({ app, params, query }) => ({
-    lanes: toWire(await lanesOf(await storageOf(app, query.agentId), params.threadId)) as Lane[],
+    lanes: await lanesOf(await storageOf(app, query.agentId), params.threadId),
   }),
   listRuns: async ({ app, params, query, caller }) => {
     const { agentId, page, perPage } = query;
     const { runs, ...rest } = await listRuns(await storageOf(app, agentId), { ...params, page, perPage });
-    return { ...rest, runs: toWire(runs.map((run) => shown(caller, run))) as RunInfo[] };
+    return { ...rest, runs: runs.map((run) => shown(caller, run)) };
   },
   getRun: async ({ app, params, query, caller }) => {
     const run = await readRunTimeline(await storageOf(app, query.agentId), params);
     if (!run)
       throw new AgentError("not-found", `There is no run "${params.runId}" on thread "${params.threadId}".`);
-    return toWire(shown(caller, run)) as RouteCalls["getRun"]["response"];
+    return shown(caller, run);
   },
   listNotifications: async ({ app, params, query }) => {
-    const domain = await inbox(await storageOf(app, query.agentId));
+    const domain = await inbox(app, query.agentId);
     const { status, priority, source, search, limit = INBOX_LIMIT } = query;
     const notifications = await domain.listNotifications({
       threadId: params.threadId,
-      ...(status !== undefined && { status: toStatuses(status) }),
+      ...(status !== undefined && { status: toNames("query.status", status, NOTIFICATION_STATUSES) }),
       priority,
       source,
       search,
       limit,
     });
-    return { notifications: toWire(notifications) as WireNotification[] };
+    return { notifications };
   },
   updateNotification: async ({ app, params, query, body }) => {
-    const domain = await inbox(await storageOf(app, query.agentId));
+    const domain = await inbox(app, query.agentId);
     const notification = await domain.updateNotification({
       threadId: params.threadId,
       id: params.notificationId,
       status: STATUS_OF[body.action],
     });
-    return { notification: toWire(notification) as WireNotification };
+    return { notification };
   },
 };
 
@@ -131,21 +112,17 @@ function shown<Run extends RunRecord>(caller: Principal, run: Run): Run {
 }
 
 async function storageOf(app: App, agentName: string | undefined): Promise<Storage> {
-  const storage = await app.storage(agentName);
-  if (storage) return storage;
-  throw new AgentError("storage-required", "This app has no storage for threads.");
+  return requireStorage(await app.storage(agentName));
 }
 
-async function inbox(
-  storage: Storage,
-): Promise<NonNullable<Awaited<ReturnType<typeof storage.getStore<"notifications">>>>> {
-  const domain = await storage.getStore("notifications");
-  if (domain) return domain;
-  throw new AgentError("not-supported", "The store of this app has no notifications.");
+async function inbox(app: App, agentName: string | undefined): Promise<NotificationDomain> {
+  return (await (await storageOf(app, agentName)).getStore("notifications"))!;
 }
+
+type ShownLane = Answer<"listLanes">["lanes"][number];
 
 /** Lanes with what they say, as far as the history still has it. */
-async function lanesOf(storage: Storage, threadId: string): Promise<object[]> {
+async function lanesOf(storage: Storage, threadId: string): Promise<ShownLane[]> {
   const lanes = await listLanes(storage, threadId);
   if (lanes.length === 0) return [];
   const domain = await memoryDomain(storage);
@@ -155,9 +132,9 @@ async function lanesOf(storage: Storage, threadId: string): Promise<object[]> {
 }
 
 function toLane(
-  { id, version, cacheKey, mode, updatedAt }: StoredLane,
+  { id, version, cacheKey, mode, updatedAt }: Lane,
   message: StoredMessage | undefined,
-): object {
+): ShownLane {
   const signal = message?.content.metadata?.["signal"] as { metadata?: { value?: unknown } } | undefined;
   const text = message?.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   return {
@@ -166,15 +143,7 @@ function toLane(
     cacheKey,
     mode,
     updatedAt,
-    ...(text !== undefined && { contents: text }),
-    ...(signal?.metadata?.value !== undefined && { value: signal.metadata.value }),
+    contents: text,
+    value: signal?.metadata?.value,
   };
-}
-
-function toStatuses(text: string): NotificationStatus[] {
-  const statuses = text.split(",").map((status) => status.trim());
-  const unknown = statuses.find((status) => !STATUSES.has(status));
-  if (unknown !== undefined)
-    throw new AgentError("invalid-argument", `query.status: "${unknown}" is not a status.`);
-  return statuses as NotificationStatus[];
 }

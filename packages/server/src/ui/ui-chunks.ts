@@ -1,4 +1,4 @@
-import type { AgentChunk, FinishReason } from "@selvedge/protocol";
+import { type AgentChunk, type FinishReason, toUiSource } from "@selvedge/protocol";
 
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { type: string; [key: string]: unknown };
@@ -108,7 +108,7 @@ export class UiChunks {
       case "tool-output":
         return [{ type: "data-tool-output", data: chunk.payload, transient: true }];
       case "source":
-        return [toSource(chunk.payload)];
+        return [toUiSource(chunk.payload)];
       case "file":
         return [
           {
@@ -209,26 +209,6 @@ function toolOutput({
       ...(providerExecuted && { providerExecuted }),
     },
   ];
-}
-
-function toSource(source: {
-  id: string;
-  sourceType: "url" | "document";
-  url?: string;
-  title?: string;
-  mimeType?: string;
-  filename?: string;
-}): UiChunk {
-  const { id: sourceId, title, filename } = source;
-  if (source.sourceType === "url")
-    return { type: "source-url", sourceId, url: source.url ?? "", ...(title !== undefined && { title }) };
-  return {
-    type: "source-document",
-    sourceId,
-    mediaType: source.mimeType ?? "application/octet-stream",
-    title: title ?? filename ?? sourceId,
-    ...(filename !== undefined && { filename }),
-  };
 }
 
 function toReason(reason: FinishReason): string {

@@ -1,7 +1,7 @@
 import { AgentError } from "../../errors.ts";
 import {
   type Admission,
-  type Admitted,
+  type AdmittedSignal,
   commitAdmissions,
   decide,
   deliveryWrites,
@@ -11,18 +11,17 @@ import {
   opensAtOnce,
   readState,
   type SendRequest,
-  takeBack,
   toAdmitted,
 } from "./admission.ts";
 import type { Write } from "../../storage/storage.ts";
-import { adopt, insertSend, readSend } from "./idempotency.ts";
+import { insertSend, readSend } from "./idempotency.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { LocalThreads } from "../hold/local-threads.ts";
 
 /** A send that waits to be admitted. */
 export interface SendTurn {
   request: SendRequest;
-  resolve(admitted: Admitted): void;
+  resolve(admitted: AdmittedSignal): void;
   reject(error: unknown): void;
 }
 
@@ -34,8 +33,8 @@ const SMALL_TEXT = 16_384;
  * Admits a signal: reads the thread's state, decides, and writes the decision on the condition that the state is still
  * the same. When this resolves the signal is durable, or was meant not to be.
  */
-export function send(runtime: LocalThreads, thread: Thread, request: SendRequest): Promise<Admitted> {
-  const { promise, resolve, reject } = Promise.withResolvers<Admitted>();
+export function send(runtime: LocalThreads, thread: Thread, request: SendRequest): Promise<AdmittedSignal> {
+  const { promise, resolve, reject } = Promise.withResolvers<AdmittedSignal>();
   thread.line.together({ request, resolve, reject }, (turns) => admitAll(runtime, thread, turns));
   return promise;
 }
@@ -79,7 +78,7 @@ async function admitOne(runtime: LocalThreads, thread: Thread, turn: SendTurn): 
     }
     throw new AgentError(
       "thread-busy",
-      `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was admitted. Try again.`,
+      `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was being accepted. Try again.`,
     );
   } catch (error) {
     turn.reject(error);
@@ -103,7 +102,6 @@ async function admitGroup(runtime: LocalThreads, thread: Thread, group: SendTurn
     together = group.slice(0, admissions.length);
     await commitAdmissions(runtime, thread, admissions, writes);
   } catch (error) {
-    takeBack(admissions);
     if (!mayHaveTakenEffect(error)) return [];
     for (const turn of together) turn.reject(error);
     return together;
@@ -117,25 +115,27 @@ async function tryAdmit(
   thread: Thread,
   request: SendRequest,
   isFirstTry: boolean,
-): Promise<Admitted | undefined> {
-  const { signal, idempotencyKey } = request;
+): Promise<AdmittedSignal | undefined> {
+  const { idempotencyKey } = request;
   const state = await readState(thread, request.agentId);
   const earlier = idempotencyKey === undefined ? undefined : await readSend(thread, idempotencyKey);
-  if (earlier) return adopt(request, earlier);
-  const admission = decide(state, request);
-  const { delivery, runId } = admission;
-  if (delivery.action === "discard") return toAdmitted(admission);
-  const alongside = (await request.alongside?.(delivery)) ?? [];
+  if (earlier) return earlier;
+  const decided = decide(state, request);
+  const { delivery, runId } = decided;
+  if (delivery.action === "discard") return toAdmitted(decided);
+  const alongside = await request.alongside?.(delivery, decided.signal);
+  const admission = { ...decided, ...(alongside?.signal && { signal: alongside.signal }) };
   const delivered = deliveryWrites(runtime, thread, state, [admission]);
   const key =
-    idempotencyKey === undefined ? [] : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)];
-  const writes = [...guards(thread, state), ...key, ...delivered, ...alongside];
+    idempotencyKey === undefined
+      ? []
+      : [insertSend(thread, idempotencyKey, admission.signal, runId, delivery.action)];
+  const writes = [...guards(thread, state), ...key, ...delivered, ...(alongside?.writes ?? [])];
   const item = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
   const commit = item && ((all: readonly Write[]) => thread.openWith(state.actor, item, all));
   try {
     await commitAdmissions(runtime, thread, [admission], writes, commit);
   } catch (error) {
-    takeBack([admission]);
     if (!AgentError.is(error, "conflict")) throw error;
     explainConflict(thread, request, error, writes);
     return undefined;

@@ -429,6 +429,28 @@ describe("a run that is taken over before its answer was processed", () => {
   });
 });
 
+describe("a process that finds many interrupted runs", () => {
+  it("continues no more of them at once than it may carry out", async () => {
+    const lease = { leaseMs: 100, renewMs: 60_000 };
+    const hung = heir(() => ({ hang: true }), { threads: { lease } });
+    const ids = ["t1", "t2", "t3", "t4", "t5"];
+    for (const threadId of ids) await hung.agent.sendMessage("go", { ...HERE, threadId }).admitted;
+    await until(() => hung.model.calls.length === ids.length);
+    let active = 0;
+    let most = 0;
+    const slow = async () => {
+      most = Math.max(most, ++active);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      active--;
+      return "ok";
+    };
+    const next = heir(slow, { threads: { lease, maxRuns: 2 } });
+    await next.agent.recover();
+    for (const threadId of ids) await until(async () => (await next.history(threadId)).length === 2, 20_000);
+    expect(most).toBe(2);
+  }, 30_000);
+});
+
 describe("a process that shuts down", () => {
   it("stores an answer, and leaves the run to others", async () => {
     const busy = gate();

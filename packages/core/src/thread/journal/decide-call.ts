@@ -47,7 +47,7 @@ export async function decideCall(
     }
     throw new AgentError(
       "already-decided",
-      `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`,
+      `Tool call "${toolCallId}" has already been decided, or its run has ended.`,
       { cause: error },
     );
   }
@@ -71,7 +71,7 @@ async function findWaiting(
     const ids = waiting.map((row) => row.tool_call_id).join(", ");
     throw new AgentError(
       "ambiguous",
-      `Several tool calls of thread "${thread.threadId}" wait: say which one with toolCallId (${ids}).`,
+      `Several tool calls of thread "${thread.threadId}" are waiting. Choose one with toolCallId (${ids}).`,
     );
   }
   const decided = rows.find((row) => row.state === "decided");
@@ -89,6 +89,6 @@ async function findWaiting(
     "not-found",
     toolCallId === undefined
       ? `No tool call of thread "${thread.threadId}" waits for an answer.`
-      : `Tool call "${toolCallId}" of thread "${thread.threadId}" does not wait for an answer.`,
+      : `Tool call "${toolCallId}" of thread "${thread.threadId}" is not waiting for an answer.`,
   );
 }

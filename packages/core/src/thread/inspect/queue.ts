@@ -12,7 +12,7 @@ import {
   noteEmpty,
   readMailbox,
   runOpenedBy,
-} from "./mailbox.ts";
+} from "../admit/mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { remove, update } from "../../storage/writes.ts";
 
@@ -92,7 +92,7 @@ async function findQueued(
   if (item.due === NEXT) return item;
   throw new AgentError(
     "conflict",
-    `Message "${messageId}" joins the run under way at its next step and cannot be changed. Only queued messages can.`,
+    `Message "${messageId}" joins the active run at its next step, so it cannot be changed. Only queued messages can be changed.`,
   );
 }
 

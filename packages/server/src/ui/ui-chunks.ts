@@ -4,6 +4,7 @@ import {
   type FinishReason,
   ignoreChunk,
   isDataChunk,
+  toUiSource,
 } from "@selvedge/protocol";
 
 /** A chunk of the AI SDK's UI message stream. */
@@ -114,7 +115,7 @@ export class UiChunks {
       case "tool-output":
         return [{ type: "data-tool-output", data: chunk.payload, transient: true }];
       case "source":
-        return [toSource(chunk.payload)];
+        return [toUiSource(chunk.payload)];
       case "file":
         return [
           {
@@ -219,26 +220,6 @@ function toolOutput({
       ...(providerExecuted && { providerExecuted }),
     },
   ];
-}
-
-function toSource(source: {
-  id: string;
-  sourceType: "url" | "document";
-  url?: string;
-  title?: string;
-  mimeType?: string;
-  filename?: string;
-}): UiChunk {
-  const { id: sourceId, title, filename } = source;
-  if (source.sourceType === "url")
-    return { type: "source-url", sourceId, url: source.url ?? "", ...(title !== undefined && { title }) };
-  return {
-    type: "source-document",
-    sourceId,
-    mediaType: source.mimeType ?? "application/octet-stream",
-    title: title ?? filename ?? sourceId,
-    ...(filename !== undefined && { filename }),
-  };
 }
 
 function toReason(reason: FinishReason): string {

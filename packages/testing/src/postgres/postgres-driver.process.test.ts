@@ -1,4 +1,4 @@
-import { Storage, type Table } from "@selvedge/core/storage";
+import { SCHEMA_VERSION, Storage, type Table } from "@selvedge/core/storage";
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { findBroken } from "../__fixtures__/find-broken.ts";
@@ -73,6 +73,28 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     "carries out nothing under an old fence after a new one",
     "accepts one of several inserts that require that there is none",
   ];
+
+  it.each([
+    [true, SCHEMA_VERSION],
+    [false, SCHEMA_VERSION + 1],
+  ])("is opened beside a newer program: %s, where that says version %i", async (opens, readableFrom) => {
+    const schema = `t${schemas++}`;
+    const open = (): Storage => new Storage(new PostgresDriver({ connectionString, schema }), { id: "pg" });
+    const storage = open();
+    await storage.init();
+    await storage.close();
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    const newer = [SCHEMA_VERSION + 1, readableFrom];
+    await client.query(`INSERT INTO "${schema}".selvedge_migrations VALUES ($1, 0, $2)`, newer);
+    await client.end();
+    const again = open();
+    const opening = expect(again.init());
+    await (opens
+      ? opening.resolves.toBeUndefined()
+      : opening.rejects.toMatchObject({ code: "storage-failed", details: { found: SCHEMA_VERSION + 1 } }));
+    await again.close();
+  });
 
   it.each([
     ["without a lock", WithoutLock, RACES],

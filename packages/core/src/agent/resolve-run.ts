@@ -7,7 +7,7 @@ import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
-import { refuseOwnThread } from "../run/current-run.ts";
+import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
 import type { RunJournal } from "../run/run-journal.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
@@ -57,7 +57,7 @@ export interface RunStart {
 }
 
 /** Resolves everything that may depend on the request, once, and checks it before any model is called. */
-export async function prepareRun(
+export async function resolveRun(
   environment: AgentEnvironment,
   park: RunSpec["park"],
   input: MessagesInput,
@@ -254,7 +254,7 @@ function join(
   { runId, options }: { runId: string; options: AgentExecutionOptions },
 ): RunJournal {
   const stored = storeOptions(options, environment.durableContextKeys);
-  const request = { runId, agentId: environment.id, options: stored, ...details };
+  const request = { runId, agentId: environment.id, options: stored, nested: isInsideRun(), ...details };
   return environment.threadsOf(storage).join({ threadId, resourceId }, request);
 }
 
@@ -272,7 +272,7 @@ function requireStorage(
   );
 }
 
-/** A second run of an id could never take its thread, and would wait for it for ever. */
+/** A second run with the same id could never take its thread, and would wait forever. */
 async function checkFree(storage: Storage, runId: string): Promise<void> {
   const [row] = await storage.select({ table: RUNS, where: { id: checkId("runId", runId) }, limit: 1 });
   if (row)

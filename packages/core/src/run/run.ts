@@ -143,6 +143,9 @@ export class Run {
       runId: spec.runId,
       writer: { custom: (chunk) => this.stream.custom(chunk) },
       waitUntil: spec.waitUntil,
+      logger: spec.logger,
+      system: spec.system,
+      startSpan: (name, attributes) => spec.telemetry?.start(name, attributes, this.span),
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
     };

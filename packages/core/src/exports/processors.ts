@@ -23,6 +23,22 @@ export type {
 // Ready to use
 export { AgentsMdReminder, type AgentsMdReminderOptions } from "../processor/agents-md-reminder.ts";
 export { BatchPartsProcessor, type BatchPartsOptions } from "../processor/batch-parts.ts";
+export { LanguageDetector, type LanguageDetectorOptions } from "../processor/language-detector.ts";
+export { ModerationProcessor, type ModerationOptions } from "../processor/moderation.ts";
+export { PIIDetector, type PIIDetectorOptions } from "../processor/pii-detector.ts";
+export {
+  PromptInjectionDetector,
+  type PromptInjectionOptions,
+} from "../processor/prompt-injection-detector.ts";
+export {
+  StructuredOutputProcessor,
+  type StructuredOutputProcessorOptions,
+} from "../processor/structured-output-processor.ts";
+export {
+  SystemPromptScrubber,
+  type SystemPromptScrubberOptions,
+} from "../processor/system-prompt-scrubber.ts";
+export type { GuardOptions } from "../processor/guard-model.ts";
 export { PrefillErrorHandler } from "../processor/prefill-error-handler.ts";
 export { PrepareStepProcessor, type PrepareStepOptions } from "../processor/prepare-step-processor.ts";
 export {

@@ -7,6 +7,23 @@ export function newMessages(list: MessageList, lastOnly = false): StoredMessage[
   return lastOnly ? messages.slice(-1) : messages;
 }
 
+/** All text of a message. */
+export function messageText({ content }: StoredMessage): string {
+  const texts = content.parts.flatMap((part) =>
+    part.type === "text" && part.text !== "" ? [part.text] : [],
+  );
+  return texts.length > 0 ? texts.join("\n") : (content.content ?? "");
+}
+
+/** Puts one text in the place of all texts of a message. */
+export function setMessageText(message: StoredMessage, text: string): void {
+  const at = message.content.parts.findIndex((part) => part.type === "text");
+  const others: MessagePart[] = message.content.parts.filter((part) => part.type !== "text");
+  const parts = others.toSpliced(Math.max(0, at), 0, { type: "text", text });
+  const { content: _, ...rest } = message.content;
+  message.content = { ...rest, parts };
+}
+
 /** Changes each text and reasoning of a message. */
 export function mapTexts(message: StoredMessage, map: (text: string) => string): void {
   const { content, ...rest } = message.content;

@@ -225,6 +225,8 @@ export interface Processor {
   readonly name?: string;
   /** The lane of `computeStateSignal`; the processor's id when absent. */
   readonly stateId?: string;
+  /** Has the answer of the run turned into an object, unless the call asks for another. */
+  readonly structuredOutput?: StructuredOutputOptions;
   /** Hand `data-*` chunks to `processOutputStream` too. */
   readonly processDataParts?: boolean;
   processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;

@@ -11,7 +11,7 @@ import type {
 } from "./processor.ts";
 import { SafePattern } from "./safe-pattern.ts";
 import { gateText, type Passage, type WaitingText } from "./text-gate.ts";
-import { decidedLength, mergeHits, replaceHits, type TextHit } from "./text-hits.ts";
+import { decidedHits, mergeHits, replaceHits, type TextHit } from "./text-hits.ts";
 import { TEXT_PATTERNS } from "./text-patterns.ts";
 import { report, type ViolationCallback } from "./violation.ts";
 
@@ -116,17 +116,12 @@ export class RegexFilterProcessor implements Processor {
   }
 
   async #pass(waiting: WaitingText, args: ProcessorContext): Promise<Passage> {
-    const { text, before } = waiting;
-    const found = this.#find(before + text, before.length, args);
-    const shifted = found.map(({ start, end, type }) => ({
-      start: start - before.length,
-      end: end - before.length,
-      type,
-    }));
-    const used = decidedLength(waiting, this.#holdBack, shifted);
-    const hits = mergeHits(text, shifted).filter(({ start }) => start < used);
+    const { used, hits } = await decidedHits(waiting, {
+      holdBack: this.#holdBack,
+      find: (text, from) => this.#find(text, from, args),
+    });
     await this.#tell(hits, "output", args);
-    return this.#replace(text, used, hits);
+    return this.#replace(waiting.text, used, hits);
   }
 
   #redact(text: string, args: ProcessorContext, found: TextHit[]): string {

@@ -11,6 +11,48 @@ export interface TextHit extends TextSpan {
 const LOOKAHEAD = 16;
 /** However long a match is, no more than this waits for its end. */
 const MAX_WAITING = 4096;
+const MAX_VALUES = 100;
+
+/** Where hits come from. */
+export interface HitSource {
+  /** How many characters wait in case a match is split over two chunks. */
+  holdBack: number;
+  /** Hits that begin at `from` or later. */
+  find(text: string, from: number): (TextSpan & { type: string })[];
+  /** More hits, from a model. It is asked when so much text waits, or the text is over. */
+  ask?: { blockSize: number; find(text: string): Promise<(TextSpan & { type: string })[]> } | undefined;
+}
+
+/** What is decided of a text that waits: how much of it, and the hits in that. */
+export async function decidedHits(
+  waiting: WaitingText,
+  { holdBack, find, ask }: HitSource,
+): Promise<{ used: number; hits: TextHit[] }> {
+  const { text, before, ended } = waiting;
+  if (ask && !ended && text.length < ask.blockSize + holdBack) return { used: 0, hits: [] };
+  const spans = find(before + text, before.length).map(({ start, end, type }) => ({
+    start: start - before.length,
+    end: end - before.length,
+    type,
+  }));
+  if (ask && text.trim() !== "") spans.push(...(await ask.find(text)));
+  const used = decidedLength(waiting, holdBack, spans);
+  return { used, hits: mergeHits(text, spans).filter(({ start }) => start < used) };
+}
+
+/** All places of values in a text. */
+export function findValues(
+  text: string,
+  values: readonly { type: string; value: string }[],
+): (TextSpan & { type: string })[] {
+  return values.slice(0, MAX_VALUES).flatMap(({ type, value }) => {
+    const spans: (TextSpan & { type: string })[] = [];
+    if (value.trim() === "") return spans;
+    for (let start = text.indexOf(value); start >= 0; start = text.indexOf(value, start + value.length))
+      spans.push({ start, end: start + value.length, type });
+    return spans;
+  });
+}
 
 /** Hits in order. Those that overlap become one, with the type of the longest. */
 export function mergeHits(text: string, hits: readonly (TextSpan & { type: string })[]): TextHit[] {
@@ -28,11 +70,7 @@ export function mergeHits(text: string, hits: readonly (TextSpan & { type: strin
 }
 
 /** How much of a text is decided: what comes later can neither begin nor lengthen a match before it. */
-export function decidedLength(
-  { text, ended }: WaitingText,
-  holdBack: number,
-  hits: readonly TextSpan[],
-): number {
+function decidedLength({ text, ended }: WaitingText, holdBack: number, hits: readonly TextSpan[]): number {
   if (ended) return text.length;
   let cut = Math.max(0, text.length - holdBack);
   for (const { start, end } of hits.toSorted((a, b) => b.start - a.start))

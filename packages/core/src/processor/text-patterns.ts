@@ -11,9 +11,9 @@ export const TEXT_PATTERNS = {
   ssn: linear(String.raw`(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])`),
   "credit-card": linear(String.raw`(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])`),
   "api-key": linear(
-    `(?<![A-Za-z0-9])(?:[sprk]k[-_](?:live_|test_|proj-)?|gh[pousr]_|github_pat_|glpat-|AIza|xox[abposre]-|npm_|pypi-|hf_)${TOKEN}{16,256}`,
+    `(?<![A-Za-z0-9])(?:[sprk]k[-_](?:live_|test_|proj-)?|gh[pousr]_|github_pat_|glpat-|AIza|xox[abposre]-|npm_|pypi-|hf_)${TOKEN}{16,256}(?<!\\.)`,
   ),
-  "bearer-token": linear(`(?<![A-Za-z0-9])[Bb]earer ${TOKEN}{16,2000}`),
+  "bearer-token": linear(`(?<![A-Za-z0-9])[Bb]earer ${TOKEN}{16,2000}(?<!\\.)`),
   "aws-key": linear(String.raw`(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])`),
   url: linear(String.raw`(?<!\w)https?:\/\/[^\s<>"'()[\]{}]{1,2000}(?<![.,;:!?])`),
   "ip-address": linear(

@@ -26,7 +26,7 @@ export function isInsideRun(): boolean {
 }
 
 /** The innermost run around this call that has not ended. */
-function underWay(): ReturnType<typeof current.getStore> {
+function underWay(): Current | undefined {
   let at = current.getStore();
   while (at?.run.stream.events.ended) at = at.startedBy;
   return at;

@@ -52,7 +52,7 @@ export interface Resumption {
   responseSteps: Map<string, number>;
 }
 
-/** Takes up a run where it stopped: finishes the step whose calls were open, and answers where the loop goes on. */
+/** Takes up a run where it stopped: finishes the step whose calls were open, and returns where the loop continues. */
 export async function resume(
   run: Run,
   resumption: Resumption,

@@ -160,7 +160,7 @@ export class Run {
   }
 
   /**
-   * Ends a run that went well, with the chunk that says so. Answers false when signals joined it at the last moment:
+   * Ends a run that went well, with the chunk that says so. Returns false when signals joined it at the last moment:
    * then it is not over. Throws when a processor objects to the chunk.
    */
   async finish(chunk: AgentChunk): Promise<boolean> {

@@ -107,7 +107,7 @@ export async function runToolCalls(
   };
 }
 
-/** Nobody could answer a run that is a tool of another: it fails instead of waiting for ever. */
+/** Nobody could answer a run that is a tool of another: it fails instead of waiting forever. */
 function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutcome | undefined): void {
   if (outcome?.kind !== "approval" && outcome?.kind !== "suspended") return;
   const wants = outcome.kind === "approval" ? "needs approval" : "wants to suspend";

@@ -38,7 +38,7 @@ export class CallJournal {
     return this.#open;
   }
 
-  /** Calls are about to run: the run's row says so. Those of a run that is gone on with may have waited before. */
+  /** Calls are about to run: the run's row says so. Those of a continued run may have waited before. */
   start(place: PlacedStep, calls: readonly CallIntent[]): { openStep: OpenStep; writes: Write[] } {
     this.#open = true;
     const { step, messageStep } = place;

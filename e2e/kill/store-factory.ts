@@ -8,7 +8,7 @@ export interface StorePlace {
 }
 
 /** What the module of a place exports. */
-export interface StoreModule {
+interface StoreModule {
   openStore(url: string): Storage;
 }
 

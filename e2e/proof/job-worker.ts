@@ -9,7 +9,7 @@ const say = (message: WorkerMessage): void => void process.send?.(message);
 
 process.on("disconnect", () => process.exit());
 process.on("message", (job: Job) => {
-  trialOf(job.trial)
+  void trialOf(job.trial)
     .run(job, (round) => say({ round }))
     .catch((error: unknown): Outcome => {
       const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);

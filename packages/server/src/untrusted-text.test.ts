@@ -90,6 +90,6 @@ describe("untrusted text", () => {
         { type: "text", text },
       ]);
     };
-    expect(await growthOf(read, 1_000)).toBeLessThan(10);
+    expect(await growthOf(read, 1_000)).toBeLessThan(1.5);
   });
 });

@@ -1,22 +1,27 @@
 /** Shorter measurements say little. */
-const MIN_CPU_MS = 8;
-const TRIES = 3;
+const MIN_CPU_MS = 5;
+const FACTOR = 8;
+/** A growth below this needs no second measurement. */
+const SURELY_LINEAR = 1.25;
+const ATTEMPTS = 4;
 
 /**
- * How much more CPU time work takes on an input four times as large: about 4 when its cost is linear, 16 when it is quadratic.
+ * How the CPU time of work grows with its input, as an exponent: about 1 when its cost is linear, 2 when it is quadratic.
  * `size` is where it begins. It is doubled until the work can be measured. A busy or slow machine makes no difference.
  */
 export async function growthOf(work: (size: number) => unknown, size: number): Promise<number> {
   let small = size;
   while ((await cpuMs(work, small)) < MIN_CPU_MS) small *= 2;
-  // The least of several: the others had to share a core or to collect garbage.
-  return (await least(work, 4 * small)) / (await least(work, small));
-}
-
-async function least(work: (size: number) => unknown, size: number): Promise<number> {
-  let ms = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < TRIES; attempt++) ms = Math.min(ms, await cpuMs(work, size));
-  return ms;
+  let [few, many] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let growth = 0;
+  // The least of several counts: the others had to share a core or to collect garbage.
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    few = Math.min(few, await cpuMs(work, small));
+    many = Math.min(many, await cpuMs(work, FACTOR * small));
+    growth = Math.log(many / few) / Math.log(FACTOR);
+    if (growth < SURELY_LINEAR) break;
+  }
+  return growth;
 }
 
 async function cpuMs(work: (size: number) => unknown, size: number): Promise<number> {

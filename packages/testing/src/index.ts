@@ -14,6 +14,7 @@ export {
 } from "./scripted-model.ts";
 export { cuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
 // Time and ids
+export { VirtualClock, type Waiting } from "./virtual-clock.ts";
 export { virtualSystem, type VirtualSystem, type VirtualSystemOptions } from "./virtual-system.ts";
 
 export { growthOf } from "./growth-of.ts";

@@ -436,7 +436,7 @@ describe("processors", () => {
       });
       await agent.generate("go");
     };
-    expect(await growthOf(read, 1_000)).toBeLessThan(10);
+    expect(await growthOf(read, 1_000)).toBeLessThan(1.5);
   });
 
   it("of a call replace those of the agent", async () => {

@@ -108,7 +108,7 @@ describe("UnicodeNormalizer", () => {
   it("folds and collapses when asked to, in linear time", async () => {
     const normalizer = new UnicodeNormalizer({ form: "NFKC", collapseWhitespace: true });
     expect(normalizer.normalize(" ﬁne \t  day\n\n\n\n!  ")).toBe("fine day\n\n!".replace("day\n", "day\n"));
-    expect(await growthOf((size) => normalizer.normalize(" \t\n".repeat(size)), 20_000)).toBeLessThan(10);
+    expect(await growthOf((size) => normalizer.normalize(" \t\n".repeat(size)), 20_000)).toBeLessThan(1.5);
   });
 });
 
@@ -182,7 +182,7 @@ describe("SecretRedactor", () => {
   ])("reads %s without going back and forth", async (_, piece) => {
     const redactor = new SecretRedactor();
     const read = (size: number): string => redactor.redact(piece.repeat(Math.ceil(size / piece.length)));
-    expect(await growthOf(read, 50_000)).toBeLessThan(10);
+    expect(await growthOf(read, 50_000)).toBeLessThan(1.5);
   });
 
   it("keeps what waits bounded", async () => {
@@ -192,7 +192,7 @@ describe("SecretRedactor", () => {
       });
       expect((await agent.generate("go")).text).toHaveLength(20 * size);
     };
-    expect(await growthOf(read, 500)).toBeLessThan(10);
+    expect(await growthOf(read, 500)).toBeLessThan(1.5);
   });
 
   it("refuses a pattern that is none", () => {

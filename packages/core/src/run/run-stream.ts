@@ -81,7 +81,9 @@ export class RunStream {
    */
   #placed(chunk: AgentChunk, ofReply: boolean): AgentChunk {
     const { step } = this.#run;
-    if (!isDataChunk(chunk)) {
+    // The commonest chunk: a question less is worth it.
+    const isText = chunk.type === "text-delta";
+    if (isText || !isDataChunk(chunk)) {
       if (ofReply) step?.take(chunk);
       return chunk;
     }

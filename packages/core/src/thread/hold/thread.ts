@@ -1,13 +1,20 @@
 import { AgentError, storageError } from "../../errors.ts";
 import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, CALLS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
+import { ACTORS, type CallRow, CALLS, MAILBOX, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import type { System } from "../../system.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
-import { type Actor, insertActor, readActor } from "./actor.ts";
+import { type Actor, insertActor, readActor, toActor } from "./actor.ts";
 import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
-import { type MailboxItem, nothingDueNow, NOW, readMailbox, runOpenedBy } from "../admit/mailbox.ts";
+import {
+  type MailboxItem,
+  nothingDueNow,
+  nothingWaits,
+  NOW,
+  readMailbox,
+  runOpenedBy,
+} from "../admit/mailbox.ts";
 import type { SendTurn } from "../admit/send.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
 import { SendLine } from "../admit/send-line.ts";
@@ -27,6 +34,8 @@ interface Waiter {
   run: ThreadJournal;
   /** Items up to this number were accepted before the waiter came, so they go first. */
   after: number;
+  /** The thread as the waiter saw it when it came, as long as that is news. */
+  seen?: { actor: Actor | undefined } | undefined;
   admit(lease: Lease): void;
   refuse(error: unknown): void;
 }
@@ -81,12 +90,18 @@ export class Thread {
   }
 
   /** Waits for the thread, behind everything that was accepted before. */
-  enter(ticket: RunTicket, run: ThreadJournal, abortSignal: AbortSignal): Promise<Lease> {
+  enter(
+    ticket: RunTicket,
+    run: ThreadJournal,
+    abortSignal: AbortSignal,
+    actor: Actor | undefined,
+  ): Promise<Lease> {
     return this.line
       .inOrder(async () => {
         abortSignal.throwIfAborted();
         const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-        const waiter: Waiter = { ticket, run, after: this.#lastItem, admit: resolve, refuse: reject };
+        const seen = { actor };
+        const waiter: Waiter = { ticket, run, after: this.#lastItem, seen, admit: resolve, refuse: reject };
         const onAbort = () => {
           if (this.#dismiss(waiter)) reject(abortSignal.reason);
         };
@@ -253,6 +268,7 @@ export class Thread {
   left(run: ThreadJournal, waits: boolean): void {
     if (this.#run !== run) return;
     this.#run = undefined;
+    for (const waiter of this.#waiters) waiter.seen = undefined;
     this.#abortRun = undefined;
     this.#abortWanted = undefined;
     if (!waits) {
@@ -281,7 +297,7 @@ export class Thread {
     return this.#active ?? this.#reserved;
   }
 
-  /** A reader read the thread's row. What is known here is newer. */
+  /** Somebody read the thread's row. What is known here is newer. */
   sawActive(runId: string | undefined): void {
     if (runId !== undefined) this.#active ??= { runId, agentId: undefined };
   }
@@ -353,7 +369,6 @@ export class Thread {
 
   /** A run that was taken over is carried out here. */
   carryOn(run: ThreadJournal): void {
-    this.#mayHaveMail = true;
     this.#run = run;
   }
 
@@ -433,7 +448,9 @@ export class Thread {
       // Losing this often means that something is wrong: look again later instead of in a circle.
       if (looks === MAX_LOOKS) return this.#host.lookAgain(this);
       this.#mayHaveMail = false;
-      const actor = await readActor(this.storage, this.threadId);
+      const known = this.#active && (await this.#lookAtRun(this.#active.runId));
+      const seen = known ?? this.#seenByWaiter() ?? { actor: await readActor(this.storage, this.threadId) };
+      const { actor } = seen;
       if (actor && actor.resourceId !== this.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
         this.#refuseAll(this.#notHere());
@@ -444,22 +461,40 @@ export class Thread {
       this.#active = actor?.runId === undefined ? undefined : { runId: actor.runId, agentId: actor.agentId };
       if (actor?.runId !== undefined) {
         this.#reserved = undefined;
-        if (!(await this.#pumpActive(actor))) return;
+        if (!(await this.#pumpActive(actor, known?.run ?? (await this.#readRun(actor.runId))))) return;
       } else if (!(await this.#pumpIdle(actor))) return;
     }
   }
 
+  /** Who comes to an idle thread has just looked, and takes it on condition that nothing has changed since. */
+  #seenByWaiter(): { actor: Actor | undefined } | undefined {
+    const [waiter] = this.#waiters;
+    const seen = waiter?.seen;
+    if (waiter) waiter.seen = undefined;
+    return seen && seen.actor?.runId === undefined && !seen.actor?.mailboxCount ? seen : undefined;
+  }
+
+  /** The thread as the store has it, with the run that is active as far as is known here. */
+  async #lookAtRun(runId: string): Promise<{ actor: Actor | undefined; run?: RunLook }> {
+    const [[row], ...found] = await this.storage.selectAll([
+      { table: ACTORS, where: { thread_id: this.threadId }, limit: 1 },
+      ...selectRun(runId),
+    ]);
+    const actor = row && toActor(row);
+    return { actor, ...(actor?.runId === runId && { run: toRunLook(found) }) };
+  }
+
+  async #readRun(runId: string): Promise<RunLook> {
+    return toRunLook(await this.storage.selectAll(selectRun(runId)));
+  }
+
   /** A thread with a run that is not here. Answers whether to look again. */
-  async #pumpActive(actor: Actor): Promise<boolean> {
+  async #pumpActive(actor: Actor, { row, isDecided }: RunLook): Promise<boolean> {
     if (this.#host.isClosing) return this.#closesDown();
     const runId = actor.runId as string;
     const waits = actor.owner === undefined && actor.runState === "suspended";
-    const [[row], [decided]] = await this.storage.selectAll([
-      { table: RUNS, where: { id: runId }, limit: 1 },
-      { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
-    ]);
     if (waits) {
-      if (decided || actor.abortRun === runId) return this.#host.resume(this, actor, row);
+      if (isDecided || actor.abortRun === runId) return this.#host.resume(this, actor, row);
       this.#refuseAll(waitsForSomebody(actor));
       return false;
     }
@@ -491,7 +526,8 @@ export class Thread {
     let lease: Lease | undefined;
     try {
       // A message that came first goes first.
-      const conditions = item?.due === NOW ? [] : [nothingDueNow(this.threadId)];
+      const { threadId } = this;
+      const conditions = !item ? [nothingWaits(threadId)] : item.due === NOW ? [] : [nothingDueNow(threadId)];
       lease = await this.take(actor, waiter.ticket, conditions);
     } catch (error) {
       if (this.#dismiss(waiter)) waiter.refuse(storageError(error));
@@ -555,6 +591,23 @@ export class Thread {
     const [row] = await this.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
     return (row?.options ?? {}) as StoredOptions;
   }
+}
+
+/** A run, and whether one of its calls was decided and waits to be carried out. */
+interface RunLook {
+  row: RunRow | undefined;
+  isDecided: boolean;
+}
+
+function selectRun(runId: string) {
+  return [
+    { table: RUNS, where: { id: runId }, limit: 1 },
+    { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
+  ] as const;
+}
+
+function toRunLook([[row], calls]: readonly [RunRow[], CallRow[]]): RunLook {
+  return { row, isDecided: calls.length > 0 };
 }
 
 function waitsForSomebody(actor: Actor): AgentError {

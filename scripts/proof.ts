@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { commitSeed } from "../e2e/proof/commit-seed.ts";
+import { commitSeed } from "../packages/testing/src/simulator/__fixtures__/commit-seed.ts";
 import { type Progress, type ProofRow, runProof, type Wanted } from "../e2e/proof/run-proof.ts";
 import { trialOf, TRIALS, type TrialName } from "../e2e/proof/trials.ts";
 import { startPostgres } from "../packages/testing/src/postgres/__fixtures__/postgres-server.ts";

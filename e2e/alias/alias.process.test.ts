@@ -11,16 +11,13 @@ const PROGRAM = fileURLToPath(new URL("./program.mjs", import.meta.url));
 
 test(
   "packages under an alias work together with those under their own name: two copies of the core in one process",
-  { timeout: 180_000 },
+  { tags: ["long"] },
   async () => {
     const { folder, remove } = await installAliased();
     try {
       const program = join(folder, "program.mjs");
       await copyFile(PROGRAM, program);
-      const { stdout } = await run(process.execPath, [program, join(folder, "store.db")], {
-        cwd: folder,
-        timeout: 60_000,
-      });
+      const { stdout } = await run(process.execPath, [program, join(folder, "store.db")], { cwd: folder });
       expect(JSON.parse(stdout)).toEqual({
         copies: { agents: true, hosts: true, isKnownThere: true },
         add: [{ sum: 5 }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { commitSeed } from "../proof/commit-seed.ts";
+import { commitSeed } from "../../packages/testing/src/simulator/__fixtures__/commit-seed.ts";
 import { runPowerLosses } from "./run-power-losses.ts";
 
 const seed = commitSeed();

@@ -60,7 +60,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     await page.getByRole("list", { name: "Threads" }).getByText("what is 12 * (3 + 4)?").waitFor();
   });
 
-  it("shows two tabs on one thread the same stream, with who said what", async () => {
+  it("shows two tabs on one thread the same stream, with who said what", { tags: ["long"] }, async () => {
     const [ada, ben] = [await open("two-tabs"), await open("two-tabs")];
     await ada.page.getByLabel("Your name").fill("Ada");
     await ben.page.getByLabel("Your name").fill("Ben");
@@ -81,7 +81,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     expect(await ada.transcript()).toEqual(await ben.transcript());
   });
 
-  it("goes on where it was after a reload in the middle of an answer", async () => {
+  it("goes on where it was after a reload in the middle of an answer", { tags: ["long"] }, async () => {
     const view = await open("reload");
     await view.say("count to 4");
     await view.shows(/^1 …/);
@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     expect(await first.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
   });
 
-  it("declines a tool call with a reason that the history keeps", async () => {
+  it("declines a tool call with a reason that the history keeps", { tags: ["long"] }, async () => {
     const view = await open("decline");
     await view.say("note that nothing is secret");
     await view.page.getByTestId("tool-call").getByRole("button", { name: "Decline" }).click();
@@ -115,34 +115,38 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     await view.page.getByTestId("tool-call").getByText("declined").waitFor();
   });
 
-  it("queues messages for their own turns, and lets them be changed and taken back", async () => {
-    const view = await open("queue");
-    await view.say("count to 6");
-    await view.shows("I count");
-    await view.say("what is 1 + 1?", "Control+Enter");
-    await view.say("not this one", "Control+Enter");
-    await view.say("what is 2 + 2?", "Control+Enter");
-    const queued = view.page.getByTestId("queued");
-    await expect.poll(() => queued.count()).toBe(3);
-    await queued.nth(0).getByRole("button", { name: "Edit this message" }).click();
-    await view.page.getByLabel("Queued message", { exact: true }).fill("what is 5 + 5?");
-    await view.button("Save").click();
-    await queued.nth(1).getByRole("button", { name: "Remove this message" }).click();
-    await expect
-      .poll(() => queued.allInnerTexts())
-      .toEqual([expect.stringContaining("what is 5 + 5?"), expect.stringContaining("what is 2 + 2?")]);
-    await view.shows("2 + 2 = 4.");
-    await view.reads([
-      "You: count to 6",
-      /^Assistant: I count/,
-      "You: what is 5 + 5?",
-      "5 + 5 = 10.",
-      "You: what is 2 + 2?",
-      "2 + 2 = 4.",
-    ]);
-  });
+  it(
+    "queues messages for their own turns, and lets them be changed and taken back",
+    { tags: ["long"] },
+    async () => {
+      const view = await open("queue");
+      await view.say("count to 6");
+      await view.shows("I count");
+      await view.say("what is 1 + 1?", "Control+Enter");
+      await view.say("not this one", "Control+Enter");
+      await view.say("what is 2 + 2?", "Control+Enter");
+      const queued = view.page.getByTestId("queued");
+      await expect.poll(() => queued.count()).toBe(3);
+      await queued.nth(0).getByRole("button", { name: "Edit this message" }).click();
+      await view.page.getByLabel("Queued message", { exact: true }).fill("what is 5 + 5?");
+      await view.button("Save").click();
+      await queued.nth(1).getByRole("button", { name: "Remove this message" }).click();
+      await expect
+        .poll(() => queued.allInnerTexts())
+        .toEqual([expect.stringContaining("what is 5 + 5?"), expect.stringContaining("what is 2 + 2?")]);
+      await view.shows("2 + 2 = 4.");
+      await view.reads([
+        "You: count to 6",
+        /^Assistant: I count/,
+        "You: what is 5 + 5?",
+        "5 + 5 = 10.",
+        "You: what is 2 + 2?",
+        "2 + 2 = 4.",
+      ]);
+    },
+  );
 
-  it("stops a run, and takes the next message", async () => {
+  it("stops a run, and takes the next message", { tags: ["long"] }, async () => {
     const view = await open("stop");
     await view.say("count to 30");
     await view.shows(/^1 …/);
@@ -152,24 +156,28 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     await view.shows("3 * 3 = 9.");
   });
 
-  it("finds the server again after it was killed in the middle of an answer, with nothing lost or doubled", async () => {
-    const view = await open("killed");
-    await view.say("count to 5");
-    await view.shows(/^2 …/);
-    await server.kill();
-    await view.badge("reconnecting").waitFor();
-    await server.start();
-    await view.isLive();
-    await view.shows("5, and done.");
-    await view.isIdle();
-    const text = (await view.transcript()).join("\n");
-    for (const piece of ["You: count to 5", "I count …", " 1 …", " 2 …", " 3 …", " 4 …", "5, and done."]) {
-      expect(text.split(piece), `${piece} in ${text}`).toHaveLength(2);
-    }
-    await view.page.reload();
-    await view.isLive();
-    await expect.poll(async () => (await view.transcript()).join("\n")).toBe(text);
-  });
+  it(
+    "finds the server again after it was killed in the middle of an answer, with nothing lost or doubled",
+    { tags: ["long"] },
+    async () => {
+      const view = await open("killed");
+      await view.say("count to 5");
+      await view.shows(/^2 …/);
+      await server.kill();
+      await view.badge("reconnecting").waitFor();
+      await server.start();
+      await view.isLive();
+      await view.shows("5, and done.");
+      await view.isIdle();
+      const text = (await view.transcript()).join("\n");
+      for (const piece of ["You: count to 5", "I count …", " 1 …", " 2 …", " 3 …", " 4 …", "5, and done."]) {
+        expect(text.split(piece), `${piece} in ${text}`).toHaveLength(2);
+      }
+      await view.page.reload();
+      await view.isLive();
+      await expect.poll(async () => (await view.transcript()).join("\n")).toBe(text);
+    },
+  );
 
   it("shows the inbox, signals and state lanes of a thread", async () => {
     const view = await open("events");
@@ -184,7 +192,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     await view.page.locator('.message[data-kind="state"]').getByText("The browser is open").waitFor();
   });
 
-  it("shows the steps of a run with tokens and durations", async () => {
+  it("shows the steps of a run with tokens and durations", { tags: ["long"] }, async () => {
     const view = await open("timeline");
     await view.say("what is 6 * 7?");
     await view.shows("6 * 7 = 42.");
@@ -212,7 +220,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     await page.getByTestId("tool-outcome").getByText("by hand").waitFor();
   });
 
-  it("finds threads by what was said in them", async () => {
+  it("finds threads by what was said in them", { tags: ["long"] }, async () => {
     const view = await open("find-me");
     await view.say("the shuttle is by the window");
     await view.shows("You said:");

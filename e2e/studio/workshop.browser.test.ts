@@ -11,7 +11,7 @@ const PIXEL =
 const picture = { name: "swatch.png", mimeType: "image/png", buffer: Buffer.from(PIXEL, "base64") };
 const note = { name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("Bring thread.") };
 
-describe.skipIf(chromium === undefined)("The studio, in awkward cases", () => {
+describe.skipIf(chromium === undefined)("The studio, in awkward cases", { tags: ["long"] }, () => {
   let browser: Browser;
   let context: BrowserContext;
   let open: Workshop;

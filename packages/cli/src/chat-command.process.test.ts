@@ -51,7 +51,7 @@ describe.concurrent("selvedge chat", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("shows a tool call and its result on lines of their own", async () => {
+  it("shows a tool call and its result on lines of their own", { tags: ["long"] }, async () => {
     const { stdout } = await chat("what is 12 * (3 + 4)?\n", "--storage", ":memory:");
     expect(stdout.split("\n")).toEqual([
       "I will calculate that.",
@@ -70,7 +70,7 @@ describe.concurrent("selvedge chat", () => {
     expect(second.stdout).toContain("- my cat is called Loom");
   });
 
-  it("keeps conversations apart with /new and --thread", async () => {
+  it("keeps conversations apart with /new and --thread", { tags: ["long"] }, async () => {
     const args = ["--storage", "threads.db", "--thread", "a"];
     const { stdout } = await chat("red\n/new\nwhat did I say?\n", ...args);
     expect(stdout).toContain("Started a new conversation.");

@@ -18,7 +18,7 @@ async function folderForProjects(): Promise<string> {
   return folder;
 }
 
-describe("selvedge create", { timeout: 60_000 }, () => {
+describe("selvedge create", () => {
   it("writes a project that type-checks and is served", async () => {
     const parent = await folderForProjects();
     const command = new RunningCommand(["create", "loom"], { cwd: parent });

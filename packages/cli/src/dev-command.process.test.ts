@@ -6,7 +6,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { RunningCommand } from "./__fixtures__/running-command.ts";
 
 const MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
-const SLOW = 60_000;
 
 async function projectWith(files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "selvedge-dev-"));
@@ -38,7 +37,7 @@ ${imports}
 export const mastra = new Mastra({ agents: { a: new Agent({ name: ${name}, instructions: "", model: "openai/x" }) } });
 `;
 
-describe("selvedge dev", { timeout: SLOW }, () => {
+describe("selvedge dev", () => {
   it("serves a demo agent where there is no project, and says where in one line", async () => {
     const command = dev(await projectWith({}), "--model", "demo", "--storage", ":memory:");
     const url = await command.url();

@@ -13,7 +13,7 @@ import { ProgressBar, progressLine } from "./progress-bar.ts";
 const BIN = fileURLToPath(new URL("../bin/selvedge.js", import.meta.url));
 
 // The real program, with the real model.
-describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
+describe("selvedge index and selvedge ask", () => {
   let folder: string;
 
   beforeEach(async () => {
@@ -65,20 +65,24 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     });
   });
 
-  it("does not show passages as if they answered a question that nothing answers", async () => {
-    await run("index", "docs");
-    const scores = async (...question: string[]): Promise<number[]> => {
-      const { out } = await run("ask", ...question, "--json");
-      return out
-        .trim()
-        .split("\n")
-        .map((line) => (JSON.parse(line) as { score: number }).score);
-    };
-    const [answered] = await scores("oil the pedals once a year");
-    const [nonsense] = await scores("zzqqx");
-    expect(answered).toBeGreaterThan(0.5);
-    expect(nonsense).toBeLessThan(0.3);
-  });
+  it(
+    "does not show passages as if they answered a question that nothing answers",
+    { tags: ["long"] },
+    async () => {
+      await run("index", "docs");
+      const scores = async (...question: string[]): Promise<number[]> => {
+        const { out } = await run("ask", ...question, "--json");
+        return out
+          .trim()
+          .split("\n")
+          .map((line) => (JSON.parse(line) as { score: number }).score);
+      };
+      const [answered] = await scores("oil the pedals once a year");
+      const [nonsense] = await scores("zzqqx");
+      expect(answered).toBeGreaterThan(0.5);
+      expect(nonsense).toBeLessThan(0.3);
+    },
+  );
 
   it("says on stderr how far it is, in plain lines where there is no terminal", async () => {
     const { out, err } = await run("index", "docs");
@@ -89,7 +93,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect(out).toMatch(/^\d passages in index docs/);
   });
 
-  it("reads anew only what changed, and forgets what is gone", async () => {
+  it("reads anew only what changed, and forgets what is gone", { tags: ["long"] }, async () => {
     await run("index", "docs");
     await write("looms.md", "# Looms\n\nA shuttle carries the weft.\n");
     await rm(join(folder, "docs", "deep"), { recursive: true });
@@ -107,7 +111,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     );
   });
 
-  it("goes on where a run was killed", async () => {
+  it("goes on where a run was killed", { tags: ["long"] }, async () => {
     for (let index = 0; index < 30; index++)
       await write(`f${index}.txt`, `Passage number ${index}. `.repeat(8));
     const journal = join(folder, ".selvedge", "index.db.docs.journal");
@@ -135,7 +139,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect(fresh.out).toMatch(new RegExp(`^${passages} passages `));
   });
 
-  it("says how to go on where it was stopped by hand", async () => {
+  it("says how to go on where it was stopped by hand", { tags: ["long"] }, async () => {
     for (let index = 0; index < 30; index++) await write(`f${index}.txt`, `Number ${index}. `.repeat(40));
     await mkdir(join(folder, ".selvedge"));
     const child = start("index", "docs");
@@ -154,7 +158,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect((await run("index", "docs")).code).toBe(0);
   });
 
-  it("keeps the folder that an index holds, unless told to give it up", async () => {
+  it("keeps the folder that an index holds, unless told to give it up", { tags: ["long"] }, async () => {
     await run("index", "docs");
     await mkdir(join(folder, "other"));
     await writeFile(join(folder, "other", "kiln.md"), "A kiln bakes clay.");
@@ -190,7 +194,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     await vector.close();
   });
 
-  it("lets one of two runs at once make an index, and tells the other", async () => {
+  it("lets one of two runs at once make an index, and tells the other", { tags: ["long"] }, async () => {
     for (let index = 0; index < 20; index++) await write(`f${index}.txt`, `Passage ${index}. `.repeat(8));
     const runs = await Promise.all([1, 2, 3].map(() => run("index", "docs")));
     const done = runs.filter(({ code }) => code === 0);
@@ -201,7 +205,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect((await run("index", "docs")).out).toMatch(/files: 0 read, 23 unchanged, 0 removed/);
   });
 
-  it("leaves out what Git leaves out, unless told to read all", async () => {
+  it("leaves out what Git leaves out, unless told to read all", { tags: ["long"] }, async () => {
     await write(".gitignore", "deep/\n");
     await mkdir(join(folder, "docs", "node_modules"));
     await write("node_modules/package.md", "A package.");
@@ -213,7 +217,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     expect((await run("index", "--help")).out).toContain(".gitignore");
   });
 
-  it("says what is wrong and how to put it right", async () => {
+  it("says what is wrong and how to put it right", { tags: ["long"] }, async () => {
     expect(await run("ask", "anything")).toMatchObject({
       code: 1,
       err: expect.stringContaining("selvedge index <folder>"),
@@ -242,7 +246,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     });
   });
 
-  it("keeps what would steer a terminal out of its answers", async () => {
+  it("keeps what would steer a terminal out of its answers", { tags: ["long"] }, async () => {
     await write("evil.md", "loom \x1b[2J\x1b]0;owned\x07 text");
     await run("index", "docs");
     const { out } = await run("ask", "owned", "--by", "words");

@@ -23,7 +23,7 @@ beforeAll(async () => {
     cwd: folder,
   });
   url = await server.url();
-}, 60_000);
+});
 
 afterAll(async () => {
   await server.stop();
@@ -49,7 +49,7 @@ function chat(
   });
 }
 
-describe("selvedge chat --url", { timeout: 60_000 }, () => {
+describe("selvedge chat --url", () => {
   it("talks to an agent of the server, whose thread remembers", async () => {
     const first = await chat("what is 2 * 21?\n", "--url", url, "--thread", "t");
     expect(first.stderr).toContain(`Assistant (on ${url})`);
@@ -65,35 +65,39 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
     expect(stdout).toContain("6 * 7 = 42.");
   });
 
-  it("says with --dev what to do when none runs there, or one that was has died", async () => {
-    const empty = await mkdtemp(join(tmpdir(), "selvedge-nobody-"));
-    try {
-      const nobody = async () => {
-        const command = new RunningCommand(["chat", "--dev"], { cwd: empty });
-        expect(await command.exitCode()).toBe(1);
-        expect(command.output).toMatch(
-          /^selvedge: `selvedge dev` is not running in .*npm run dev.*--url\.\n$/,
-        );
-      };
-      await nobody();
-      const dev = new RunningCommand(["dev", "--port", "0", "--model", "demo", "--storage", ":memory:"], {
-        cwd: empty,
-      });
-      await dev.url();
-      const note = join(empty, ".selvedge", "dev.json");
-      const text = await readFile(note, "utf8");
-      await dev.stop();
-      await expect(readFile(note, "utf8")).rejects.toMatchObject({ code: "ENOENT" });
-      await nobody();
-      // As a process leaves it that was killed.
-      await writeFile(note, text);
-      await nobody();
-      await writeFile(note, "no JSON");
-      await nobody();
-    } finally {
-      await rm(empty, { recursive: true, force: true });
-    }
-  });
+  it(
+    "says with --dev what to do when none runs there, or one that was has died",
+    { tags: ["long"] },
+    async () => {
+      const empty = await mkdtemp(join(tmpdir(), "selvedge-nobody-"));
+      try {
+        const nobody = async () => {
+          const command = new RunningCommand(["chat", "--dev"], { cwd: empty });
+          expect(await command.exitCode()).toBe(1);
+          expect(command.output).toMatch(
+            /^selvedge: `selvedge dev` is not running in .*npm run dev.*--url\.\n$/,
+          );
+        };
+        await nobody();
+        const dev = new RunningCommand(["dev", "--port", "0", "--model", "demo", "--storage", ":memory:"], {
+          cwd: empty,
+        });
+        await dev.url();
+        const note = join(empty, ".selvedge", "dev.json");
+        const text = await readFile(note, "utf8");
+        await dev.stop();
+        await expect(readFile(note, "utf8")).rejects.toMatchObject({ code: "ENOENT" });
+        await nobody();
+        // As a process leaves it that was killed.
+        await writeFile(note, text);
+        await nobody();
+        await writeFile(note, "no JSON");
+        await nobody();
+      } finally {
+        await rm(empty, { recursive: true, force: true });
+      }
+    },
+  );
 
   it("asks before a tool runs that wants to be asked", async () => {
     const no = await chat("note that it rains\nn\n", "--url", url, "--thread", "no");
@@ -109,7 +113,7 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
     expect(exitCode).toBe(1);
   });
 
-  it("says so when nobody listens there", async () => {
+  it("says so when nobody listens there", { tags: ["long"] }, async () => {
     const { stderr, exitCode } = await chat("", "--url", "http://127.0.0.1:9");
     expect(stderr).toMatch(/^selvedge: Cannot reach a server at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
     expect(exitCode).toBe(1);
@@ -156,5 +160,5 @@ describe("selvedge chat --url with a token", () => {
       await guarded.close();
       await mastra.close();
     }
-  }, 60_000);
+  });
 });

@@ -10,7 +10,7 @@ export interface RequestInput {
   query?: object;
   body?: object;
   headers?: Record<string, string>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const RETRIES = 3;

@@ -23,7 +23,7 @@ const FLAGS = [...OFF.flatMap((name) => [`--${name}`, "false"]), "--tsBuildInfoF
 const run = promisify(execFile);
 
 // As users have it: JavaScript, in a folder of its own.
-describe("localEmbedder, built", { timeout: 60_000 }, () => {
+describe("localEmbedder, built", () => {
   let folder: string;
 
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe("localEmbedder, built", { timeout: 60_000 }, () => {
        const vectors = await embedder.embed(texts);
        console.log(JSON.stringify({ ticks, lengths: vectors.map((vector) => vector.length) }));`,
     );
-  }, 60_000);
+  });
 
   afterAll(() => rm(folder, { recursive: true }));
 

@@ -15,7 +15,7 @@ describe.skipIf("missing" in found)("PgVector on PostgreSQL", () => {
 
   beforeAll(async () => {
     if ("bin" in found) server = await startPostgres(found.bin);
-  }, 60_000);
+  });
 
   afterAll(() => server?.stop());
 
@@ -68,7 +68,7 @@ describe.skipIf("missing" in found)("PgVector on PostgreSQL", () => {
     return hits / (10 * exact.length);
   };
 
-  it("honours ef and probes, and can be built, rebuilt and left flat", { timeout: 120_000 }, async () => {
+  it("honours ef and probes, and can be built, rebuilt and left flat", async () => {
     const schema = `t_${schemas++}`;
     const vector = create(schema);
     const { vectors, ids } = clusters();
@@ -124,51 +124,47 @@ describe.skipIf("missing" in found)("PgVector on PostgreSQL", () => {
     await vector.close();
   });
 
-  it(
-    "survives many processes that write, search, build and delete at once",
-    { timeout: 60_000 },
-    async () => {
-      const schema = `t_${schemas++}`;
-      const stores = Array.from({ length: 6 }, () => create(schema));
-      // All at once make the schema, the registry and the index.
-      await Promise.all(stores.map((vector) => vector.createIndex({ indexName, dimension: 4 })));
-      const ids = Array.from({ length: 40 }, (_, index) => `id${index}`);
-      await Promise.all(
-        stores.map(async (vector, writer) => {
-          for (let round = 0; round < 8; round++) {
-            await vector.upsert({
-              indexName,
-              ids: writer % 2 ? ids : ids.toReversed(),
-              vectors: ids.map(() => [1, writer, round, 1]),
-              metadata: ids.map(() => ({ writer, round })),
-            });
-            if (writer === 1) await vector.buildIndex({ indexName });
-            if (writer === 2) await vector.deleteVectors({ indexName, filter: { round: 99 } });
-            const results = await vector.query({
-              indexName,
-              queryVector: [1, 1, 1, 1],
-              topK: 40,
-              includeVector: true,
-            });
-            expect(results).toHaveLength(40);
-            for (const { vector: stored, metadata } of results) {
-              expect(stored).toEqual([1, metadata!["writer"], metadata!["round"], 1]);
-            }
+  it("survives many processes that write, search, build and delete at once", async () => {
+    const schema = `t_${schemas++}`;
+    const stores = Array.from({ length: 6 }, () => create(schema));
+    // All at once make the schema, the registry and the index.
+    await Promise.all(stores.map((vector) => vector.createIndex({ indexName, dimension: 4 })));
+    const ids = Array.from({ length: 40 }, (_, index) => `id${index}`);
+    await Promise.all(
+      stores.map(async (vector, writer) => {
+        for (let round = 0; round < 8; round++) {
+          await vector.upsert({
+            indexName,
+            ids: writer % 2 ? ids : ids.toReversed(),
+            vectors: ids.map(() => [1, writer, round, 1]),
+            metadata: ids.map(() => ({ writer, round })),
+          });
+          if (writer === 1) await vector.buildIndex({ indexName });
+          if (writer === 2) await vector.deleteVectors({ indexName, filter: { round: 99 } });
+          const results = await vector.query({
+            indexName,
+            queryVector: [1, 1, 1, 1],
+            topK: 40,
+            includeVector: true,
+          });
+          expect(results).toHaveLength(40);
+          for (const { vector: stored, metadata } of results) {
+            expect(stored).toEqual([1, metadata!["writer"], metadata!["round"], 1]);
           }
-        }),
-      );
-      const { revision, count } = await stores[0]!.describeIndex({ indexName });
-      expect({ revision, count }).toEqual({ revision: "1.48", count: 40 });
-      // An index that another process makes anew is found again.
-      await stores[1]!.deleteIndex({ indexName });
-      await expect(stores[0]!.query({ indexName, queryVector: [1, 1, 1, 1] })).rejects.toMatchObject({
-        code: "not-found",
-      });
-      await stores[1]!.createIndex({ indexName, dimension: 2 });
-      expect(await stores[2]!.query({ indexName, queryVector: [1, 1] })).toEqual([]);
-      await Promise.all(stores.map((vector) => vector.close()));
-    },
-  );
+        }
+      }),
+    );
+    const { revision, count } = await stores[0]!.describeIndex({ indexName });
+    expect({ revision, count }).toEqual({ revision: "1.48", count: 40 });
+    // An index that another process makes anew is found again.
+    await stores[1]!.deleteIndex({ indexName });
+    await expect(stores[0]!.query({ indexName, queryVector: [1, 1, 1, 1] })).rejects.toMatchObject({
+      code: "not-found",
+    });
+    await stores[1]!.createIndex({ indexName, dimension: 2 });
+    expect(await stores[2]!.query({ indexName, queryVector: [1, 1] })).toEqual([]);
+    await Promise.all(stores.map((vector) => vector.close()));
+  });
 
   it("loses nothing that was answered when its connections are cut", async () => {
     const vector = create();

@@ -65,9 +65,10 @@ export class AgentRuns implements RunCarrier {
       });
     }
     refuseOwnRun(runId);
-    const expected = this.#expected.expect(runId, rest, this.#environment.system);
+    const threads = await this.#environment.threads();
+    const isInLine = () => threads.known({ runId })?.isInLine ?? false;
+    const expected = this.#expected.expect(runId, rest, this.#environment.system, isInLine);
     try {
-      const threads = await this.#environment.threads();
       await threads.decide({ runId, agentId: this.id, toolCallId: checkCallId(toolCallId) }, decision);
     } catch (error) {
       expected.forget();

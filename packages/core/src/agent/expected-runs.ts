@@ -22,8 +22,11 @@ export class ExpectedRuns {
     runId: string,
     options: AgentExecutionOptions,
     system: System,
+    /** Whether the run waits for its turn in this process. */
+    isInLine: () => boolean,
   ): { run: Promise<Run>; forget(): void } {
     const { promise, resolve, reject } = Promise.withResolvers<Run>();
+    let cancel = (): void => {};
     // Several calls of one run may be answered at once, by several callers.
     const all = this.#byRun.get(runId) ?? new Set();
     this.#byRun.set(runId, all);
@@ -45,6 +48,7 @@ export class ExpectedRuns {
       if (all.size === 0 && this.#byRun.get(runId) === all) this.#byRun.delete(runId);
     };
     const elsewhere = () => {
+      if (isInLine()) return wait();
       forget();
       reject(
         new AgentError(
@@ -53,7 +57,10 @@ export class ExpectedRuns {
         ),
       );
     };
-    const cancel = system.setTimer(CONTINUE_WITHIN_MS, elsewhere, { background: true });
+    const wait = () => {
+      cancel = system.setTimer(CONTINUE_WITHIN_MS, elsewhere, { background: true });
+    };
+    wait();
     promise.catch(() => {});
     return { run: promise, forget };
   }

@@ -7,7 +7,7 @@ import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
-import { refuseOwnThread } from "../run/current-run.ts";
+import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
 import type { RunJournal } from "../run/run-journal.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
@@ -254,7 +254,7 @@ function join(
   { runId, options }: { runId: string; options: AgentExecutionOptions },
 ): Promise<RunJournal> {
   const stored = storeOptions(options, environment.durableContextKeys);
-  const request = { runId, agentId: environment.id, options: stored, ...details };
+  const request = { runId, agentId: environment.id, options: stored, nested: isInsideRun(), ...details };
   return environment.threadsOf(storage).join({ threadId, resourceId }, request);
 }
 

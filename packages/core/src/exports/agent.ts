@@ -21,7 +21,7 @@ export {
   type SignalContents,
   type SignalInput,
 } from "../signal/signal.ts";
-export type { SignalType } from "../message/signal-record.ts";
+export type { SignalType } from "@selvedge/protocol";
 export type { StateSignalInput } from "../signal/lane.ts";
 export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
 export {

@@ -1,10 +1,10 @@
+import { virtualSystem } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { Mastra } from "../mastra/mastra.ts";
 import { silentLogger } from "../logger.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Change, CommitResult, Select, Write } from "../storage/storage.ts";
 import { MAILBOX } from "../storage/thread-tables.ts";
-import { settle } from "../model/__fixtures__/virtual-system.ts";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
 import { CLAIM_MS } from "../storage/notification-domain.ts";
 import { NOTIFICATIONS } from "../storage/notification-table.ts";
@@ -69,6 +69,8 @@ async function dispatching(
   await mastra.start();
   return { ...app, storage: given, mastra, host };
 }
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Waits until the thread was told so much. Everything on the way is in this process and needs no time. */
 async function until(storage: InMemoryStorage, count: number): Promise<void> {
@@ -378,36 +380,19 @@ describe("the dispatcher", () => {
 });
 
 describe("a clock that is set", () => {
-  /** The same system, with a wall clock that can be moved. */
-  function withClock() {
-    const app = inbox();
-    let shift = 0;
-    const { system } = app;
-    const clock = {
-      ...system,
-      now: () => system.now() + shift,
-      advance: system.advance,
-      until: system.until,
-      get pending() {
-        return system.pending;
-      },
-    };
-    return { clock, set: (ms: number) => void (shift += ms) };
-  }
-
   it.each([
     ["forward", 5 * MINUTE],
     ["a day forward", 24 * 60 * MINUTE],
     ["back", -5 * MINUTE],
     ["a day back", -24 * 60 * MINUTE],
   ])("%s loses nothing and doubles nothing", async (_, jump) => {
-    const { clock, set } = withClock();
+    const clock = virtualSystem();
     const { agent, storage, idle, list } = await dispatching({
       system: clock,
       notifications: { deliveryPolicy: { default: "defer" } },
     });
     await agent.sendNotificationSignal(CI, TARGET);
-    set(jump);
+    clock.clockOffset += jump;
     await clock.advance(Math.abs(jump) + 3 * MINUTE);
     await idle();
     expect(await told(storage)).toHaveLength(1);
@@ -415,12 +400,12 @@ describe("a clock that is set", () => {
   });
 
   it("back, while a dead process holds a claim, does not keep the record until then", async () => {
-    const { clock, set } = withClock();
+    const clock = virtualSystem();
     const first = inbox({ system: clock });
     const store = await first.domain();
     const until = clock.now() + CLAIM_MS;
     await store.create({ ...CI, ...TARGET, agentId: "support" }, { owner: "gone", until, writes: [] });
-    set(-24 * 60 * MINUTE);
+    clock.clockOffset -= 24 * 60 * MINUTE;
     const mastra = new Mastra({
       agents: { agent: first.agent },
       storage: first.storage,

@@ -1,4 +1,9 @@
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
+import {
+  NOTIFICATION_STATUSES,
+  type NotificationPriority,
+  type NotificationRecord,
+  type NotificationStatus,
+} from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { defaultLogger } from "../logger.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
@@ -32,7 +37,7 @@ const INPUT = {
     },
     threadId: { type: "string", description: "Leave out for this thread." },
     id: { type: "string", description: "The record. Needed by markSeen, dismiss and archive." },
-    status: { enum: ["pending", "delivered", "seen", "dismissed", "archived", "discarded", "failed"] },
+    status: { enum: NOTIFICATION_STATUSES as readonly NotificationStatus[] },
     priority: { enum: ["low", "medium", "high", "urgent"] },
     source: { type: "string" },
     query: {

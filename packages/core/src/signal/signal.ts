@@ -1,11 +1,18 @@
-import type { DataChunk, JSONValue, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
+import {
+  type DataChunk,
+  type JSONValue,
+  type ProviderMetadata,
+  SIGNAL_TYPES,
+  type SignalType,
+  type StoredMessage,
+} from "@selvedge/protocol";
 import { AgentError, errorMessage, showValue } from "../errors.ts";
 import type { FilePart, TextPart } from "../message/message-input.ts";
 import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import { checkXmlName, renderSignal } from "../message/render-signal.ts";
-import type { SignalRecord, SignalType } from "../message/signal-record.ts";
+import type { SignalRecord } from "../message/signal-record.ts";
 
 /** Types of older payloads, still taken. */
 type LegacySignalType = "user-message" | "system-reminder";
@@ -48,7 +55,7 @@ const LEGACY: Record<LegacySignalType, { type: SignalType; tagName: string }> = 
   "user-message": { type: "user", tagName: "user" },
   "system-reminder": { type: "reactive", tagName: "system-reminder" },
 };
-const TYPES: ReadonlySet<string> = new Set<SignalType>(["user", "state", "reactive", "notification"]);
+const TYPES: ReadonlySet<string> = new Set(SIGNAL_TYPES);
 
 /** What a signal is made of. */
 type SignalFields = Omit<
@@ -156,7 +163,7 @@ export function createSignal(
   const type = (legacy?.type ?? input.type) as SignalType;
   if (!TYPES.has(type)) {
     throw bad(
-      `Unknown signal type ${showValue(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`,
+      `Unknown signal type ${showValue(input.type)}. Use ${SIGNAL_TYPES.join(", ")}, and tagName for your own XML tag.`,
     );
   }
   const tagName = input.tagName ?? legacy?.tagName ?? (type === "reactive" ? "system-reminder" : type);

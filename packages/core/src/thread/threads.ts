@@ -27,12 +27,16 @@ export interface JoinRequest {
   /** What the caller says about the thread. */
   title?: string;
   metadata?: Record<string, unknown>;
+  /** A run of this process waits for it, so it does not wait for a free place among the process's runs. */
+  nested: boolean;
 }
 
 /** What this process knows about a thread without asking the store. */
 export interface KnownThread extends ThreadAddress {
   /** The active run, or one that a send of this process is about to open. */
   readonly activeRun: { runId: string; agentId: string | undefined } | undefined;
+  /** Whether it waits for a free place among the process's runs. */
+  readonly isInLine: boolean;
   /** A send is about to open a run: what is sent meanwhile joins it. Returns what takes that back. */
   reserve(runId: string, agentId: string): () => void;
 }

@@ -65,6 +65,6 @@ it("leaves no server behind when the process is killed", async () => {
   child.kill("SIGKILL");
   await exit;
   // Nothing could be done any more: the server leaves because its input ends.
-  await expect.poll(() => isAlive(pids[0]!), { timeout: 5000 }).toBe(false);
+  await expect.poll(() => isAlive(pids[0]!)).toBe(false);
   if (isAlive(pids[1]!)) process.kill(pids[1]!, "SIGKILL");
 });

@@ -3,7 +3,7 @@ import type { Storage } from "@selvedge/core/storage";
 import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import { type Call, ownerOf } from "../handler.ts";
 import type { RunPlace } from "../handlers/agent-handlers.ts";
-import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { memoryDomain } from "../memory-domain.ts";
 import {
   checkOver,
   findResponse,

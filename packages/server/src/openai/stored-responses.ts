@@ -5,7 +5,7 @@ import { ownerOfRun, readRunRecord, readThreadOverview } from "@selvedge/core/th
 import type { StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
-import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { memoryDomain } from "../memory-domain.ts";
 import { safeRun } from "../safe-errors.ts";
 import { ResponseBuilder } from "./response.ts";
 import {

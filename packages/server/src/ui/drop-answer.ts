@@ -1,6 +1,6 @@
 import { type Agent, AgentError } from "@selvedge/core";
 import type { App } from "../app.ts";
-import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { memoryDomain } from "../memory-domain.ts";
 
 const RECENT = 200;
 

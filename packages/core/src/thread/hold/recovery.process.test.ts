@@ -53,8 +53,7 @@ function start(...args: string[]) {
   createInterface({ input: child.stdout! }).on("line", (line) => lines.push(line));
   return {
     lines,
-    says: (line: string, count = 1) =>
-      until(() => lines.filter((one) => one === line).length >= count, 15_000),
+    says: (line: string, count = 1) => until(() => lines.filter((one) => one === line).length >= count),
     go: () => child.stdin!.end("go\n"),
     ended,
     kill: async () => {
@@ -128,7 +127,7 @@ describe("a process that was killed", () => {
     ).toContain("once");
     expect(JSON.stringify(model.calls[0]!.prompt)).toContain("quick done");
     await mastra.close();
-  }, 30_000);
+  });
 
   it("is taken over by one that was there before it", async () => {
     const { agent, history, idle, storage } = heir(({ index }) => `reply ${index}`);
@@ -137,11 +136,11 @@ describe("a process that was killed", () => {
     const first = start("work");
     await first.says("at work", 2);
     await first.kill();
-    await until(async () => (await history()).includes("signal: queued"), 15_000);
+    await until(async () => (await history()).includes("signal: queued"));
     await idle();
     expect((await history()).at(-1)).toMatch(/^assistant: reply/);
     await mastra.close();
-  }, 30_000);
+  });
 
   it("leaves a tool that may run again under way: it runs again with the same key, and the model is not asked", async () => {
     const first = start("pay");
@@ -159,7 +158,7 @@ describe("a process that was killed", () => {
     expect(ran.slice(0, 1)).toEqual(before);
     expect((await history())[1]).toBe("assistant: [again result]|paid");
     await mastra.close();
-  }, 30_000);
+  });
 
   it.each(["die-asking", "die-preparing"])(
     "every time it tries (%s) is not tried without end: the run fails after five attempts, and the message is kept",
@@ -183,7 +182,6 @@ describe("a process that was killed", () => {
       expect((await history())[0]).toBe("signal: go");
       reader.stop();
     },
-    90_000,
   );
 
   it.each([
@@ -208,7 +206,7 @@ describe("a process that was killed", () => {
       });
       const mastra = new Mastra({ agents: { agent }, storage, logger: false, threads: { recoverAtOnce: 3 } });
       await mastra.start();
-      await until(() => done === 40, 20_000);
+      await until(() => done === 40);
       expect(most).toBe(3);
       await mastra.close();
     },
@@ -241,7 +239,7 @@ describe("a process that was killed", () => {
     await reader.until("finish", 3);
     expect(reader.chunks.map((chunk) => chunk.seq)).toEqual(reader.chunks.map((_, index) => index + 1));
     reader.stop();
-  }, 30_000);
+  });
 
   it("is not taken over by who was told not to", async () => {
     const first = start("wait");
@@ -261,7 +259,7 @@ describe("a process that was killed", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(model.calls).toHaveLength(0);
     await mastra.close();
-  }, 30_000);
+  });
 });
 
 describe("two processes that decide the same call at once", () => {
@@ -271,7 +269,7 @@ describe("two processes that decide the same call at once", () => {
     const deciders = [start("answer", "true"), start("answer", "false"), start("answer", "true")];
     await Promise.all(deciders.map((decider) => decider.says("ready")));
     for (const decider of deciders) decider.go();
-    await until(() => deciders.every((decider) => decider.lines.length === 2), 15_000);
+    await until(() => deciders.every((decider) => decider.lines.length === 2));
     const outcomes = deciders.map((decider) => decider.lines[1]);
     expect(outcomes.filter((outcome) => outcome === "accepted")).toHaveLength(1);
     expect(
@@ -287,7 +285,7 @@ describe("two processes that decide the same call at once", () => {
     await idle();
     const approved = outcomes[1] !== "accepted";
     expect((await log()).filter((line) => line.startsWith("danger"))).toHaveLength(approved ? 1 : 0);
-  }, 40_000);
+  });
 });
 
 describe("two agents on one file", () => {
@@ -405,7 +403,7 @@ describe("a run that is taken over by an agent that cannot be made", () => {
     await next.idle();
     const runs = await stores[1]!.select({ table: RUNS });
     expect(runs).toMatchObject([{ state: "failed", error: { code: "processor-failed" } }]);
-  }, 20_000);
+  });
 });
 
 describe("a run that is taken over before its answer was processed", () => {
@@ -424,10 +422,32 @@ describe("a run that is taken over before its answer was processed", () => {
       outputProcessors: [{ id: "p", processOutputResult: ({ result }) => void seen.push(result.text) }],
     });
     await next.agent.recover();
-    await until(() => seen.length > 0, 10_000);
+    await until(() => seen.length > 0);
     expect(seen).toEqual(["The answer."]);
     stuck.open();
     await next.idle();
+  });
+});
+
+describe("a process that finds many interrupted runs", () => {
+  it("continues no more of them at once than it may carry out", async () => {
+    const lease = { leaseMs: 100, renewMs: 60_000 };
+    const hung = heir(() => ({ hang: true }), { threads: { lease } });
+    const ids = ["t1", "t2", "t3", "t4", "t5"];
+    for (const threadId of ids) await hung.agent.sendMessage("go", { ...HERE, threadId }).admitted;
+    await until(() => hung.model.calls.length === ids.length);
+    let active = 0;
+    let most = 0;
+    const slow = async () => {
+      most = Math.max(most, ++active);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      active--;
+      return "ok";
+    };
+    const next = heir(slow, { threads: { lease, maxRuns: 2 } });
+    await next.agent.recover();
+    for (const threadId of ids) await until(async () => (await next.history(threadId)).length === 2);
+    expect(most).toBe(2);
   });
 });
 
@@ -453,7 +473,7 @@ describe("a process that shuts down", () => {
     expect(first.ran).toEqual([]);
     const next = heir(script);
     await next.agent.recover();
-    await until(() => next.ran.length === 1, 10_000);
+    await until(() => next.ran.length === 1);
     await next.idle();
-  }, 20_000);
+  });
 });

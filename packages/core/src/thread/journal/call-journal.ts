@@ -1,7 +1,7 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import type { OpenCall } from "../../run/run.ts";
 import type { CallIntent, StepRecord } from "../../run/run-journal.ts";
-import { NOBODY_ASKED } from "../../run/tool-calls.ts";
+import { NOBODY_ASKED } from "../../run/open-calls.ts";
 import { readStep } from "../../storage/list-messages.ts";
 import { setMessageMetadata } from "../../storage/message-writes.ts";
 import type { Where, Write } from "../../storage/storage.ts";

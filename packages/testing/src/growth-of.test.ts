@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { growthOf } from "./growth-of.ts";
+
+function steps(count: number): number {
+  let sum = 0;
+  for (let step = 0; step < count; step++) sum = (sum * 31 + step) | 0;
+  return sum;
+}
+
+it("tells linear work from quadratic work", async () => {
+  expect(await growthOf((size) => steps(1_000 * size), 100)).toBeLessThan(8);
+  expect(await growthOf((size) => steps(size * size), 1_000)).toBeGreaterThan(10);
+});
+
+it("waits for work that answers with a promise", async () => {
+  let done = 0;
+  const work = async (size: number): Promise<void> => {
+    await Promise.resolve();
+    steps(10_000 * size);
+    done++;
+  };
+  await growthOf(work, 100);
+  expect(done).toBeGreaterThan(6);
+});

@@ -1,5 +1,4 @@
 import { AgentError } from "../../errors.ts";
-import type { Where } from "../../storage/storage.ts";
 import { ACTORS, CALLS, type CallRow } from "../../storage/thread-tables.ts";
 import { checkAnswer } from "../../run/check-answer.ts";
 import type { Decision } from "../../run/resume.ts";
@@ -7,15 +6,16 @@ import type { Thread } from "../hold/thread.ts";
 import { requireRow, update } from "../../storage/writes.ts";
 
 /**
- * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
+ * Decides a waiting call of a run, once. The decision is bound to the arguments the call had when it was asked for, and to the
  * run being still the thread's active one.
  */
 export async function decideCall(
   thread: Thread,
-  target: { toolCallId: string | undefined; runId: string | undefined },
+  calls: readonly CallRow[],
+  wanted: string | undefined,
   decision: Decision,
 ): Promise<{ runId: string; toolCallId: string }> {
-  const row = await findWaiting(thread, target);
+  const row = findWaiting(thread, calls, wanted);
   const runId = row.run_id;
   const toolCallId = row.tool_call_id;
   const call = {
@@ -51,20 +51,13 @@ export async function decideCall(
       { cause: error },
     );
   }
+  thread.sawActive(runId);
   thread.wake();
   return { runId, toolCallId };
 }
 
-async function findWaiting(
-  thread: Thread,
-  { toolCallId, runId }: { toolCallId: string | undefined; runId: string | undefined },
-): Promise<CallRow> {
-  const where: Where<CallRow> = {
-    thread_id: thread.threadId,
-    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
-    ...(runId !== undefined && { run_id: runId }),
-  };
-  const rows = await thread.storage.select({ table: CALLS, where });
+function findWaiting(thread: Thread, calls: readonly CallRow[], toolCallId: string | undefined): CallRow {
+  const rows = calls.filter((row) => toolCallId === undefined || row.tool_call_id === toolCallId);
   const waiting = rows.filter((row) => row.state === "waiting");
   if (waiting.length === 1) return waiting[0]!;
   if (waiting.length > 1) {

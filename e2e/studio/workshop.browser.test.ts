@@ -85,7 +85,9 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { tags: 
     expect((await saved).suggestedFilename()).toBe("note.txt");
     const big = { name: "big.bin", mimeType: "application/zip", buffer: Buffer.alloc(7_000_000, 1) };
     await page.getByLabel("Files to attach").setInputFiles(big);
-    await page.getByText("big.bin has 7.0 MB: the files of a message may have 6.0 MB in total.").waitFor();
+    await page
+      .getByText("big.bin is too large (7.0 MB): the files of a message may have 6.0 MB in total.")
+      .waitFor();
     expect(problems).toEqual([]);
   });
 

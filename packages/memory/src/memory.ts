@@ -15,7 +15,7 @@ import {
   type ListMessagesResult,
   type ListThreadsOptions,
   type ListThreadsResult,
-  type MemoryDomain,
+  type ThreadDomain,
   noThread,
   type Storage,
 } from "@selvedge/core/storage";
@@ -309,7 +309,7 @@ export class Memory implements MastraMemory {
     return toMemorySettings(this.#options, call, this.#has);
   }
 
-  async #store(): Promise<MemoryDomain> {
+  async #store(): Promise<ThreadDomain> {
     const store = await this.#storage?.getStore("memory");
     if (store) return store;
     throw new AgentError(

@@ -12,6 +12,22 @@ export type {
   ToolResultPayload,
 } from "./chunk.ts";
 
+export { type ChunkKind, type ChunkOf, ignoreChunk, isDataChunk } from "./chunk-kind.ts";
+
+// Answers, from chunks
+export {
+  type Answer,
+  answerFrom,
+  callOf,
+  type Changed,
+  dropPartialCalls,
+  dropStep,
+  foldChunk,
+  openCalls,
+  type Question,
+} from "./fold-chunk.ts";
+export { LiveAnswer } from "./live-answer.ts";
+
 // Messages and threads
 export { MESSAGE_ROLES } from "./message.ts";
 export type {
@@ -56,4 +72,5 @@ export type { FinishReason, Usage } from "./usage.ts";
 // Errors
 export { AgentError } from "./agent-error.ts";
 export { ERROR_CODES, type ErrorCode, UNEXPECTED_CODES } from "./error-codes.ts";
+export { errorMessage, showValue, toolErrorCode } from "./error-message.ts";
 export { isHiddenFailure, toolFailed } from "./hidden-failure.ts";

@@ -208,7 +208,8 @@ const call = { toolCallId: z.string(), toolName: z.string() };
 const payloads: { [Type in keyof ChunkPayloads]: z.ZodType<ChunkPayloads[Type]> } = {
   start: empty,
   "step-start": z.object({
-    messageId: optional(z.string()),
+    messageId: z.string(),
+    model: optional(z.string()),
     request: optional(z.unknown()),
     warnings: optional(z.array(z.unknown())),
   }),
@@ -231,6 +232,7 @@ const payloads: { [Type in keyof ChunkPayloads]: z.ZodType<ChunkPayloads[Type]> 
     base64: optional(z.string()),
     mimeType: z.string(),
     filename: optional(z.string()),
+    reasoning: optional(z.boolean()),
     providerMetadata: optional(providerMetadata),
   }),
   "tool-call-input-streaming-start": z.object({

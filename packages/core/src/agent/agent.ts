@@ -83,7 +83,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /**
-   * Starts a run and answers at once with its streams and promises. The run goes on by itself, read or not. Throws
+   * Starts a run and returns its streams and promises at once. The run continues whether or not they are read. Throws
    * only for calls that cannot be started: bad options, bad input, a request context that does not fit.
    */
   async stream<const Output extends Schema | undefined = undefined>(

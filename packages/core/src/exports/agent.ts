@@ -6,7 +6,7 @@ export type {
   EditorConfig,
   ThreadsConfig,
 } from "../agent/agent-config.ts";
-export { DEFAULT_RUN_LIMITS } from "../agent/prepare-run.ts";
+export { DEFAULT_RUN_LIMITS } from "../agent/resolve-run.ts";
 export type { DynamicArgument, DynamicContext } from "../agent/dynamic.ts";
 export type { SubagentInput, SubagentOutput } from "../agent/subagent-tool.ts";
 

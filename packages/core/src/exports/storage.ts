@@ -23,8 +23,8 @@ export { InMemoryDriver } from "../storage/in-memory-driver.ts";
 export { InMemoryStorage, InMemoryStore } from "../storage/in-memory-storage.ts";
 
 // Threads, messages and resources.
-export { MemoryDomain } from "../storage/memory-domain.ts";
-export type { ListThreadsOptions, ListThreadsResult } from "../storage/memory-domain.ts";
+export { ThreadDomain } from "../storage/thread-domain.ts";
+export type { ListThreadsOptions, ListThreadsResult } from "../storage/thread-domain.ts";
 export type { ListMessagesOptions, ListMessagesResult } from "../storage/list-messages.ts";
 export type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
 export type { SearchMessagesOptions } from "../storage/search-messages.ts";

@@ -51,8 +51,6 @@ export async function emit(
       newRunId,
       streamOptions: emission.streamOptions,
       durableContextKeys: inbox.durableContextKeys,
-      attributes: { active: undefined, idle: undefined },
-      idempotencyKey: undefined,
       alongside: async (delivery) => {
         if (emission.only && !emission.only(delivery)) throw new Stale();
         const now = Math.trunc(system.now());

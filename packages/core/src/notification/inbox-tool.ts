@@ -162,7 +162,7 @@ function isBeingDecided(
   return undecided && claimOwner !== undefined && dueAt > system.now() && !storage.isOwnerDead(claimOwner);
 }
 
-/** Brings the notification into the chat and marks it seen, in one commit. Answers false when it changed meanwhile. */
+/** Brings the notification into the chat and marks it seen, in one commit. Returns false when it changed meanwhile. */
 async function inject(
   domain: NotificationDomain,
   place: Place,

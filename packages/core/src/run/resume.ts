@@ -1,11 +1,12 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import { Tripwire } from "../processor/tripwire.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import { NOBODY_ASKED } from "./open-calls.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
-import { endStep, type Next, type StepPolicy } from "./step.ts";
+import { endStep, type Next, type StepPolicy, storePartial } from "./step.ts";
 import { StepBuilder } from "./step-builder.ts";
-import { stepRecord } from "./step-record.ts";
-import { NOBODY_ASKED, runToolCalls } from "./tool-calls.ts";
+import { runToolCalls } from "./tool-calls.ts";
 
 /** A decision about a waiting call. */
 export interface Decision {
@@ -51,7 +52,7 @@ export interface Resumption {
   responseSteps: Map<string, number>;
 }
 
-/** Takes up a run where it stopped: finishes the step whose calls were open, and answers where the loop goes on. */
+/** Takes up a run where it stopped: finishes the step whose calls were open, and returns where the loop continues. */
 export async function resume(
   run: Run,
   resumption: Resumption,
@@ -67,18 +68,21 @@ export async function resume(
   if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
   if (resumption.usage) run.totalUsage = resumption.usage;
   const { step: stepNumber, calls } = resumption;
-  if (resumption.abort) {
-    await answerOpenCalls(run, resumption);
-    run.controller.abort();
+  if (resumption.abort) run.controller.abort();
+  if (calls.length === 0) {
     run.controller.signal.throwIfAborted();
+    return { stepNumber, next: resumption.next };
   }
-  if (calls.length === 0) return { stepNumber, next: resumption.next };
   const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
   try {
+    run.controller.signal.throwIfAborted();
     const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
     const next = await endStep(run, step, tools, mayContinue);
     return { stepNumber: stepNumber + 1, next };
+  } catch (thrown) {
+    if (!(thrown instanceof Tripwire)) await storePartial(run, step, thrown, NOBODY_ASKED);
+    throw thrown;
   } finally {
     run.step = undefined;
   }
@@ -86,19 +90,4 @@ export async function resume(
 
 function forgetWaiting({ content }: StoredMessage): void {
   for (const key of Object.keys(NOBODY_ASKED)) delete content.metadata?.[key];
-}
-
-/** An aborted run leaves no call without an answer. */
-async function answerOpenCalls(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
-  if (calls.length === 0) return;
-  const step = StepBuilder.resume(stepNumber, parts);
-  for (const { toolCallId } of step.openCalls()) {
-    step.updateCall(toolCallId, {
-      state: "output-error",
-      result: "The run was aborted before this call was answered.",
-      isError: true,
-    });
-  }
-  run.spec.list.appendResponse(run.responseMessage(), step.parts);
-  await run.spec.journal?.commitStep(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

@@ -15,7 +15,7 @@ import { COMMITS } from "./commit-table.ts";
 import { addDomain, type Domain } from "./domain.ts";
 import { KeyLines } from "./key-lines.ts";
 import { keysOf } from "./keys-of.ts";
-import { MemoryDomain } from "./memory-domain.ts";
+import { ThreadDomain } from "./thread-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
 import type { Table } from "./table.ts";
@@ -78,7 +78,7 @@ export class Storage {
   async getStore<Name extends keyof StorageDomains>(name: Name): Promise<StorageDomains[Name] | undefined> {
     await this.init();
     this.#domains ??= {
-      memory: new MemoryDomain(this, this.system),
+      memory: new ThreadDomain(this, this.system),
       notifications: new NotificationDomain(this, this.system),
     };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
@@ -257,7 +257,7 @@ function withoutFirst({ changes, auto }: CommitResult): CommitResult {
 }
 
 export interface StorageDomains {
-  memory: MemoryDomain;
+  memory: ThreadDomain;
   /** The notification inbox. */
   notifications: NotificationDomain;
 }

@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core";
 import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
-import { type MemoryDomain, noThread, type Storage } from "@selvedge/core/storage";
+import { type ThreadDomain, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
 import { MESSAGE_ROLES, type StoredMessage, type StoredThread } from "@selvedge/protocol";
 import type { App } from "../app.ts";
@@ -9,7 +9,7 @@ import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
 import { type Answer, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { safeMessage } from "@selvedge/core/guards";
-import { memoryDomain } from "../memory-domain.ts";
+import { threadDomain } from "../thread-domain.ts";
 import { toNames } from "../to-names.ts";
 import { searchMessages } from "./search-messages.ts";
 import type { ThreadRoute } from "./thread-handlers.ts";
@@ -180,8 +180,8 @@ function shown(caller: Principal, messages: readonly StoredMessage[]): readonly 
   return caller.has("inspect") ? messages : messages.map(safeMessage);
 }
 
-async function domainOf(app: App, agentName: string | undefined): Promise<MemoryDomain> {
-  return memoryDomain(await app.storage(agentName));
+async function domainOf(app: App, agentName: string | undefined): Promise<ThreadDomain> {
+  return threadDomain(await app.storage(agentName));
 }
 
 /** A name that is taken; one that another has is answered as where such a thread is made by any other route. */
@@ -193,7 +193,7 @@ async function checkUnused(storage: Storage | undefined, threadId: string, calle
     : noThread(threadId);
 }
 
-async function requireThread(domain: MemoryDomain, threadId: string): Promise<StoredThread> {
+async function requireThread(domain: ThreadDomain, threadId: string): Promise<StoredThread> {
   const thread = await domain.getThreadById({ threadId });
   if (thread) return thread;
   throw noThread(threadId);

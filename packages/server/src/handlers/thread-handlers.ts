@@ -19,7 +19,7 @@ import { safeWaitingCall } from "@selvedge/core/guards";
 import { safeRun } from "../safe-errors.ts";
 import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
-import { memoryDomain, requireStorage } from "../memory-domain.ts";
+import { threadDomain, requireStorage } from "../thread-domain.ts";
 import { toNames } from "../to-names.ts";
 
 export type ThreadRoute =
@@ -125,7 +125,7 @@ type ShownLane = Answer<"listLanes">["lanes"][number];
 async function lanesOf(storage: Storage, threadId: string): Promise<ShownLane[]> {
   const lanes = await listLanes(storage, threadId);
   if (lanes.length === 0) return [];
-  const domain = await memoryDomain(storage);
+  const domain = await threadDomain(storage);
   const { messages } = await domain.listMessagesById({ messageIds: lanes.map((lane) => lane.lastSignalId) });
   const byId = new Map(messages.map((message) => [message.id, message]));
   return lanes.map((lane) => toLane(lane, byId.get(lane.lastSignalId)));

@@ -1,4 +1,11 @@
-import { type AgentChunk, type FinishReason, toUiSource } from "@selvedge/protocol";
+import {
+  type AgentChunk,
+  type DataChunk,
+  type FinishReason,
+  ignoreChunk,
+  isDataChunk,
+  toUiSource,
+} from "@selvedge/protocol";
 
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { type: string; [key: string]: unknown };
@@ -33,7 +40,7 @@ export class UiChunks {
     if (parts.length === 0 || this.#started) return parts;
     this.#started = true;
     const messageId =
-      this.#messageId ?? (chunk.type === "step-start" ? chunk.payload.messageId : undefined) ?? chunk.runId;
+      this.#messageId ?? (chunk.type === "step-start" ? chunk.payload.messageId : chunk.runId);
     return [{ type: "start", messageId }, ...parts];
   }
 
@@ -127,14 +134,18 @@ export class UiChunks {
         return [{ type: "abort" }];
       case "error":
         return [{ type: "error", errorText: errorText(chunk.payload.error) }];
+      case "start":
+      case "tool-call-input-streaming-end":
+      case "object":
+        return [];
       default:
-        return this.#other(chunk);
+        if (isDataChunk(chunk)) return this.#data(chunk);
+        ignoreChunk<"other">(chunk);
+        return [];
     }
   }
 
-  #other(chunk: AgentChunk): UiChunk[] {
-    if (!chunk.type.startsWith("data-")) return [];
-    const { type, data, id, transient } = chunk as Extract<AgentChunk, { data: unknown }>;
+  #data({ type, data, id, transient }: DataChunk): UiChunk[] {
     // Before the first step stands what opened the run.
     if (type === "data-user-message" || type === "data-signal") {
       if (!this.#started) return [];

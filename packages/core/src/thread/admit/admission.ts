@@ -48,14 +48,15 @@ export interface SendRequest {
   agentId: string;
   delivery: DeliveryOptions;
   /** The sender made the id, so somebody else may have had it before. */
-  hasOwnId: boolean;
+  hasOwnId?: boolean;
   /** The run it opens, if it opens one. */
   newRunId: string;
-  streamOptions: AgentExecutionOptions | undefined;
+  streamOptions?: AgentExecutionOptions | undefined;
   /** What of their request context may be stored. */
   durableContextKeys: readonly string[];
-  attributes: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
-  idempotencyKey: string | undefined;
+  /** Further attributes of the signal, by what becomes of it. */
+  attributes?: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
+  idempotencyKey?: string | undefined;
   /** What counts only if the signal is accepted, such as the new state of a lane. Not asked about one that is discarded. */
   alongside?: (delivery: Delivery, signal: CreatedAgentSignal) => Promise<Alongside>;
 }
@@ -124,7 +125,7 @@ export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[
 
 /** What the decisions come to. */
 export function deliveryWrites(
-  runtime: LocalThreads,
+  threads: LocalThreads,
   thread: Thread,
   { actor }: ThreadState,
   admissions: readonly Admission[],
@@ -139,7 +140,7 @@ export function deliveryWrites(
     if (delivery.action === "discard") continue;
     if (delivery.action !== "persist") {
       if (request.hasOwnId) items.push(requireNone(MESSAGES, { id: signal.id }));
-      items.push(...post(runtime, thread, admission));
+      items.push(...post(threads, thread, admission));
       continue;
     }
     stored.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
@@ -162,7 +163,7 @@ export function deliveryWrites(
 
 /** Commits decisions and sees to what follows from them. */
 export async function commitAdmissions(
-  runtime: LocalThreads,
+  threads: LocalThreads,
   thread: Thread,
   admissions: readonly Admission[],
   writes: readonly Write[],
@@ -171,7 +172,7 @@ export async function commitAdmissions(
 ): Promise<void> {
   for (const { delivery, request } of admissions) {
     const opens = delivery.action === "wake" || delivery.action === "queue";
-    if (opens && request.streamOptions) runtime.keepOptions(request.signal.id, request.streamOptions);
+    if (opens && request.streamOptions) threads.keepOptions(request.signal.id, request.streamOptions);
   }
   try {
     const { auto } = await commit(writes);
@@ -181,18 +182,18 @@ export async function commitAdmissions(
   } catch (error) {
     // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
     if (mayHaveTakenEffect(error)) {
-      thread.pump();
+      thread.wake();
       thread.tail.refresh();
-    } else for (const { request } of admissions) runtime.dropOptions(request.signal.id);
+    } else for (const { request } of admissions) threads.dropOptions(request.signal.id);
     throw error;
   }
-  runtime.claim(thread, thread.resourceId);
+  threads.directory.claim(thread, thread.resourceId);
   for (const { delivery } of admissions) {
     if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
-    if (delivery.action === "wake" || delivery.action === "queue") thread.pump();
+    if (delivery.action === "wake" || delivery.action === "queue") thread.wake();
     else if (delivery.action === "deliver") {
       thread.mailMayHaveCome();
-      if (thread.run === undefined) thread.pump(); // The run is elsewhere; see to it that somebody carries it out.
+      if (thread.run === undefined) thread.wake(); // The run is elsewhere; see to it that somebody carries it out.
     } else if (delivery.action === "persist") thread.tail.refresh();
   }
 }
@@ -214,9 +215,9 @@ export function opensAtOnce(
   return isIdle && thread.isFreeFor(request.agentId) ? itemOf(thread, admission) : undefined;
 }
 
-function post(runtime: LocalThreads, thread: Thread, admission: Admission): Write[] {
+function post(threads: LocalThreads, thread: Thread, admission: Admission): Write[] {
   const item = itemOf(thread, admission);
-  const posted = postItem(item, runtime.limits.mailbox);
+  const posted = postItem(item, threads.limits.mailbox);
   // Of two that wake a thread at once one is first, and the other joins its run.
   return item.opens && item.due === NOW ? [nothingDueNow(thread.threadId, item.agentId), ...posted] : posted;
 }
@@ -282,6 +283,6 @@ export function explainConflict(
 }
 
 function onBranch({ signal, attributes }: SendRequest, { branch }: Delivery): CreatedAgentSignal {
-  const extra = cleanAttributes(attributes[branch]);
+  const extra = cleanAttributes(attributes?.[branch]);
   return extra ? signal.with({ attributes: { ...signal.attributes, ...extra } }) : signal;
 }

@@ -47,7 +47,7 @@ export class LocalThreads implements Threads {
   readonly limits: ThreadLimits;
   readonly owner: Owner;
   readonly scheduler: LeaseScheduler;
-  readonly #directory: ThreadDirectory;
+  readonly directory: ThreadDirectory;
   readonly #carriers = new Map<string, RunCarrier>();
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
@@ -63,13 +63,13 @@ export class LocalThreads implements Threads {
     this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
     this.owner = new Owner(storage, system, this.limits.lease);
     this.#janitor = new Janitor(this);
-    this.#directory = new ThreadDirectory((threadId, resourceId) => new Thread(this, threadId, resourceId));
+    this.directory = new ThreadDirectory((threadId, resourceId) => new Thread(this, threadId, resourceId));
     const { owner } = this;
     const onLook = (): void => this.#onLook();
     this.scheduler = new LeaseScheduler({ storage, system, logger, owner, limits: this.limits, onLook });
-    this.scheduler.onWake(({ threadId, resourceId }) => this.thread(threadId, resourceId).look());
+    this.scheduler.onWake((thread) => this.thread(thread).look());
     deletionListeners(storage).add((threadId) => {
-      for (const thread of this.#directory.byId(threadId)) thread.tail.refresh();
+      for (const thread of this.directory.byId(threadId)) thread.tail.refresh();
     });
   }
 
@@ -94,21 +94,21 @@ export class LocalThreads implements Threads {
     return this.scheduler.start();
   }
 
-  send({ threadId, resourceId }: ThreadAddress, request: SendRequest): Promise<AdmittedSignal> {
-    return send(this, this.thread(threadId, resourceId), request);
+  send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal> {
+    return send(this, this.thread(target), request);
   }
 
-  join({ threadId, resourceId }: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): RunJournal {
+  join(target: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): RunJournal {
     const { runId, agentId } = ticket;
     const journal: ThreadJournal = new ThreadJournal({
-      thread: this.peek(threadId, resourceId),
+      thread: this.directory.peek(target),
       runId,
       agentId,
       create: { ...(title !== undefined && { title }), ...(metadata && { metadata }) },
       opener: undefined,
       enter: (abortSignal) => {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
-        const thread = this.thread(threadId, resourceId);
+        const thread = this.thread(target);
         journal.use(thread);
         return thread.enter(ticket, journal, abortSignal);
       },
@@ -123,17 +123,21 @@ export class LocalThreads implements Threads {
       const where = { id: checkId("runId", runId), agent_id: agentId };
       const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
       if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-      return decideCall(this.peek(row.thread_id, row.resource_id), { toolCallId, runId }, decision);
+      return decideCall(
+        this.directory.peek({ threadId: row.thread_id, resourceId: row.resource_id }),
+        { toolCallId, runId },
+        decision,
+      );
     }
     const { threadId, resourceId } = address;
     const actor = await readActor(this.storage, threadId);
     if (!actor || (resourceId !== undefined && actor.resourceId !== resourceId))
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
-    return decideCall(this.peek(threadId, actor.resourceId), { toolCallId, runId: actor.runId }, decision);
+    return decideCall(this.directory.peek(actor), { toolCallId, runId: actor.runId }, decision);
   }
 
-  abort({ threadId, resourceId }: ThreadAddress): boolean {
-    return this.peek(threadId, resourceId).abort();
+  abort(target: ThreadAddress): boolean {
+    return this.directory.peek(target).abort();
   }
 
   read(
@@ -146,8 +150,8 @@ export class LocalThreads implements Threads {
   known(target: ThreadAddress): KnownThread;
   known(target: { runId: string }): KnownThread | undefined;
   known(target: ThreadAddress | { runId: string }): KnownThread | undefined {
-    if ("threadId" in target) return this.thread(target.threadId, target.resourceId);
-    for (const thread of this.#directory.all()) if (thread.activeRun?.runId === target.runId) return thread;
+    if ("threadId" in target) return this.thread(target);
+    for (const thread of this.directory.all()) if (thread.activeRun?.runId === target.runId) return thread;
     return undefined;
   }
 
@@ -161,13 +165,13 @@ export class LocalThreads implements Threads {
     this.#stopWatching?.();
     const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
     while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);
-    for (const thread of this.#directory.all()) thread.tail.wake();
+    for (const thread of this.directory.all()) thread.tail.wake();
     await this.#janitor.close();
     await this.owner.retire().catch(() => {});
   }
 
   #isRunning(): boolean {
-    for (const thread of this.#directory.all()) if (thread.run) return true;
+    for (const thread of this.directory.all()) if (thread.run) return true;
     return false;
   }
 
@@ -187,40 +191,23 @@ export class LocalThreads implements Threads {
   }
 
   /** This process's view of a thread. */
-  thread(threadId: string, resourceId: string): Thread {
+  thread(address: ThreadAddress): Thread {
     this.#stopWatching ??= this.storage.watch((change) => this.#onNews(change));
-    return this.#directory.get({ threadId, resourceId });
+    return this.directory.get(address);
   }
 
-  /** A thread that is not remembered unless something comes of it. */
-  peek(threadId: string, resourceId: string): Thread {
-    return this.#directory.peek({ threadId, resourceId });
-  }
-
+  /** A thread of which nobody knows yet whose it will be. */
   unclaimed(threadId: string): Thread {
-    this.#stopWatching ??= this.storage.watch((change) => this.#onNews(change));
-    return this.#directory.unclaimed(threadId);
-  }
-
-  claim(thread: Thread, resourceId: string): void {
-    this.#directory.claim(thread, resourceId);
-  }
-
-  isCurrent(thread: Thread): boolean {
-    return this.#directory.has(thread);
-  }
-
-  currentOf(thread: Thread): Thread {
-    return this.#directory.currentOf(thread);
+    return this.directory.leaveUnclaimed(this.thread({ threadId, resourceId: threadId }));
   }
 
   forget(thread: Thread): void {
-    if (!thread.inUse && !this.scheduler.isPending(thread)) this.#directory.forget(thread);
+    if (!thread.inUse && !this.scheduler.isPending(thread)) this.directory.forget(thread);
   }
 
   /** How many threads this process keeps something of. */
   get threadCount(): number {
-    return this.#directory.size;
+    return this.directory.size;
   }
 
   keepOptions(signalId: string, options: AgentExecutionOptions): void {
@@ -257,18 +244,18 @@ export class LocalThreads implements Threads {
   #onLook(): void {
     this.#janitor.nudge();
     if (++this.#looks % READERS_AFTER_LOOKS > 0) return;
-    for (const thread of this.#directory.all()) if (thread.hasReaders && !thread.run) thread.tail.behind();
+    for (const thread of this.directory.all()) if (thread.hasReaders && !thread.run) thread.tail.behind();
   }
 
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
   #onNews(change: Change): void {
     const running: Thread[] = [];
-    for (const thread of this.#directory.concernedBy(change)) {
+    for (const thread of this.directory.concernedBy(change)) {
       thread.mailMayHaveCome();
       if (thread.run) running.push(thread);
       else {
         thread.tail.behind();
-        if (thread.inUse) thread.pump();
+        if (thread.inUse) thread.wake();
       }
     }
     if (running.length > 0) void this.#checkAborts(running).catch(() => {});

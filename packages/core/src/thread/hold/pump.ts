@@ -2,6 +2,7 @@ import { AgentError, storageError } from "../../errors.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
+import { noThread } from "../../storage/no-thread.ts";
 import type { Write } from "../../storage/storage.ts";
 import { CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import {
@@ -16,7 +17,7 @@ import { readTaken } from "../journal/resumption.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { type Actor, readActor } from "./actor.ts";
-import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
+import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
 import { take, takeOver } from "./take.ts";
 import type { Thread } from "./thread.ts";
 import type { Waiter } from "./waiters.ts";
@@ -33,7 +34,7 @@ const AT_REST = Promise.resolve();
  */
 export class Pump {
   readonly #thread: Thread;
-  readonly #backoff = new Backoff();
+  readonly #attempts = new Attempts();
   #looking: Promise<void> | undefined;
   #again = false;
   #rest: PromiseWithResolvers<void> | undefined;
@@ -106,8 +107,8 @@ export class Pump {
       const actor = await readActor(thread.storage, thread.threadId);
       if (actor && actor.resourceId !== thread.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
-        thread.waiters.refuseAll(thread.notHere());
-        return thread.threads.claim(thread, actor.resourceId);
+        thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
+        return thread.threads.directory.claim(thread, actor.resourceId);
       }
       thread.found(actor);
       if (!(await (actor?.runId === undefined ? this.#onIdle(actor) : this.#onActive(actor)))) return;
@@ -301,7 +302,7 @@ export class Pump {
 
   /** Whether what was tried that often may be tried again now. If not, the thread is looked at again in time. */
   #mayTry(id: string, attempts: number): boolean {
-    const wait = this.#backoff.wait(id, attempts, this.#thread.system.monotonic());
+    const wait = this.#attempts.wait(id, attempts, this.#thread.system.monotonic());
     if (wait > 0) this.#thread.lookAgain(wait);
     return wait === 0;
   }

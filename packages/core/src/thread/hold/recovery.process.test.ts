@@ -448,7 +448,7 @@ describe("a process that finds many interrupted runs", () => {
     await next.agent.recover();
     for (const threadId of ids) await until(async () => (await next.history(threadId)).length === 2);
     expect(most).toBe(2);
-  }, 30_000);
+  });
 });
 
 describe("a process that shuts down", () => {

@@ -1,5 +1,6 @@
 import { AgentError } from "../../errors.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
+import { noThread } from "../../storage/no-thread.ts";
 import type { CommitResult, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
@@ -90,7 +91,8 @@ async function graspUnlessTaken(
     if (!AgentError.is(error, "conflict")) throw error;
     // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
     const first = writes[0];
-    if (error.details?.["index"] === 0 && first?.op === "require") throw thread.notHere();
+    if (error.details?.["index"] === 0 && first?.op === "require")
+      throw noThread(thread.threadId, thread.resourceId);
     return undefined;
   }
 }

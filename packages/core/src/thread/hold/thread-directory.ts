@@ -49,10 +49,9 @@ export class ThreadDirectory {
     return this.#threads.get(keyOf(thread)) === thread;
   }
 
-  /** A thread of which nobody knows yet whose it will be. Its readers move on when somebody comes. */
-  unclaimed(threadId: string): Thread {
-    const thread = this.get({ threadId, resourceId: threadId });
-    this.#unclaimed.set(threadId, thread);
+  /** Nobody knows yet whose the thread will be. Its readers move on when somebody comes. */
+  leaveUnclaimed(thread: Thread): Thread {
+    this.#unclaimed.set(thread.threadId, thread);
     return thread;
   }
 
@@ -65,7 +64,7 @@ export class ThreadDirectory {
     const owned = this.get({ threadId, resourceId });
     this.#claimed.set(waiting, owned);
     waiting.tail.wake();
-    owned.pump();
+    owned.wake();
   }
 
   /** The thread that has the news of this one. */

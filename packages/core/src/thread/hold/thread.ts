@@ -1,7 +1,5 @@
-import type { AgentError } from "../../errors.ts";
 import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
-import { noThread } from "../../storage/no-thread.ts";
 import { update } from "../../storage/writes.ts";
 import type { System } from "../../system.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
@@ -62,7 +60,7 @@ export class Thread implements KnownThread {
   }
 
   /** The thread may have something to do. */
-  pump(): void {
+  wake(): void {
     this.threads.scheduler.wake(this);
   }
 
@@ -82,7 +80,7 @@ export class Thread implements KnownThread {
     return this.line
       .inOrder(async () => {
         const waiting = this.waiters.add({ ticket, journal, after: this.#lastItem }, abortSignal);
-        this.pump();
+        this.wake();
         return waiting;
       })
       .then(({ lease }) => lease);
@@ -104,7 +102,7 @@ export class Thread implements KnownThread {
     const { threads } = this;
     if (this.#run || this.#pump.isLooking || !this.waiters.isEmpty || !threads.hasAgent(agentId))
       return false;
-    return threads.scheduler.hasRoom && threads.isCurrent(this);
+    return threads.scheduler.hasRoom && threads.directory.has(this);
   }
 
   /** Commits a message and takes the thread for the run it opens, in one. Nobody else here looks at it meanwhile. */
@@ -136,12 +134,12 @@ export class Thread implements KnownThread {
   /** The store has this run as the thread's, and this process as its owner. */
   taken(run: RunOfAgent): void {
     this.#known.found(run);
-    this.threads.claim(this, this.resourceId);
+    this.threads.directory.claim(this, this.resourceId);
   }
 
   /** The store was asked about the thread. */
   found(actor: Actor | undefined): void {
-    if (actor) this.threads.claim(this, actor.resourceId);
+    if (actor) this.threads.directory.claim(this, actor.resourceId);
     if (actor && actor.mailboxCount > 0) this.#mayHaveMail = true;
     this.#known.found(
       actor?.runId === undefined ? undefined : { runId: actor.runId, agentId: actor.agentId },
@@ -171,14 +169,14 @@ export class Thread implements KnownThread {
     this.#known.left(waits);
     this.threads.left(this);
     this.tail.release();
-    this.pump();
+    this.wake();
   }
 
   /** Has a run aborted by whoever carries it out or takes it up next. */
   async requestAbort(runId: string): Promise<void> {
     const where = { thread_id: this.threadId, run_id: runId };
     await this.storage.commit([update(ACTORS, { where, set: { abort_run: runId } })]);
-    this.pump();
+    this.wake();
   }
 
   /** The run that this process carries out. */
@@ -237,7 +235,7 @@ export class Thread implements KnownThread {
     this.#lastItem = Math.max(this.#lastItem, seq ?? 0);
   }
 
-  /** A message may have come for the run under way, from here or from another process. */
+  /** A message may have come for the active run, from here or from another process. */
   mailMayHaveCome(): void {
     this.#mayHaveMail = true;
   }
@@ -247,17 +245,17 @@ export class Thread implements KnownThread {
     return this.#mayHaveMail;
   }
 
-  /** Whoever looks into the mailbox now sees all that has come. */
+  /** The mailbox is about to be read: everything that came until now will be found. */
   lookingIntoMailbox(): void {
     this.#mayHaveMail = false;
   }
 
   /** The handle that has the thread's news, where this one was made before anybody knew whose the thread would be. */
   get current(): Thread {
-    return this.threads.currentOf(this);
+    return this.threads.directory.currentOf(this);
   }
 
-  /** Somebody who used it does not any more. */
+  /** Drops the handle if nobody uses it any more. */
   forget(): void {
     this.threads.forget(this);
   }
@@ -271,9 +269,5 @@ export class Thread implements KnownThread {
       !this.line.isEmpty ||
       this.isInLine
     );
-  }
-
-  notHere(): AgentError {
-    return noThread(this.threadId, this.resourceId);
   }
 }

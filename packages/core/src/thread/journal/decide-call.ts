@@ -42,7 +42,7 @@ export async function decideCall(
   } catch (error) {
     if (!AgentError.is(error, "conflict")) {
       // The store may have done it all the same.
-      thread.pump();
+      thread.wake();
       throw error;
     }
     throw new AgentError(
@@ -51,7 +51,7 @@ export async function decideCall(
       { cause: error },
     );
   }
-  thread.pump();
+  thread.wake();
   return { runId, toolCallId };
 }
 

@@ -1,6 +1,6 @@
+import { virtualSystem } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { AgentError } from "../../errors.ts";
-import { virtualSystem } from "@selvedge/testing";
 import { InMemoryDriver } from "../../storage/in-memory-driver.ts";
 import { type Commit, type CommitOutcome, Storage } from "../../storage/storage.ts";
 import { RESOURCES } from "../../storage/tables.ts";

@@ -10,7 +10,7 @@ const WAIT_MS: readonly number[] = [0, 0, 100, 500, 2_000];
  * Decides when something that failed before may be tried again. Time is counted on this process's monotonic clock, from
  * the moment it first saw that many attempts, so machines need not agree on the time.
  */
-export class Backoff {
+export class Attempts {
   #mark: string | undefined;
   #until = 0;
 

@@ -1,7 +1,7 @@
 import {
   insertMessage,
   insertThread,
-  type MemoryDomain,
+  type ThreadDomain,
   MESSAGE_STEPS,
   MESSAGES,
   putStep,
@@ -32,12 +32,12 @@ function message(id: string, more: Partial<StoredMessage> = {}): StoredMessage {
   };
 }
 
-async function memoryOf(storage: Storage): Promise<MemoryDomain> {
+async function memoryOf(storage: Storage): Promise<ThreadDomain> {
   return (await storage.getStore("memory"))!;
 }
 
 /** A thread `t` with `count` messages m0, m1, … */
-async function talk(storage: Storage, count: number): Promise<MemoryDomain> {
+async function talk(storage: Storage, count: number): Promise<ThreadDomain> {
   const memory = await memoryOf(storage);
   await memory.saveThread({ thread: thread("t") });
   const messages = Array.from({ length: count }, (_, index) =>
@@ -49,7 +49,7 @@ async function talk(storage: Storage, count: number): Promise<MemoryDomain> {
 
 const idsOf = (messages: readonly { id: string }[]): string[] => messages.map(({ id }) => id);
 
-export function testMemoryDomain(test: StoreTest): void {
+export function testThreadDomain(test: StoreTest): void {
   testThreads(test);
   testMessages(test);
   testSteps(test);

@@ -18,7 +18,7 @@ interface Index {
  * The rows of one table with the indexes the table declares, so that what is fast in a database is fast here. A stored
  * row is never changed: an update puts another in its place, and the row itself is what undoes it.
  */
-export class MemoryTable {
+export class InMemoryTable {
   readonly table: Table;
   readonly #indexes: Index[];
   // Order of arrival, as the last word when sorting: what a row id is in a database.

@@ -1,8 +1,8 @@
 import { AgentError } from "@selvedge/core";
-import type { MemoryDomain, Storage } from "@selvedge/core/storage";
+import type { ThreadDomain, Storage } from "@selvedge/core/storage";
 
 /** The threads and messages of a store, for routes that need one. */
-export async function memoryDomain(storage: Storage | undefined): Promise<MemoryDomain> {
+export async function threadDomain(storage: Storage | undefined): Promise<ThreadDomain> {
   return (await requireStorage(storage).getStore("memory"))!;
 }
 

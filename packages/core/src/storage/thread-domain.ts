@@ -55,7 +55,7 @@ export interface ListThreadsResult extends Page {
 const LOOKED_AT = 500;
 
 /** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
-export class MemoryDomain {
+export class ThreadDomain {
   readonly #storage: Storage;
   readonly #system: System;
 

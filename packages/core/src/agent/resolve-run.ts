@@ -57,7 +57,7 @@ export interface RunStart {
 }
 
 /** Resolves everything that may depend on the request, once, and checks it before any model is called. */
-export async function prepareRun(
+export async function resolveRun(
   environment: AgentEnvironment,
   park: RunSpec["park"],
   input: MessagesInput,
@@ -272,7 +272,7 @@ function requireStorage(
   );
 }
 
-/** A second run of an id could never take its thread, and would wait for it for ever. */
+/** A second run with the same id could never take its thread, and would wait forever. */
 async function checkFree(storage: Storage, runId: string): Promise<void> {
   const [row] = await storage.select({ table: RUNS, where: { id: checkId("runId", runId) }, limit: 1 });
   if (row)

@@ -53,7 +53,10 @@ describe("a step", () => {
   ])("limits a call that %s", (_, input, before, expected) => {
     const step = built(...Array.from({ length: before }, (__, index) => call(`c${index}`)));
     const limited = () => step.limitCall(modelCall(input), limits({}));
-    if (expected === "refused") return void expect(limited).toThrow("limits.toolCalls");
+    if (expected === "refused") {
+      expect(limited).toThrow("limits.toolCalls");
+      return;
+    }
     const part = limited() as { input: string };
     const isTooLong = step.tooLong({ toolCallId: "c", toolName: "add", args: {} }) !== undefined;
     expect(isTooLong).toBe(expected === "cut");

@@ -9,6 +9,8 @@ import { testOrder } from "./test-store-order.ts";
 import { testPrune } from "./test-store-prune.ts";
 import { testResponseDomain } from "./test-store-responses.ts";
 import { testSelect } from "./test-store-select.ts";
+import { testSessionDomain } from "./test-store-sessions.ts";
+import { testThreadStateDomain } from "./test-store-thread-state.ts";
 
 export interface StoreHarness {
   storage: Storage;
@@ -75,6 +77,8 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("memory domain", () => testMemoryDomain(test));
     describe("notification domain", () => testNotificationDomain(test));
     describe("response domain", () => testResponseDomain(test));
+    describe("session domain", () => testSessionDomain(test));
+    describe("thread state domain", () => testThreadStateDomain(test));
     describe("prune", () => testPrune(test));
   });
 }

@@ -47,6 +47,12 @@ export type { NotificationInput, NotificationPatch } from "../storage/notificati
 export { ResponseDomain } from "../storage/response-domain.ts";
 export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
 
+// Sessions of controllers, and named values of threads.
+export { SessionDomain } from "../storage/session-domain.ts";
+export type { SessionAddress, SessionPatch, StoredSession } from "../storage/session-domain.ts";
+export { ThreadStateDomain } from "../storage/thread-state-domain.ts";
+export type { ThreadStateValue } from "../storage/thread-state-domain.ts";
+
 // For those who write a store.
 export {
   MESSAGES,

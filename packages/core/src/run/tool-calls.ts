@@ -13,12 +13,12 @@ import {
 import { limitResult } from "../tool/limit-result.ts";
 import { sleep } from "../system.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { ToolWriter } from "../tool/tool.ts";
+import type { ToolThreadState, ToolWriter } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform, TransformContext } from "../tool/transform.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { JournaledCall } from "./resume.ts";
-import type { OpenCall, Run } from "./run.ts";
+import type { OpenCall, Run, RunSpec } from "./run.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import { stepRecord } from "./step-record.ts";
 
@@ -290,8 +290,18 @@ function toolContext(
     abortSignal: run.controller.signal,
     limits: spec.limits,
     system: spec.system,
+    threadState: threadStateOf(spec),
     writer: (call) => new RunToolWriter(run, call, objections),
     answered: journal.size === 0 ? NOBODY : answersIn(journal),
+  };
+}
+
+function threadStateOf({ storage, threadId, thread }: RunSpec): ToolThreadState | undefined {
+  if (!storage || threadId === undefined || !thread) return undefined;
+  const domain = async () => (await storage.getStore("threadState"))!;
+  return {
+    get: async (type) => (await (await domain()).getState({ threadId, type }))?.value,
+    update: async (type, change) => (await (await domain()).updateState({ threadId, type }, change)).value,
   };
 }
 

@@ -16,6 +16,7 @@ import { type Page, type PageOptions, toWindow } from "./page.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
 import { RESPONSES } from "./response-table.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
+import { THREAD_STATE } from "./session-tables.ts";
 import { searchMessages, type SearchMessagesOptions } from "./search-messages.ts";
 import type { Row, Select, Storage, Where, Write } from "./storage.ts";
 import type { Table } from "./table.ts";
@@ -46,7 +47,18 @@ export interface ListThreadsResult extends Page {
 /** Threads read at a time while looking for a text. */
 const LOOKED_AT = 500;
 
-const OF_THREADS = [ACTORS, MAILBOX, RUNS, CALLS, LANES, EVENTS, SENDS, NOTIFICATIONS, RESPONSES] as const;
+const OF_THREADS = [
+  ACTORS,
+  MAILBOX,
+  RUNS,
+  CALLS,
+  LANES,
+  EVENTS,
+  SENDS,
+  NOTIFICATIONS,
+  RESPONSES,
+  THREAD_STATE,
+] as const;
 
 /** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
 export class MemoryDomain {

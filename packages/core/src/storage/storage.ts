@@ -18,6 +18,8 @@ import { MemoryDomain } from "./memory-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
 import { ResponseDomain } from "./response-domain.ts";
+import { SessionDomain } from "./session-domain.ts";
+import { ThreadStateDomain } from "./thread-state-domain.ts";
 import type { Table } from "./table.ts";
 import { TABLES } from "./tables.ts";
 import { insert } from "./writes.ts";
@@ -80,6 +82,8 @@ export class Storage {
       memory: new MemoryDomain(this, this.system),
       notifications: new NotificationDomain(this, this.system),
       responses: new ResponseDomain(this, this.system),
+      sessions: new SessionDomain(this, this.system),
+      threadState: new ThreadStateDomain(this, this.system),
     };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
   }
@@ -222,4 +226,8 @@ export interface StorageDomains {
   notifications: NotificationDomain;
   /** Answers that can be gone on from by their ids. */
   responses: ResponseDomain;
+  /** Sessions of controllers. */
+  sessions: SessionDomain;
+  /** Named values of threads. */
+  threadState: ThreadStateDomain;
 }

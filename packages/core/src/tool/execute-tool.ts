@@ -12,7 +12,7 @@ import { limitError } from "./limit-error.ts";
 import { NO_ELICITATION } from "./direct-call.ts";
 import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
-import type { ToolExecutionOptions, ToolWriter } from "./tool.ts";
+import type { ToolExecutionOptions, ToolThreadState, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
@@ -46,6 +46,7 @@ export interface ToolRunContext {
   abortSignal: AbortSignal;
   limits: RunLimits;
   system: System;
+  threadState: ToolThreadState | undefined;
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that somebody answered, with what they said: these need no approval any more. */
   answered: ReadonlyMap<string, { resumeData?: unknown }>;
@@ -214,13 +215,17 @@ function executionOptions(
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
     elicitation: NO_ELICITATION,
+    flushMessages,
   };
+  if (context.threadState) options.threadState = context.threadState;
   if (resumeData !== undefined) options.resumeData = resumeData;
   if (agentId === undefined) return options;
   options.agent = { agentId, threadId, resourceId, toolCallId, messages, writableStream: writer, suspend };
   if (resumeData !== undefined) options.agent.resumeData = resumeData;
   return options;
 }
+
+async function flushMessages(): Promise<void> {}
 
 function toOutcome(
   { call, tool, input }: Extract<CheckedCall, { tool: PreparedTool }>,

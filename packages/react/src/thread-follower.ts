@@ -161,6 +161,7 @@ export class ThreadFollower {
         model.dropApproval(chunk.payload.toolCallId);
         model.approvals = [...model.approvals, toApproval(chunk)];
         break;
+      case "tool-call-decided":
       case "tool-result":
       case "tool-error":
       case "tool-output-denied":

@@ -20,6 +20,7 @@ import { type FullOutput, RunOutput } from "../stream/run-output.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
 import type { AgentThreadSubscription } from "../thread/log/subscription.ts";
+import type { DecideOptions } from "../thread/journal/decide-call.ts";
 import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
@@ -212,11 +213,15 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#subscriptions.subscribe(options);
   }
 
-  /** Answers a waiting tool call. What the run does next is on the thread's stream. */
+  /**
+   * Answers a waiting tool call. What the run does next is on the thread's stream. `alongside` gives writes that count
+   * together with the answer; it is asked again when another process got in between.
+   */
   sendToolApproval(
     options: ToolApprovalOptions,
+    alongside?: DecideOptions["alongside"],
   ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
-    return this.#approvals.sendToolApproval(options);
+    return this.#approvals.sendToolApproval(options, alongside);
   }
 
   /** Approves a waiting tool call and answers the rest of its run as a stream. */
@@ -281,6 +286,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       messages,
       await this.#withDefaults(this.#config.defaultGenerateOptionsLegacy, options),
     );
+  }
+
+  /** What the agent is made of, for a controller that works with it. */
+  get configuration(): AgentConfig {
+    return this.#config as unknown as AgentConfig;
   }
 
   get hasMemory(): boolean {

@@ -22,7 +22,7 @@ import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import type { ToolCompiler, ToolSet } from "../tool/tool-set.ts";
 import { PayloadTransform } from "../tool/transform.ts";
 import type { AgentHost } from "./agent.ts";
-import type { AgentConfig } from "./agent-config.ts";
+import type { AgentConfig, RunProfile } from "./agent-config.ts";
 import { checkOptions, isProcessors } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
@@ -77,14 +77,16 @@ export interface RunStart {
 
 /** Resolves everything that may depend on the request, once, and checks it before any model is called. */
 export async function prepareRun(
-  host: RunHost,
+  agent: RunHost,
   input: MessagesInput,
   callOptions: AgentExecutionOptions | undefined,
   start?: RunStart,
 ): Promise<RunSpec> {
-  const { config, system } = host;
   checkOptions(callOptions);
   const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
+  const profile = await profileOf(agent, callOptions, requestContext, start);
+  const host = profile ? { ...agent, config: { ...agent.config, ...profile.config } } : agent;
+  const { config, system } = host;
   const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra: host.mastra };
   await checkContext(config, requestContext, start !== undefined);
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
@@ -134,8 +136,28 @@ export async function prepareRun(
     telemetry,
     format: openFormat(options),
     waitUntil: host.waitUntil,
+    pinned: profile?.pinned,
+    alongside: profile?.alongside,
     park: host.park,
   };
+}
+
+async function profileOf(
+  { config }: RunHost,
+  options: AgentExecutionOptions | undefined,
+  requestContext: RequestContext,
+  start: RunStart | undefined,
+): Promise<RunProfile | undefined> {
+  if (!config.profile) return undefined;
+  const asked = requestContext.get(THREAD_ID_KEY) ?? options?.memory?.thread ?? options?.threadId;
+  const threadId: unknown = start?.target.id ?? (typeof asked === "object" ? asked?.id : asked);
+  const resourceId = start?.target.resourceId ?? options?.memory?.resource ?? options?.resourceId;
+  return config.profile({
+    threadId: typeof threadId === "string" ? threadId : undefined,
+    resourceId,
+    requestContext,
+    pinned: options?.profile,
+  });
 }
 
 async function checkContext(

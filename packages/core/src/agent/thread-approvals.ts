@@ -4,7 +4,7 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { checkId } from "../storage/check-id.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { readActor } from "../thread/hold/actor.ts";
-import { decideCall } from "../thread/journal/decide-call.ts";
+import { decideCall, type DecideOptions } from "../thread/journal/decide-call.ts";
 import {
   listSuspendedRuns,
   type ListSuspendedRunsOptions,
@@ -38,6 +38,7 @@ export class ThreadApprovals {
 
   async sendToolApproval(
     options: ToolApprovalOptions,
+    alongside?: DecideOptions["alongside"],
   ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
     if (typeof options?.approved !== "boolean") {
       throw new AgentError(
@@ -55,7 +56,7 @@ export class ThreadApprovals {
     if (!actor || actor.resourceId !== thread.resourceId) {
       throw new AgentError("not-found", `No tool call of thread "${thread.threadId}" waits for an answer.`);
     }
-    const decided = await decideCall(thread, { toolCallId, runId: actor.runId }, decision);
+    const decided = await decideCall(thread, { toolCallId, runId: actor.runId }, decision, { alongside });
     return { accepted: true, ...decided };
   }
 

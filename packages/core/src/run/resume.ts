@@ -1,5 +1,6 @@
-import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
 import { endStep, type Next, type StepPolicy } from "./step.ts";
@@ -13,6 +14,8 @@ export interface Decision {
   reason?: string;
   message?: string;
   resumeData?: unknown;
+  /** It is on the thread's stream already. */
+  announced?: true;
 }
 
 /** A tool call the store knows to be unfinished. */
@@ -25,6 +28,8 @@ export interface JournaledCall {
   requiresApproval: boolean;
   suspendPayload: unknown;
   resumeSchema: string;
+  /** The rule that made it ask. */
+  reason?: string | undefined;
   outcome: ToolOutcome | undefined;
   decision: Decision | undefined;
 }
@@ -43,6 +48,8 @@ export interface Resumption {
   begun: boolean;
   /** Somebody asked for it to be aborted. */
   abort: boolean;
+  /** What the unfinished step has cost, where no commit has counted it yet. */
+  openUsage?: Usage | undefined;
   /** The unfinished step: what the model said, and its calls in order. */
   parts: MessagePart[];
   calls: JournaledCall[];
@@ -73,8 +80,11 @@ export async function resume(
     run.controller.signal.throwIfAborted();
   }
   if (calls.length === 0) return { stepNumber, next: resumption.next };
-  const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts));
+  const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts, resumption.openUsage));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
+  for (const { toolCallId, toolName, decision, state } of calls)
+    if (state === "decided" && decision && !decision.announced && run.spec.thread)
+      await run.emit(decidedChunk(run.spec.runId, { toolCallId, toolName }, decision));
   try {
     const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
     const next = await endStep(run, step, tools, mayContinue);
@@ -82,6 +92,20 @@ export async function resume(
   } finally {
     run.step = undefined;
   }
+}
+
+/** Tells everybody who sees a question that it has been answered. */
+export function decidedChunk(
+  runId: string,
+  call: { toolCallId: string; toolName: string },
+  { approved, reason, message }: Decision,
+): AgentChunk {
+  const why = reason ?? message;
+  return agentChunk("tool-call-decided", runId, {
+    ...call,
+    approved,
+    ...(why !== undefined && { reason: why }),
+  });
 }
 
 function forgetWaiting({ content }: StoredMessage): void {

@@ -1,4 +1,11 @@
-import type { AgentChunk, FinishReason, ProviderMetadata, StoredMessage, Usage } from "@selvedge/protocol";
+import type {
+  AgentChunk,
+  FinishReason,
+  JSONValue,
+  ProviderMetadata,
+  StoredMessage,
+  Usage,
+} from "@selvedge/protocol";
 import type { MemoryConfig } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
@@ -79,6 +86,12 @@ export interface RunLimits extends ModelLimits {
   processorTimeoutMs: number;
 }
 
+/** Whether a call may run, and why. The person who is asked sees the reason; so does the model that is refused. */
+export interface ToolPermission {
+  decision: "allow" | "ask" | "deny";
+  reason?: string;
+}
+
 /** Every option of `stream()` and `generate()`. */
 export interface AgentExecutionOptions<Output extends Schema | undefined = any> {
   abortSignal?: AbortSignal;
@@ -118,9 +131,17 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   clientTools?: ToolsInput;
   /** Tools the model may see and call; all when absent. */
   activeTools?: string[];
+  /**
+   * Ask a person before tools run. A function may also answer for a tool that asks by itself: `allow` runs it, `deny`
+   * refuses it without asking.
+   */
   requireToolApproval?:
     | boolean
-    | ((call: { toolName: string; args: any; requestContext: RequestContext }) => Awaitable<boolean>);
+    | ((call: {
+        toolName: string;
+        args: any;
+        requestContext: RequestContext;
+      }) => Awaitable<boolean | ToolPermission>);
   /** How many calls of one step run at once. 10 when absent. */
   toolCallConcurrency?: number | { limit?: number; strategy?: "available" | "called" };
   inputProcessors?: Processor[];
@@ -132,6 +153,8 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   onError?: (event: { error: unknown }) => unknown;
   onAbort?: (event: { steps: StepResult[] }) => unknown;
   runId?: string;
+  /** What the agent's `profile` function said when the run began, for the process that continues it. Set by controllers. */
+  profile?: Record<string, JSONValue>;
   requestContext?: RequestContext<any>;
   /** The older name of `requestContext`. */
   runtimeContext?: RequestContext<any>;

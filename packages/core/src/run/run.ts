@@ -1,4 +1,11 @@
-import type { AgentChunk, DataChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import type {
+  AgentChunk,
+  DataChunk,
+  FinishReason,
+  JSONValue,
+  StoredMessage,
+  Usage,
+} from "@selvedge/protocol";
 import type { StateSignalInput } from "../agent/send-options.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
@@ -13,7 +20,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
 import { EventStream } from "../stream/event-stream.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage, Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import { limitResult } from "../tool/limit-result.ts";
@@ -61,6 +68,10 @@ export interface RunSpec {
   telemetry: Telemetry | undefined;
   format: ObjectFormat | undefined;
   waitUntil(work: Promise<unknown>): void;
+  /** What the agent's profile fixed for this run; stored with its input. */
+  pinned: Record<string, JSONValue> | undefined;
+  /** Writes that belong to a step, for the commit that stores it. */
+  alongside: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
   /** Keeps a run without a thread that waits, with the step whose calls are open. */
   park(run: Run, step: StepRecord): void;
 }
@@ -75,6 +86,8 @@ export interface OpenCall {
   requiresApproval: boolean;
   suspendPayload?: unknown;
   resumeSchema: string;
+  /** The rule that made it ask. */
+  reason?: string;
 }
 
 /** A chunk as the processors left it: `null` when they dropped it, a list when they put several in its place. */

@@ -67,8 +67,13 @@ export class StepBuilder {
   }
 
   /** A step that was stored before its calls were answered. */
-  static resume(stepNumber: number, parts: MessagePart[]): StepBuilder {
+  static resume(
+    stepNumber: number,
+    parts: MessagePart[],
+    usage: StepResult["usage"] = NO_USAGE,
+  ): StepBuilder {
     const step = new StepBuilder(stepNumber, "");
+    step.#result.usage = usage;
     step.adopt(parts);
     step.finished = true;
     step.finishReason = "tool-calls";

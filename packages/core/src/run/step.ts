@@ -11,7 +11,7 @@ import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "./step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
-import { stepRecord } from "./step-record.ts";
+import { finalRecord } from "./step-record.ts";
 import { announceOpenCalls, NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
 import { PartialObjectReader } from "./structured-output.ts";
 
@@ -186,7 +186,7 @@ export async function endStep(
   const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
   if (!thread || next === "suspend") {
     if (next === "suspend") {
-      const record = stepRecord(run, step, tools.metadata);
+      const record = await finalRecord(run, step, tools.metadata);
       await (thread ? thread.suspend(record, run.openCalls) : run.spec.park(run, record));
       await announceOpenCalls(run);
     }
@@ -199,7 +199,7 @@ export async function endStep(
     if (run.hasMoreToSay) await run.joinLater();
     return next;
   }
-  const record = stepRecord(run, step, tools.metadata);
+  const record = await finalRecord(run, step, tools.metadata);
   const own = run.takeLater();
   let shown: AgentChunk[] = [];
   let objection: { thrown: unknown } | undefined;
@@ -250,7 +250,7 @@ async function storePartial(run: Run, step: StepBuilder): Promise<void> {
   }
   if (!step.hasContent) return;
   step.finishReason = run.aborted ? "aborted" : "error";
-  const record = stepRecord(run, step, { incomplete: true });
+  const record = await finalRecord(run, step, { incomplete: true });
   run.addStep(step.build());
   try {
     converse(run, step);

@@ -136,7 +136,7 @@ function fromJournal(
       return {
         call,
         settled: entry.requiresApproval
-          ? { kind: "approval" }
+          ? { kind: "approval", ...(entry.reason !== undefined && { reason: entry.reason }) }
           : { kind: "suspended", payload: entry.suspendPayload },
       };
     case "done":
@@ -379,6 +379,7 @@ function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet)
     requiresApproval: approval,
     resumeSchema: JSON.stringify(approval ? APPROVAL_SCHEMA : schema ? compileSchema(schema).jsonSchema : {}),
     ...(outcome.kind === "suspended" && { suspendPayload: outcome.payload }),
+    ...(outcome.kind === "approval" && outcome.reason !== undefined && { reason: outcome.reason }),
   };
 }
 
@@ -422,11 +423,15 @@ export async function announceOpenCalls(run: Run): Promise<void> {
     resumeSchema,
     suspendPayload,
     requiresApproval,
+    reason,
   } of run.openCalls) {
     const payload = { toolCallId, toolName, args, resumeSchema };
     await run.emit(
       requiresApproval
-        ? agentChunk("tool-call-approval", run.spec.runId, payload)
+        ? agentChunk("tool-call-approval", run.spec.runId, {
+            ...payload,
+            ...(reason !== undefined && { reason }),
+          })
         : agentChunk("tool-call-suspended", run.spec.runId, { ...payload, suspendPayload }),
     );
   }

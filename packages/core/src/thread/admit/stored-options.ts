@@ -29,6 +29,7 @@ const STORED = [
   "includeRawChunks",
   "clientTools",
   "asTool",
+  "profile",
 ] as const;
 
 /** Options that may hold credentials: those stay with the process, too. */

@@ -1,58 +1,100 @@
 import { AgentError } from "../../errors.ts";
-import type { Where } from "../../storage/storage.ts";
+import type { Where, Write } from "../../storage/storage.ts";
 import { ACTORS, CALLS, type CallRow } from "../../storage/thread-tables.ts";
 import { checkAnswer } from "../../run/check-answer.ts";
-import type { Decision } from "../../run/resume.ts";
+import { type Decision, decidedChunk } from "../../run/resume.ts";
+import { type Actor, readActor } from "../hold/actor.ts";
 import type { Thread } from "../hold/thread.ts";
+import { insertEvents } from "../log/event-log.ts";
 import { requireRow, update } from "../../storage/writes.ts";
+
+/** A call that is about to be decided. */
+export interface DecidedCall {
+  runId: string;
+  toolCallId: string;
+  toolName: string;
+  args: unknown;
+  requiresApproval: boolean;
+}
+
+export interface DecideOptions {
+  /** Writes that count only together with the decision. Asked again when something else changed meanwhile. */
+  alongside?: ((call: DecidedCall) => Promise<readonly Write[]>) | undefined;
+}
+
+const ATTEMPTS = 50;
 
 /**
  * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
- * run being still the thread's active one.
+ * run being still the thread's active one. Where nobody writes to the stream, it says so there in the same commit;
+ * otherwise the run does when it goes on.
  */
 export async function decideCall(
   thread: Thread,
   target: { toolCallId: string | undefined; runId: string | undefined },
   decision: Decision,
+  { alongside }: DecideOptions = {},
 ): Promise<{ runId: string; toolCallId: string }> {
-  const row = await findWaiting(thread, target);
-  const runId = row.run_id;
-  const toolCallId = row.tool_call_id;
-  const call = {
-    toolCallId,
-    toolName: row.tool_name,
-    requiresApproval: row.requires_approval === 1,
-    resumeSchema: row.resume_schema ?? "{}",
-  };
-  const answer = await checkAnswer(call, decision);
+  for (let attempt = 0; ; attempt++) {
+    const row = await findWaiting(thread, target);
+    const call = {
+      runId: row.run_id,
+      toolCallId: row.tool_call_id,
+      toolName: row.tool_name,
+      args: row.args,
+      requiresApproval: row.requires_approval === 1,
+    };
+    const answer = await checkAnswer({ ...call, resumeSchema: row.resume_schema ?? "{}" }, decision);
+    const actor = await readActor(thread.storage, thread.threadId);
+    if (actor?.runId !== call.runId || actor.abortRun !== undefined) throw decidedMeanwhile(call);
+    const writes = [...decisionWrites(thread, actor, row, answer), ...((await alongside?.(call)) ?? [])];
+    try {
+      await thread.storage.commit(writes, { key: thread.threadId, id: thread.system.newId() });
+    } catch (error) {
+      if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
+      // The store may have done it all the same.
+      thread.pump();
+      throw AgentError.is(error, "conflict") ? decidedMeanwhile(call, error) : error;
+    }
+    thread.tail.refresh();
+    thread.pump();
+    return { runId: call.runId, toolCallId: call.toolCallId };
+  }
+}
+
+function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: Decision): Write[] {
+  const { threadId, system } = thread;
+  const { run_id: runId, tool_call_id: toolCallId, tool_name: toolName } = row;
+  const isOurs = { thread_id: threadId, run_id: runId, abort_run: null };
   const where = {
     run_id: runId,
     tool_call_id: toolCallId,
-    state: "waiting" as const,
+    state: "waiting",
     args_hash: row.args_hash,
-  };
-  try {
-    await thread.storage.commit(
-      [
-        requireRow(ACTORS, { thread_id: thread.threadId, run_id: runId, abort_run: null }),
-        update(CALLS, { where, set: { state: "decided", decision: answer }, require: true }),
-      ],
-      { key: thread.threadId, id: thread.system.newId() },
-    );
-  } catch (error) {
-    if (!AgentError.is(error, "conflict")) {
-      // The store may have done it all the same.
-      thread.pump();
-      throw error;
-    }
-    throw new AgentError(
-      "already-decided",
-      `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`,
-      { cause: error },
-    );
-  }
-  thread.pump();
-  return { runId, toolCallId };
+  } as const;
+  const decide = (answer: Decision) =>
+    update(CALLS, { where, set: { state: "decided", decision: answer }, require: true });
+  const isParked = actor.owner === undefined && actor.runState === "suspended";
+  if (!isParked) return [requireRow(ACTORS, isOurs), decide(decision)];
+  const { nextSeq } = actor;
+  const chunks = [decidedChunk(runId, { toolCallId, toolName }, decision)];
+  return [
+    update(ACTORS, {
+      where: { ...isOurs, owner: null, run_state: "suspended", next_seq: nextSeq },
+      set: { next_seq: nextSeq + 1 },
+      require: true,
+    }),
+    decide({ ...decision, announced: true }),
+    insertEvents(threadId, runId, nextSeq, chunks, system.now()),
+  ];
+}
+
+function decidedMeanwhile({ toolCallId }: DecidedCall, cause?: unknown): AgentError {
+  return new AgentError(
+    "already-decided",
+    `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`,
+    { cause },
+  );
 }
 
 async function findWaiting(

@@ -1,5 +1,46 @@
-// A lint rule of our own, loaded by .oxlintrc.json: `new Date()` and `Date()` read the clock, `new Date(value)` does not.
-const MESSAGE = "This reads the clock. Take the time from `System` (packages/core/src/system.ts).";
+// Lint rules of our own, loaded by .oxlintrc.json.
+
+/** `new Date()` and `Date()` read the clock, `new Date(value)` does not. */
+const CLOCK = "This reads the clock. Take the time from `System` (packages/core/src/system.ts).";
+
+/** The rooms of core. A room imports only rooms before it, values and types alike. Files outside the rooms come first. */
+const ROOMS = [
+  "request-context",
+  "schema",
+  "storage",
+  "message",
+  "signal",
+  "model",
+  "telemetry",
+  "tool",
+  "processor",
+  "memory",
+  "vector",
+  "run",
+  "stream",
+  "thread",
+  "notification",
+  "guard",
+  "agent",
+  "mastra",
+  "exports",
+];
+
+const SOURCE = "packages/core/src/";
+
+function checkImport(context, node) {
+  const file = context.filename.replaceAll("\\", "/");
+  const start = file.indexOf(SOURCE);
+  const source = node.source?.value;
+  if (start < 0 || typeof source !== "string" || !source.startsWith(".")) return;
+  const from = file.slice(start + SOURCE.length);
+  const to = new URL(source, `file:///${from}`).pathname.slice(1);
+  const [here, there] = [from, to].map((path) => (path.includes("/") ? path.split("/")[0] : ""));
+  if (here === there) return;
+  const report = (message) => context.report({ message, node });
+  if (ROOMS.indexOf(there) > ROOMS.indexOf(here))
+    report(`${here || "A file outside the rooms"} comes before ${there} (ROOMS in scripts/lint-plugin.js).`);
+}
 
 export default {
   meta: { name: "selvedge" },
@@ -9,10 +50,21 @@ export default {
         const check = (node) => {
           if (node.callee.type !== "Identifier" || node.callee.name !== "Date") return;
           if (node.type === "CallExpression" || node.arguments.length === 0) {
-            context.report({ message: MESSAGE, node });
+            context.report({ message: CLOCK, node });
           }
         };
         return { NewExpression: check, CallExpression: check };
+      },
+    },
+    "room-order": {
+      create(context) {
+        const check = (node) => checkImport(context, node);
+        return {
+          ImportDeclaration: check,
+          ExportNamedDeclaration: check,
+          ExportAllDeclaration: check,
+          ImportExpression: check,
+        };
       },
     },
   },

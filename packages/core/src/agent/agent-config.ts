@@ -6,7 +6,7 @@ import type { ModelConfig } from "../model/model.ts";
 import type { NotificationsConfig } from "../notification/delivery-policy.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { StepRecord } from "../run/run-thread.ts";
+import type { StepRecord } from "../run/run-journal.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -15,7 +15,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
-import type { ThreadsConfig } from "./thread-runs.ts";
+import type { ThreadsConfig } from "./agent-runs.ts";
 
 /** Which fields an external editor may override. Carried for it; nothing here acts on it. */
 export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };

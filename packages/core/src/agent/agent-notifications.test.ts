@@ -33,7 +33,7 @@ describe("sendNotificationSignal on an idle thread", () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  it("shows the model the element of the documents, to the letter", async () => {
+  it("shows the model the element of the documents, to the item", async () => {
     const { agent, storage, idle } = inbox();
     await agent.sendNotificationSignal({ ...CI, payload: { branch: "main" }, dedupeKey: "k" }, TARGET);
     await idle();

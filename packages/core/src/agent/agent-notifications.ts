@@ -15,11 +15,11 @@ import {
   type NotificationSignalInput,
 } from "../notification/notification-input.ts";
 import { explainForeignThread, ownThread } from "../notification/own-thread.ts";
-import { settle } from "../notification/settle.ts";
+import { decideAndSend } from "../notification/decide-and-send.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { type StoredOptions, storeOptions } from "../thread/admit/stored-options.ts";
+import { type StoredOptions, storeOptions } from "../run/stored-options.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
@@ -92,7 +92,7 @@ export class AgentNotifications implements Desk {
       const claim = { owner: domain.storage.ownerId(), until: now + CLAIM_MS, options: kept, writes };
       created.push(await domain.create(input, claim).catch(explainForeignThread(target, writes.length)));
     }
-    const outcomes = await settle(this, outlet, created, wishes);
+    const outcomes = await decideAndSend(this, outlet, created, wishes);
     return Promise.all(
       created.map(async ({ record }) => ({
         accepted: true as const,

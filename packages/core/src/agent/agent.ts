@@ -12,6 +12,7 @@ import type { Resumption } from "../run/resume.ts";
 import { Run } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { StateSignalInput } from "../signal/lane.ts";
 import type { MessageInput, SignalInput } from "../signal/signal.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
@@ -21,7 +22,7 @@ import { realSystem, type System } from "../system.ts";
 import type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
 import type { AgentThreadSubscription } from "../thread/log/subscription.ts";
 import type { DecideOptions } from "../thread/journal/decide-call.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
@@ -36,16 +37,10 @@ import {
   type SendNotificationResult,
 } from "./agent-notifications.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import type {
-  SendOptions,
-  SendResult,
-  SendStateResult,
-  SendToThreadOptions,
-  StateSignalInput,
-} from "./send-options.ts";
+import type { SendOptions, SendResult, SendStateResult, SendToThreadOptions } from "./send-options.ts";
 import { SubagentTools } from "./subagent-tools.ts";
 import { ThreadApprovals, type ToolApprovalOptions } from "./thread-approvals.ts";
-import { ThreadRuns, type ThreadsConfig } from "./thread-runs.ts";
+import { AgentRuns, type ThreadsConfig } from "./agent-runs.ts";
 import { ThreadSends } from "./thread-sends.ts";
 import { ThreadSubscriptions } from "./thread-subscriptions.ts";
 
@@ -82,7 +77,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   readonly #compiler = new ToolCompiler();
   readonly #subagents = new SubagentTools();
   readonly #background = new Set<Promise<unknown>>();
-  readonly #runs: ThreadRuns;
+  readonly #runs: AgentRuns;
   readonly #sends: ThreadSends;
   readonly #subscriptions: ThreadSubscriptions;
   readonly #approvals: ThreadApprovals;
@@ -113,7 +108,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       threads: config.threads ?? this.#host?.threads,
       durableContextKeys: config.durableContextKeys ?? this.#host?.durableContextKeys ?? [],
     });
-    this.#runs = new ThreadRuns({
+    this.#runs = new AgentRuns({
       id: this.id,
       environment,
       prepare: (options, start) => this.#prepare([], options, start),
@@ -354,7 +349,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /** Without waiting where the memory is not a function, so that sends can answer at once. */
-  #runtime(): ThreadRuntime | Promise<ThreadRuntime> {
+  #runtime(): LocalThreads | Promise<LocalThreads> {
     const { memory } = this.#config;
     if (typeof memory !== "function") return this.#runs.runtime(memory?.storage);
     return this.getMemory().then((resolved) => this.#runs.runtime(resolved?.storage));
@@ -396,7 +391,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
     await runLoop(run, resumption);
-    if (run.spec.thread) this.#runs.ended(run);
+    if (run.spec.journal) this.#runs.ended(run);
     else if (run.status !== "suspended") this.#parked.drop(run);
   }
 

@@ -6,7 +6,7 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { createSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import { send } from "../thread/admit/send.ts";
-import { RECENT } from "../thread/journal/thread-run.ts";
+import { RECENT } from "../thread/journal/thread-journal.ts";
 import { checkOptions } from "./check-options.ts";
 import { requireMemory, type ThreadsHost } from "./threads-host.ts";
 

@@ -5,7 +5,7 @@ import type { Run } from "../run/run.ts";
 import { AgentError } from "../errors.ts";
 import { FairTable } from "../guard/fair-table.ts";
 import { RESOURCE_ID_KEY } from "../request-context/request-context.ts";
-import type { StepRecord } from "../run/run-thread.ts";
+import type { StepRecord } from "../run/run-journal.ts";
 
 /** In all, and for one resource where a server says whose a run is. */
 const LIMITS = { total: 1000, each: 100 };

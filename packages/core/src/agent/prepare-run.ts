@@ -9,13 +9,13 @@ import type { Processor } from "../processor/processor.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
-import type { RunThread } from "../run/run-thread.ts";
+import type { RunJournal } from "../run/run-journal.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
-import { ObjectFormat } from "../run/structured-output.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
 import { validate } from "../schema/validate.ts";
 import { openTelemetry } from "../telemetry/telemetry.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
@@ -57,7 +57,7 @@ export interface RunHost {
     storage: Storage,
     target: ThreadTarget,
     ticket: { runId: string; options: AgentExecutionOptions },
-  ): RunThread;
+  ): RunJournal;
 }
 
 /** The thread a run is on. */
@@ -70,7 +70,7 @@ export interface ThreadTarget {
 
 /** A run that does not begin with a call: its thread is already in hand. */
 export interface RunStart {
-  thread: RunThread;
+  journal: RunJournal;
   target: ThreadTarget;
   signals: readonly CreatedAgentSignal[];
 }
@@ -125,7 +125,7 @@ export async function prepareRun(
     mastra: host.mastra,
     threadId: memory?.target.id,
     resourceId: memory?.target.resourceId,
-    thread: memory?.thread,
+    journal: memory?.journal,
     storage: memory?.storage,
     mayWait: options.asTool !== true,
     signals: start?.signals ?? [],
@@ -221,7 +221,7 @@ interface OpenMemory {
   storage?: Storage;
   target: ThreadTarget;
   parts: MemoryParts;
-  thread: RunThread | undefined;
+  journal: RunJournal | undefined;
 }
 
 const NO_PARTS: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
@@ -236,7 +236,7 @@ async function openMemory(
 ): Promise<OpenMemory | undefined> {
   const { config, system } = host;
   // A thread of an agent without memory lives in this process alone: it has signals and no history.
-  if (start && !config.memory) return { target: start.target, parts: NO_PARTS, thread: start.thread };
+  if (start && !config.memory) return { target: start.target, parts: NO_PARTS, journal: start.journal };
   const asked = options.memory?.thread ?? options.threadId;
   const threadId =
     context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
@@ -283,9 +283,9 @@ async function openMemory(
     model,
     system,
   });
-  const thread =
-    start?.thread ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
-  return { storage, target, parts, thread };
+  const journal =
+    start?.journal ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
+  return { storage, target, parts, journal };
 }
 
 function requireStorage(

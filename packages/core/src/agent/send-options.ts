@@ -1,9 +1,8 @@
 import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { CreatedAgentSignal, SignalAttributes, SignalContents } from "../signal/signal.ts";
+import type { CreatedAgentSignal, SignalAttributes } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { StateMode } from "../thread/journal/lane.ts";
 import type { Admitted } from "../thread/admit/admission.ts";
 
 /** A thread belongs to a resource, so it takes both to name one. */
@@ -46,21 +45,6 @@ export interface SendResult {
   persisted?: Promise<void>;
   /** Resolves when the message is durable, with what became of it; rejects when it could not be stored. */
   admitted: Promise<Admitted>;
-}
-
-/** A named state of a thread, as a producer tells it. */
-export interface StateSignalInput {
-  /** The lane. */
-  id: string;
-  /** The same key and mode as the current state means: nothing new. */
-  cacheKey: string;
-  contents: SignalContents;
-  mode?: StateMode;
-  value?: unknown;
-  delta?: unknown;
-  attributes?: SignalAttributes;
-  metadata?: Record<string, unknown>;
-  tagName?: string;
 }
 
 export type SendStateResult =

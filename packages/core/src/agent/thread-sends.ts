@@ -10,10 +10,10 @@ import {
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import type { Admitted } from "../thread/admit/admission.ts";
 import { decideDelivery } from "../thread/admit/delivery.ts";
-import { advanceLane, checkLaneId, checkState, readLane } from "../thread/journal/lane.ts";
+import { advanceLane, checkLaneId, checkState, readLane, type StateSignalInput } from "../signal/lane.ts";
 import { send } from "../thread/admit/send.ts";
 import type { Thread } from "../thread/hold/thread.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 import { checkOptions } from "./check-options.ts";
 import {
   checkSend,
@@ -22,7 +22,6 @@ import {
   type SendResult,
   type SendStateResult,
   type SendToThreadOptions,
-  type StateSignalInput,
   toDelivery,
 } from "./send-options.ts";
 import { requireMemory, type ThreadsHost } from "./threads-host.ts";
@@ -187,7 +186,7 @@ export class ThreadSends {
   }
 
   async #admit(
-    pending: ThreadRuntime | Promise<ThreadRuntime>,
+    pending: LocalThreads | Promise<LocalThreads>,
     target: { threadId: string; resourceId: string },
     request: Parameters<typeof send>[2],
   ): ReturnType<typeof send> {
@@ -199,7 +198,7 @@ export class ThreadSends {
 }
 
 function targetOfRun(
-  runtime: ThreadRuntime | undefined,
+  runtime: LocalThreads | undefined,
   runId: string | undefined,
 ): { threadId: string; resourceId: string } {
   const thread = runId === undefined ? undefined : runtime?.threadOfRun(runId);

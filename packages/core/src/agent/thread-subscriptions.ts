@@ -3,7 +3,7 @@ import { checkId } from "../storage/check-id.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { readActor } from "../thread/hold/actor.ts";
 import { type AgentThreadSubscription, ThreadReader } from "../thread/log/subscription.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 import type { ThreadsHost } from "./threads-host.ts";
 
 /** Those who follow threads of an agent, and may abort what they see. */
@@ -55,10 +55,7 @@ export class ThreadSubscriptions {
   }
 
   /** Where a reader without a number begins: at the start of the active run, or at the end of everything. */
-  async #startingPoint(
-    runtime: ThreadRuntime,
-    actor: Awaited<ReturnType<typeof readActor>>,
-  ): Promise<number> {
+  async #startingPoint(runtime: LocalThreads, actor: Awaited<ReturnType<typeof readActor>>): Promise<number> {
     if (!actor) return 0;
     if (actor.runId !== undefined) {
       const [row] = await runtime.storage.select({ table: RUNS, where: { id: actor.runId }, limit: 1 });

@@ -3,8 +3,8 @@ import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
-import type { ThreadsConfig } from "./thread-runs.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
+import type { ThreadsConfig } from "./agent-runs.ts";
 
 /** What may change when the agent is registered with a host. */
 export interface ThreadsEnvironment {
@@ -20,7 +20,7 @@ export interface ThreadsHost {
   readonly name: string;
   environment(): ThreadsEnvironment;
   /** The runtime of the agent's store; a store of this process alone where the agent has no memory. */
-  runtime(): ThreadRuntime | Promise<ThreadRuntime>;
+  runtime(): LocalThreads | Promise<LocalThreads>;
   memory(): Promise<MastraMemory | undefined>;
 }
 

@@ -18,7 +18,7 @@ export {
   type TimelineStep,
   type TimelineTool,
 } from "../thread/inspect/run-timeline.ts";
-export type { Lane, StateMode } from "../thread/journal/lane.ts";
+export type { Lane, StateMode } from "../signal/lane.ts";
 
 // For those who pass chunks on
 export { toBroadcast } from "../thread/log/event-log.ts";

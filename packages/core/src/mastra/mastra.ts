@@ -2,7 +2,7 @@ import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
-import type { ThreadsConfig } from "../agent/thread-runs.ts";
+import type { ThreadsConfig } from "../agent/agent-runs.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import { type NotificationDispatchConfig, NotificationDispatcher } from "../notification/dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -6,7 +6,7 @@ import { threadStateFor } from "../thread/hold/thread-state.ts";
 import { type Desk, wakeOptions } from "./desk.ts";
 import type { Outlet } from "./emit.ts";
 import { byUrgency, waitsForIdle } from "./notification-delivery.ts";
-import { settle } from "./settle.ts";
+import { decideAndSend } from "./decide-and-send.ts";
 
 const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
 
@@ -31,7 +31,7 @@ export async function deliverDue(
   if (ready.length === 0) return;
   const claimed = await domain.claim(ready, domain.storage.ownerId(), now + CLAIM_MS);
   const undecided = claimed.filter((one) => one.undecided);
-  if (undecided.length > 0) await settle(desk, outlet, undecided, { delivery: AS_A_MESSAGE });
+  if (undecided.length > 0) await decideAndSend(desk, outlet, undecided, { delivery: AS_A_MESSAGE });
   const decided = claimed.filter((one) => !one.undecided);
   const isDue = (date: Date | undefined) => date !== undefined && date.getTime() <= now;
   const summarized = decided.filter(({ record }) => isDue(record.summaryAt));

@@ -1,7 +1,7 @@
 import type { NotificationRecord } from "@selvedge/protocol";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { reviveOptions } from "../thread/admit/stored-options.ts";
+import { reviveOptions } from "../run/stored-options.ts";
 import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
 import type { NotificationDelivery } from "./notification-delivery.ts";
 

@@ -11,11 +11,11 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Delivery, DeliveryOptions } from "../thread/admit/delivery.ts";
 import type { Admitted } from "../thread/admit/admission.ts";
 import { send } from "../thread/admit/send.ts";
-import type { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import type { LocalThreads } from "../thread/hold/local-threads.ts";
 
 /** Where the signals of notifications go. */
 export interface Outlet {
-  runtime: ThreadRuntime;
+  runtime: LocalThreads;
   domain: NotificationDomain;
   agentId: string;
   threadId: string;
@@ -100,7 +100,7 @@ async function findAdmitted(
   const record = first && (await domain.getNotification(first.record));
   const isFull = record?.deliveredSignalId === signalId;
   if (!isFull && record?.summarySignalId !== signalId) return undefined;
-  const [letter] = await domain.storage.select({ table: MAILBOX, where: { id: signalId }, limit: 1 });
+  const [item] = await domain.storage.select({ table: MAILBOX, where: { id: signalId }, limit: 1 });
   const action = isFull && record.status === "pending" ? "persist" : "deliver";
-  return { action, runId: letter?.["run_id"] as string | undefined };
+  return { action, runId: item?.["run_id"] as string | undefined };
 }

@@ -4,7 +4,7 @@ import { defaultLogger } from "../logger.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import { readActor } from "../thread/hold/actor.ts";
-import { ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import { LocalThreads } from "../thread/hold/local-threads.ts";
 import { createTool, type Tool, type ToolExecutionContext } from "../tool/tool.ts";
 import { emit } from "./emit.ts";
 import { fullSignal } from "./notification-signal.ts";
@@ -169,7 +169,7 @@ async function inject(
   const actor = await readActor(storage, threadId);
   const reader = actor?.runId !== undefined && actor.runId === place.runId ? actor.agentId : agentId;
   const outlet = {
-    runtime: ThreadRuntime.of(storage, system, defaultLogger),
+    runtime: LocalThreads.of(storage, system, defaultLogger),
     domain,
     agentId: reader ?? "",
     threadId,

@@ -2,8 +2,8 @@ import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import { MessageList, type MessageSource } from "../message/message-list.ts";
 import type { ModelCallOptions } from "../model/model.ts";
-import type { Patience } from "../run/patience.ts";
-import type { StepResult } from "../run/step-result.ts";
+import type { Patience } from "../patience.ts";
+import type { StepResult } from "./step-result.ts";
 import type {
   ComputedState,
   ComputeStateSignalArgs,

@@ -11,12 +11,11 @@ import type { MessageList } from "../message/message-list.ts";
 import type { SystemMessage } from "../message/system-message.ts";
 import type { ModelCallOptions, ModelConfig, ModelSettings } from "../model/model.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { StepResult } from "../run/step-result.ts";
-import type { StructuredOutputOptions } from "../run/structured-output.ts";
-import type { ToolChoice } from "../run/run-options.ts";
-import type { StateSignalInput } from "../agent/send-options.ts";
+import type { StepResult } from "./step-result.ts";
+import type { StructuredOutputOptions } from "../model/structured-output.ts";
+import type { ToolChoice } from "../tool/tool-limits.ts";
 import type { CreatedAgentSignal, SignalInput } from "../signal/signal.ts";
-import type { Lane, StateMode } from "../thread/journal/lane.ts";
+import type { Lane, StateMode, StateSignalInput } from "../signal/lane.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 
 export interface AbortOptions {

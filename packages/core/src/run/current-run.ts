@@ -57,7 +57,7 @@ export function refuseOwnRun(runId: string): void {
 /** The run that the code belongs to, or one that waits for it, as long as it holds its thread. */
 function findHolder(matches: (run: Run) => boolean): Run | undefined {
   for (let at = current.getStore(); at; at = at.startedBy)
-    if (at.run.spec.thread?.isOver === false && matches(at.run)) return at.run;
+    if (at.run.spec.journal?.isOver === false && matches(at.run)) return at.run;
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import type { MessageList } from "../message/message-list.ts";
-import type { RunThread } from "./run-thread.ts";
+import type { RunJournal } from "./run-journal.ts";
 
 /**
  * Input may bring the results of calls that an earlier run left to the client. Each goes to the call it answers, so
@@ -8,7 +8,7 @@ import type { RunThread } from "./run-thread.ts";
  */
 export async function joinAnswers(
   list: MessageList,
-  thread: RunThread | undefined,
+  journal: RunJournal | undefined,
 ): Promise<StoredMessage[]> {
   const answers = new Map<string, { message: StoredMessage; call: ToolInvocation }>();
   for (const message of list.get.input.db()) {
@@ -18,7 +18,7 @@ export async function joinAnswers(
   if (answers.size === 0) return [];
   const remembered = list.get.remembered.db();
   const known = new Set(remembered.map((message) => message.id));
-  const unread = ((await thread?.recent()) ?? []).filter((message) => !known.has(message.id));
+  const unread = ((await journal?.recent()) ?? []).filter((message) => !known.has(message.id));
   const changed: StoredMessage[] = [];
   for (const earlier of [...unread, ...remembered]) {
     let answered = false;

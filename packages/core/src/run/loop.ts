@@ -11,7 +11,7 @@ import { insideRun } from "./current-run.ts";
 import { processResult } from "./process-result.ts";
 import { resume, type Resumption } from "./resume.ts";
 import { type Next, runStep, type StepPolicy } from "./step.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
 
@@ -42,7 +42,7 @@ async function carryOut(run: Run, resumption: Resumption | undefined): Promise<v
       "gen_ai.agent.name": spec.agent.name,
       "gen_ai.conversation.id": spec.threadId,
     });
-    await spec.thread?.acquire(run.controller);
+    await spec.journal?.acquire(run.controller);
     if (resumption) {
       run.earlierSteps = resumption.step;
       await answer(run, await resume(run, resumption, leavesRoom(run)));
@@ -62,13 +62,13 @@ async function carryOut(run: Run, resumption: Resumption | undefined): Promise<v
 }
 
 async function begin(run: Run): Promise<void> {
-  const { list, thread, signals } = run.spec;
+  const { list, journal, signals } = run.spec;
   await run.pipeline.input(list);
-  const answered = await joinAnswers(list, thread);
+  const answered = await joinAnswers(list, journal);
   const early = run.early ?? [];
   run.early = undefined;
   const input = [...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())];
-  const folded = await thread?.begin(input, answered, signals, run.spec.pinned);
+  const folded = await journal?.begin(input, answered, signals, run.spec.pinned);
   for (const signal of signals) await run.reveal(echoOf(signal, run.spec.runId));
   for (const signal of folded ?? []) await run.join(signal);
   await run.joinLater();
@@ -85,7 +85,8 @@ async function answer(run: Run, from: { stepNumber: number; next: Next }): Promi
     if (await run.finish(finishChunk(run))) break;
     // Signals joined while the run was ending: they are its next input.
     run.status = "running";
-    for (const signal of (await run.spec.thread?.border(undefined, { take: true, next: "continue" })) ?? [])
+    for (const signal of (await run.spec.journal?.commitStep(undefined, { take: true, next: "continue" })) ??
+      [])
       await run.join(signal);
     next = "continue";
   }
@@ -103,7 +104,7 @@ async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; 
     if (next === "again") continue;
     stepNumber++;
     if (next !== "continue") return { stepNumber, next };
-    if (run.spec.thread) for (const signal of await run.spec.thread.hear()) await run.join(signal);
+    if (run.spec.journal) for (const signal of await run.spec.journal.takeSignals()) await run.join(signal);
   }
 }
 
@@ -114,10 +115,10 @@ async function suspend(run: Run): Promise<void> {
   run.finishReason = "suspended";
   await run.emit(finishChunk(run));
   try {
-    await run.spec.thread?.park();
+    await run.spec.journal?.park();
   } catch (error) {
     // It waits in the store already, and whoever looks at the thread next finds it there.
-    run.spec.thread?.abandon();
+    run.spec.journal?.abandon();
     run.spec.logger.warn(`Run ${run.spec.runId} waits, but the end of its stream could not be stored`, error);
   }
   await tellFinish(run);

@@ -3,7 +3,7 @@ import { toJson } from "../json.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { Run } from "./run.ts";
 import { readParts, textOf } from "./read-parts.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 
 /**
  * Lets processors see the whole answer. What they change in its messages, in place or by returning others, is changed
@@ -51,7 +51,7 @@ async function adopt(run: Run, count: number): Promise<void> {
       change(run, index, index === run.steps.length - 1 ? contents.flat() : []),
     );
   }
-  await run.spec.thread?.replace(after);
+  await run.spec.journal?.replace(after);
 }
 
 /** The messages with the answer. */

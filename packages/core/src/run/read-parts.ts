@@ -1,5 +1,5 @@
 import type { MessagePart, ToolInvocation } from "@selvedge/protocol";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 
 /** What a step's result repeats of its parts. */
 type Told = Pick<

@@ -75,7 +75,7 @@ export async function resume(
   if (resumption.usage) run.totalUsage = resumption.usage;
   const { step: stepNumber, calls } = resumption;
   if (resumption.abort) {
-    await settleAborted(run, resumption);
+    await answerOpenCalls(run, resumption);
     run.controller.abort();
     run.controller.signal.throwIfAborted();
   }
@@ -83,7 +83,7 @@ export async function resume(
   const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts, resumption.openUsage));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
   for (const { toolCallId, toolName, decision, state } of calls)
-    if (state === "decided" && decision && !decision.announced && run.spec.thread)
+    if (state === "decided" && decision && !decision.announced && run.spec.journal)
       await run.emit(decidedChunk(run.spec.runId, { toolCallId, toolName }, decision));
   try {
     const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
@@ -113,16 +113,16 @@ function forgetWaiting({ content }: StoredMessage): void {
 }
 
 /** An aborted run leaves no call without an answer. */
-async function settleAborted(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
+async function answerOpenCalls(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
   if (calls.length === 0) return;
   const step = StepBuilder.resume(stepNumber, parts);
   for (const { toolCallId } of step.openCalls()) {
-    step.settle(toolCallId, {
+    step.updateCall(toolCallId, {
       state: "output-error",
       result: "The run was aborted before this call was answered.",
       isError: true,
     });
   }
   run.spec.list.appendResponse(run.responseMessage(), step.parts);
-  await run.spec.thread?.border(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
+  await run.spec.journal?.commitStep(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

@@ -16,11 +16,10 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolsInput, ToolsetsInput } from "../tool/tool.ts";
-import type { StepResult, ToolCallView, ToolResultView } from "./step-result.ts";
+import type { ApprovalRule, ToolChoice, ToolLimits } from "../tool/tool-limits.ts";
+import type { StepResult, ToolCallView, ToolResultView } from "../processor/step-result.ts";
 import type { StopCondition } from "./stop-when.ts";
-import type { StructuredOutputOptions } from "./structured-output.ts";
-
-export type ToolChoice = "auto" | "none" | "required" | { type: "tool"; toolName: string };
+import type { StructuredOutputOptions } from "../model/structured-output.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -69,27 +68,11 @@ export interface FinishEvent {
 }
 
 /** Bounds on a run. All have defaults; see `DEFAULT_RUN_LIMITS`. */
-export interface RunLimits extends ModelLimits {
-  /** How long a tool may work; 0 for no limit. A tool's own `timeoutMs` wins. */
-  toolTimeoutMs: number;
-  /** A larger tool result, or value that a tool or a processor writes, is cut everywhere, with a note that says so. */
-  toolResultBytes: number;
-  /** What a tool throws is cut to this everywhere. */
-  toolErrorBytes: number;
-  /** A call with longer arguments is not made; the model is told. */
-  toolInputBytes: number;
-  /** A reply with more tool calls fails the run, and none of them is made. 0 for no limit. */
-  toolCalls: number;
+export interface RunLimits extends ModelLimits, ToolLimits {
   /** All that a run puts on its stream; each chunk counts as its content and 100 bytes. 0 for no limit. */
   runBytes: number;
   /** How long one call of a processor, of `prepareStep`, `stopWhen` or a callback may take; 0 for no limit. */
   processorTimeoutMs: number;
-}
-
-/** Whether a call may run, and why. The person who is asked sees the reason; so does the model that is refused. */
-export interface ToolPermission {
-  decision: "allow" | "ask" | "deny";
-  reason?: string;
 }
 
 /** Every option of `stream()` and `generate()`. */
@@ -131,17 +114,7 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   clientTools?: ToolsInput;
   /** Tools the model may see and call; all when absent. */
   activeTools?: string[];
-  /**
-   * Ask a person before tools run. A function may also answer for a tool that asks by itself: `allow` runs it, `deny`
-   * refuses it without asking.
-   */
-  requireToolApproval?:
-    | boolean
-    | ((call: {
-        toolName: string;
-        args: any;
-        requestContext: RequestContext;
-      }) => Awaitable<boolean | ToolPermission>);
+  requireToolApproval?: ApprovalRule;
   /** How many calls of one step run at once. 10 when absent. */
   toolCallConcurrency?: number | { limit?: number; strategy?: "available" | "called" };
   inputProcessors?: Processor[];

@@ -6,7 +6,6 @@ import type {
   StoredMessage,
   Usage,
 } from "@selvedge/protocol";
-import type { StateSignalInput } from "../agent/send-options.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
@@ -17,9 +16,10 @@ import { Pipeline, type SharedContext } from "../processor/pipeline.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
+import type { StateSignalInput } from "../signal/lane.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import { EventStream } from "../stream/event-stream.ts";
+import { EventStream } from "./event-stream.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
@@ -29,13 +29,13 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
 import { chunkSize } from "./chunk-size.ts";
 import { outsideRuns } from "./current-run.ts";
-import { Patience } from "./patience.ts";
+import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
-import type { RunEnd, RunThread, StepRecord } from "./run-thread.ts";
+import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
-import type { StepResult } from "./step-result.ts";
-import type { ObjectFormat } from "./structured-output.ts";
+import type { StepResult } from "../processor/step-result.ts";
+import type { ObjectFormat } from "../model/structured-output.ts";
 import { NO_USAGE, addUsage } from "./usage.ts";
 
 /** Everything a run needs, resolved. Made by the agent, read by the loop. */
@@ -54,7 +54,7 @@ export interface RunSpec {
   mastra: unknown;
   threadId: string | undefined;
   resourceId: string | undefined;
-  thread: RunThread | undefined;
+  journal: RunJournal | undefined;
   /** The store of the thread. */
   storage: Storage | undefined;
   /** Whether a tool call may wait for a person. A subagent's may not: nobody could answer it. */
@@ -292,14 +292,14 @@ export class Run {
         ...(error !== undefined && { error }),
       });
     } catch (failure) {
-      this.spec.thread?.abandon();
+      this.spec.journal?.abandon();
       this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);
     }
     for (const chunk of displayed) await this.reveal(chunk);
   }
 
   async #end(end: RunEnd): Promise<boolean> {
-    return this.spec.thread ? this.spec.thread.end(end) : true;
+    return this.spec.journal ? this.spec.journal.end(end) : true;
   }
 
   async #emitThrough(chunk: AgentChunk): Promise<Emitted> {
@@ -327,7 +327,7 @@ export class Run {
 
   async #show(chunk: AgentChunk): Promise<void> {
     const shown = await this.#displayed(chunk);
-    this.spec.thread?.publish(shown);
+    this.spec.journal?.publish(shown);
     await this.#shown(shown);
   }
 
@@ -350,7 +350,7 @@ export class Run {
 
   #push(chunk: AgentChunk): void {
     this.events.push(chunk);
-    this.spec.thread?.publish(chunk);
+    this.spec.journal?.publish(chunk);
   }
 
   /** Calls back into the app. What a callback throws is logged: it must not break the run. */
@@ -406,8 +406,8 @@ export class Run {
     if (this.early) {
       this.early.push(signal);
       // Nothing of a run is visible before its input is stored: this goes into that commit.
-      this.spec.thread?.publish(echoOf(signal, this.spec.runId));
-    } else await this.spec.thread?.record(signal, []);
+      this.spec.journal?.publish(echoOf(signal, this.spec.runId));
+    } else await this.spec.journal?.record(signal, []);
     await this.join(signal);
     return signal;
   }
@@ -425,7 +425,7 @@ export class Run {
   /** Signals that waited for a step that was not stored, or that came too late to be stored with it; then states. */
   async joinLater(): Promise<void> {
     for (const signal of this.takeLater()) {
-      await this.spec.thread?.record(signal, []);
+      await this.spec.journal?.record(signal, []);
       await this.join(signal);
     }
     if (this.#states.length > 0) await tellStates(this);

@@ -1,25 +1,25 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import type { StateSignalInput } from "../agent/send-options.ts";
 import { AgentError } from "../errors.ts";
 import type { ComputedState, StateSignal } from "../processor/processor.ts";
-import { createSignal, type SignalInput, type SignalRecord } from "../signal/signal.ts";
-import { checkLaneId, checkState, type StateMode } from "../thread/journal/lane.ts";
+import type { SignalRecord } from "../message/signal-record.ts";
+import { createSignal, type SignalInput } from "../signal/signal.ts";
+import { checkLaneId, checkState, type StateMode, type StateSignalInput } from "../signal/lane.ts";
 import type { Run } from "./run.ts";
 
 /** Lets the processors that own a lane tell its state, before the model is asked. Without a thread there are no lanes. */
 export async function computeStates(run: Run, stepNumber: number): Promise<void> {
-  const { list, thread } = run.spec;
-  if (!thread) return;
+  const { list, journal } = run.spec;
+  if (!journal) return;
   await run.pipeline.computeStates(
     list,
     { stepNumber, steps: run.steps },
     async (laneId) => {
       const window = list.get.all.db().flatMap((message) => toStateSignal(message) ?? []);
-      const tracking = await thread.lane(laneId);
+      const tracking = await journal.lane(laneId);
       const shown = sinceSnapshot(window, laneId);
       const hasSnapshot = shown[0]?.mode === "snapshot";
       const stored =
-        hasSnapshot || !tracking?.lastSnapshotId ? [] : await thread.signalsSince(tracking.lastSnapshotId);
+        hasSnapshot || !tracking?.lastSnapshotId ? [] : await journal.signalsSince(tracking.lastSnapshotId);
       const known = hasSnapshot
         ? shown
         : sinceSnapshot(
@@ -55,7 +55,7 @@ export async function sendStateSignal(run: Run, state: StateSignalInput): Promis
   const id = checkLaneId(state?.id);
   checkState(state);
   createSignal({ type: "state", contents: state.contents, ...parts(state) }, run.spec.system);
-  if (!run.spec.thread) return;
+  if (!run.spec.journal) return;
   run.tellLater({ ...state, id });
   if (!run.step && !run.early) await tellStates(run);
 }
@@ -65,11 +65,11 @@ const ATTEMPTS = 5;
 /** Puts a lane's state into the conversation, unless the model already reads exactly that. */
 async function tell(run: Run, state: ComputedState & { id: string }): Promise<void> {
   const { list, system } = run.spec;
-  const thread = run.spec.thread!;
+  const journal = run.spec.journal!;
   checkLaneId(state.id);
   const { mode } = checkState(state);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const lane = await thread.lane(state.id);
+    const lane = await journal.lane(state.id);
     const current = lane?.cacheKey === state.cacheKey && lane.mode === mode;
     const shown = list.get.all
       .db()
@@ -96,8 +96,8 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
     );
     const advance = current
       ? []
-      : [thread.advanceLane(state.id, lane, { cacheKey: state.cacheKey, mode, signalId: signal.id })];
-    if (!(await thread.record(signal, advance))) continue;
+      : [journal.advanceLane(state.id, lane, { cacheKey: state.cacheKey, mode, signalId: signal.id })];
+    if (!(await journal.record(signal, advance))) continue;
     await run.join(signal);
     return;
   }

@@ -16,7 +16,7 @@ import type { CheckedCall } from "../tool/execute-tool.ts";
 import { limitResult } from "../tool/limit-result.ts";
 import { invocationsOf, readParts, reasoningOf, textOf } from "./read-parts.ts";
 import type { RunLimits } from "./run-options.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
 const MAX_DATA_BYTES = 1 << 20;
@@ -145,7 +145,7 @@ export class StepBuilder {
     const message = this.#tooLong?.get(call.toolCallId);
     return message === undefined
       ? undefined
-      : { call, settled: { kind: "result", isError: true, result: inputError(message) } };
+      : { call, outcome: { kind: "result", isError: true, result: inputError(message) } };
   }
 
   /** Keeps no more than the beginning, of a reply that was too long to be one. */
@@ -203,7 +203,7 @@ export class StepBuilder {
     switch (chunk.type) {
       case "tool-result":
         // Only the provider's own tools answer inside the reply.
-        this.settle(chunk.payload.toolCallId, {
+        this.updateCall(chunk.payload.toolCallId, {
           state: "result",
           result: chunk.payload.result,
           ...(chunk.payload.isError && { isError: true }),
@@ -233,7 +233,7 @@ export class StepBuilder {
   }
 
   /** Records what became of a call. */
-  settle(toolCallId: string, outcome: Partial<ToolInvocation>): void {
+  updateCall(toolCallId: string, outcome: Partial<ToolInvocation>): void {
     const invocation = this.#invocations.get(toolCallId);
     if (!invocation) return;
     Object.assign(invocation, outcome);

@@ -1,5 +1,5 @@
 import type { Run } from "./run.ts";
-import type { StepRecord } from "./run-thread.ts";
+import type { StepRecord } from "./run-journal.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 

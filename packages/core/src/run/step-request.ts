@@ -7,7 +7,7 @@ import type { PreparedTool, ToolSet } from "../tool/tool-set.ts";
 import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
 import { computeStates } from "./state-signals.ts";
-import { ObjectFormat } from "./structured-output.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
 
 /** A step's own settings: the run's, with what processors and `prepareStep` changed. */
 export interface StepSettings extends PreparedStep {

@@ -9,11 +9,11 @@ import { agentChunk, toChunk } from "./model-part-chunk.ts";
 import type { Emitted, Run } from "./run.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { finalRecord } from "./step-record.ts";
 import { announceOpenCalls, NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
-import { PartialObjectReader } from "./structured-output.ts";
+import { PartialObjectReader } from "../model/structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
 export type Next = "continue" | "stop" | "suspend" | "again";
@@ -181,13 +181,13 @@ export async function endStep(
   const room = judged instanceof Promise ? await judged : judged;
   const next = wanted === "continue" && !room ? "stop" : wanted;
   converse(run, step);
-  const { thread } = run.spec;
+  const { journal } = run.spec;
   // The last step is told when processors have seen the whole answer.
   const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
-  if (!thread || next === "suspend") {
+  if (!journal || next === "suspend") {
     if (next === "suspend") {
       const record = await finalRecord(run, step, tools.metadata);
-      await (thread ? thread.suspend(record, run.openCalls) : run.spec.park(run, record));
+      await (journal ? journal.suspend(record, run.openCalls) : run.spec.park(run, record));
       await announceOpenCalls(run);
     }
     run.addStep(result);
@@ -203,7 +203,7 @@ export async function endStep(
   const own = run.takeLater();
   let shown: AgentChunk[] = [];
   let objection: { thrown: unknown } | undefined;
-  const signals = await thread.border(record, {
+  const signals = await journal.commitStep(record, {
     take: room && !tools.client,
     next: next === "continue" ? "continue" : "stop",
     own,
@@ -246,7 +246,7 @@ async function storePartial(run: Run, step: StepBuilder): Promise<void> {
     const result = run.aborted
       ? "The run was aborted before this call was answered."
       : "The run failed before this call was answered.";
-    step.settle(call.toolCallId, { state: "output-error", result, isError: true });
+    step.updateCall(call.toolCallId, { state: "output-error", result, isError: true });
   }
   if (!step.hasContent) return;
   step.finishReason = run.aborted ? "aborted" : "error";
@@ -254,7 +254,7 @@ async function storePartial(run: Run, step: StepBuilder): Promise<void> {
   run.addStep(step.build());
   try {
     converse(run, step);
-    await run.spec.thread?.border(record, { take: false, next: "stop" });
+    await run.spec.journal?.commitStep(record, { take: false, next: "stop" });
   } catch (error) {
     run.spec.logger.error(`The partial answer of run ${run.spec.runId} could not be stored`, error);
   }

@@ -1,5 +1,5 @@
 import { isPromise } from "../is-promise.ts";
-import type { StepResult } from "./step-result.ts";
+import type { StepResult } from "../processor/step-result.ts";
 
 /** Decides after a step whether the run ends there. */
 export type StopCondition = (state: { steps: StepResult[] }) => boolean | Promise<boolean>;

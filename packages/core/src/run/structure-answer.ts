@@ -1,7 +1,7 @@
 import { errorMessage } from "../errors.ts";
 import { askModel } from "../model/ask-model.ts";
 import type { Run } from "./run.ts";
-import type { ObjectFormat } from "./structured-output.ts";
+import type { ObjectFormat } from "../model/structured-output.ts";
 
 /** Turns the finished answer into `run.object`, by the strategy the caller chose for answers that do not fit. */
 export async function structureAnswer(run: Run, format: ObjectFormat): Promise<void> {

@@ -41,32 +41,32 @@ export async function runToolCalls(
   step: StepBuilder,
   tools: ToolSet,
   activeTools: readonly string[] | undefined,
-  journal: ReadonlyMap<string, JournaledCall> = NOTHING,
+  earlier: ReadonlyMap<string, JournaledCall> = NOTHING,
 ): Promise<ToolCallsOutcome> {
   const calls = step.calls.filter((call) => !call.providerExecuted);
   if (calls.length === 0) return NO_CALLS;
   const objections: unknown[] = [];
-  const context = toolContext(run, tools, activeTools, objections, journal);
+  const context = toolContext(run, tools, activeTools, objections, earlier);
   const found = calls.map((call) => {
-    const known = fromJournal(call, journal, tools) ?? step.tooLong(call) ?? checkCall(call, context);
+    const known = fromEarlier(call, earlier, tools) ?? step.tooLong(call) ?? checkCall(call, context);
     if (!isPromise(known)) return known;
     return run.patience.for(`What tool "${call.toolName}" checks before it runs`, known);
   });
   const checked = found.some(isPromise)
     ? await Promise.all(found.map(async (one) => one))
     : (found as CheckedCall[]);
-  if (!run.spec.mayWait) for (const { call, settled } of checked) refuseToWait(run, call, settled);
-  const { thread } = run.spec;
-  const running = checked.filter((item) => !item.settled);
+  if (!run.spec.mayWait) for (const { call, outcome } of checked) refuseToWait(run, call, outcome);
+  const { journal } = run.spec;
+  const running = checked.filter((item) => !item.outcome);
   // Also of tools that may run again: a model that is asked again makes another call, with another idempotency key.
-  const journaled = thread !== undefined && running.length > 0;
+  const journaled = journal !== undefined && running.length > 0;
   if (journaled) {
     // What began before a crash stays marked, whatever became of it.
     const begun = checked.filter(
-      (item) => !item.settled || journal.get(item.call.toolCallId)?.state === "started",
+      (item) => !item.outcome || earlier.get(item.call.toolCallId)?.state === "started",
     );
     const intents = begun.map(({ call }, position) => ({ ...call, position }));
-    await thread.intend(stepRecord(run, step), intents);
+    await journal.recordIntent(stepRecord(run, step), intents);
   }
   const waiting: OpenCall[] = [];
   let answered = false;
@@ -76,21 +76,21 @@ export async function runToolCalls(
     else waiting.push(toOpenCall(call, outcome, tools));
     if (outcome.kind === "suspended") run.count(roughSize(outcome.payload, run.spec.limits.toolResultBytes));
     const approval = outcome.kind === "approval";
-    step.settle(call.toolCallId, {
+    step.updateCall(call.toolCallId, {
       ...(approval && { state: "approval-requested", approval: { id: call.toolCallId } }),
       ...(await transcript(run, call, { outcome })),
     });
   };
   await inParallel(concurrency(run), checked, async (item) => {
     // The step has failed: what has not begun does not begin.
-    if (!item.settled && objections.length > 0) return;
+    if (!item.outcome && objections.length > 0) return;
     try {
       const { call } = item;
-      const outcome = item.settled ?? (await execute(run, item, context));
+      const outcome = item.outcome ?? (await execute(run, item, context));
       if (!run.spec.mayWait) refuseToWait(run, call, outcome);
       // One result alone is stored with the step, right after this.
-      if (!item.settled && journaled && running.length > 1 && !run.aborted)
-        await thread.settle(call.toolCallId, outcome);
+      if (!item.outcome && journaled && running.length > 1 && !run.aborted)
+        await journal.recordOutcome(call.toolCallId, outcome);
       if (outcome.kind === "result" || outcome.kind === "error") await answer(run, step, call, outcome);
       else if (outcome.kind === "denied") await deny(run, step, call, outcome.reason);
       else return await leaveOpen(call, outcome);
@@ -107,7 +107,7 @@ export async function runToolCalls(
     answered,
     client,
     suspended: waiting.length > 0,
-    metadata: waitingMetadata(run, step, waiting, journal.size > 0),
+    metadata: waitingMetadata(run, step, waiting, earlier.size > 0),
   };
 }
 
@@ -124,32 +124,32 @@ function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutc
 const NOTHING: ReadonlyMap<string, JournaledCall> = new Map();
 
 /** What the store knows about a call of a run that is gone on with; `undefined` for one that is to be carried out. */
-function fromJournal(
+function fromEarlier(
   call: ToolCallPayload,
-  journal: ReadonlyMap<string, JournaledCall>,
+  earlier: ReadonlyMap<string, JournaledCall>,
   tools: ToolSet,
 ): CheckedCall | undefined {
-  const entry = journal.get(call.toolCallId);
+  const entry = earlier.get(call.toolCallId);
   if (!entry) return undefined;
   switch (entry.state) {
     case "waiting":
       return {
         call,
-        settled: entry.requiresApproval
+        outcome: entry.requiresApproval
           ? { kind: "approval", ...(entry.reason !== undefined && { reason: entry.reason }) }
           : { kind: "suspended", payload: entry.suspendPayload },
       };
     case "done":
-      return { call, settled: entry.outcome! };
+      return { call, outcome: entry.outcome! };
     case "started":
       return tools.get(call.toolName)?.definition.idempotent
         ? undefined
-        : { call, settled: outcomeUnknown(call) };
+        : { call, outcome: outcomeUnknown(call) };
     case "decided": {
       const { approved, reason, message } = entry.decision!;
       return approved
         ? undefined
-        : { call, settled: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
+        : { call, outcome: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
     }
   }
 }
@@ -167,7 +167,7 @@ function outcomeUnknown({ toolName }: ToolCallPayload): ToolOutcome {
 async function deny(run: Run, step: StepBuilder, call: ToolCallPayload, reason: string): Promise<void> {
   const { toolCallId, toolName, args } = call;
   const approval = { id: toolCallId, approved: false as const, reason };
-  step.settle(toolCallId, { state: "output-denied", approval, ...(await transcript(run, call)) });
+  step.updateCall(toolCallId, { state: "output-denied", approval, ...(await transcript(run, call)) });
   await run.emit(agentChunk("tool-output-denied", run.spec.runId, { toolCallId, toolName, args, approval }));
 }
 
@@ -199,16 +199,16 @@ async function answer(
   const result = run.pipeline.seesToolResults
     ? await run.pipeline.toolResult({ toolCallId, toolName, args, result: raw, isError: failed })
     : raw;
-  const settled: Partial<ToolInvocation> = {
+  const invocation: Partial<ToolInvocation> = {
     state: outcome.kind === "error" ? "output-error" : "result",
     result,
   };
-  if (failed) settled.isError = true;
-  if (errorCode) settled.errorCode = errorCode;
+  if (failed) invocation.isError = true;
+  if (errorCode) invocation.errorCode = errorCode;
   if (outcome.kind === "result" && outcome.modelOutput !== undefined)
-    settled.modelOutput = outcome.modelOutput;
-  if (run.spec.transform) Object.assign(settled, await transcript(run, call, { outcome, result }));
-  step.settle(toolCallId, settled);
+    invocation.modelOutput = outcome.modelOutput;
+  if (run.spec.transform) Object.assign(invocation, await transcript(run, call, { outcome, result }));
+  step.updateCall(toolCallId, invocation);
   const told = run.emit(
     outcome.kind === "error"
       ? agentChunk("tool-error", runId, {
@@ -273,7 +273,7 @@ function toolContext(
   tools: ToolSet,
   activeTools: readonly string[] | undefined,
   objections: unknown[],
-  journal: ReadonlyMap<string, JournaledCall>,
+  earlier: ReadonlyMap<string, JournaledCall>,
 ): ToolRunContext {
   const { spec } = run;
   return {
@@ -292,12 +292,12 @@ function toolContext(
     system: spec.system,
     threadState: threadStateOf(spec),
     writer: (call) => new RunToolWriter(run, call, objections),
-    answered: journal.size === 0 ? NOBODY : answersIn(journal),
+    answered: earlier.size === 0 ? NOBODY : answersIn(earlier),
   };
 }
 
-function threadStateOf({ storage, threadId, thread }: RunSpec): ToolThreadState | undefined {
-  if (!storage || threadId === undefined || !thread) return undefined;
+function threadStateOf({ storage, threadId, journal }: RunSpec): ToolThreadState | undefined {
+  if (!storage || threadId === undefined || !journal) return undefined;
   const domain = async () => (await storage.getStore("threadState"))!;
   return {
     get: async (type) => (await (await domain()).getState({ threadId, type }))?.value,
@@ -308,9 +308,9 @@ function threadStateOf({ storage, threadId, thread }: RunSpec): ToolThreadState 
 type Answers = ToolRunContext["answered"];
 const NOBODY: Answers = new Map();
 
-function answersIn(journal: ReadonlyMap<string, JournaledCall>): Answers {
+function answersIn(earlier: ReadonlyMap<string, JournaledCall>): Answers {
   const answered = new Map<string, { resumeData?: unknown }>();
-  for (const { toolCallId, state, decision, requiresApproval } of journal.values()) {
+  for (const { toolCallId, state, decision, requiresApproval } of earlier.values()) {
     if (state === "decided" && decision?.approved)
       // A tool that asked gets an answer, so that it can tell that it was asked for.
       answered.set(toolCallId, {

@@ -4,9 +4,8 @@ import type { FilePart, TextPart } from "../message/message-input.ts";
 import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
-import { checkXmlName, renderSignal } from "./render-signal.ts";
-
-export type SignalType = "user" | "state" | "reactive" | "notification";
+import { checkXmlName, renderSignal } from "../message/render-signal.ts";
+import type { SignalRecord, SignalType } from "../message/signal-record.ts";
 
 /** Types of older payloads, still taken. */
 type LegacySignalType = "user-message" | "system-reminder";
@@ -32,17 +31,6 @@ export type MessageInput =
   | string
   | (TextPart | FilePart)[]
   | Pick<SignalInput, "contents" | "attributes" | "metadata" | "providerOptions" | "id">;
-
-/** What is stored of a signal besides its parts, in `content.metadata.signal`. Dates are ISO texts. */
-export interface SignalRecord {
-  id: string;
-  type: SignalType;
-  tagName: string;
-  createdAt: string;
-  acceptedAt?: string;
-  attributes?: Record<string, JSONValue>;
-  metadata?: Record<string, unknown>;
-}
 
 export interface SignalLimits {
   /** Bytes of text in one signal, attributes included. */

@@ -88,7 +88,7 @@ export const MAILBOX: Table<MailboxRow> = {
     agent_id: "text",
     due: "integer",
     run_id: "text",
-    /** 1 when `run_id` is the run this letter opens, 0 when it is one that was under way. */
+    /** 1 when `run_id` is the run this message opens, 0 when it is one that was under way. */
     opens: "integer",
     signal: "json",
     options: "json",

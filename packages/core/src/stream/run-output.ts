@@ -2,7 +2,7 @@ import type { AgentChunk, FinishReason, ProviderMetadata, StoredMessage, Usage }
 import type { MessageList } from "../message/message-list.ts";
 import type { InferOutput, Schema } from "../schema/schema.ts";
 import type { Run, RunStatus } from "../run/run.ts";
-import type { StepResult, ToolCallView, ToolResultView } from "../run/step-result.ts";
+import type { StepResult, ToolCallView, ToolResultView } from "../processor/step-result.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import { ElementReader } from "./element-reader.ts";
 

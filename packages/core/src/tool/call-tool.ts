@@ -1,6 +1,6 @@
 import { AgentError, errorMessage } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
-import type { RunLimits } from "../run/run-options.ts";
+import type { ToolLimits } from "./tool-limits.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkCall, executeTool, type ToolOutcome } from "./execute-tool.ts";
 import type { ToolInputError } from "./check-payload.ts";
@@ -11,7 +11,7 @@ export interface CallToolOptions {
   /** The name the tool goes by. */
   name: string;
   input: unknown;
-  limits: RunLimits;
+  limits: ToolLimits;
   /** A person said that it may run. Without it a tool that asks for approval does not. */
   approved?: boolean | undefined;
   requestContext?: RequestContext | undefined;
@@ -45,10 +45,10 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
     answered: new Map(options.approved === true ? [[call.toolCallId, {}]] : []),
   };
   const checked = await checkCall(call, context);
-  return settle(name, checked.settled ?? (await executeTool(checked, context)));
+  return toResult(name, checked.outcome ?? (await executeTool(checked, context)));
 }
 
-function settle(name: string, outcome: ToolOutcome): unknown {
+function toResult(name: string, outcome: ToolOutcome): unknown {
   switch (outcome.kind) {
     case "result":
       if (outcome.isError) throw invalidInput(outcome.result as ToolInputError);

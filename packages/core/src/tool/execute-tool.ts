@@ -3,7 +3,7 @@ import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { RunLimits, AgentExecutionOptions, ToolPermission } from "../run/run-options.ts";
+import type { ApprovalRule, ToolLimits, ToolPermission } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
@@ -26,17 +26,17 @@ export type ToolOutcome =
   | { kind: "denied"; reason: string }
   | { kind: "suspended"; payload: unknown };
 
-/** A call whose arguments were read: ready to run, or settled before it started. */
+/** A call whose arguments were read: ready to run, or with an outcome before it started. */
 export type CheckedCall =
-  | { call: ToolCallPayload; settled: ToolOutcome }
-  | { call: ToolCallPayload; tool: PreparedTool; input: unknown; settled?: undefined };
+  | { call: ToolCallPayload; outcome: ToolOutcome }
+  | { call: ToolCallPayload; tool: PreparedTool; input: unknown; outcome?: undefined };
 
 export interface ToolRunContext {
   /** `undefined` when no agent asked for the call. */
   agentId: string | undefined;
   tools: ToolSet;
   activeTools: readonly string[] | undefined;
-  requireApproval: AgentExecutionOptions["requireToolApproval"];
+  requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
   threadId: string | undefined;
@@ -44,7 +44,7 @@ export interface ToolRunContext {
   runId: string;
   messages: () => StoredMessage[];
   abortSignal: AbortSignal;
-  limits: RunLimits;
+  limits: ToolLimits;
   system: System;
   threadState: ToolThreadState | undefined;
   writer(call: ToolCallPayload): ToolWriter;
@@ -59,12 +59,12 @@ export function checkCall(
 ): CheckedCall | Promise<CheckedCall> {
   const tool = context.tools.get(call.toolName);
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
-    return { call, settled: { kind: "error", error: unknownTool(call.toolName, context) } };
+    return { call, outcome: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
   // The tool's own code failed, with words that may be for nobody outside.
   const failed = (error: unknown): CheckedCall => ({
     call,
-    settled: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) },
+    outcome: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) },
   });
   let input: ReturnType<typeof readInput>;
   try {
@@ -83,7 +83,7 @@ function admit(
   input: InputCheck,
   context: ToolRunContext,
 ): CheckedCall | Promise<CheckedCall> {
-  if (!input.ok) return { call, settled: { kind: "result", result: input.error, isError: true } };
+  if (!input.ok) return { call, outcome: { kind: "result", result: input.error, isError: true } };
   const { definition } = tool;
   notify(definition.onInputAvailable?.bind(definition), {
     toolCallId: call.toolCallId,
@@ -91,13 +91,13 @@ function admit(
   });
   const ready: CheckedCall = definition.execute
     ? { call, tool, input: input.value }
-    : { call, settled: { kind: "client" } };
+    : { call, outcome: { kind: "client" } };
   const nobodyAsks = definition.requireApproval === undefined && context.requireApproval === undefined;
   if (nobodyAsks || context.answered.has(call.toolCallId)) return ready;
   return permissionFor(tool, input.value, context).then(({ decision, reason }) => {
     if (decision === "allow") return ready;
-    if (decision === "deny") return { call, settled: { kind: "denied", reason: reason ?? NOT_ALLOWED } };
-    return { call, settled: { kind: "approval", ...(reason !== undefined && { reason }) } };
+    if (decision === "deny") return { call, outcome: { kind: "denied", reason: reason ?? NOT_ALLOWED } };
+    return { call, outcome: { kind: "approval", ...(reason !== undefined && { reason }) } };
   });
 }
 
@@ -115,11 +115,11 @@ export async function executeTool(
   }
   const wait = new ToolWait(tool, context);
   const suspension: Suspension = { asked: false, payload: undefined };
-  const settle = (output: unknown) => toOutcome(checked, context, suspension, output);
+  const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
     const options = executionOptions(call, context, wait.signal, resumeData, suspension);
     const output = definition.execute!(toolArgument(input, options) as never, options);
-    const outcome = isPromise(output) ? Promise.resolve(output).then(settle) : settle(output);
+    const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
   } catch (error) {
     return { kind: "error", error: limitError(error, context.limits.toolErrorBytes) };

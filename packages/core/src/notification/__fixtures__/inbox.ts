@@ -68,8 +68,8 @@ export function inbox(
       await system.advance(10);
       await settle();
       const [actor] = await storage.select({ table: ACTORS, where: { thread_id: TARGET.threadId } });
-      const letters = await storage.count({ table: MAILBOX });
-      if (letters === 0 && (actor === undefined || actor["run_state"] === "idle")) return;
+      const items = await storage.count({ table: MAILBOX });
+      if (items === 0 && (actor === undefined || actor["run_state"] === "idle")) return;
     }
     throw new Error("The thread did not become idle.");
   };

@@ -11,20 +11,20 @@ import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "
 import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.ts";
 import { insertEvents } from "../log/event-log.ts";
 import {
-  type Letter,
-  letterBytes,
+  type MailboxItem,
+  itemBytes,
   CONTINUE,
   NEXT,
-  noLetterNow,
+  nothingDueNow,
   NOW,
-  postLetter,
-  readLetters,
+  postItem,
+  readMailbox,
   runOpenedBy,
 } from "./mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
-import { storeOptions } from "./stored-options.ts";
+import { storeOptions } from "../../run/stored-options.ts";
 import type { Thread } from "../hold/thread.ts";
-import type { ThreadRuntime } from "../hold/thread-runtime.ts";
+import type { LocalThreads } from "../hold/local-threads.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
 
 /** What became of a send, once it is durable. */
@@ -57,8 +57,8 @@ export interface SendRequest {
 /** What a decision is made on. */
 interface ThreadState {
   actor: Actor | undefined;
-  /** Where the agent has no run, its letter that is about to open one: what comes now joins that run. */
-  reserved: Letter | undefined;
+  /** Where the agent has no run, its item that is about to open one: what comes now joins that run. */
+  reserved: MailboxItem | undefined;
 }
 
 /** A decision that is not written yet. */
@@ -77,7 +77,7 @@ export async function readState(thread: Thread, agentId: string): Promise<Thread
   checkOwnership(actor, threadId, resourceId);
   const isActive = actor?.runId !== undefined && actor.agentId === agentId;
   if (!actor || isActive || actor.mailboxCount === 0) return { actor, reserved: undefined };
-  const [reserved] = await readLetters(storage, threadId, { due: NOW, agentId, limit: 1 });
+  const [reserved] = await readMailbox(storage, threadId, { due: NOW, agentId, limit: 1 });
   return { actor, reserved };
 }
 
@@ -114,7 +114,7 @@ export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[
 
 /** What the decisions come to. The signals get the attributes they will have. */
 export function deliveryWrites(
-  runtime: ThreadRuntime,
+  runtime: LocalThreads,
   thread: Thread,
   { actor }: ThreadState,
   admissions: readonly Admission[],
@@ -122,15 +122,15 @@ export function deliveryWrites(
   const { threadId, resourceId, system } = thread;
   const first = actor?.nextSeq ?? 1;
   let nextSeq = first;
-  const letters: Write[] = [];
+  const items: Write[] = [];
   const stored: Write[] = [];
   for (const { request, delivery, runId, attributes } of admissions) {
     if (delivery.action === "discard") continue;
     const { signal } = request;
     signal.attributes = attributes;
     if (delivery.action !== "persist") {
-      if (request.hasOwnId) letters.push(requireNone(MESSAGES, { id: signal.id }));
-      letters.push(...post(runtime, thread, request, delivery, runId));
+      if (request.hasOwnId) items.push(requireNone(MESSAGES, { id: signal.id }));
+      items.push(...post(runtime, thread, request, delivery, runId));
       continue;
     }
     stored.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
@@ -140,10 +140,10 @@ export function deliveryWrites(
     stored.push(insertEvents(threadId, runId, nextSeq, chunks, system.now()));
     nextSeq += chunks.length;
   }
-  if (stored.length === 0) return letters;
+  if (stored.length === 0) return items;
   const now = new Date(system.now());
   return [
-    ...letters,
+    ...items,
     insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
     ...stored,
     touchThread(threadId, now.getTime()),
@@ -158,7 +158,7 @@ export function takeBack(admissions: readonly Admission[]): void {
 
 /** Commits decisions and sees to what follows from them. */
 export async function commitAdmissions(
-  runtime: ThreadRuntime,
+  runtime: LocalThreads,
   thread: Thread,
   admissions: readonly Admission[],
   writes: readonly Write[],
@@ -198,44 +198,42 @@ export function mayHaveTakenEffect(error: unknown): boolean {
   return !AgentError.is(error) || error.code === "storage-failed";
 }
 
-/** The letter of a message that opens its run at once: nothing goes on here or waits, and its agent is here. */
+/** The item of a message that opens its run at once: nothing goes on here or waits, and its agent is here. */
 export function opensAtOnce(
   thread: Thread,
   { actor }: ThreadState,
   { request, delivery, runId }: Admission,
-): Omit<Letter, "seq"> | undefined {
+): Omit<MailboxItem, "seq"> | undefined {
   if (delivery.action !== "wake" || request.delivery.queued || request.messages) return undefined;
   const isIdle = !actor || (actor.runId === undefined && actor.mailboxCount === 0);
-  return isIdle && thread.isFreeFor(request.agentId) ? letterOf(thread, request, delivery, runId) : undefined;
+  return isIdle && thread.isFreeFor(request.agentId) ? itemOf(thread, request, delivery, runId) : undefined;
 }
 
 function post(
-  runtime: ThreadRuntime,
+  runtime: LocalThreads,
   thread: Thread,
   request: SendRequest,
   delivery: Delivery,
   runId: string,
 ): Write[] {
-  const letter = letterOf(thread, request, delivery, runId);
-  const posted = postLetter(letter, runtime.limits.mailbox);
+  const item = itemOf(thread, request, delivery, runId);
+  const posted = postItem(item, runtime.limits.mailbox);
   // Of two that wake a thread at once one is first, and the other joins its run.
-  return letter.opens && letter.due === NOW
-    ? [noLetterNow(thread.threadId, letter.agentId), ...posted]
-    : posted;
+  return item.opens && item.due === NOW ? [nothingDueNow(thread.threadId, item.agentId), ...posted] : posted;
 }
 
-function letterOf(
+function itemOf(
   { threadId, resourceId }: Thread,
   request: SendRequest,
   delivery: Delivery,
   runId: string,
-): Omit<Letter, "seq"> {
+): Omit<MailboxItem, "seq"> {
   const { signal, messages, agentId } = request;
   // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
   const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
   const options = opens ? storeOptions(request.streamOptions, request.durableContextKeys) : undefined;
-  const bytes = letterBytes(messages ?? signal, options);
+  const bytes = itemBytes(messages ?? signal, options);
   return { threadId, resourceId, agentId, due, runId, opens, signal, messages, options, bytes };
 }
 

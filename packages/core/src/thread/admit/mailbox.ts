@@ -2,7 +2,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX, type MailboxRow } from "../../storage/thread-tables.ts";
 import { type CreatedAgentSignal, reviveSignal } from "../../signal/signal.ts";
-import type { StoredOptions } from "./stored-options.ts";
+import type { StoredOptions } from "../../run/stored-options.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
 
 /**
@@ -15,7 +15,7 @@ export const NEXT = 2;
 export type Due = typeof NOW | typeof CONTINUE | typeof NEXT;
 
 /** A signal that waits, or messages that do: then the signal is only their cover. */
-export interface Letter {
+export interface MailboxItem {
   seq: number;
   threadId: string;
   resourceId: string;
@@ -40,53 +40,53 @@ export interface MailboxLimits {
 
 export const DEFAULT_MAILBOX_LIMITS: MailboxLimits = { messages: 10_000, bytes: 64 << 20 };
 
-/** What a letter takes, with the options that wait beside it. */
-export function letterBytes(contents: unknown, options: StoredOptions | undefined): number {
+/** What an item takes, with the options that wait beside it. */
+export function itemBytes(contents: unknown, options: StoredOptions | undefined): number {
   return (
     Buffer.byteLength(JSON.stringify(contents)) + (options ? Buffer.byteLength(JSON.stringify(options)) : 0)
   );
 }
 
-/** Puts a letter in, unless the box is full: the second write is the one that fails then. */
-export function postLetter(letter: Omit<Letter, "seq">, limits: MailboxLimits): [Write, Write] {
+/** Puts an item in, unless the box is full: the second write is the one that fails then. */
+export function postItem(item: Omit<MailboxItem, "seq">, limits: MailboxLimits): [Write, Write] {
   const room = {
-    thread_id: letter.threadId,
+    thread_id: item.threadId,
     mailbox_count: { lt: limits.messages },
-    mailbox_bytes: { lte: limits.bytes - letter.bytes },
+    mailbox_bytes: { lte: limits.bytes - item.bytes },
   };
   return [
     insert(MAILBOX, {
-      id: letter.signal.id,
-      thread_id: letter.threadId,
-      resource_id: letter.resourceId,
-      agent_id: letter.agentId,
-      due: letter.due,
-      run_id: letter.runId,
-      opens: letter.opens ? 1 : 0,
-      signal: letter.signal.toJSON() as never,
-      options: (letter.messages
-        ? { ...letter.options, messages: letter.messages }
-        : (letter.options ?? null)) as never,
-      bytes: letter.bytes,
+      id: item.signal.id,
+      thread_id: item.threadId,
+      resource_id: item.resourceId,
+      agent_id: item.agentId,
+      due: item.due,
+      run_id: item.runId,
+      opens: item.opens ? 1 : 0,
+      signal: item.signal.toJSON() as never,
+      options: (item.messages
+        ? { ...item.options, messages: item.messages }
+        : (item.options ?? null)) as never,
+      bytes: item.bytes,
     }),
     update(ACTORS, {
       where: room,
       set: { has_mail: 1 },
-      increment: { mailbox_count: 1, mailbox_bytes: letter.bytes },
+      increment: { mailbox_count: 1, mailbox_bytes: item.bytes },
       require: true,
     }),
   ];
 }
 
-/** Takes letters out. In one commit with what becomes of them, so each is taken once. */
-export function takeLetters(threadId: string, letters: readonly Letter[]): Write[] {
-  if (letters.length === 0) return [];
-  const bytes = letters.reduce((sum, letter) => sum + letter.bytes, 0);
+/** Takes items out. In one commit with what becomes of them, so each is taken once. */
+export function takeItems(threadId: string, items: readonly MailboxItem[]): Write[] {
+  if (items.length === 0) return [];
+  const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
   return [
-    ...letters.map((letter): Write => remove(MAILBOX, { id: letter.signal.id }, { require: true })),
+    ...items.map((item): Write => remove(MAILBOX, { id: item.signal.id }, { require: true })),
     update(ACTORS, {
       where: { thread_id: threadId },
-      increment: { mailbox_count: -letters.length, mailbox_bytes: -bytes },
+      increment: { mailbox_count: -items.length, mailbox_bytes: -bytes },
     }),
     noteEmpty(threadId),
   ];
@@ -97,7 +97,7 @@ export function noteEmpty(threadId: string): Write {
   return update(ACTORS, { where: { thread_id: threadId, mailbox_count: 0 }, set: { has_mail: null } });
 }
 
-/** The run that a letter opened came to nothing before it took the letter. */
+/** The run that an item opened came to nothing before it took the item. */
 export function countAttempt(threadId: string, runId: string): Write[] {
   const count = { attempts: 1 };
   return [
@@ -107,22 +107,22 @@ export function countAttempt(threadId: string, runId: string): Write[] {
 }
 
 /** Nothing waits for a run under way, or to open one: of one agent, or of any. */
-export function noLetterNow(threadId: string, agentId?: string): Write {
+export function nothingDueNow(threadId: string, agentId?: string): Write {
   const where = { thread_id: threadId, due: NOW, ...(agentId !== undefined && { agent_id: agentId }) };
   return requireNone(MAILBOX, where);
 }
 
-/** The run a letter opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
-export function runOpenedBy(letter: Letter): string {
-  return letter.opens ? letter.runId : letter.signal.id;
+/** The run an item opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
+export function runOpenedBy(item: MailboxItem): string {
+  return item.opens ? item.runId : item.signal.id;
 }
 
-/** Waiting letters, those due now first, oldest first. */
-export async function readLetters(
+/** Waiting items, those due now first, oldest first. */
+export async function readMailbox(
   storage: Storage,
   threadId: string,
   options: { due?: Due; agentId?: string; id?: string; limit: number },
-): Promise<Letter[]> {
+): Promise<MailboxItem[]> {
   const rows = await storage.select({
     table: MAILBOX,
     where: {
@@ -134,10 +134,10 @@ export async function readLetters(
     orderBy: [{ column: "due" }, { column: "seq" }],
     limit: options.limit,
   });
-  return rows.map(toLetter);
+  return rows.map(toItem);
 }
 
-function toLetter(row: MailboxRow): Letter {
+function toItem(row: MailboxRow): MailboxItem {
   const { messages, ...options } = (row.options ?? {}) as StoredOptions;
   return {
     seq: row.seq,

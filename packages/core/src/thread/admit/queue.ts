@@ -4,7 +4,15 @@ import type { CreatedAgentSignal, SignalLimits } from "../../signal/signal.ts";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
-import { CONTINUE, type Letter, letterBytes, NEXT, noteEmpty, readLetters, runOpenedBy } from "./mailbox.ts";
+import {
+  CONTINUE,
+  type MailboxItem,
+  itemBytes,
+  NEXT,
+  noteEmpty,
+  readMailbox,
+  runOpenedBy,
+} from "./mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { remove, update } from "../../storage/writes.ts";
 
@@ -23,9 +31,9 @@ const MAX_LISTED = 1000;
 
 /** What waits on a thread, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
-  const letters = await readLetters(storage, checkId("threadId", threadId), { limit: MAX_LISTED });
+  const items = await readMailbox(storage, checkId("threadId", threadId), { limit: MAX_LISTED });
   // Results of a client's tools wait there too; nobody said them.
-  return letters.filter(({ due }) => due !== CONTINUE).map(toQueued);
+  return items.filter(({ due }) => due !== CONTINUE).map(toQueued);
 }
 
 /** Changes what a queued message says. Once a run has taken it there is nothing to change: `not-found`. */
@@ -35,8 +43,8 @@ export async function editQueued(
   contents: SignalContents,
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): Promise<QueuedMessage> {
-  const letter = await findQueued(storage, address);
-  const { signal } = letter;
+  const item = await findQueued(storage, address);
+  const { signal } = item;
   const { acceptedAt = signal.createdAt } = signal;
   const edited = createSignal(
     { ...signal.toJSON(), contents },
@@ -44,18 +52,18 @@ export async function editQueued(
     limits,
   );
   const json = edited.toJSON();
-  const bytes = letterBytes(json, letter.options);
+  const bytes = itemBytes(json, item.options);
   await commit(
     storage,
-    letter,
+    item,
     update(MAILBOX, {
-      where: { id: signal.id, thread_id: letter.threadId, due: NEXT },
+      where: { id: signal.id, thread_id: item.threadId, due: NEXT },
       set: { signal: json as never, bytes },
       require: true,
     }),
-    { mailbox_bytes: bytes - letter.bytes },
+    { mailbox_bytes: bytes - item.bytes },
   );
-  return toQueued({ ...letter, signal: edited });
+  return toQueued({ ...item, signal: edited });
 }
 
 /** Takes a queued message back, before a run takes it. */
@@ -63,25 +71,25 @@ export async function removeQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
 ): Promise<void> {
-  const letter = await findQueued(storage, address);
+  const item = await findQueued(storage, address);
   await commit(
     storage,
-    letter,
-    remove(MAILBOX, { id: letter.signal.id, thread_id: letter.threadId, due: NEXT }, { require: true }),
-    { mailbox_count: -1, mailbox_bytes: -letter.bytes },
+    item,
+    remove(MAILBOX, { id: item.signal.id, thread_id: item.threadId, due: NEXT }, { require: true }),
+    { mailbox_count: -1, mailbox_bytes: -item.bytes },
   );
 }
 
 async function findQueued(
   storage: Storage,
   { threadId, messageId }: { threadId: string; messageId: string },
-): Promise<Letter> {
+): Promise<MailboxItem> {
   checkId("threadId", threadId);
   checkId("messageId", messageId);
-  const letters = await readLetters(storage, threadId, { id: messageId, limit: 1 });
-  const [letter] = letters;
-  if (!letter || letter.due === CONTINUE) throw gone(threadId, messageId);
-  if (letter.due === NEXT) return letter;
+  const items = await readMailbox(storage, threadId, { id: messageId, limit: 1 });
+  const [item] = items;
+  if (!item || item.due === CONTINUE) throw gone(threadId, messageId);
+  if (item.due === NEXT) return item;
   throw new AgentError(
     "conflict",
     `Message "${messageId}" joins the run under way at its next step and cannot be changed. Only queued messages can.`,
@@ -89,20 +97,20 @@ async function findQueued(
 }
 
 /**
- * Whoever is about to open a run has read the letter and goes by the fence it saw with it. Raising the fence makes them
+ * Whoever is about to open a run has read the item and goes by the fence it saw with it. Raising the fence makes them
  * look again, so a run never begins with what was changed or taken back.
  */
 async function commit(
   storage: Storage,
-  letter: Letter,
+  item: MailboxItem,
   write: Write,
   increment: Record<string, number>,
 ): Promise<void> {
-  const { threadId, signal } = letter;
+  const { threadId, signal } = item;
   try {
     await storage.commit([
       update(ACTORS, {
-        where: { thread_id: threadId, run_id: { ne: runOpenedBy(letter) } },
+        where: { thread_id: threadId, run_id: { ne: runOpenedBy(item) } },
         increment: { fence: 1, ...increment },
         require: true,
       }),
@@ -116,7 +124,7 @@ async function commit(
   QueueWatch.of(storage).changed(threadId);
 }
 
-function toQueued({ signal, agentId, due, runId }: Letter): QueuedMessage {
+function toQueued({ signal, agentId, due, runId }: MailboxItem): QueuedMessage {
   return { id: signal.id, agentId, due: due === NEXT ? "next" : "now", runId, signal };
 }
 

@@ -17,7 +17,7 @@ import {
 import type { Write } from "../../storage/storage.ts";
 import { adopt, insertSend, readSend } from "./idempotency.ts";
 import type { Thread } from "../hold/thread.ts";
-import type { ThreadRuntime } from "../hold/thread-runtime.ts";
+import type { LocalThreads } from "../hold/local-threads.ts";
 
 /** A send that waits to be admitted. */
 export interface SendTurn {
@@ -34,14 +34,14 @@ const SMALL_TEXT = 16_384;
  * Admits a signal: reads the thread's state, decides, and writes the decision on the condition that the state is still
  * the same. When this resolves the signal is durable, or was meant not to be.
  */
-export function send(runtime: ThreadRuntime, thread: Thread, request: SendRequest): Promise<Admitted> {
+export function send(runtime: LocalThreads, thread: Thread, request: SendRequest): Promise<Admitted> {
   const { promise, resolve, reject } = Promise.withResolvers<Admitted>();
   thread.line.together({ request, resolve, reject }, (turns) => admitAll(runtime, thread, turns));
   return promise;
 }
 
 /** In order, and in one commit where what becomes of one does not depend on the others. */
-async function admitAll(runtime: ThreadRuntime, thread: Thread, turns: SendTurn[]): Promise<void> {
+async function admitAll(runtime: LocalThreads, thread: Thread, turns: SendTurn[]): Promise<void> {
   let alone = 0;
   while (turns.length > 0) {
     const group = turns.splice(0, alone > 0 ? 1 : Math.max(1, plainOnes(turns)));
@@ -71,7 +71,7 @@ function plainOnes(turns: readonly SendTurn[]): number {
   return Math.min(MAX_TOGETHER, index < 0 ? turns.length : index);
 }
 
-async function admitOne(runtime: ThreadRuntime, thread: Thread, turn: SendTurn): Promise<void> {
+async function admitOne(runtime: LocalThreads, thread: Thread, turn: SendTurn): Promise<void> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const admitted = await tryAdmit(runtime, thread, turn.request, attempt === 0);
@@ -86,10 +86,10 @@ async function admitOne(runtime: ThreadRuntime, thread: Thread, turn: SendTurn):
   }
 }
 
-/** Admits the first of a group, as many as go together. Answers those that are settled; none when it has to be one by one. */
-async function admitGroup(runtime: ThreadRuntime, thread: Thread, group: SendTurn[]): Promise<SendTurn[]> {
+/** Admits the first of a group, as many as go together. Returns those it answered; none when they must go one by one. */
+async function admitGroup(runtime: LocalThreads, thread: Thread, group: SendTurn[]): Promise<SendTurn[]> {
   const admissions: Admission[] = [];
-  let settled: SendTurn[] = [];
+  let together: SendTurn[] = [];
   try {
     const state = await readState(thread, (group[0] as SendTurn).request.agentId);
     for (const { request } of group) {
@@ -100,20 +100,20 @@ async function admitGroup(runtime: ThreadRuntime, thread: Thread, group: SendTur
     }
     if (admissions.length === 0) return [];
     const writes = [...guards(thread, state), ...deliveryWrites(runtime, thread, state, admissions)];
-    settled = group.slice(0, admissions.length);
+    together = group.slice(0, admissions.length);
     await commitAdmissions(runtime, thread, admissions, writes);
   } catch (error) {
     takeBack(admissions);
     if (!mayHaveTakenEffect(error)) return [];
-    for (const turn of settled) turn.reject(error);
-    return settled;
+    for (const turn of together) turn.reject(error);
+    return together;
   }
-  for (const [index, turn] of settled.entries()) turn.resolve(toAdmitted(admissions[index] as Admission));
-  return settled;
+  for (const [index, turn] of together.entries()) turn.resolve(toAdmitted(admissions[index] as Admission));
+  return together;
 }
 
 async function tryAdmit(
-  runtime: ThreadRuntime,
+  runtime: LocalThreads,
   thread: Thread,
   request: SendRequest,
   isFirstTry: boolean,
@@ -130,8 +130,8 @@ async function tryAdmit(
   const key =
     idempotencyKey === undefined ? [] : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)];
   const writes = [...guards(thread, state), ...key, ...delivered, ...alongside];
-  const letter = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
-  const commit = letter && ((all: readonly Write[]) => thread.openWith(state.actor, letter, all));
+  const item = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
+  const commit = item && ((all: readonly Write[]) => thread.openWith(state.actor, item, all));
   try {
     await commitAdmissions(runtime, thread, [admission], writes, commit);
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Write } from "../../storage/storage.ts";
 import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import type { Actor } from "./actor.ts";
-import type { StoredOptions } from "../admit/stored-options.ts";
+import type { StoredOptions } from "../../run/stored-options.ts";
 import type { Thread } from "./thread.ts";
 import { insert, remove, update } from "../../storage/writes.ts";
 

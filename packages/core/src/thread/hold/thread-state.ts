@@ -1,6 +1,6 @@
 import type { Storage } from "../../storage/storage.ts";
 import { checkOwnership, readActor } from "./actor.ts";
-import { NOW, readLetters } from "../admit/mailbox.ts";
+import { NOW, readMailbox } from "../admit/mailbox.ts";
 
 /**
  * Whether a signal of this agent would join a run, wherever it is carried out. Another agent's run counts as idle: the
@@ -17,6 +17,6 @@ export async function threadStateFor(
   if (actor.runId !== undefined) return actor.agentId === target.agentId ? "active" : "idle";
   if (actor.mailboxCount === 0) return "idle";
   // One of its own that is about to open a run, which the signal joins.
-  const [letter] = await readLetters(storage, threadId, { due: NOW, agentId: target.agentId, limit: 1 });
-  return letter ? "active" : "idle";
+  const [item] = await readMailbox(storage, threadId, { due: NOW, agentId: target.agentId, limit: 1 });
+  return item ? "active" : "idle";
 }

@@ -5,18 +5,18 @@ import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, CALLS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import type { System } from "../../system.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
-import type { RunEnd } from "../../run/run-thread.ts";
+import type { RunEnd } from "../../run/run-journal.ts";
 import { type Actor, insertActor, readActor } from "./actor.ts";
 import { Backoff, exhausted, MAX_ATTEMPTS } from "./backoff.ts";
-import { type Letter, noLetterNow, NOW, readLetters, runOpenedBy } from "../admit/mailbox.ts";
+import { type MailboxItem, nothingDueNow, NOW, readMailbox, runOpenedBy } from "../admit/mailbox.ts";
 import type { SendTurn } from "../admit/send.ts";
-import type { StoredOptions } from "../admit/stored-options.ts";
+import type { StoredOptions } from "../../run/stored-options.ts";
 import { SendLine } from "../admit/send-line.ts";
 import { Tail } from "../log/tail.ts";
 import { type Holding, type RunTicket, takeWrites } from "./take.ts";
-import type { ThreadHost } from "./thread-runtime.ts";
+import type { ThreadHost } from "./local-threads.ts";
 import type { Lease } from "../log/fenced-log.ts";
-import { ThreadRun } from "../journal/thread-run.ts";
+import { ThreadJournal } from "../journal/thread-journal.ts";
 import { requireNone, update } from "../../storage/writes.ts";
 
 const MAX_LOOKS = 100;
@@ -24,8 +24,8 @@ const NOTHING = (): void => {};
 
 interface Waiter {
   ticket: RunTicket;
-  run: ThreadRun;
-  /** Letters up to this number were accepted before the waiter came, so they go first. */
+  run: ThreadJournal;
+  /** Items up to this number were accepted before the waiter came, so they go first. */
   after: number;
   admit(lease: Lease): void;
   refuse(error: unknown): void;
@@ -39,7 +39,7 @@ export class Thread {
   readonly threadId: string;
   readonly resourceId: string;
   readonly tail: Tail = new Tail();
-  #run: ThreadRun | undefined;
+  #run: ThreadJournal | undefined;
   /** The active run as last heard of, for answers that cannot wait for the store. */
   #active: { runId: string; agentId: string | undefined } | undefined;
   /** The thread itself, where this handle was made before anybody knew whose it would be. */
@@ -47,7 +47,7 @@ export class Thread {
   /** The run that a send of this process is about to open. */
   #reserved: { runId: string; agentId: string } | undefined;
   /** The highest mailbox number this process knows of. */
-  #lastLetter = 0;
+  #lastItem = 0;
   readonly #host: ThreadHost;
   /** Who sends to the thread or wants to run on it. */
   readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
@@ -81,12 +81,12 @@ export class Thread {
   }
 
   /** Waits for the thread, behind everything that was accepted before. */
-  enter(ticket: RunTicket, run: ThreadRun, abortSignal: AbortSignal): Promise<Lease> {
+  enter(ticket: RunTicket, run: ThreadJournal, abortSignal: AbortSignal): Promise<Lease> {
     return this.line
       .inOrder(async () => {
         abortSignal.throwIfAborted();
         const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-        const waiter: Waiter = { ticket, run, after: this.#lastLetter, admit: resolve, refuse: reject };
+        const waiter: Waiter = { ticket, run, after: this.#lastItem, admit: resolve, refuse: reject };
         const onAbort = () => {
           if (this.#dismiss(waiter)) reject(abortSignal.reason);
         };
@@ -168,27 +168,27 @@ export class Thread {
   /** Commits a message and takes the thread for the run it opens, in one. Nobody else here looks at it meanwhile. */
   openWith(
     actor: Actor | undefined,
-    letter: Omit<Letter, "seq">,
+    item: Omit<MailboxItem, "seq">,
     writes: readonly Write[],
   ): Promise<CommitResult> {
-    const opening = this.#openWith(actor, letter, writes);
+    const opening = this.#openWith(actor, item, writes);
     this.#look(opening.then(NOTHING, NOTHING));
     return opening;
   }
 
   async #openWith(
     actor: Actor | undefined,
-    letter: Omit<Letter, "seq">,
+    item: Omit<MailboxItem, "seq">,
     writes: readonly Write[],
   ): Promise<CommitResult> {
-    const { runId, agentId, options = {} } = letter;
+    const { runId, agentId, options = {} } = item;
     const taking = takeWrites(this, { runId, agentId, options }, actor, false);
     this.#mayHaveMail = false;
     const { lease, result } = await this.#grasp([...writes, ...taking.writes], taking.holding);
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
     // Its own copy: the sender holds the signal too.
-    const signal = reviveSignal(letter.signal.toJSON());
-    this.#start(lease, runId, { ...letter, options, signal, seq: result.auto[index] as number });
+    const signal = reviveSignal(item.signal.toJSON());
+    this.#start(lease, runId, { ...item, options, signal, seq: result.auto[index] as number });
     return result;
   }
 
@@ -225,11 +225,11 @@ export class Thread {
     runId: string;
     lease: Lease;
     end: RunEnd;
-    opener?: Letter;
+    opener?: MailboxItem;
     begun?: boolean;
     also?: readonly Write[];
   }): Promise<void> {
-    const run = new ThreadRun({
+    const run = new ThreadJournal({
       thread: this,
       runId,
       agentId: "",
@@ -255,7 +255,7 @@ export class Thread {
   }
 
   /** Called by a run when it let go of the thread. One that waits for somebody stays the active one. */
-  left(run: ThreadRun, waits: boolean): void {
+  left(run: ThreadJournal, waits: boolean): void {
     if (this.#run !== run) return;
     this.#run = undefined;
     this.#abortRun = undefined;
@@ -277,7 +277,7 @@ export class Thread {
   }
 
   /** The run that this process carries out. */
-  get run(): ThreadRun | undefined {
+  get run(): ThreadJournal | undefined {
     return this.#run;
   }
 
@@ -300,7 +300,7 @@ export class Thread {
   }
 
   /** A run took the thread up and can be aborted from here on; one whose abort was asked for before stops now. */
-  canAbort(run: ThreadRun, abort: () => void): void {
+  canAbort(run: ThreadJournal, abort: () => void): void {
     this.#abortRun = abort;
     if (this.#abortWanted === run.runId) abort();
   }
@@ -338,7 +338,7 @@ export class Thread {
 
   /** A message was stored under this number, here. */
   posted(seq: number | undefined): void {
-    this.#lastLetter = Math.max(this.#lastLetter, seq ?? 0);
+    this.#lastItem = Math.max(this.#lastItem, seq ?? 0);
   }
 
   /** A message may have come for the run under way, from here or from another process. */
@@ -357,7 +357,7 @@ export class Thread {
   }
 
   /** A run that was taken over is carried out here. */
-  carryOn(run: ThreadRun): void {
+  carryOn(run: ThreadJournal): void {
     this.#mayHaveMail = true;
     this.#run = run;
   }
@@ -482,24 +482,24 @@ export class Thread {
   /** A free thread: the oldest of what waits for it runs. Answers whether to look again. */
   async #pumpIdle(actor: Actor | undefined): Promise<boolean> {
     const hasMail = actor !== undefined && actor.mailboxCount > 0;
-    const [letter] = hasMail ? await readLetters(this.storage, this.threadId, { limit: 1 }) : [];
+    const [item] = hasMail ? await readMailbox(this.storage, this.threadId, { limit: 1 }) : [];
     const [waiter] = this.#waiters;
     if (
-      letter &&
-      (!waiter || letter.seq <= waiter.after || letter.due === NOW) &&
-      this.#host.hasAgent(letter.agentId)
+      item &&
+      (!waiter || item.seq <= waiter.after || item.due === NOW) &&
+      this.#host.hasAgent(item.agentId)
     ) {
-      return this.#open(actor, letter);
+      return this.#open(actor, item);
     }
     if (this.#host.isClosing) return this.#closesDown();
     if (!waiter) {
-      if (!letter && this.line.isEmpty) this.#reserved = undefined;
+      if (!item && this.line.isEmpty) this.#reserved = undefined;
       return false;
     }
     let lease: Lease | undefined;
     try {
       // A message that came first goes first.
-      const conditions = letter?.due === NOW ? [] : [noLetterNow(this.threadId)];
+      const conditions = item?.due === NOW ? [] : [nothingDueNow(this.threadId)];
       lease = await this.take(actor, waiter.ticket, conditions);
     } catch (error) {
       if (this.#dismiss(waiter)) waiter.refuse(storageError(error));
@@ -524,39 +524,39 @@ export class Thread {
     return index >= 0;
   }
 
-  async #open(actor: Actor | undefined, letter: Letter): Promise<boolean> {
+  async #open(actor: Actor | undefined, item: MailboxItem): Promise<boolean> {
     // One that was meant for a run that is over opens a run of its own, under a name of its own.
-    const runId = runOpenedBy(letter);
-    const { attempts = 0 } = letter;
+    const runId = runOpenedBy(item);
+    const { attempts = 0 } = item;
     if (!this.mayTry(runId, attempts)) return false;
     // It goes on with the options of the run it came for.
-    letter.options ??= letter.opens ? {} : await this.#optionsOf(letter.runId);
-    const ticket = { runId, agentId: letter.agentId, options: letter.options };
+    item.options ??= item.opens ? {} : await this.#optionsOf(item.runId);
+    const ticket = { runId, agentId: item.agentId, options: item.options };
     // What came to join a run must not find itself in one that was promised to somebody else.
-    const lease = await this.take(actor, ticket, letter.due === NOW ? [] : [noLetterNow(this.threadId)]);
+    const lease = await this.take(actor, ticket, item.due === NOW ? [] : [nothingDueNow(this.threadId)]);
     if (!lease) return true;
     if (attempts >= MAX_ATTEMPTS) {
       const error = exhausted(runId);
       const chunks = [agentChunk("error", runId, { error })];
       const end = { state: "failed", mayContinue: false, error, chunks } as const;
-      await this.giveUp({ runId, lease, end, opener: letter });
+      await this.giveUp({ runId, lease, end, opener: item });
       return true;
     }
-    this.#start(lease, runId, letter);
+    this.#start(lease, runId, item);
     return false;
   }
 
-  #start(lease: Lease, runId: string, letter: Letter): void {
-    this.#run = new ThreadRun({
+  #start(lease: Lease, runId: string, item: MailboxItem): void {
+    this.#run = new ThreadJournal({
       thread: this,
       runId,
-      agentId: letter.agentId,
+      agentId: item.agentId,
       create: {},
-      opener: letter,
+      opener: item,
       enter: async () => lease,
     });
     this.#run.hold(lease);
-    this.#host.open(this, this.#run, letter);
+    this.#host.open(this, this.#run, item);
   }
 
   async #optionsOf(runId: string): Promise<StoredOptions> {

@@ -5,7 +5,7 @@ import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, LANES, RUNS, type RunRow } from "../../storage/thread-tables.ts";
 import { type Page, toWindow } from "../../storage/page.ts";
 import { firstFreeSeq, readActor } from "../hold/actor.ts";
-import { type Lane, toLane } from "../journal/lane.ts";
+import { type Lane, toLane } from "../../signal/lane.ts";
 import { readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
 
 /** What goes on on a thread. */

@@ -1,6 +1,6 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import type { OpenCall } from "../../run/run.ts";
-import type { CallIntent, StepRecord } from "../../run/run-thread.ts";
+import type { CallIntent, StepRecord } from "../../run/run-journal.ts";
 import { NOBODY_ASKED } from "../../run/tool-calls.ts";
 import { readStep } from "../../storage/list-messages.ts";
 import { setMessageMetadata } from "../../storage/message-writes.ts";
@@ -50,7 +50,7 @@ export class CallJournal {
     };
   }
 
-  settle(toolCallId: string, outcome: ToolOutcome): Write {
+  recordOutcome(toolCallId: string, outcome: ToolOutcome): Write {
     this.#hasRows = true;
     const row = {
       run_id: this.#runId,

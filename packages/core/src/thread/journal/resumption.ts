@@ -7,7 +7,7 @@ import type { Decision, JournaledCall, Resumption } from "../../run/resume.ts";
 import { type Actor, toActor } from "../hold/actor.ts";
 import { type OpenStep, openStepOf } from "./open-step.ts";
 import { restoreOutcome, type StoredOutcome } from "./stored-outcome.ts";
-import { reviveOptions, type StoredOptions } from "../admit/stored-options.ts";
+import { reviveOptions, type StoredOptions } from "../../run/stored-options.ts";
 
 /** A run that was taken over: how far it came, and the number of its next event. */
 export interface TakenRun {

@@ -269,10 +269,10 @@ describe("the last readers", () => {
   it("leave nothing of the thread behind in memory", async () => {
     const storage = new InMemoryStorage();
     const { agent, follow, idle } = onThread(() => "x", { storage });
-    const { ThreadRuntime } = await import("../hold/thread-runtime.ts");
+    const { LocalThreads } = await import("../hold/local-threads.ts");
     const { realSystem } = await import("../../system.ts");
     const { silentLogger } = await import("../../logger.ts");
-    const runtime = ThreadRuntime.of(storage, realSystem, silentLogger);
+    const runtime = LocalThreads.of(storage, realSystem, silentLogger);
     for (const threadId of ["a", "b", "c"]) {
       const reader = await follow({ threadId });
       await agent.sendMessage("hi", { threadId, resourceId: "r1" }).admitted;

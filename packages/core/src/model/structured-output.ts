@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import type { ModelConfig } from "../model/model.ts";
+import type { ModelConfig } from "./model.ts";
 import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { JsonSchema, Schema } from "../schema/schema.ts";
 

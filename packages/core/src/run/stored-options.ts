@@ -1,6 +1,6 @@
 import type { JSONValue } from "@selvedge/protocol";
-import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../../request-context/request-context.ts";
-import type { AgentExecutionOptions, RunMemory } from "../../run/run-options.ts";
+import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
+import type { AgentExecutionOptions, RunMemory } from "./run-options.ts";
 
 /** The options of a run that another process can go on with: everything that is JSON. */
 export type StoredOptions = Record<string, JSONValue>;

@@ -1,7 +1,7 @@
 import type { AgentChunk, JSONValue, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Write } from "../storage/storage.ts";
-import type { Lane, StateMode } from "../thread/journal/lane.ts";
+import type { Lane, StateMode } from "../signal/lane.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { OpenCall } from "./run.ts";
 
@@ -42,7 +42,7 @@ export interface RunEnd {
  * The thread a run belongs to, as the loop sees it. Everything it promises is durable when the call resolves, and
  * throws `superseded` when another process has taken the thread over: then the run is over and nothing it does counts.
  */
-export interface RunThread {
+export interface RunJournal {
   /** Whether the run has let go of the thread, or lost it. */
   readonly isOver: boolean;
   /** Waits until the thread is free and makes this run its active one, which others may abort. */
@@ -72,16 +72,16 @@ export interface RunThread {
     next: { cacheKey: string; mode: StateMode; signalId: string },
   ): Write;
   /** Before tools run: the model's reply and what is about to be executed. */
-  intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
+  recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
   /** After a tool ran, while others still do. */
-  settle(toolCallId: string, outcome: ToolOutcome): Promise<void>;
+  recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /**
    * A step is over. With `take`, returns the signals that joined the run, stored in their place after the step and
    * after the run's `own`. `finish` gives the chunks that close the step; they go on the stream with it, followed by the
    * signals. With `endsNow` nothing lies between this step and the end of the run, so they may be stored together;
    * chunks never become visible before the step.
    */
-  border(
+  commitStep(
     step: StepRecord | undefined,
     options: {
       take: boolean;
@@ -93,9 +93,9 @@ export interface RunThread {
   ): Promise<CreatedAgentSignal[]>;
   /**
    * Before the model is asked again: lets who reads along in this process answer what it has just read, and answers the
-   * signals that have joined the run since the last border.
+   * signals that have joined the run since the last step.
    */
-  hear(): Promise<CreatedAgentSignal[]>;
+  takeSignals(): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
   /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */

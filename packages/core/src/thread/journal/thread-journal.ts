@@ -1,7 +1,7 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../../errors.ts";
 import type { OpenCall } from "../../run/run.ts";
-import type { CallIntent, RunEnd, RunThread, StepRecord } from "../../run/run-thread.ts";
+import type { CallIntent, RunEnd, RunJournal, StepRecord } from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
 import type { CreatedAgentSignal } from "../../signal/signal.ts";
 import {
@@ -18,22 +18,22 @@ import { MESSAGES, MESSAGE_STEPS, THREADS } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
-import { advanceLane, type Lane, readLane, type StateMode } from "./lane.ts";
+import { advanceLane, type Lane, readLane, type StateMode } from "../../signal/lane.ts";
 import { CallJournal, type PlacedStep } from "./call-journal.ts";
 import { FencedLog, type Lease } from "../log/fenced-log.ts";
-import { type Letter, NOW, readLetters, takeLetters } from "../admit/mailbox.ts";
+import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "../hold/thread.ts";
 import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
 
-export interface ThreadRunOptions {
+export interface ThreadJournalOptions {
   thread: Thread;
   runId: string;
   agentId: string;
   /** What the caller says about the thread. */
   create: { title?: string; metadata?: Record<string, unknown> };
-  /** The letter that opened the run. */
-  opener: Letter | undefined;
+  /** The item that opened the run. */
+  opener: MailboxItem | undefined;
   /** A run that is gone on with may have calls in the journal. */
   resumed?: boolean;
   /** Takes the thread; given by who starts the run. */
@@ -44,8 +44,8 @@ export interface ThreadRunOptions {
 export const RECENT = 20;
 /** How many signals after a snapshot are looked through for its deltas. */
 const SIGNALS_BACK = 200;
-/** Signals taken at one step border; more wait for the next. */
-const LETTERS_PER_STEP = 256;
+/** Signals taken with one step; more wait for the next. */
+const ITEMS_PER_STEP = 256;
 /** Says on a message that signals follow it. */
 const BOUNDARY = { mastra: { responseBoundary: true } } as const;
 
@@ -53,22 +53,22 @@ const BOUNDARY = { mastra: { responseBoundary: true } } as const;
  * A run's hold on its thread. Every commit carries the fence and whatever chunks the stream has gained, so the log and
  * the history never disagree, and a process that lost the thread finds out at its next write.
  */
-export class ThreadRun implements RunThread {
-  readonly #options: ThreadRunOptions;
+export class ThreadJournal implements RunJournal {
+  readonly #options: ThreadJournalOptions;
   #thread: Thread;
   readonly runId: string;
   readonly #log: FencedLog;
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
-  #opener: Letter | undefined;
+  #opener: MailboxItem | undefined;
   /** The message that the stored steps are in, until signals follow it. */
   #responseId: string | undefined;
-  #details: ThreadRunOptions["create"];
+  #details: ThreadJournalOptions["create"];
   #begun = false;
   #over = false;
   #controller: AbortController | undefined;
 
-  constructor(options: ThreadRunOptions) {
+  constructor(options: ThreadJournalOptions) {
     this.#options = options;
     this.#thread = options.thread;
     this.runId = options.runId;
@@ -84,11 +84,11 @@ export class ThreadRun implements RunThread {
 
   async acquire(controller: AbortController): Promise<void> {
     if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
-    this.heed(controller);
+    this.abortWith(controller);
   }
 
   /** Whoever aborts the thread's run aborts the controller. */
-  heed(controller: AbortController): void {
+  abortWith(controller: AbortController): void {
     const thread = this.#thread;
     if (thread.run !== this) return;
     this.#controller = controller;
@@ -96,7 +96,7 @@ export class ThreadRun implements RunThread {
   }
 
   /** What the message that opened the run says about the thread. */
-  describe({ title, metadata }: ThreadRunOptions["create"]): void {
+  describe({ title, metadata }: ThreadJournalOptions["create"]): void {
     this.#details = { ...(title !== undefined && { title }), ...(metadata && { metadata }) };
   }
 
@@ -122,8 +122,8 @@ export class ThreadRun implements RunThread {
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
-    const folded = (await this.#letters()).filter((letter) => letter.signal.id !== this.#opener?.signal.id);
-    const letters = this.#opener ? [this.#opener, ...folded] : folded;
+    const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
+    const items = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
       requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
@@ -138,7 +138,7 @@ export class ThreadRun implements RunThread {
     const signals = folded.map(({ signal }) => restamp(signal, now));
     for (const signal of signals) writes.push(this.#insert(signal));
     for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
-    writes.push(...takeLetters(threadId, letters));
+    writes.push(...takeItems(threadId, items));
     if (pinned)
       writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
     await this.#log.commit(writes, {
@@ -202,24 +202,24 @@ export class ThreadRun implements RunThread {
     );
   }
 
-  async intend(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
+  async recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
     const { openStep, writes } = this.#journal.start(this.#placed(step), calls);
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
-  async settle(toolCallId: string, outcome: ToolOutcome): Promise<void> {
-    await this.#log.commit([this.#journal.settle(toolCallId, outcome)], { quiet: true });
+  async recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void> {
+    await this.#log.commit([this.#journal.recordOutcome(toolCallId, outcome)], { quiet: true });
   }
 
-  async border(
+  async commitStep(
     step: StepRecord | undefined,
-    { take, next, own = [], endsNow = false, finish }: Parameters<RunThread["border"]>[1],
+    { take, next, own = [], endsNow = false, finish }: Parameters<RunJournal["commitStep"]>[1],
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, system } = this.#thread;
-    const letters = take ? await this.#letters() : [];
+    const items = take ? await this.#items() : [];
     const now = new Date(system.now());
-    const signals = letters.map(({ signal }) => restamp(signal, now));
+    const signals = items.map(({ signal }) => restamp(signal, now));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
     const responseId = step?.message.id ?? this.#responseId;
@@ -228,7 +228,7 @@ export class ThreadRun implements RunThread {
       ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
       ...this.#journal.close(),
       ...joining.map((signal) => this.#insert(signal)),
-      ...takeLetters(threadId, letters),
+      ...takeItems(threadId, items),
     ];
     if (!step && writes.length === 0) return [];
     const progress: Row = {
@@ -258,10 +258,10 @@ export class ThreadRun implements RunThread {
     return signals;
   }
 
-  async hear(): Promise<CreatedAgentSignal[]> {
+  async takeSignals(): Promise<CreatedAgentSignal[]> {
     const thread = this.#thread;
     if (thread.hasReaders) await sleep(thread.system, 0);
-    return thread.mayHaveMail ? this.border(undefined, { take: true, next: "continue" }) : [];
+    return thread.mayHaveMail ? this.commitStep(undefined, { take: true, next: "continue" }) : [];
   }
 
   async suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void> {
@@ -329,7 +329,7 @@ export class ThreadRun implements RunThread {
           run: { state: end.state, ended_at: now, error, open_step: null },
           chunks: [...echo, ...end.chunks],
           explain: (index) => {
-            if (guard.length > 0 && index === 0) return new LettersWaiting();
+            if (guard.length > 0 && index === 0) return new MailWaiting();
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
@@ -339,7 +339,7 @@ export class ThreadRun implements RunThread {
         },
       );
     } catch (thrown) {
-      if (thrown instanceof LettersWaiting) {
+      if (thrown instanceof MailWaiting) {
         this.#thread.mailMayHaveCome();
         return false;
       }
@@ -356,16 +356,16 @@ export class ThreadRun implements RunThread {
   }
 
   /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
-  #storeOpener(letter: Letter): Write[] {
+  #storeOpener(item: MailboxItem): Write[] {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
     return [
-      ...takeLetters(threadId, [letter]),
+      ...takeItems(threadId, [item]),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
       ...describeThread(threadId, this.#details),
-      ...(letter.messages?.map((message) =>
+      ...(item.messages?.map((message) =>
         insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
-      ) ?? [this.#insert(restamp(letter.signal, now))]),
+      ) ?? [this.#insert(restamp(item.signal, now))]),
     ];
   }
 
@@ -439,18 +439,18 @@ export class ThreadRun implements RunThread {
   }
 
   /** Signals that wait for this run. Asked of the store only when something may have come. */
-  async #letters(): Promise<Letter[]> {
+  async #items(): Promise<MailboxItem[]> {
     const thread = this.#thread;
     if (!thread.mayHaveMail) return [];
     thread.lookingIntoMailbox();
-    const letters = await readLetters(thread.storage, thread.threadId, {
+    const items = await readMailbox(thread.storage, thread.threadId, {
       due: NOW,
       agentId: this.#options.agentId,
-      limit: LETTERS_PER_STEP,
+      limit: ITEMS_PER_STEP,
     });
     // All that are here are taken now; only a full hand leaves some behind.
-    if (letters.length === LETTERS_PER_STEP) thread.mailMayHaveCome();
-    return letters;
+    if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
+    return items;
   }
 
   #leave(waits = false): void {
@@ -461,7 +461,7 @@ export class ThreadRun implements RunThread {
   }
 }
 
-class LettersWaiting {}
+class MailWaiting {}
 class OpenerGone {}
 class LostRace {}
 

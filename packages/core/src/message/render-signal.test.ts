@@ -1,8 +1,8 @@
 import { DOMParser } from "@xmldom/xmldom";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toModelMessages } from "../message/to-model-messages.ts";
-import { createSignal, type SignalInput } from "./signal.ts";
+import { toModelMessages } from "./to-model-messages.ts";
+import { createSignal, type SignalInput } from "../signal/signal.ts";
 
 const make = { newId: () => "s1", now: () => 1_700_000_000_000 };
 

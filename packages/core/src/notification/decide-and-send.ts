@@ -24,7 +24,7 @@ const MAX_ROUNDS = 50;
 const INSISTING_ROUNDS = 3;
 
 /** Decides about stored records and acts on it, again where something changed in between. */
-export async function settle(
+export async function decideAndSend(
   desk: Desk,
   outlet: Outlet,
   created: readonly VersionedNotification[],
@@ -33,7 +33,7 @@ export async function settle(
   const outcomes = new Map<string, Outcome>();
   let waiting = new Map(created.map((one) => [one.record.id, one]));
   for (let round = 0; waiting.size > 0 && round < MAX_ROUNDS; round++)
-    waiting = await settleOnce(desk, outlet, waiting, wishes, round, outcomes);
+    waiting = await decideOnce(desk, outlet, waiting, wishes, round, outcomes);
   if (waiting.size > 0)
     throw new AgentError(
       "thread-busy",
@@ -43,7 +43,7 @@ export async function settle(
 }
 
 /** One look at the thread, and a decision for each record. Answers those that have to be decided anew. */
-async function settleOnce(
+async function decideOnce(
   desk: Desk,
   outlet: Outlet,
   waiting: ReadonlyMap<string, VersionedNotification>,

@@ -13,12 +13,17 @@ import { type Actor, readActor } from "./actor.ts";
 import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { Janitor } from "./janitor.ts";
 import { Recovery } from "./recovery.ts";
-import { countAttempt, DEFAULT_MAILBOX_LIMITS, type Letter, type MailboxLimits } from "../admit/mailbox.ts";
+import {
+  countAttempt,
+  DEFAULT_MAILBOX_LIMITS,
+  type MailboxItem,
+  type MailboxLimits,
+} from "../admit/mailbox.ts";
 import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
 import type { Resumption } from "../../run/resume.ts";
 import { readTaken } from "../journal/resumption.ts";
 import { Thread } from "./thread.ts";
-import { ThreadRun } from "../journal/thread-run.ts";
+import { ThreadJournal } from "../journal/thread-journal.ts";
 
 export interface ThreadLimits extends Retention {
   signal: SignalLimits;
@@ -42,15 +47,15 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
 /** An agent as the runtime needs it: somebody who can carry out a run. */
 export interface ThreadAgent {
   readonly id: string;
-  /** Carries out the run that a letter opened. Never rejects. */
+  /** Carries out the run that an item opened. Never rejects. */
   openRun(
     thread: Thread,
-    run: ThreadRun,
-    letter: Letter,
+    run: ThreadJournal,
+    item: MailboxItem,
     options: AgentExecutionOptions | undefined,
   ): Promise<void>;
   /** Goes on with a run that was left behind or that was answered. Never rejects. */
-  resumeRun(thread: Thread, run: ThreadRun, resumption: Resumption): Promise<void>;
+  resumeRun(thread: Thread, run: ThreadJournal, resumption: Resumption): Promise<void>;
 }
 
 /** What a thread needs of its runtime. */
@@ -64,7 +69,7 @@ export interface ThreadHost {
   /** While closing, nothing new begins here. */
   readonly isClosing: boolean;
   hasAgent(agentId: string): boolean;
-  open(thread: Thread, run: ThreadRun, letter: Letter): void;
+  open(thread: Thread, run: ThreadJournal, item: MailboxItem): void;
   resume(thread: Thread, actor: Actor, row: RunRow | undefined): Promise<boolean>;
   /** Looks at a thread again later: after a while, or after `ms`. */
   lookAgain(thread: Thread, ms?: number): void;
@@ -85,7 +90,7 @@ const CLOSE_POLL_MS = 10;
  * All threads of a store, as far as this process is concerned with them: hands threads to agents, takes over what
  * other processes left behind, and wakes readers when another process wrote.
  */
-export class ThreadRuntime implements ThreadHost {
+export class LocalThreads implements ThreadHost {
   readonly storage: Storage;
   readonly system: System;
   readonly logger: Logger;
@@ -124,8 +129,8 @@ export class ThreadRuntime implements ThreadHost {
     system: System,
     logger: Logger,
     limits: Partial<ThreadLimits> = {},
-  ): ThreadRuntime {
-    return storage.attach(KEY, () => new ThreadRuntime(storage, system, logger, limits));
+  ): LocalThreads {
+    return storage.attach(KEY, () => new LocalThreads(storage, system, logger, limits));
   }
 
   register(agent: ThreadAgent): void {
@@ -211,10 +216,10 @@ export class ThreadRuntime implements ThreadHost {
     this.#liveOptions.delete(signalId);
   }
 
-  open(thread: Thread, run: ThreadRun, letter: Letter): void {
-    const options = this.#liveOptions.get(letter.signal.id);
-    this.dropOptions(letter.signal.id);
-    void this.#agents.get(letter.agentId)!.openRun(thread, run, letter, options);
+  open(thread: Thread, run: ThreadJournal, item: MailboxItem): void {
+    const options = this.#liveOptions.get(item.signal.id);
+    this.dropOptions(item.signal.id);
+    void this.#agents.get(item.agentId)!.openRun(thread, run, item, options);
   }
 
   /** Goes on with a run that nobody carries out. Answers whether the thread should be looked at again at once. */
@@ -250,7 +255,7 @@ export class ThreadRuntime implements ThreadHost {
       await thread.giveUp({ runId, lease, end, begun: true });
       return true;
     }
-    const run = new ThreadRun({
+    const run = new ThreadJournal({
       thread,
       runId,
       agentId: agent.id,

@@ -1,8 +1,9 @@
-import { AgentError, showValue } from "../../errors.ts";
-import { checkId, checkMetadata } from "../../storage/check-id.ts";
-import type { Row, Storage, Write } from "../../storage/storage.ts";
-import { LANES, type LaneRow } from "../../storage/thread-tables.ts";
-import { insert, update } from "../../storage/writes.ts";
+import { AgentError, showValue } from "../errors.ts";
+import { checkId, checkMetadata } from "../storage/check-id.ts";
+import type { Row, Storage, Write } from "../storage/storage.ts";
+import { LANES, type LaneRow } from "../storage/thread-tables.ts";
+import { insert, update } from "../storage/writes.ts";
+import type { SignalAttributes, SignalContents } from "./signal.ts";
 
 export type StateMode = "snapshot" | "delta";
 
@@ -15,6 +16,21 @@ export interface Lane {
   lastSignalId: string;
   lastSnapshotId: string | undefined;
   updatedAt: Date;
+}
+
+/** A named state of a thread, as a producer tells it. */
+export interface StateSignalInput {
+  /** The lane. */
+  id: string;
+  /** The same key and mode as the current state means: nothing new. */
+  cacheKey: string;
+  contents: SignalContents;
+  mode?: StateMode;
+  value?: unknown;
+  delta?: unknown;
+  attributes?: SignalAttributes;
+  metadata?: Record<string, unknown>;
+  tagName?: string;
 }
 
 /** A lane's name becomes a key of the thread's metadata. */

@@ -1,7 +1,7 @@
-import { onAbort } from "../abort.ts";
-import { AgentError } from "../errors.ts";
-import { isPromise } from "../is-promise.ts";
-import type { System } from "../system.ts";
+import { onAbort } from "./abort.ts";
+import { AgentError } from "./errors.ts";
+import { isPromise } from "./is-promise.ts";
+import type { System } from "./system.ts";
 
 /** How long code of the app may go on after the abort of its run, before the run goes on without it. */
 const ABORT_GRACE_MS = 1000;

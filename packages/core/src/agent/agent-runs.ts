@@ -3,17 +3,17 @@ import { outsideRuns } from "../run/current-run.ts";
 import { runLoop } from "../run/loop.ts";
 import { agentChunk } from "../run/model-part-chunk.ts";
 import type { Resumption } from "../run/resume.ts";
-import { Patience } from "../run/patience.ts";
+import { Patience } from "../patience.ts";
 import { Run, type RunSpec } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { RunThread } from "../run/run-thread.ts";
+import type { RunJournal } from "../run/run-journal.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Letter } from "../thread/admit/mailbox.ts";
-import { reviveOptions, storeOptions } from "../thread/admit/stored-options.ts";
+import type { MailboxItem } from "../thread/admit/mailbox.ts";
+import { reviveOptions, storeOptions } from "../run/stored-options.ts";
 import type { Thread } from "../thread/hold/thread.ts";
-import { ThreadRun } from "../thread/journal/thread-run.ts";
-import { type ThreadAgent, type ThreadLimits, ThreadRuntime } from "../thread/hold/thread-runtime.ts";
+import { ThreadJournal } from "../thread/journal/thread-journal.ts";
+import { type ThreadAgent, type ThreadLimits, LocalThreads } from "../thread/hold/local-threads.ts";
 import { DEFAULT_RUN_LIMITS, type RunStart, type ThreadTarget } from "./prepare-run.ts";
 import type { ThreadsEnvironment } from "./threads-host.ts";
 
@@ -24,7 +24,7 @@ export interface ThreadsConfig extends Partial<ThreadLimits> {
 }
 
 /** What an agent lends to the runs that its threads start. */
-export interface ThreadRunsHost {
+export interface AgentRunsHost {
   readonly id: string;
   environment(): ThreadsEnvironment;
   prepare(options: AgentExecutionOptions, start: RunStart): Promise<RunSpec>;
@@ -43,16 +43,16 @@ interface Expectation {
 }
 
 /** Carries out the runs that threads ask for: those a message opened, and those that are gone on with. */
-export class ThreadRuns implements ThreadAgent {
-  readonly #host: ThreadRunsHost;
+export class AgentRuns implements ThreadAgent {
+  readonly #host: AgentRunsHost;
   readonly #expected = new Map<string, Set<Expectation>>();
-  readonly #runtimes = new Set<ThreadRuntime>();
+  readonly #runtimes = new Set<LocalThreads>();
   /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
   readonly #live = new Map<string, AgentExecutionOptions>();
   readonly #endListeners = new Set<(threadId: string) => void>();
   #ephemeral: Storage | undefined;
 
-  constructor(host: ThreadRunsHost) {
+  constructor(host: AgentRunsHost) {
     this.#host = host;
   }
 
@@ -61,14 +61,14 @@ export class ThreadRuns implements ThreadAgent {
   }
 
   /** The runtime of a store, with this agent known to it. Without a store, threads live in this process alone. */
-  runtime(storage: Storage | undefined): ThreadRuntime {
+  runtime(storage: Storage | undefined): LocalThreads {
     const { system, logger, threads } = this.#environment;
     const { recover, ...limits } = threads ?? {};
     if (!storage) {
       this.#ephemeral ??= new InMemoryStorage();
       Object.assign(limits, { retentionMs: EPHEMERAL_RETENTION_MS, keepHistory: false });
     }
-    const runtime = ThreadRuntime.of(storage ?? this.#ephemeral!, system, logger, limits);
+    const runtime = LocalThreads.of(storage ?? this.#ephemeral!, system, logger, limits);
     runtime.register(this);
     this.#runtimes.add(runtime);
     if (storage && recover !== false) {
@@ -89,13 +89,13 @@ export class ThreadRuns implements ThreadAgent {
     storage: Storage,
     target: ThreadTarget,
     ticket: { runId: string; options: AgentExecutionOptions },
-  ): RunThread {
+  ): RunJournal {
     const { id: threadId, resourceId, ...create } = target;
     const runtime = this.runtime(storage);
     const { durableContextKeys } = this.#environment;
     const { runId } = ticket;
     this.#remember(runId, ticket.options);
-    const run: ThreadRun = new ThreadRun({
+    const run: ThreadJournal = new ThreadJournal({
       thread: runtime.peek(threadId, resourceId),
       runId,
       agentId: this.#host.id,
@@ -117,53 +117,47 @@ export class ThreadRuns implements ThreadAgent {
 
   async openRun(
     thread: Thread,
-    threadRun: ThreadRun,
-    letter: Letter,
+    journal: ThreadJournal,
+    item: MailboxItem,
     live: AgentExecutionOptions | undefined,
   ): Promise<void> {
-    const { signal, messages } = letter;
+    const { signal, messages } = item;
     signal.createdAt = new Date(this.#environment.system.now());
     const { threadId, resourceId } = thread;
     const controller = new AbortController();
     try {
-      const options = live ?? reviveOptions(letter.options);
-      threadRun.heed(controller);
+      const options = live ?? reviveOptions(item.options);
+      journal.abortWith(controller);
       const { thread: named } = options.memory ?? {};
-      if (typeof named === "object") threadRun.describe(named);
-      const spec = await this.#prepare(
-        thread,
-        threadRun,
-        options,
-        messages ? [] : [signal],
-        controller.signal,
-      );
+      if (typeof named === "object") journal.describe(named);
+      const spec = await this.#prepare(thread, journal, options, messages ? [] : [signal], controller.signal);
       if (messages) spec.list.add(messages, "input");
       else spec.list.append(signal.toDBMessage({ threadId, resourceId }), "input");
       const run = new Run(spec);
       if (controller.signal.aborted) run.controller.abort();
-      this.#remember(threadRun.runId, options);
+      this.#remember(journal.runId, options);
       await outsideRuns(() => runLoop(run));
       this.ended(run);
     } catch (error) {
       // It could not even be prepared. The message counts as seen by a run that failed, so it is in the history.
       const state = controller.signal.aborted ? "aborted" : "failed";
-      await this.#failToStart(threadRun, state, error).catch((failure: unknown) => {
-        threadRun.abandon();
-        this.#environment.logger.error(`Run ${threadRun.runId} could not start`, failure);
+      await this.#failToStart(journal, state, error).catch((failure: unknown) => {
+        journal.abandon();
+        this.#environment.logger.error(`Run ${journal.runId} could not start`, failure);
       });
       this.#tellEnd(thread.threadId);
     }
   }
 
-  async resumeRun(thread: Thread, threadRun: ThreadRun, resumption: Resumption): Promise<void> {
+  async resumeRun(thread: Thread, journal: ThreadJournal, resumption: Resumption): Promise<void> {
     const expected = this.#expected.get(resumption.runId) ?? [];
     this.#expected.delete(resumption.runId);
     const controller = new AbortController();
     try {
-      threadRun.heed(controller);
+      journal.abortWith(controller);
       const spec = await this.#prepare(
         thread,
-        threadRun,
+        journal,
         Object.assign(
           {},
           resumption.options,
@@ -182,9 +176,9 @@ export class ThreadRuns implements ThreadAgent {
       for (const { reject } of expected) reject(error);
       this.#environment.logger.error(`Run ${resumption.runId} could not go on`, error);
       const chunks = [agentChunk("error", resumption.runId, { error })];
-      await threadRun
+      await journal
         .end({ state: "failed", mayContinue: false, error, chunks })
-        .catch(() => threadRun.abandon());
+        .catch(() => journal.abandon());
       this.#tellEnd(thread.threadId);
     }
   }
@@ -249,14 +243,14 @@ export class ThreadRuns implements ThreadAgent {
     return { run: promise, forget };
   }
 
-  get #environment(): ReturnType<ThreadRunsHost["environment"]> {
+  get #environment(): ReturnType<AgentRunsHost["environment"]> {
     return this.#host.environment();
   }
 
   /** What an agent is made of may be made by functions of the app, which may never answer. */
   async #prepare(
     thread: Thread,
-    threadRun: ThreadRun,
+    journal: ThreadJournal,
     { threadId: _, resourceId: __, ...options }: AgentExecutionOptions,
     signals: RunStart["signals"],
     abortSignal: AbortSignal,
@@ -268,23 +262,20 @@ export class ThreadRuns implements ThreadAgent {
     try {
       return await patience.for(
         `What agent "${this.id}" is made of`,
-        this.#host.prepare(
-          { ...options, runId: threadRun.runId, memory },
-          { thread: threadRun, target, signals },
-        ),
+        this.#host.prepare({ ...options, runId: journal.runId, memory }, { journal, target, signals }),
       );
     } finally {
       patience.close();
     }
   }
 
-  async #failToStart(threadRun: ThreadRun, state: "failed" | "aborted", error: unknown): Promise<void> {
-    const { runId } = threadRun;
+  async #failToStart(journal: ThreadJournal, state: "failed" | "aborted", error: unknown): Promise<void> {
+    const { runId } = journal;
     if (state === "failed") this.#environment.logger.error(`Run ${runId} could not start`, error);
-    threadRun.publish(agentChunk("start", runId, {}));
+    journal.publish(agentChunk("start", runId, {}));
     const chunks = [
       state === "failed" ? agentChunk("error", runId, { error }) : agentChunk("abort", runId, {}),
     ];
-    await threadRun.end({ state, mayContinue: false, ...(state === "failed" && { error }), chunks });
+    await journal.end({ state, mayContinue: false, ...(state === "failed" && { error }), chunks });
   }
 }

@@ -1,0 +1,14 @@
+import type { JSONValue } from "@selvedge/protocol";
+
+export type SignalType = "user" | "state" | "reactive" | "notification";
+
+/** What is stored of a signal besides its parts, in `content.metadata.signal`. Dates are ISO texts. */
+export interface SignalRecord {
+  id: string;
+  type: SignalType;
+  tagName: string;
+  createdAt: string;
+  acceptedAt?: string;
+  attributes?: Record<string, JSONValue>;
+  metadata?: Record<string, unknown>;
+}

@@ -22,6 +22,7 @@ const session = (
   state: { count: 0 },
   rules: { categories: {}, tools: {} },
   grants: { categories: [], tools: [] },
+  settings: {},
   process: undefined,
   ...more,
 });

@@ -18,8 +18,10 @@ export function createEmptyTokenUsage(): TokenUsage {
   return { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
 }
 
+type Report = { [Key in keyof (Usage & TokenUsage)]?: (Usage & TokenUsage)[Key] | undefined };
+
 /** A report of either spelling. */
-export function toTokenUsage(report: Partial<Usage & TokenUsage> | undefined): TokenUsage {
+export function toTokenUsage(report: Report | undefined): TokenUsage {
   const promptTokens = report?.inputTokens ?? report?.promptTokens ?? 0;
   const completionTokens = report?.outputTokens ?? report?.completionTokens ?? 0;
   const usage: TokenUsage = {

@@ -35,10 +35,12 @@ export interface RunAddress {
 /** What an agent is made of in one run. */
 export interface RunProfile {
   config: Partial<AgentConfig>;
+  /** Options that no caller can override. */
+  options?: AgentExecutionOptions;
   /** Kept with the run from its beginning, and handed back when it is continued. */
   pinned: Record<string, JSONValue>;
   /** Writes that belong to a step, for the commit that stores it. */
-  alongside?(step: StepRecord): Promise<readonly Write[]>;
+  alongside?: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
 }
 
 /** What an agent is made of. Every function form is called once per run. */

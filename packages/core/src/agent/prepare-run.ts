@@ -92,6 +92,7 @@ export async function prepareRun(
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
   const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
   if (defaults) checkOptions(options);
+  Object.assign(options, profile?.options);
   const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
   if (maxRetries !== undefined) options.maxRetries = maxRetries;
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;

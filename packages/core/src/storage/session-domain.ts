@@ -20,6 +20,8 @@ export interface StoredSession {
   state: Record<string, unknown>;
   rules: { categories: Record<string, string>; tools: Record<string, string> };
   grants: { categories: string[]; tools: string[] };
+  /** Models of helpers and the like; each also stands with the thread. */
+  settings: Record<string, unknown>;
   /** The process whose own session it is. */
   process: string | undefined;
   /** Rises by one with every change. */
@@ -30,7 +32,7 @@ export interface StoredSession {
 
 /** What a change of a session may change. */
 export type SessionPatch = Partial<
-  Pick<StoredSession, "resourceId" | "threadId" | "modeId" | "modelId" | "state" | "rules" | "grants">
+  Pick<StoredSession, "resourceId" | "threadId" | "modeId" | "modelId" | "state" | "rules" | "grants" | "settings">
 >;
 
 export interface SessionAddress {
@@ -133,6 +135,7 @@ function toRow(session: StoredSession): SessionRow {
     state: session.state,
     rules: session.rules,
     grants: session.grants,
+    settings: session.settings,
     process: session.process ?? null,
     version: session.version,
     created_at: session.createdAt.getTime(),
@@ -156,6 +159,7 @@ function toSession(row: SessionRow): StoredSession {
     state: row.state as StoredSession["state"],
     rules: row.rules as StoredSession["rules"],
     grants: row.grants as StoredSession["grants"],
+    settings: row.settings as StoredSession["settings"],
     process: row.process ?? undefined,
     version: row.version,
     createdAt: new Date(row.created_at),

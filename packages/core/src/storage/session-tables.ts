@@ -13,6 +13,7 @@ export type SessionRow = {
   state: unknown;
   rules: unknown;
   grants: unknown;
+  settings: unknown;
   process: string | null;
   version: number;
   created_at: number;
@@ -38,6 +39,7 @@ export const SESSIONS: Table<SessionRow> = {
     state: "json",
     rules: "json",
     grants: "json",
+    settings: "json",
     process: "text",
     version: "integer",
     created_at: "integer",

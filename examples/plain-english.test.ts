@@ -1,11 +1,18 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { sourceTexts } from "./source-texts.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const PAGES = globSync(["*.md", "docs/*.md", "packages/**/README.md", "{bench,docs-site}/README.md"], {
   cwd: ROOT,
   exclude: ["**/node_modules/**"],
+});
+
+/** Whose errors, help texts and pages people read. Tests and the simulator talk to contributors. */
+const SOURCES = globSync(["packages/*/{src,app,bin}/**/*.{ts,tsx,js}"], {
+  cwd: ROOT,
+  exclude: ["**/*.test*", "**/__fixtures__/**", "packages/testing/src/**"],
 });
 
 interface Rule {
@@ -190,6 +197,42 @@ const RULES: Rule[] = [
     allows: ["the words of the question", "Words are compared by their stems"],
   },
   {
+    avoid: [String.raw`\b(?:broke|breaks|broken) off\b`],
+    write: "was interrupted",
+    finds: ["The stream broke off"],
+  },
+  {
+    avoid: [String.raw`\bunder way\b`],
+    write: "active, in progress",
+    finds: ["You have 8 runs under way already", "An answer is under way"],
+  },
+  {
+    avoid: [String.raw`\b(?:given|gave|giving) up\b`],
+    write: "abandoned, cancelled, stopped",
+    finds: ["The reply was given up"],
+  },
+  {
+    avoid: [String.raw`\banew\b`],
+    write: "again",
+    finds: ["read anew"],
+  },
+  {
+    avoid: [String.raw`\b(?:number|numbers|weights) from (?:\d+|CODE) on\b`],
+    write: "1 or more",
+    finds: ["must be a whole number from 1 on"],
+  },
+  {
+    avoid: [String.raw`\b(?:must be|is) a text\b(?! (?:search|part))`],
+    write: "a string",
+    finds: ["toolCallId must be a text"],
+    allows: ["must be a text search configuration"],
+  },
+  {
+    avoid: [String.raw`\b(?:does|do) not fit\b`],
+    write: "does not match, is not valid",
+    finds: ["The answer does not fit the schema"],
+  },
+  {
     avoid: [String.raw`\bso far\b`, String.raw`\bby then\b`],
     write: "nothing, or the figure and its date",
     finds: ["180,000 so far", "what it had by then"],
@@ -244,5 +287,27 @@ describe("a rule of plain English", () => {
 describe("a page in plain English", () => {
   it.each(PAGES)("%s has none of the phrases to avoid", (page) => {
     expect(translated(readFileSync(`${ROOT}${page}`, "utf8"))).toEqual([]);
+  });
+});
+
+describe("a source in plain English", () => {
+  it("is read with its strings, templates and elements, and without its names", () => {
+    const source = `
+      import x from "it goes on";
+      throw new AgentError("not-found", \`The run \${id} goes on, \` + "and nobody " + why);
+      const page = <p title="So far">Nobody {"came"} <b>here</b></p>;`;
+    expect(sourceTexts(source, "page.tsx").map(({ line, text }) => `${line}: ${text}`)).toEqual([
+      "3: The run `…` goes on, and nobody `…`",
+      "4: Nobody came `…`",
+      "4: So far",
+    ]);
+  });
+
+  it.each(SOURCES)("%s has none of the phrases to avoid", (file) => {
+    const texts = sourceTexts(readFileSync(`${ROOT}${file}`, "utf8"), file);
+    const problems = texts.flatMap(({ line, text }) =>
+      translated(text).map((problem) => `${file}:${line}: ${problem.replace(/^line \d+: /, "")} in: ${text}`),
+    );
+    expect(problems).toEqual([]);
   });
 });

@@ -27,6 +27,9 @@ const ROOMS = [
   "exports",
 ];
 
+/** The parts of thread/ that only thread/ may use. Others come in through `thread/threads.ts`. */
+const INSIDE_THREAD = /^thread\/(admit|hold|journal|log)\//;
+
 const SOURCE = "packages/core/src/";
 
 function checkImport(context, node) {
@@ -41,6 +44,7 @@ function checkImport(context, node) {
   const report = (message) => context.report({ message, node });
   if (ROOMS.indexOf(there) > ROOMS.indexOf(here))
     report(`${here || "A file outside the rooms"} comes before ${there} (ROOMS in scripts/lint-plugin.js).`);
+  else if (INSIDE_THREAD.test(to)) report("Use thread/threads.ts: this is the inside of thread/.");
 }
 
 export default {

@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined)("Pictures of the studio", { timeout: 90_
     await view.shows("48 * (12 + 7) = 912.");
     await view.isIdle();
     await view.say("note that 912 metres of denim are on order");
-    await page.getByTestId("tool-call").getByText("waits for you").waitFor();
+    await page.getByTestId("tool-call").getByText("waiting for you").waitFor();
     await shoot(page, "approval");
     await page.getByTestId("tool-call").getByRole("button", { name: "Approve" }).click();
     await view.shows("Written:");

@@ -76,7 +76,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60
       "Ada: count to 3",
       /^Assistant: I count … wait/,
       "Ben: I am here too",
-      /^Assistant: You said "I am here too" while I was counting; I go on\..* 3, and done\./,
+      /^Assistant: You said "I am here too" while I was counting\. I continue\..* 3, and done\./,
     ];
     await Promise.all([ada.reads(expected), ben.reads(expected)]);
     // The last sentence may still be on its way to one of them.
@@ -103,7 +103,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60
   it("runs a tool only when somebody approves, in whichever tab", async () => {
     const [first, second] = [await open("approval"), await open("approval")];
     await first.say("note that bread is out");
-    await first.page.getByTestId("tool-call").getByText("waits for you").waitFor();
+    await first.page.getByTestId("tool-call").getByText("waiting for you").waitFor();
     await second.page.getByTestId("tool-call").getByRole("button", { name: "Approve" }).click();
     await Promise.all([first.shows(/Written: bread is out/), second.shows(/Written: bread is out/)]);
     expect(await first.page.getByRole("button", { name: "Approve" }).count()).toBe(0);
@@ -115,7 +115,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60
     await view.page.getByTestId("tool-call").getByRole("button", { name: "Decline" }).click();
     await view.page.getByLabel("Why not?").fill("Too private.");
     await view.page.getByLabel("Why not?").press("Enter");
-    await view.shows("You said no");
+    await view.shows("You declined");
     await view.page.getByTestId("tool-call").getByText("declined").waitFor();
   });
 
@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60
     await queued.nth(0).getByRole("button", { name: "Edit this message" }).click();
     await view.page.getByLabel("Queued message", { exact: true }).fill("what is 5 + 5?");
     await view.button("Save").click();
-    await queued.nth(1).getByRole("button", { name: "Take this message back" }).click();
+    await queued.nth(1).getByRole("button", { name: "Remove this message" }).click();
     await expect
       .poll(() => queued.allInnerTexts())
       .toEqual([expect.stringContaining("what is 5 + 5?"), expect.stringContaining("what is 2 + 2?")]);
@@ -230,16 +230,18 @@ describe.skipIf(chromium === undefined)("The studio in a browser", { timeout: 60
     await view.shows("the shuttle is by the window");
   });
 
-  it.each(["/threads", "/agents", "/tools", "/threads/named?agent=assistant"])(
-    "has a name for every control on %s, and fits a phone",
-    async (path) => {
-      const page = await context.newPage();
-      await page.setViewportSize({ width: 375, height: 700 });
+  it("has a name for every control on a thread and on each page of the sidebar, and fits a phone", async () => {
+    const page = await context.newPage();
+    await page.setViewportSize({ width: 375, height: 700 });
+    await page.goto(server.url);
+    const pages = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").all();
+    const paths = await Promise.all(pages.map((link) => link.getAttribute("href")));
+    expect(paths.length).toBeGreaterThanOrEqual(3);
+    for (const path of [...paths, "/threads/named?agent=assistant"]) {
       await page.goto(`${server.url}${path}`);
       await page.locator("main h1").first().waitFor();
-      const unnamed = await page.evaluate<string[]>(UNNAMED);
-      expect(unnamed).toEqual([]);
-      expect(await page.evaluate<number>(PAGE_WIDTH)).toBeLessThanOrEqual(375);
-    },
-  );
+      expect(await page.evaluate<string[]>(UNNAMED), path!).toEqual([]);
+      expect(await page.evaluate<number>(PAGE_WIDTH), path!).toBeLessThanOrEqual(375);
+    }
+  });
 });

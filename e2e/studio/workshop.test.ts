@@ -92,7 +92,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     expect((await saved).suggestedFilename()).toBe("note.txt");
     const big = { name: "big.bin", mimeType: "application/zip", buffer: Buffer.alloc(7_000_000, 1) };
     await page.getByLabel("Files to attach").setInputFiles(big);
-    await page.getByText("big.bin has 7.0 MB: the files of a message may have 6.0 MB together.").waitFor();
+    await page.getByText("big.bin has 7.0 MB: the files of a message may have 6.0 MB in total.").waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -223,7 +223,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await view.page.reload();
     await view.shows(failure);
     await view.page.getByRole("link", { name: "Runs" }).click();
-    await view.page.getByText("It ended before its first step.").waitFor();
+    await view.page.getByText("The run ended before its first step.").waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -240,7 +240,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
     await box.fill("  Spring orders ");
     await box.press("Enter");
     await heading("Spring orders").waitFor();
-    expect(await page.title()).toBe("Spring orders · Selvedge");
+    expect(await page.title()).toBe("Spring orders · Selvedge studio");
     const recent = page.getByRole("navigation", { name: "Recent threads" });
     await recent.getByRole("link", { name: "Spring orders" }).waitFor();
     await page.reload();
@@ -377,7 +377,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { timeou
       await signIn(page, "wrong");
       await page.getByText("The server does not accept this token (401).").waitFor();
       await signIn(page, "two words");
-      await page.getByText("A token has visible characters only").waitFor();
+      await page.getByText("A token has only visible characters").waitFor();
       page.on("request", (request) => {
         const isCall = new URL(request.url()).pathname.startsWith("/api");
         if (isCall && request.headers()["authorization"] !== "Bearer s3same") bare.push(request.url());

@@ -68,7 +68,7 @@ export class ChromaVector implements Vector {
     if (!NAME.test(indexName)) {
       throw new AgentError(
         "invalid-argument",
-        `Chroma takes names of 3 to 512 letters, digits, dots, dashes and underscores, got ${JSON.stringify(indexName)}`,
+        `A Chroma index name must have 3 to 512 letters, digits, dots, dashes and underscores, got ${JSON.stringify(indexName)}`,
       );
     }
     const client = await this.#open();
@@ -256,7 +256,7 @@ function describe(collection: Collection): { dimension: number; metric: VectorMe
   }
   throw new AgentError(
     "invalid-argument",
-    `The collection ${collection.name} was not made by createIndex; its dimension and metric are unknown`,
+    `The collection ${collection.name} was not created with createIndex, so its dimension and metric are unknown`,
   );
 }
 

@@ -7,7 +7,7 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 const fromSource = process.execArgv.includes("--conditions=selvedge-source");
 
 if (major < 22 || (major === 22 && minor < 13)) {
-  console.error(`selvedge needs Node 22.13 or later, this is ${process.version}.`);
+  console.error(`selvedge needs Node 22.13 or later, but this is Node ${process.version}.`);
   process.exitCode = 1;
 } else if (fromSource || existsSync(new URL("../dist/index.js", import.meta.url))) {
   const { main } = await import("selvedge");

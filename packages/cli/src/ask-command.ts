@@ -21,10 +21,17 @@ export interface AskFlags {
 /** `selvedge ask "…"`. */
 export async function runAskCommand(question: string, flags: AskFlags): Promise<number> {
   const topK = wholeNumber("--top", flags.top, 1);
-  if (question.trim() === "") throw new AgentError("invalid-argument", "There is no question");
+  if (question.trim() === "")
+    throw new AgentError(
+      "invalid-argument",
+      'The question is empty. Write it after the command: selvedge ask "…"',
+    );
   const database = resolve(flags.database);
   if (!existsSync(database)) {
-    throw new AgentError("not-found", `There is no index at ${flags.database}; run: selvedge index <folder>`);
+    throw new AgentError(
+      "not-found",
+      `There is no index at ${flags.database}. Create it with: selvedge index <folder>`,
+    );
   }
   process.stdout.on("error", () => process.exit(0));
   const style = createStyle(flags.color && wantsColor(process.stdout, process.env));
@@ -32,7 +39,7 @@ export async function runAskCommand(question: string, flags: AskFlags): Promise<
   try {
     const results = await search(vector, question, flags, topK);
     if (results.length === 0) {
-      console.error("Nothing in the index comes near to that.");
+      console.error("No passage in the index matches this question.");
       return 1;
     }
     for (const [position, result] of results.entries()) {
@@ -55,7 +62,7 @@ async function search(
   if (!names.includes(indexName)) {
     throw new AgentError(
       "not-found",
-      `There is no index ${indexName} in ${flags.database}, only: ${names.join(", ") || "none"}; run: selvedge index <folder> --name ${indexName}`,
+      `There is no index ${indexName} in ${flags.database}, which has: ${names.join(", ") || "none"}. Create it with: selvedge index <folder> --name ${indexName}`,
     );
   }
   if (flags.by === "words") return vectorStore.queryText({ indexName, queryText, topK });

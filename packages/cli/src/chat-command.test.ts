@@ -74,7 +74,7 @@ describe.concurrent("selvedge chat", () => {
     const args = ["--storage", "threads.db", "--thread", "a"];
     const { stdout } = await chat("red\n/new\nwhat did I say?\n", ...args);
     expect(stdout).toContain("A new conversation.");
-    expect(stdout).toContain("the first thing you say");
+    expect(stdout).toContain("your first message");
     const back = await chat("what did I say?\n", ...args);
     expect(back.stdout).toContain("- red");
   });
@@ -82,7 +82,7 @@ describe.concurrent("selvedge chat", () => {
   it("leaves at /quit and explains commands", async () => {
     const { stdout, exitCode } = await chat("/help\n/nonsense\n/quit\nhi\n", "--storage", ":memory:");
     expect(stdout).toContain("/new    start another conversation");
-    expect(stdout).toContain("There is no command /nonsense.");
+    expect(stdout).toContain("Unknown command /nonsense.");
     expect(stdout).not.toContain("scripted");
     expect(exitCode).toBe(0);
   });

@@ -68,9 +68,7 @@ function banner(name: string, why: string, remembered: number, style: Style): st
   const lines = [`${style.bold("Selvedge chat")} with ${style.bold(name)} ${style.dim(`(${why})`)}`];
   if (remembered > 0) {
     const messages = countOf(remembered, "message");
-    lines.push(
-      style.dim(`Going on with the last conversation: ${messages} remembered. /new starts another.`),
-    );
+    lines.push(style.dim(`Continuing the last conversation (${messages}). /new starts another.`));
   }
   lines.push(style.dim("/help lists the commands. Ctrl-C stops an answer."));
   return `${lines.join("\n")}\n\n`;

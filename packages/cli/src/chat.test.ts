@@ -50,7 +50,7 @@ describe("Chat on a terminal", () => {
   it("leaves at the second Ctrl-C", async () => {
     const { input, shows, ended } = await startChat([]);
     input.write(CTRL_C);
-    await shows("once more to leave");
+    await shows("again to leave");
     input.write(CTRL_C);
     expect(await ended).toBe(0);
   });

@@ -15,9 +15,9 @@ export interface ChatSettings {
 }
 
 const HELP = `/new    start another conversation
-/help   show this
+/help   show this help
 /quit   leave (also Ctrl-D)
-Ctrl-C  stop the answer; once more to leave
+Ctrl-C  stop the answer; press it again to leave
 `;
 
 /**
@@ -64,11 +64,11 @@ export class Chat {
   #command(text: string): void {
     if (text === "/new") {
       this.#settings.peer.startNew();
-      this.#write(this.#settings.style.dim("A new conversation.\n"));
+      this.#write(this.#settings.style.dim("Started a new conversation.\n"));
     } else if (text === "/help") {
       this.#write(HELP);
     } else {
-      this.#write(`There is no command ${text}.\n${HELP}`);
+      this.#write(`Unknown command ${text}.\n${HELP}`);
     }
   }
 
@@ -106,11 +106,11 @@ export class Chat {
 
   /** Whether a call may run; `undefined` when nobody is there to say. Without an answer it goes on waiting on its thread. */
   async #ask({ toolName }: WaitingCall): Promise<boolean | undefined> {
-    this.#write(this.#settings.style.bold(`May ${toolName} run? (y/n)\n`));
+    this.#write(this.#settings.style.bold(`Allow ${toolName} to run? (y/n)\n`));
     for (let line = await this.#reader?.reply(); line !== undefined; line = await this.#reader?.reply()) {
       if (/^\s*y(es)?\s*$/i.test(line)) return true;
       if (/^\s*no?\s*$/i.test(line)) return false;
-      this.#write("Please say y or n.\n");
+      this.#write("Please answer y or n.\n");
     }
     return undefined;
   }
@@ -127,7 +127,7 @@ export class Chat {
     if (this.#answer) {
       this.#answer.abort();
     } else {
-      this.#write(`\n${this.#settings.style.dim("(Ctrl-C once more to leave)")}\n`);
+      this.#write(`\n${this.#settings.style.dim("(press Ctrl-C again to leave)")}\n`);
       this.#reader?.restart();
     }
   }

@@ -35,7 +35,10 @@ describe("selvedge compact", () => {
   });
 
   it("refuses an age it cannot read, and a file that is not there", async () => {
-    expect(await runCompactCommand({ storage: join(folder, "none.db"), olderThan: "7d" })).toBe(1);
-    expect(await runCompactCommand({ storage: join(folder, "none.db"), olderThan: "soon" })).toBe(1);
+    const storage = join(folder, "none.db");
+    await expect(runCompactCommand({ storage, olderThan: "7d" })).rejects.toThrow(
+      `There is no file ${storage}.`,
+    );
+    await expect(runCompactCommand({ storage, olderThan: "soon" })).rejects.toThrow('or 7d, got "soon".');
   });
 });

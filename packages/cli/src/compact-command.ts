@@ -1,5 +1,7 @@
 import { existsSync, statSync } from "node:fs";
+import { AgentError } from "@selvedge/core/errors";
 import { LibSQLStore } from "@selvedge/libsql";
+import { toUrl } from "./storage-url.ts";
 
 export interface CompactFlags {
   storage: string;
@@ -8,19 +10,14 @@ export interface CompactFlags {
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Deletes what is over and old from a store's file and gives the space back. Returns the exit code. */
+/** `selvedge compact`: deletes old stream rows and ended runs from a store's file, and frees the disk space. Returns the exit code. */
 export async function runCompactCommand({ storage, olderThan }: CompactFlags): Promise<number> {
   const retentionMs = parseAge(olderThan);
-  if (retentionMs === undefined) {
-    console.error(`--older-than must be a number with m, h or d, such as 90m or 7d; got "${olderThan}".`);
-    return 1;
-  }
   if (!existsSync(storage)) {
-    console.error(`There is no file ${storage}. Name the file of your store with --storage.`);
-    return 1;
+    throw new AgentError("not-found", `There is no file ${storage}. Name your store's file with --storage.`);
   }
   const before = statSync(storage).size;
-  const store = new LibSQLStore({ url: `file:${storage}` });
+  const store = new LibSQLStore({ url: toUrl(storage) });
   try {
     const pruned = await store.prune({ retentionMs });
     console.log(
@@ -34,9 +31,13 @@ export async function runCompactCommand({ storage, olderThan }: CompactFlags): P
   return 0;
 }
 
-function parseAge(text: string): number | undefined {
+function parseAge(text: string): number {
   const match = /^(\d+(?:\.\d+)?)([mhd])$/.exec(text);
-  return match ? Number(match[1]) * UNITS[match[2]!]! : undefined;
+  if (match) return Number(match[1]) * UNITS[match[2]!]!;
+  throw new AgentError(
+    "invalid-argument",
+    `--older-than must be a number with m, h or d, such as 90m or 7d, got ${JSON.stringify(text)}.`,
+  );
 }
 
 function megabytes(bytes: number): string {

@@ -43,7 +43,7 @@ describe("selvedge dev", { timeout: SLOW }, () => {
     const command = dev(await projectWith({}), "--model", "demo", "--storage", ":memory:");
     const url = await command.url();
     expect(command.output).toMatch(
-      /^Selvedge is at http:\/\/127\.0\.0\.1:\d+ \(no project here: .* ready in .* s\)\n$/,
+      /^Selvedge is at http:\/\/127\.0\.0\.1:\d+ \(no project found: .* ready in .* s\)\n$/,
     );
     expect(await agentNames(url)).toEqual(["Assistant"]);
     expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: "ok" });
@@ -71,14 +71,14 @@ describe("selvedge dev", { timeout: SLOW }, () => {
     expect(await agentNames(url)).toEqual(["First"]);
 
     await writeFile(join(folder, "src/mastra/name.ts"), 'export const NAME = "Second";');
-    await command.says(/again in .*: src\/mastra\/name\.ts changed/);
+    await command.says(/restarted in .*: src\/mastra\/name\.ts changed/);
     expect(await agentNames(url)).toEqual(["Second"]);
 
     await writeFile(join(folder, "src/mastra/name.ts"), "export const NAME = ;");
     await command.says(/Waiting for a file to change/);
     const from = command.output.length;
     await writeFile(join(folder, "src/mastra/name.ts"), 'export const NAME = "Third";');
-    await command.says(/again in/, from);
+    await command.says(/restarted in/, from);
     expect(await agentNames(url)).toEqual(["Third"]);
   });
 
@@ -97,7 +97,7 @@ describe("selvedge dev", { timeout: SLOW }, () => {
 
   it("refuses an address that others can reach", async () => {
     const command = dev(await projectWith({}), "--host", "0.0.0.0", "--model", "demo");
-    await command.says(/^selvedge: 0\.0\.0\.0 can be reached from elsewhere/);
+    await command.says(/^selvedge: 0\.0\.0\.0 can be reached from other machines/);
     expect(await command.exitCode()).toBe(1);
   });
 
@@ -113,7 +113,7 @@ describe("selvedge dev", { timeout: SLOW }, () => {
     const second = dev(folder, "--port", port);
     expect(await second.exitCode()).toBe(1);
     expect(second.output).toBe(
-      `selvedge: Port ${port} of 127.0.0.1 is taken. Choose another with --port, or leave it out for one that is free.\n`,
+      `selvedge: Port ${port} on 127.0.0.1 is in use. Choose another with --port, or leave it out to use a free one.\n`,
     );
   });
 });

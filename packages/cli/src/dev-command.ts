@@ -37,7 +37,9 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
         const seconds = `${(ms / 1000).toFixed(1)} s`;
         const what = about || relative(folder, entry ?? "");
         const why =
-          because === undefined ? `${what}, ready in ${seconds}` : `again in ${seconds}: ${shown(because)}`;
+          because === undefined
+            ? `${what}, ready in ${seconds}`
+            : `restarted in ${seconds}: ${shown(because)}`;
         stdout.write(`${style.bold("Selvedge")} is at ${style.prompt(url)} ${style.dim(`(${why})`)}\n`);
       },
       failed: (message) =>
@@ -49,7 +51,7 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
       stopped: (code, again) =>
         stderr.write(
           `${style.red(`The server stopped (${code === null ? "killed" : `exit code ${code}`}).`)} ` +
-            `${style.dim(again ? "Starting it again …" : "Waiting for a file to change …")}\n`,
+            `${style.dim(again ? "Restarting …" : "Waiting for a file to change …")}\n`,
         ),
     },
   );
@@ -72,6 +74,6 @@ function toPort(text: string | undefined): number {
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new AgentError(
     "invalid-argument",
-    `--port takes a number from 0 to 65535, got ${JSON.stringify(text)}.`,
+    `--port must be a number from 0 to 65535, got ${JSON.stringify(text)}.`,
   );
 }

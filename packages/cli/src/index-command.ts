@@ -40,7 +40,7 @@ export async function runIndexCommand(folder: string, flags: IndexFlags): Promis
   const info = await stat(folder).catch(() => undefined);
   if (!info?.isDirectory()) {
     const what = info ? "is a file, not a folder" : "does not exist";
-    throw new AgentError("invalid-argument", `${folder} ${what}; index takes the folder with the documents`);
+    throw new AgentError("invalid-argument", `${folder} ${what}. Pass the folder with the documents.`);
   }
   const bar = new ProgressBar(process.stderr);
   try {
@@ -64,7 +64,7 @@ async function makeIndex(folder: string, flags: CheckedFlags, bar: ProgressBar):
   // What is stored is whole at any moment; there is nothing to wait for.
   const interrupt = (): void => {
     bar.clear();
-    console.error("selvedge: stopped. The same command goes on from here.");
+    console.error("selvedge: stopped. Run the same command again to continue.");
     process.exit(130);
   };
   process.once("SIGINT", interrupt);
@@ -92,7 +92,7 @@ async function makeIndex(folder: string, flags: CheckedFlags, bar: ProgressBar):
       `${style.bold(countOf(report.passages, "passage"))} in index ${flags.name} (files: ${parts.join(", ")})`,
     );
     if (report.leftOut > 0) {
-      console.log(style.dim(`${report.leftOut} files and folders were left out; --all reads them too`));
+      console.log(style.dim(`${report.leftOut} files and folders were skipped; --all reads them too`));
     }
     for (const [path, reason] of report.unreadable) {
       console.error(`${JSON.stringify(path)} could not be read: ${errorMessage(reason)}`);

@@ -222,11 +222,11 @@ function checkOwner(
   if (held === folder) return;
   const holds =
     held === undefined
-      ? "was not made by this command"
-      : `holds the folder ${resolve(dirname(journalPath), held)}`;
+      ? "was not created by this command"
+      : `contains the folder ${resolve(dirname(journalPath), held)}`;
   throw new AgentError(
     "conflict",
-    `Index ${indexName} ${holds}; keep it and choose another name with --name <name>, or give it up with --replace`,
+    `Index ${indexName} ${holds}. Choose another name with --name <name> to keep it, or replace it with --replace.`,
   );
 }
 

@@ -15,7 +15,7 @@ export async function takeIndexLock(path: string): Promise<() => void> {
   } catch (error) {
     database.close();
     if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
-    throw new AgentError("conflict", "Another process is making this index; wait until it is done");
+    throw new AgentError("conflict", "Another process is building this index. Wait until it has finished.");
   }
   return () => database.close();
 }

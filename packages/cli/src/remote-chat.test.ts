@@ -71,7 +71,9 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
       const nobody = async () => {
         const command = new RunningCommand(["chat", "--dev"], { cwd: empty });
         expect(await command.exitCode()).toBe(1);
-        expect(command.output).toMatch(/^selvedge: No `selvedge dev` runs in .*npm run dev.*--url\.\n$/);
+        expect(command.output).toMatch(
+          /^selvedge: `selvedge dev` is not running in .*npm run dev.*--url\.\n$/,
+        );
       };
       await nobody();
       const dev = new RunningCommand(["dev", "--port", "0", "--model", "demo", "--storage", ":memory:"], {
@@ -96,7 +98,7 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
   it("asks before a tool runs that wants to be asked", async () => {
     const no = await chat("note that it rains\nn\n", "--url", url, "--thread", "no");
     expect(no.stdout).toContain("May write-note run? (y/n)");
-    expect(no.stdout).toContain("You said no");
+    expect(no.stdout).toContain("You declined");
     const yes = await chat("note that it rains\ny\n", "--url", url, "--thread", "yes");
     expect(yes.stdout).toContain("The file has 1 note now.");
   });
@@ -109,14 +111,14 @@ describe("selvedge chat --url", { timeout: 60_000 }, () => {
 
   it("says so when nobody listens there", async () => {
     const { stderr, exitCode } = await chat("", "--url", "http://127.0.0.1:9");
-    expect(stderr).toMatch(/^selvedge: No server answers at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
+    expect(stderr).toMatch(/^selvedge: Cannot reach a server at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
     expect(exitCode).toBe(1);
   });
 
   it.each(["nonsense", "localhost:4111", "ftp://localhost"])("refuses %s as an address", async (address) => {
     const { stderr, exitCode } = await chat("", "--url", address);
     expect(stderr).toBe(
-      `selvedge: --url takes an address such as http://127.0.0.1:4111, got "${address}".\n`,
+      `selvedge: --url must be an address such as http://127.0.0.1:4111, got "${address}".\n`,
     );
     expect(exitCode).toBe(1);
   });

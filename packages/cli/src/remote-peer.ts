@@ -7,7 +7,7 @@ function unreachable(url: string, error: unknown): never {
   if (!AgentError.is(error) || error.code !== "connection-failed") throw error;
   throw new AgentError(
     "connection-failed",
-    `No server answers at ${url} (${error.message}). Start one with: selvedge dev. It says at which address it is.`,
+    `Cannot reach a server at ${url} (${error.message}). Start one with \`selvedge dev\`, which prints its address.`,
     { cause: error },
   );
 }
@@ -39,7 +39,7 @@ export class RemotePeer implements ChatPeer {
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
       throw new AgentError(
         "invalid-argument",
-        `--url takes an address such as http://127.0.0.1:4111, got ${JSON.stringify(url)}.`,
+        `--url must be an address such as http://127.0.0.1:4111, got ${JSON.stringify(url)}.`,
       );
     }
     const headers = token ? { authorization: `Bearer ${token}` } : {};

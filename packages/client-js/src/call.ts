@@ -36,14 +36,15 @@ export async function call<Name extends RouteName>(
   input: RequestInput,
   options: { repeatable?: boolean } = {},
 ): Promise<CallResult<Name>> {
-  const route = ROUTES[name] as unknown as AnyRoute;
+  const route: AnyRoute = ROUTES[name];
   const repeatable =
     options.repeatable ?? (REPEATABLE.has(route.method) || input.headers?.["idempotency-key"] !== undefined);
   return transport.request(route, input, repeatable, (response) => {
     if (route.kind === "json") return response.json() as Promise<CallResult<Name>>;
     if (route.kind === "raw" || response.status === 204) return response as CallResult<Name>;
     const type = response.headers.get("content-type") ?? "";
-    if (!type.startsWith("text/event-stream")) throw new Error(`it is "${type}", not a stream of events`);
+    if (!type.startsWith("text/event-stream"))
+      throw new Error(`its content type is "${type}", not text/event-stream`);
     return new Connection(response) as CallResult<Name>;
   });
 }

@@ -85,7 +85,10 @@ export class ChunkStream {
 
   async *read(options: Omit<ProcessOptions<WireChunk>, "onChunk">): AsyncGenerator<WireChunk, void> {
     if (this.#taken)
-      throw new AgentError("invalid-argument", "A stream is read once. Subscribe again for another reader.");
+      throw new AgentError(
+        "invalid-argument",
+        "This stream has already been read. Subscribe again for another reader.",
+      );
     this.#taken = true;
     const { maxRetries = Number.POSITIVE_INFINITY, delayMs = FIRST_DELAY_MS } =
       typeof options.reconnect === "object" ? options.reconnect : {};

@@ -74,7 +74,10 @@ export class ClientAgent {
 
   constructor(transport: Transport, id: string) {
     if (typeof id !== "string" || id === "")
-      throw new AgentError("invalid-argument", `An agent's id is a text, got ${JSON.stringify(id)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `The id of an agent must be a string, got ${JSON.stringify(id)}.`,
+      );
     this.#transport = transport;
     this.id = id;
   }
@@ -133,12 +136,12 @@ export class ClientAgent {
     );
   }
 
-  /** Sends a person's message into the active run, or to open one. It is durable when this resolves. */
+  /** Sends a person's message to the active run, or starts one. It is durable when this resolves. */
   sendMessage(params: SendMessageOptions): Promise<SendResult> {
     return this.#send("sendMessage", params);
   }
 
-  /** Sends a person's message for a run of its own, after the active one. */
+  /** Queues a person's message for a separate run after the active one. */
   queueMessage(params: SendMessageOptions): Promise<SendResult> {
     return this.#send("queueMessage", params);
   }
@@ -147,7 +150,7 @@ export class ClientAgent {
     return this.#send("sendSignal", params);
   }
 
-  /** Tells a thread the current state of something, unless it knows. */
+  /** Sends a thread the current state of something, if it changed. */
   sendStateSignal(params: SendStateOptions): Promise<SendStateResult> {
     return this.#call("sendStateSignal", { body: describeWake(params) });
   }
@@ -172,7 +175,7 @@ export class ClientAgent {
     return new ThreadSubscription(stream, abort, clientTools && this.#answersOn(thread, clientTools));
   }
 
-  /** Aborts the active run of a thread, wherever it is carried out. */
+  /** Aborts the active run of a thread, in whichever process it runs. */
   abortThread(params: ThreadAddress): Promise<{ aborted: boolean; runId?: string }> {
     return this.#call("abortThread", { body: params });
   }
@@ -273,7 +276,7 @@ export class ClientAgent {
     const { threadId, resourceId } = threadOf(options);
     const reopen: Reopen = ({ after, runId }, signal) => {
       if (runId === undefined)
-        throw new AgentError("connection-failed", "The stream broke off before the run had a name.");
+        throw new AgentError("connection-failed", "The stream ended before the run had an id.");
       const thread = { threadId: threadId as string, ...(resourceId !== undefined && { resourceId }) };
       return this.#openObserved({ ...thread, runId, ...(after !== undefined && { after }) }, signal);
     };

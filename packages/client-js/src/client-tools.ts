@@ -149,7 +149,7 @@ async function runTool(
     if (isStandard(tool.inputSchema)) {
       const checked = await tool.inputSchema["~standard"].validate(args);
       if (checked.issues)
-        return failed(`The input does not fit: ${checked.issues.map(({ message }) => message).join("; ")}`);
+        return failed(`The input is not valid: ${checked.issues.map(({ message }) => message).join("; ")}`);
       input = checked.value;
     }
     const result = await tool.execute?.(toolArgument(input, options) as never, options);
@@ -179,7 +179,7 @@ function toJsonSchema(name: string, schema: StandardSchema | JsonSchema): Record
   if (!converter)
     throw new AgentError(
       "invalid-schema",
-      `The ${schema["~standard"].vendor} schema of tool "${name}" cannot give a JSON Schema. Use a version that implements Standard JSON Schema (zod 4.2 or later), or pass a plain JSON Schema.`,
+      `The ${schema["~standard"].vendor} schema of tool "${name}" cannot be converted to JSON Schema. Use a version that implements Standard JSON Schema (zod 4.2 or later), or pass a plain JSON Schema.`,
     );
   return converter.input({ target: "draft-07" });
 }

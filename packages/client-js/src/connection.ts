@@ -74,7 +74,7 @@ export class Connection<Event> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(new Error(`nothing was heard for ${this.#silenceMs} ms`)),
+        () => reject(new Error(`nothing was received for ${this.#silenceMs} ms`)),
         this.#silenceMs,
       );
     });
@@ -82,7 +82,7 @@ export class Connection<Event> {
       return (await Promise.race([this.#reader.read(), silence])).value;
     } catch (cause) {
       if (this.#closed) return undefined;
-      throw AgentError.is(cause) ? cause : connectionError("The stream broke off", cause);
+      throw AgentError.is(cause) ? cause : connectionError("The stream was interrupted", cause);
     } finally {
       clearTimeout(timer);
     }

@@ -90,7 +90,7 @@ export class SseParser {
     if (length > MAX_EVENT_LENGTH)
       throw new AgentError(
         "limit-exceeded",
-        `An event of the server has more than ${MAX_EVENT_LENGTH} characters.`,
+        `The server sent an event of more than ${MAX_EVENT_LENGTH} characters.`,
       );
   }
 }

@@ -81,7 +81,10 @@ export class Transport {
       return { error: await errorFromResponse(response), waitMs: retryAfter(response) };
     } catch (cause) {
       signal?.throwIfAborted();
-      return { error: connectionError(`${route.method} ${url} got no whole answer`, cause), waitMs: 0 };
+      return {
+        error: connectionError(`${route.method} ${url} received no complete response`, cause),
+        waitMs: 0,
+      };
     }
   }
 }
@@ -92,7 +95,7 @@ function checkParams({ path }: AnyRoute, params: object = {}): void {
     if (typeof value === "string" && value !== "" && value !== "." && value !== "..") continue;
     throw new AgentError(
       "invalid-argument",
-      `${name} must be a name for ${path}, got ${JSON.stringify(value) ?? "nothing"}.`,
+      `${name} must be a non-empty name in ${path}, got ${JSON.stringify(value) ?? "nothing"}.`,
     );
   }
 }

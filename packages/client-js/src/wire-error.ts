@@ -14,7 +14,7 @@ export async function errorFromResponse(response: Response): Promise<AgentError>
   const said = text.slice(0, SHOWN_LENGTH).trim();
   return new AgentError(
     codeOfStatus(status),
-    `The server answered ${status}${said === "" ? "." : `: ${said}`}`,
+    `The server responded with ${status}${said === "" ? "." : `: ${said}`}`,
     { details: { status } },
   );
 }

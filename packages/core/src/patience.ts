@@ -89,7 +89,7 @@ export class Patience {
       const waiting = this.#waiting.get(giveUp);
       if (!waiting) return;
       this.#waiting.delete(giveUp);
-      giveUp(new AgentError("internal", `${waiting.what} did not end after the run was aborted.`));
+      giveUp(new AgentError("internal", `${waiting.what} did not stop after the run was aborted.`));
     };
     this.#system.setTimer(ABORT_GRACE_MS, onTime, { background: true });
   }

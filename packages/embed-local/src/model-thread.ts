@@ -53,7 +53,7 @@ export class ModelThread implements Runner {
   #fail(reason: string): void {
     this.#failure ??= new AgentError(
       "model-failed",
-      `The thread of the local embedder has stopped (${reason}); call embed again, a new one is started`,
+      `The thread of the local embedder stopped (${reason}). Call embed again to start a new one.`,
     );
     this.#waiting?.reject(this.#failure);
     this.#waiting = undefined;

@@ -25,7 +25,7 @@ import {
 } from "@selvedge/core/storage";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { MessageIndex } from "./message-index.ts";
-import { migrate } from "./migrate.ts";
+import { addTable, migrate } from "./migrate.ts";
 import { mentionsSql } from "./search-index.ts";
 import { isSilent, News } from "./news.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
@@ -60,6 +60,12 @@ export class LibSQLDriver implements StorageDriver {
 
   migrate(): Promise<void> {
     return this.#connection.open();
+  }
+
+  addTables(tables: readonly Table[]): Promise<void> {
+    return this.#connection.write(() => {
+      for (const table of tables) addTable(this.#connection, table);
+    });
   }
 
   select(queries: readonly Select[]): Promise<Row[][]> {

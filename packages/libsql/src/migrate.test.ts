@@ -66,6 +66,21 @@ describe("a file of an older version", () => {
     await mastra.close();
   }, 20_000);
 
+  it("loses the rows of a domain with their thread, before the domain is used", async () => {
+    oldFile();
+    const database = new Database(file);
+    database
+      .prepare(
+        "INSERT INTO selvedge_responses (id, thread_id) VALUES ('gone', 'finished'), ('kept', 'waits')",
+      )
+      .run([]);
+    const storage = open();
+    await (await storage.getStore("memory"))!.deleteThread({ threadId: "finished" });
+    expect(database.prepare("SELECT id FROM selvedge_responses").all([])).toEqual([{ id: "kept" }]);
+    database.close();
+    await storage.close();
+  });
+
   it("is upgraded once when several open it at the same moment", async () => {
     oldFile();
     const stores = [open(), open(), open()];

@@ -23,6 +23,15 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
     before: 7,
     sql: ["UPDATE selvedge_actors SET has_mail = 1 WHERE mailbox_count > 0"],
   },
+  {
+    // The table of responses belongs to a domain, which brings it up to date. Until then its rows go with their threads.
+    before: 8,
+    sql: [
+      `INSERT INTO selvedge_domains (name, version, readable_from, applied_at, tables)
+       SELECT 'openai-responses', 0, 0, 0, '[{"name":"selvedge_responses","columns":{"id":"text","thread_id":"text"},"key":["id"],"partition":"thread_id","indexes":[]}]'
+       WHERE EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'selvedge_responses')`,
+    ],
+  },
 ];
 
 /**
@@ -50,7 +59,8 @@ export function migrate(connection: Connection, now: number): void {
     connection.run("INSERT INTO selvedge_migrations (version, applied_at, readable_from) VALUES (?, ?, ?)", [
       SCHEMA_VERSION,
       now,
-      READABLE_FROM,
+      // A new file lacks the table of responses that older versions expect.
+      version === undefined ? SCHEMA_VERSION : READABLE_FROM,
     ]);
   });
 }
@@ -64,7 +74,8 @@ function columnsOf(connection: Connection, table: string): Set<string> {
   return new Set(columns.map(({ name }) => name));
 }
 
-function addTable(connection: Connection, table: Table): void {
+/** Adds what is missing of a table, its columns and indexes. Inside a transaction. */
+export function addTable(connection: Connection, table: Table): void {
   connection.exec(createTableSql(table));
   const present = columnsOf(connection, table.name);
   for (const column of Object.keys(table.columns)) {
@@ -99,7 +110,7 @@ function storedVersion(connection: Connection): number | undefined {
   if (row && row.version > SCHEMA_VERSION && (row.readable_from ?? row.version) > SCHEMA_VERSION) {
     throw new AgentError(
       "storage-failed",
-      `Database ${connection.path} was written by a newer version (schema ${row.version}, this one knows ${SCHEMA_VERSION}); ` +
+      `Database ${connection.path} was written by a newer version (schema ${row.version}, this one supports ${SCHEMA_VERSION}); ` +
         "upgrade @selvedge/libsql to open it",
       { details: { found: row.version, known: SCHEMA_VERSION } },
     );

@@ -26,6 +26,7 @@ export function parseUrl(url: unknown): string {
     );
   }
   const path = url.startsWith("file://") ? fileURLToPath(url) : decodeURIComponent(url.slice("file:".length));
-  if (path === "") throw new AgentError("invalid-argument", `url names no file: ${JSON.stringify(url)}`);
+  if (path === "")
+    throw new AgentError("invalid-argument", `url does not name a file: ${JSON.stringify(url)}`);
   return path;
 }

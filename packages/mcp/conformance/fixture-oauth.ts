@@ -23,7 +23,7 @@ export class FixtureOAuth extends MCPOAuthClientProvider {
       },
     });
     this.waitForCallback = async () => {
-      if (!callback) throw new Error("Nobody was sent to an authorization server.");
+      if (!callback) throw new Error("No user was sent to an authorization server.");
       return callback;
     };
   }

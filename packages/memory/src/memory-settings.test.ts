@@ -76,7 +76,7 @@ describe("toMemorySettings", () => {
       /semanticRecall must be true, false or an object, got "yes"/,
     ],
     [{ workingMemory: { enabled: true, scope: "agent" as "thread" } }, /workingMemory\.scope/],
-    [{ workingMemory: { enabled: true, template: "a", schema: {} } }, /a template or a schema, not both/],
+    [{ workingMemory: { enabled: true, template: "a", schema: {} } }, /either a template or a schema/],
     [{ threads: { generateTitle: { instructions: 3 as unknown as string } } }, /instructions.*got 3/],
   ])("refuses %j with a message that says what is wrong", (config, message) => {
     expect(() => settings(config)).toThrow(message);

@@ -139,7 +139,7 @@ function range(value: NonNullable<SemanticRecallConfig["messageRange"]>): { befo
   const { before, after } = typeof value === "number" ? { before: value, after: value } : (value ?? {});
   if (!isCount(before) || !isCount(after)) {
     throw invalid(
-      "semanticRecall.messageRange must be a non-negative integer or { before, after } of such",
+      "semanticRecall.messageRange must be a non-negative integer or { before, after } with such integers",
       value,
     );
   }
@@ -156,7 +156,7 @@ function workingMemory(
     if (option.template !== undefined && option.schema !== undefined) {
       throw new AgentError(
         "invalid-argument",
-        "workingMemory takes a template or a schema, not both: remove one.",
+        "workingMemory accepts either a template or a schema. Remove one.",
       );
     }
   }

@@ -314,7 +314,7 @@ export class Memory implements MastraMemory {
     throw new AgentError(
       "storage-required",
       this.#storage
-        ? `Store "${this.#storage.id}" does not hold threads and messages.`
+        ? `Store "${this.#storage.id}" does not store threads and messages.`
         : "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
     );
   }

@@ -109,7 +109,7 @@ export class MessageIndex {
     if (vectors.length !== texts.length || vectors.some((vector) => vector.length === 0)) {
       throw new AgentError(
         "model-failed",
-        `Embedder "${this.#embedder.id}" answered ${vectors.length} vectors for ${texts.length} texts.`,
+        `Embedder "${this.#embedder.id}" returned ${vectors.length} vectors for ${texts.length} texts.`,
       );
     }
     return vectors;

@@ -54,7 +54,7 @@ export class SemanticRecall implements Processor {
         abortSignal,
       );
     } catch (error) {
-      if (!abortSignal.aborted) this.#warn("Semantic recall failed; the run goes on without it.", error);
+      if (!abortSignal.aborted) this.#warn("Semantic recall failed; the run continues without it.", error);
       return;
     }
     messageList.prepend(found.filter((message) => message.threadId === threadId));

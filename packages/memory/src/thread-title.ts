@@ -46,7 +46,7 @@ export class ThreadTitle implements Processor {
     if (threadId === undefined || text === "" || underWay.has(threadId)) return;
     underWay.add(threadId);
     const work = this.#name(threadId, text, requestContext)
-      .catch((error: unknown) => warn(`No title could be made for thread "${threadId}".`, error))
+      .catch((error: unknown) => warn(`Generating a title failed for thread "${threadId}".`, error))
       .finally(() => underWay.delete(threadId));
     args.waitUntil(work);
   }

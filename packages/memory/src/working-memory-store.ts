@@ -117,7 +117,7 @@ function checkLength(text: string): string {
   if (text.length <= LONGEST_WORKING_MEMORY) return text;
   throw new AgentError(
     "limit-exceeded",
-    `The working memory would be ${text.length} characters long, and at most ${LONGEST_WORKING_MEMORY} fit. ` +
+    `The working memory would have ${text.length} characters; the limit is ${LONGEST_WORKING_MEMORY}. ` +
       "Keep what matters, shorten or drop the rest, and try again.",
   );
 }

@@ -100,7 +100,7 @@ export class Database {
         ? new AgentError(
             "not-supported",
             "This PostgreSQL has no pgvector. Install it (on Debian: apt-get install postgresql-<version>-pgvector) " +
-              "or take a service that has it",
+              "or use a service that includes it",
             { cause: error },
           )
         : toPgError(error);

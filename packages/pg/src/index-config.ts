@@ -42,7 +42,7 @@ export function checkIndexConfig(config: PgIndexConfig | undefined, dimension: n
   if (dimension > MAX_DIMENSION) {
     throw new AgentError(
       "invalid-argument",
-      `PostgreSQL keeps vectors of up to ${MAX_DIMENSION} numbers, got ${dimension}`,
+      `PostgreSQL stores vectors of up to ${MAX_DIMENSION} numbers, got ${dimension}`,
     );
   }
   const type = config?.type ?? (dimension > MAX_INDEXED_HALF ? "flat" : "hnsw");

@@ -102,7 +102,7 @@ describe("PgVector on PGlite", () => {
     const vector = new PgVector({ connectionString: "postgresql://127.0.0.1:1/none" });
     await expect(vector.listIndexes()).rejects.toMatchObject({
       code: "storage-failed",
-      message: expect.stringContaining("nothing answers"),
+      message: expect.stringContaining("nothing is listening"),
     });
     await vector.close();
     await expect(vector.listIndexes()).rejects.toMatchObject({ code: "storage-closed" });

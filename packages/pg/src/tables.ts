@@ -162,6 +162,6 @@ async function checkLanguage(client: PoolClient, language: string): Promise<void
   throw new AgentError(
     "invalid-argument",
     `language must be a text search configuration of this PostgreSQL, got ${JSON.stringify(language)}; ` +
-      `there are ${rows.map(({ cfgname }) => cfgname).join(", ")}`,
+      `it has ${rows.map(({ cfgname }) => cfgname).join(", ")}`,
   );
 }

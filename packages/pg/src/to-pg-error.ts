@@ -1,13 +1,13 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 
 const HINTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing answers there",
+  ECONNREFUSED: "nothing is listening there",
   ENOTFOUND: "there is no such host",
-  ETIMEDOUT: "it did not answer in time",
+  ETIMEDOUT: "it did not respond in time",
   "28P01": "the password was refused",
   "28000": "the user was refused",
   "3D000": "there is no such database",
-  "42501": "the user lacks the right",
+  "42501": "the user lacks the permission",
   "53100": "the disk is full",
   "53300": "it has too many connections",
   "57014": "the statement took too long",

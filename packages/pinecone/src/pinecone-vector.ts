@@ -76,7 +76,7 @@ export class PineconeVector implements Vector {
     if (!NAME.test(indexName)) {
       throw new AgentError(
         "invalid-argument",
-        `Pinecone takes names of up to 45 small letters, digits and dashes, got ${JSON.stringify(indexName)}`,
+        `A Pinecone index name must have at most 45 lower-case letters, digits and dashes, got ${JSON.stringify(indexName)}`,
       );
     }
     const present = await this.#find(indexName);
@@ -199,8 +199,7 @@ export class PineconeVector implements Vector {
     const index = await this.#index(options.indexName, options.namespace);
     if (!options.ids) {
       // A filter that says nothing would delete everything.
-      if (!filter)
-        throw new AgentError("invalid-argument", "deleteVectors needs a filter that says something");
+      if (!filter) throw new AgentError("invalid-argument", "deleteVectors needs a non-empty filter");
       await guarded(() => index.deleteMany({ filter }));
       return;
     }
@@ -234,7 +233,7 @@ export class PineconeVector implements Vector {
         return { host: model.host, dimension: model.dimension, metric: model.metric };
       });
       if (dimension === undefined) {
-        throw new AgentError("not-supported", `The Pinecone index ${indexName} holds no dense vectors`);
+        throw new AgentError("not-supported", `The Pinecone index ${indexName} contains no dense vectors`);
       }
       return { host, dimension, metric: metric as VectorMetric };
     } catch (error) {

@@ -38,6 +38,7 @@ export type { NotificationPriority, NotificationRecord, NotificationStatus } fro
 export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argument.ts";
 
 // Values
+export { isObject } from "./is-object.ts";
 export type { JSONValue, ProviderMetadata } from "./json.ts";
 export type { FinishReason, Usage } from "./usage.ts";
 

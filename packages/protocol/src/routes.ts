@@ -1,15 +1,9 @@
-import { AGENT_ROUTES, type AgentCalls } from "./routes/agent-routes.ts";
-import { APP_ROUTES, type AppCalls } from "./routes/app-routes.ts";
-import { COMPAT_ROUTES, type CompatCalls } from "./routes/compat-routes.ts";
-import { MEMORY_ROUTES, type MemoryCalls } from "./routes/memory-routes.ts";
-import type { AnyRoute, Route } from "./routes/route.ts";
-
-/** What goes in and comes out of every route, by its name. */
-export interface RouteCalls extends AgentCalls, MemoryCalls, AppCalls, CompatCalls {}
-
-export type RouteName = keyof RouteCalls;
-
-export type RouteTable = { readonly [Name in RouteName]: Route<RouteCalls[Name]> };
+import { AGENT_ROUTES } from "./routes/agent-routes.ts";
+import { APP_ROUTES } from "./routes/app-routes.ts";
+import { COMPAT_ROUTES } from "./routes/compat-routes.ts";
+import { MEMORY_ROUTES } from "./routes/memory-routes.ts";
+import type { AnyRoute } from "./routes/route.ts";
+import type { RouteName, RouteTable } from "./routes/wire.ts";
 
 /** Every route. Server, client and OpenAPI are made from this table. */
 export const ROUTES: RouteTable = {
@@ -20,9 +14,9 @@ export const ROUTES: RouteTable = {
 };
 
 /** The same, for code that goes over all of them. */
-export const ROUTE_LIST: readonly (AnyRoute & { readonly name: RouteName })[] = Object.entries(ROUTES).map(
-  ([name, entry]) => ({ ...(entry as unknown as AnyRoute), name: name as RouteName }),
-);
+export const ROUTE_LIST: readonly (AnyRoute & { readonly name: RouteName })[] = Object.entries(
+  ROUTES as Record<RouteName, AnyRoute>,
+).map(([name, entry]) => ({ ...entry, name: name as RouteName }));
 
 /** The path of a route with its parameters and query filled in. Values that are `undefined` are left out. */
 export function routePath(
@@ -54,79 +48,6 @@ export const QUEUE_COMMENT: string = "queue";
 
 export { errorBody as ERROR_BODY_SHAPE } from "./routes/shapes.ts";
 export { openAIErrorBody as OPENAI_ERROR_BODY_SHAPE } from "./routes/compat-routes.ts";
-export type { AnyRoute, Grant, Method, Ownership, Route, RouteCall } from "./routes/route.ts";
-export type { Shape } from "./routes/shape.ts";
-export type {
-  ChatBody,
-  ChatCompletionsBody,
-  OpenAIErrorBody,
-  ResponsesBody,
-} from "./routes/compat-routes.ts";
-export type {
-  AgentInfo,
-  AnswerCallBody,
-  Attributes,
-  ClientTool,
-  CloneThreadBody,
-  CreateThreadBody,
-  DeclineCallBody,
-  EditQueuedBody,
-  EmbedderInfo,
-  ErrorBody,
-  ExecuteToolBody,
-  FilePart,
-  GenerateBody,
-  GenerateResult,
-  Lane,
-  ListMessagesQuery,
-  ListThreadsQuery,
-  McpResource,
-  McpResourceContent,
-  McpServerInfo,
-  MessageBody,
-  MessageInput,
-  NotificationAction,
-  NotificationBody,
-  NotificationQuery,
-  NumberedChunk,
-  ObserveBody,
-  Page,
-  PageQuery,
-  QueuedMessage,
-  RunInfo,
-  RunMemory,
-  RunOptions,
-  RunTimeline,
-  SearchQuery,
-  SearchResult,
-  SendMessageBody,
-  SendNotificationBody,
-  SendNotificationResult,
-  SendResult,
-  SendSignalBody,
-  SendStateBody,
-  SendStateResult,
-  SendTarget,
-  SignalBody,
-  SignalContents,
-  StreamEnd,
-  SubscribeBody,
-  SuspendedRun,
-  TextPart,
-  ThreadAddress,
-  ThreadQuery,
-  ThreadState,
-  TimelineStep,
-  TimelineTool,
-  ToolApprovalBody,
-  ToolChoice,
-  ToolInfo,
-  UpdateThreadBody,
-  VectorQueryBody,
-  Wire,
-  WireMemoryConfig,
-  WireMessage,
-  WireNotification,
-  WireSignal,
-  WireThread,
-} from "./routes/wire.ts";
+export type { AnyRoute, Grant, Method, Ownership } from "./routes/route.ts";
+export type { GivenOf, Shape, TypeOf } from "./routes/shape.ts";
+export type * from "./routes/wire.ts";

@@ -68,7 +68,7 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
     if (this.#isRunning)
       throw new AgentError(
         "thread-busy",
-        "An answer is under way. Wait for it, or cancel it with cancelRun().",
+        "An answer is still in progress. Wait for it, or cancel it with cancelRun().",
       );
     const { threadId, resourceId, requestContext, clientTools } = this.#options;
     const id = newId();
@@ -201,7 +201,7 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
   #waitingRun(toolCallId: string): string {
     if (this.#run && this.#approvals.some((approval) => approval.toolCallId === toolCallId))
       return this.#run.runId;
-    throw new AgentError("not-found", `Tool call "${toolCallId}" does not wait for an answer.`);
+    throw new AgentError("not-found", `Tool call "${toolCallId}" is not waiting for an answer.`);
   }
 
   #agent(): ClientAgent {

@@ -39,7 +39,7 @@ export function useMastraClient(given?: MastraClient): MastraClient {
   if (!client)
     throw new AgentError(
       "invalid-argument",
-      "There is no client: pass one, or put <MastraReactProvider baseUrl=…> around your components.",
+      "There is no client: pass one, or wrap your components in <MastraReactProvider baseUrl=…>.",
     );
   return client;
 }

@@ -137,8 +137,8 @@ export class App {
     throw new AgentError(
       "too-many-requests",
       full === "total"
-        ? `There are ${requests} requests under way already. Try again later.`
-        : `You have ${requestsPerResource} requests under way already. Wait until one is answered.`,
+        ? `The server already has ${requests} active requests. Try again later.`
+        : `You already have ${requestsPerResource} active requests. Wait until one has finished.`,
     );
   }
 
@@ -163,7 +163,7 @@ export class App {
     if (overview?.runState === "running") return;
     throw new AgentError(
       "too-many-requests",
-      `You have ${runsPerResource} runs under way already. Wait until one is over, or abort one.`,
+      `You already have ${runsPerResource} active runs. Wait until one has ended, or abort one.`,
     );
   }
 
@@ -176,8 +176,8 @@ export class App {
     throw new AgentError(
       "too-many-streams",
       full === "total"
-        ? `There are ${streams} live streams already. Try again later.`
-        : `You have ${streamsPerResource} live streams already. Close one, or wait until one ends.`,
+        ? `The server already has ${streams} live streams. Try again later.`
+        : `You already have ${streamsPerResource} live streams. Close one, or wait until one ends.`,
     );
   }
 
@@ -270,5 +270,8 @@ function asItIs(chunk: AgentChunk): AgentChunk {
 }
 
 function closing(): AgentError {
-  return new AgentError("storage-closed", "The server is closing. Go on with another, or later.");
+  return new AgentError(
+    "storage-closed",
+    "The server is shutting down. Reconnect to another instance or retry later.",
+  );
 }

@@ -49,6 +49,6 @@ export class Principal {
 export async function identify(authorize: Authorize | undefined, request: Request): Promise<Principal> {
   if (!authorize) return new Principal(undefined);
   const caller = await authorize(request);
-  if (!caller) throw new AgentError("unauthorized", "This server does not know who you are.");
+  if (!caller) throw new AgentError("unauthorized", "This server could not authenticate you.");
   return new Principal(caller);
 }

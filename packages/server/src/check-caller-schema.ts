@@ -29,7 +29,7 @@ const SCHEMAS_BY_NAME: Rule = {
   fits: (value) => isObject(value) && Object.values(value).every(isSchema),
   expected: "an object of schemas",
 };
-const TEXT: Rule = { fits: isText, expected: "a text" };
+const TEXT: Rule = { fits: isText, expected: "a string" };
 const NUMBER: Rule = { fits: Number.isFinite, expected: "a number" };
 const COUNT: Rule = {
   fits: (value) => Number.isInteger(value) && (value as number) >= 0,

@@ -41,7 +41,7 @@ export function checkRequest(request: Request, rules: RequestRules): string | un
   const host = request.headers.get("host") ?? new URL(request.url).host;
   const name = hostName(host);
   if (rules.allowedHosts && !rules.allowedHosts.includes(name))
-    throw new AgentError("forbidden", `This server does not answer to the name "${name}".`);
+    throw new AgentError("forbidden", `This server does not serve the host name "${name}".`);
   const origin = request.headers.get("origin");
   if (origin === null) {
     checkSite(request);
@@ -51,7 +51,7 @@ export function checkRequest(request: Request, rules: RequestRules): string | un
   if (originHost(origin) === host.toLowerCase()) return undefined;
   throw new AgentError(
     "forbidden",
-    `Pages of "${origin.slice(0, 200)}" may not call this server. Name it in allowedOrigins, or let the page call its own origin and pass /api on from there.`,
+    `Pages from "${origin.slice(0, 200)}" may not call this server. Add it to allowedOrigins, or have the page call its own origin and forward /api from there.`,
   );
 }
 
@@ -59,7 +59,7 @@ export function checkRequest(request: Request, rules: RequestRules): string | un
 function checkSite({ headers }: Request): void {
   const site = headers.get("sec-fetch-site");
   if ((site === "cross-site" || site === "same-site") && headers.get("sec-fetch-mode") !== "navigate")
-    throw new AgentError("forbidden", "Pages of other sites may not call this server.");
+    throw new AgentError("forbidden", "Pages from other sites may not call this server.");
 }
 
 /** The headers by which a browser lets a page of another origin read the answer. */

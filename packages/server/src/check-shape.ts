@@ -1,7 +1,7 @@
 import { encodePointer, type OutputUnit, Validator } from "@cfworker/json-schema";
 import { AgentError } from "@selvedge/core";
-import type { Shape } from "@selvedge/protocol/routes";
 
+type JsonSchema = Readonly<Record<string, unknown>>;
 export type Check = (value: unknown) => void;
 
 /** Errors that only say that an inner one exists. */
@@ -9,7 +9,7 @@ const OUTER = new Set(["properties", "items", "additionalProperties", "anyOf", "
 const SHOWN = 5;
 
 /** A check of one part of a request; refuses with the path of what does not fit. */
-export function toCheck(part: string, shape: Shape<unknown>): Check {
+export function toCheck(part: string, shape: JsonSchema): Check {
   let validator: Validator | undefined;
   return (value) => {
     validator ??= new Validator(shape as ConstructorParameters<typeof Validator>[0], "2020-12", false);
@@ -30,7 +30,7 @@ export function toCheck(part: string, shape: Shape<unknown>): Check {
 }
 
 /** Fields by the object that may have them, for objects in which another was found. */
-function knownFields(shape: Shape<unknown>, errors: readonly OutputUnit[]): Map<string, string[]> {
+function knownFields(shape: JsonSchema, errors: readonly OutputUnit[]): Map<string, string[]> {
   const known = new Map<string, string[]>();
   for (const { keyword, keywordLocation, instanceLocation } of errors) {
     if (keyword !== "additionalProperties") continue;
@@ -54,10 +54,7 @@ function decodePointer(name: string): string {
 }
 
 /** Texts of a query as what their shape says they are. */
-export function decodeQuery(
-  search: URLSearchParams,
-  shape: Shape<unknown> | undefined,
-): Record<string, unknown> {
+export function decodeQuery(search: URLSearchParams, shape: JsonSchema | undefined): Record<string, unknown> {
   const properties = (shape?.["properties"] ?? {}) as Record<string, { type?: string }>;
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, text] of search) {

@@ -21,7 +21,10 @@ export class FileHosts {
   async check(hosts: ReadonlySet<string>): Promise<void> {
     if (this.#allowed === "all") return;
     if (hosts.size > MAX_HOSTS)
-      throw new AgentError("limit-exceeded", `Files of one request come from ${MAX_HOSTS} hosts at most.`);
+      throw new AgentError(
+        "limit-exceeded",
+        `The files of one request may come from at most ${MAX_HOSTS} hosts.`,
+      );
     await Promise.all(
       [...hosts].map(async (host) => {
         if ((this.#allowed as ReadonlySet<string>).has(host)) return;
@@ -29,7 +32,7 @@ export class FileHosts {
         if ((await isPrivateHost(host, this.#resolve)) !== false)
           throw new AgentError(
             "forbidden",
-            `Files may not come from "${host.slice(0, 200)}": it is not a public address. Send the file's data, or have its host allowed (allowedFileHosts).`,
+            `Files may not come from "${host.slice(0, 200)}": it is not a public address. Send the file's data, or add its host to allowedFileHosts.`,
           );
       }),
     );

@@ -1,4 +1,4 @@
-import type { RouteCalls, RouteName } from "@selvedge/protocol/routes";
+import type { GivenOf, RouteCalls, RouteName, RouteTable } from "@selvedge/protocol/routes";
 import type { App } from "./app.ts";
 import type { Principal } from "./caller.ts";
 
@@ -17,10 +17,13 @@ export interface Call<Name extends RouteName = RouteName> {
   readonly threadId: string | undefined;
 }
 
-/** Answers the value that is sent as JSON, or a response of its own. */
-type Handler<Name extends RouteName> = (
-  call: Call<Name>,
-) => Promise<Part<RouteCalls[Name], "response"> | Response>;
+/** What a route may answer: what `JSON.stringify` writes in the shape of its response, such as a `Date` for a time. */
+export type Answer<Name extends RouteName> = RouteTable[Name] extends { readonly response: infer S }
+  ? GivenOf<S>
+  : never;
+
+/** Returns the value that is sent as JSON, or a response of its own. */
+type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer<Name> | Response>;
 
 /** Every route has a handler: the compiler checks it. */
 export type Handlers<Names extends RouteName = RouteName> = { readonly [Name in Names]: Handler<Name> };

@@ -38,7 +38,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   if (!options.authorize && !isLoopback(hostname)) {
     throw new AgentError(
       "invalid-argument",
-      `Listening on "${hostname}" without an authoriser would let anybody act as anybody. Pass authorize, or listen on 127.0.0.1.`,
+      `Listening on "${hostname}" without an authorize function would let anyone act as anyone. Pass authorize, or listen on 127.0.0.1.`,
     );
   }
   const server = createServer(rest);

@@ -21,7 +21,7 @@ const METHODS = {
 const BEARER = {
   type: "http",
   scheme: "bearer",
-  description: "A token that the app's authoriser knows. It may take other headers instead.",
+  description: "A token that the server's `authorize` function accepts. It may read other headers instead.",
 };
 
 /** The route table as an OpenAPI 3.1 document. Where nobody asks who calls, a token is not needed. */
@@ -62,7 +62,7 @@ function operation(route: AnyRoute & { name: string }, schemas: Components): Jso
       requestBody: { required: true, content: { "application/json": { schema: schemas.refer(body) } } },
     }),
     responses: {
-      [route.status]: answer(route, schemas),
+      200: answer(route, schemas),
       default: { description: "A failure", content: { "application/json": { schema: error } } },
     },
   };
@@ -71,7 +71,7 @@ function operation(route: AnyRoute & { name: string }, schemas: Components): Jso
 const LAST_EVENT_ID = {
   name: "Last-Event-ID",
   in: "header",
-  description: "Go on after this number",
+  description: "Continue after this number",
   schema: { type: "integer", minimum: 0 },
 };
 

@@ -74,7 +74,7 @@ test("a body that breaks off is no failure of the server", async () => {
   const response = await server.fetch(new Request("http://localhost/api/agents/bare/generate", asked));
   expect([response.status, await response.json()]).toMatchObject([
     400,
-    { code: "invalid-argument", message: expect.stringContaining("broke off") },
+    { code: "invalid-argument", message: expect.stringContaining("ended early") },
   ]);
   expect(logged).toEqual([]);
 });

@@ -66,7 +66,7 @@ async function readText(request: Request, limits: BodyLimits, system: System): P
   } catch (error) {
     void reader.cancel(error).catch(() => {});
     if (AgentError.is(error)) throw error;
-    throw new AgentError("invalid-argument", `The request body broke off after ${bytes} bytes.`, {
+    throw new AgentError("invalid-argument", `The request body ended early, after ${bytes} bytes.`, {
       cause: error,
     });
   } finally {
@@ -95,7 +95,7 @@ function checkNesting(value: unknown, limit: number): void {
 function tooSlow(bytes: number, bodyMs: number): AgentError {
   return new AgentError(
     "request-timeout",
-    `The body did not arrive in time: ${bytes} bytes came within ${bodyMs} ms and what they added.`,
+    `Request body timed out after ${bodyMs} ms, plus the time that its data earned (received ${bytes} bytes).`,
   );
 }
 

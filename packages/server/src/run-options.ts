@@ -1,5 +1,6 @@
 import { type Agent, AgentError, RequestContext } from "@selvedge/core";
 import type { AgentExecutionOptions } from "@selvedge/core/agent";
+import { OPTION_NAMES, OPTION_RULES } from "@selvedge/core/guards";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "@selvedge/core/request-context";
 import type { RunOptions } from "@selvedge/protocol/routes";
 import { admitContents } from "./admit-contents.ts";
@@ -8,19 +9,9 @@ import { checkCallerSchema } from "./check-caller-schema.ts";
 import { checkForeignSchema } from "./check-foreign-schema.ts";
 import type { Call } from "./handler.ts";
 
-/** Options that change what the agent is told, or how it is asked. */
-const GRANTED = [
-  "instructions",
-  "system",
-  "context",
-  "model",
-  "temperature",
-  "maxRetries",
-  "modelSettings",
-  "providerOptions",
-  "requestContext",
-  "activeTools",
-] as const satisfies readonly (keyof RunOptions)[];
+/** The options that a request may set, and those of them that change what the agent is told or how it is asked. */
+const NAMES = OPTION_NAMES.filter((name) => OPTION_RULES[name].wire !== "closed") as (keyof RunOptions)[];
+const GRANTED = NAMES.filter((name) => OPTION_RULES[name].wire === "granted");
 
 /** One step is one call of a model, which somebody pays for. */
 const MODEST_STEPS = 25;
@@ -84,18 +75,8 @@ async function checkModest(options: RunOptions, caller: Principal, agent: AnyAge
   const own = await agent.listTools({ requestContext: toRequestContext(undefined, caller) });
   const taken = names.find((name) => Object.hasOwn(own, name));
   if (taken !== undefined)
-    throw new AgentError("forbidden", `The agent has a tool "${taken}" of its own. Give yours another name.`);
+    throw new AgentError("forbidden", `The agent already has a tool "${taken}". Give yours another name.`);
 }
-
-const NAMES: readonly (keyof RunOptions)[] = [
-  ...GRANTED,
-  "maxSteps",
-  "toolChoice",
-  "clientTools",
-  "output",
-  "structuredOutput",
-  "requireToolApproval",
-];
 
 function pick(options: RunOptions): RunOptions {
   return Object.fromEntries(

@@ -28,25 +28,6 @@ const HANDLERS: Handlers = {
   ...OPENAI_HANDLERS,
 };
 
-const STARTS_RUNS: ReadonlySet<RouteName> = new Set<RouteName>([
-  "generate",
-  "stream",
-  "sendMessage",
-  "queueMessage",
-  "sendSignal",
-  "sendStateSignal",
-  "sendNotification",
-  "sendToolApproval",
-  "approveToolCall",
-  "declineToolCall",
-  "approveToolCallGenerate",
-  "declineToolCallGenerate",
-  "resumeStream",
-  "chat",
-  "chatCompletions",
-  "responses",
-]);
-
 type AnyHandler = (call: Call) => Promise<unknown>;
 type Entry = AnyRoute & { readonly name: RouteName };
 
@@ -137,10 +118,10 @@ export class Server {
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
-      if (STARTS_RUNS.has(route.name)) await this.#app.checkRuns(caller, agentOf(input), subject.threadId);
+      if (route.startsRun) await this.#app.checkRuns(caller, agentOf(input), subject.threadId);
       const call = { app: this.#app, request, caller, ...input, ...subject };
       const answer = await handle(call as unknown as Call);
-      return answer instanceof Response ? answer : jsonResponse(answer, route.status);
+      return answer instanceof Response ? answer : jsonResponse(answer);
     } catch (error) {
       return this.#refuse(error, inspects, route);
     } finally {

@@ -62,7 +62,7 @@ async function threadSubject(
   if (threadId === undefined) {
     if (input.body["runId"] !== undefined && "message" in input.body) return runSubject(input, caller, app);
     if (input.body["runId"] !== undefined && "signal" in input.body) return runSubject(input, caller, app);
-    if (route.owner === "thread") throw new AgentError("invalid-argument", "This needs a threadId.");
+    if (route.owner === "thread") throw new AgentError("invalid-argument", "Pass a threadId.");
     const previous = input.body["previous_response_id"];
     if (typeof previous === "string") return responseSubject(previous, said, app);
     return { resourceId: said ?? LOCAL_RESOURCE, threadId: undefined };
@@ -86,7 +86,7 @@ async function runSubject(input: Input, caller: Principal, app: App): Promise<Su
   const kept = run ? undefined : app.ownerOfKeptRun(runId);
   if (kept !== undefined && (caller.isTrusted || caller.resourceId === kept))
     return { resourceId: kept, threadId: undefined };
-  throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+  throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
 }
 
 async function responseSubject(

@@ -1,9 +1,7 @@
 import { Component, type ReactNode, useEffect, useRef } from "react";
-import { AgentsPage } from "./pages/agents-page.tsx";
-import { RunsPage } from "./pages/runs-page.tsx";
-import { ThreadPage } from "./pages/thread-page.tsx";
-import { ThreadsPage } from "./pages/threads-page.tsx";
-import { ToolsPage } from "./pages/tools-page.tsx";
+import { matchPage } from "./page-table.ts";
+import { usePageTitle } from "./page-title.ts";
+import { PAGES } from "./pages.ts";
 import { Link, RouterProvider, useRouter } from "./router.tsx";
 import { Sidebar } from "./sidebar.tsx";
 import { SignIn } from "./sign-in.tsx";
@@ -26,7 +24,7 @@ function Shell(): ReactNode {
   return (
     <div className="shell" key={token}>
       <a className="button skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <Sidebar />
       <main className="main" id="main" tabIndex={-1}>
@@ -39,43 +37,39 @@ function Shell(): ReactNode {
 function Page(): ReactNode {
   const { parts } = useRouter();
   const { resourceId } = useStudio();
-  // A page starts anew for another place and for another person; the tools are one page.
-  const place = parts.slice(0, parts[0] === "tools" ? 1 : 3).join("/");
-  const key = `${resourceId}/${place}`;
+  const match = matchPage(PAGES, parts);
+  // Another place or another resource is a new page.
+  const key = `${resourceId}${match?.place}`;
   const last = useRef(key);
   useEffect(() => {
     if (last.current === key) return;
     last.current = key;
-    // Who follows a link with the keyboard goes on reading in the page, unless it has put the focus somewhere itself.
+    // Keyboard users continue in the new page, unless it has moved the focus itself.
     const main = document.querySelector<HTMLElement>("#main");
     if (main && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   }, [key]);
+  if (!match) {
+    return (
+      <Empty title="This page does not exist">
+        <Link href="/">Go to the threads</Link>
+      </Empty>
+    );
+  }
+  const { title, Page: Contents } = match.page;
   return (
     <Boundary key={key}>
-      <PageAt />
+      {title !== undefined && <PageTitle title={title} />}
+      <Contents {...match.params} />
     </Boundary>
   );
 }
 
-function PageAt(): ReactNode {
-  const { parts, query } = useRouter();
-  const [first, second, third] = parts;
-  if (first === undefined || (first === "threads" && second === undefined)) return <ThreadsPage />;
-  if (first === "agents" && second === undefined) return <AgentsPage />;
-  if (first === "tools") return <ToolsPage toolId={second} />;
-  if (first === "threads" && second !== undefined) {
-    const agent = query.get("agent") ?? undefined;
-    if (third === undefined) return <ThreadPage threadId={second} agentId={agent} />;
-    if (third === "runs") return <RunsPage threadId={second} runId={parts[3]} agentId={agent} />;
-  }
-  return (
-    <Empty title="There is no such page">
-      <Link href="/">To the threads</Link>
-    </Empty>
-  );
+function PageTitle({ title }: { title: string }): ReactNode {
+  usePageTitle(title);
+  return null;
 }
 
-/** One page that fails to draw does not take the others with it. */
+/** A page that throws while it renders does not take down the others. */
 class Boundary extends Component<{ children: ReactNode }, { error?: Error }> {
   override state: { error?: Error } = {};
 

@@ -70,7 +70,7 @@ export function formatError(error: Error): string {
     return `The server cannot be reached. Is it running? (${message})`;
   switch (statusOf(error)) {
     case 401:
-      return `The server does not know who you are (401). ${message}`;
+      return `The server could not authenticate you (401). ${message}`;
     case 403:
       return `You are not allowed to do this (403). ${message}`;
     default:

@@ -31,7 +31,7 @@ function ResourceField(): ReactNode {
   const { resourceId, setResourceId } = useStudio();
   const [draft, setDraft] = useState(resourceId);
   return (
-    <label className="field" title="On whose behalf the studio reads and sends: the resource of its threads">
+    <label className="field" title="The resource whose threads the studio reads and writes">
       <span className="hint">Acting as</span>
       <input
         className="input mono"
@@ -53,13 +53,13 @@ function NameField(): ReactNode {
   return (
     <label
       className="field"
-      title="Sent along with your messages in this tab, so that agents and people can tell you apart"
+      title="Sent with your messages from this tab, so that agents and people know who wrote them"
     >
       <span className="hint">Your name</span>
       <input
         className="input"
         value={name}
-        placeholder="nobody in particular"
+        placeholder="optional"
         maxLength={80}
         onChange={(event) => setName(event.target.value)}
       />

@@ -1,23 +1,20 @@
 import type { ReactNode } from "react";
 import icon from "./icon.svg";
+import { hrefOf, matchPage, type StudioPage } from "./page-table.ts";
+import { PAGES } from "./pages.ts";
 import { RecentThreads } from "./recent-threads.tsx";
 import { Link, useRouter } from "./router.tsx";
 import { Settings } from "./settings.tsx";
-import { Icon, type IconName } from "./ui/icon.tsx";
+import { Icon } from "./ui/icon.tsx";
 import { useMedia } from "./use-media.ts";
-
-const PAGES: { href: string; name: string; icon: IconName }[] = [
-  { href: "/threads", name: "Threads", icon: "thread" },
-  { href: "/agents", name: "Agents", icon: "agent" },
-  { href: "/tools", name: "Tools", icon: "tool" },
-];
 
 export function Sidebar(): ReactNode {
   const { parts } = useRouter();
   const narrow = useMedia("(max-width: 50rem)");
-  // An open thread is marked among the recent ones.
-  const inThread = parts[0] === "threads" && parts[1] !== undefined;
-  const current = `/${parts[0] ?? "threads"}`;
+  const current = matchPage(PAGES, parts)?.page;
+  // The list of recent threads marks an open thread, if there is room for that list.
+  const isCurrent = (page: StudioPage): boolean =>
+    page === current || (narrow && current !== undefined && current.path.startsWith(page.path));
   return (
     <header className="sidebar">
       <Link className="brand" href="/" aria-label="Selvedge">
@@ -26,17 +23,17 @@ export function Sidebar(): ReactNode {
       </Link>
       <nav aria-label="Pages">
         <ul className="nav">
-          {PAGES.map((page) => (
-            <li key={page.href}>
-              <Link
-                href={page.href}
-                aria-current={page.href === current && (narrow || !inThread) ? "page" : undefined}
-              >
-                <Icon name={page.icon} />
-                {page.name}
-              </Link>
-            </li>
-          ))}
+          {PAGES.map(
+            (page) =>
+              page.icon && (
+                <li key={page.path}>
+                  <Link href={hrefOf(page)} aria-current={isCurrent(page) ? "page" : undefined}>
+                    <Icon name={page.icon} />
+                    {page.title}
+                  </Link>
+                </li>
+              ),
+          )}
         </ul>
       </nav>
       {narrow ? (

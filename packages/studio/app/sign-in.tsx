@@ -41,9 +41,7 @@ export function SignIn(): ReactNode {
       <form className="card sign-in-card" onSubmit={(event) => void submit(event)}>
         <img src={icon} alt="" />
         <h1>Sign in</h1>
-        <p className="small muted">
-          This server wants to know who you are. Paste the token that its operator gave you.
-        </p>
+        <p className="small muted">This server requires a token. Paste the one that its operator gave you.</p>
         <div className="field">
           <label className="label" htmlFor={id}>
             Bearer token
@@ -70,7 +68,7 @@ export function SignIn(): ReactNode {
             </p>
           )}
           <p className="hint" id={`${id}-about`}>
-            It is kept in this tab only, until you sign out or close it, and sent to this server alone.
+            It stays in this tab until you sign out or close it, and is sent only to this server.
           </p>
         </div>
         <Button kind="primary" type="submit" disabled={checking}>
@@ -83,7 +81,7 @@ export function SignIn(): ReactNode {
 
 /** Why the server does not let somebody with this token in; nothing when it does. */
 async function refusalOf(token: string): Promise<string | undefined> {
-  if (!TOKEN.test(token)) return "A token has visible characters only, and no spaces.";
+  if (!TOKEN.test(token)) return "A token has only visible characters, and no spaces.";
   try {
     const headers = { authorization: `Bearer ${token}` };
     await new MastraClient({ baseUrl: location.origin, headers, retries: 0 }).listAgents();

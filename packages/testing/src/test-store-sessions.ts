@@ -1,9 +1,10 @@
-import type { SessionDomain, Storage, StoredSession } from "@selvedge/core/storage";
+import { SESSION_DOMAIN, type SessionDomain, type StoredSession } from "@selvedge/core/agent-controller";
+import type { Storage } from "@selvedge/core/storage";
 import { expect } from "vitest";
 import type { StoreTest } from "./test-store.ts";
 
-async function domainOf(storage: Storage): Promise<SessionDomain> {
-  return (await storage.getStore("sessions"))!;
+function domainOf(storage: Storage): Promise<SessionDomain> {
+  return storage.domain(SESSION_DOMAIN);
 }
 
 const session = (

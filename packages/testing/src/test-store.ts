@@ -2,12 +2,12 @@ import type { Storage } from "@selvedge/core/storage";
 import { describe, it } from "vitest";
 import { testCommit } from "./test-store-commit.ts";
 import { testConnections } from "./test-store-connections.ts";
+import { testDomains } from "./test-store-domains.ts";
 import { testIsolation } from "./test-store-isolation.ts";
 import { testMemoryDomain } from "./test-store-memory.ts";
 import { testNotificationDomain } from "./test-store-notifications.ts";
 import { testOrder } from "./test-store-order.ts";
 import { testPrune } from "./test-store-prune.ts";
-import { testResponseDomain } from "./test-store-responses.ts";
 import { testSelect } from "./test-store-select.ts";
 import { testSessionDomain } from "./test-store-sessions.ts";
 import { testThreadStateDomain } from "./test-store-thread-state.ts";
@@ -76,9 +76,9 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("connections", () => testConnections(test));
     describe("memory domain", () => testMemoryDomain(test));
     describe("notification domain", () => testNotificationDomain(test));
-    describe("response domain", () => testResponseDomain(test));
-    describe("session domain", () => testSessionDomain(test));
+    describe("domains of other rooms", () => testDomains(test));
     describe("thread state domain", () => testThreadStateDomain(test));
+    describe("session domain", () => testSessionDomain(test));
     describe("prune", () => testPrune(test));
   });
 }

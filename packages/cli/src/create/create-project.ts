@@ -18,7 +18,7 @@ export async function createProject(
   if (!NAME.test(name)) {
     throw new AgentError(
       "invalid-argument",
-      `${JSON.stringify(name)} cannot be a project's name: use lower case letters, digits, "-", "_" and ".".`,
+      `${JSON.stringify(name)} is not a valid project name. Use lower-case letters, digits, "-", "_" and ".".`,
     );
   }
   const folder = join(parent, name);

@@ -38,7 +38,7 @@ export function calculate(expression: string): number {
       return value;
     }
     if (token === undefined) throw invalid(expression, "it ends too early");
-    if (!/^\d/.test(token)) throw invalid(expression, `"${token}" stands where a number should`);
+    if (!/^\d/.test(token)) throw invalid(expression, `"${token}" is where a number should be`);
     return Number(token);
   }
 
@@ -55,7 +55,7 @@ function tokenize(expression: string): string[] {
   for (let end = 0; end < text.length; end = token.lastIndex) {
     token.lastIndex = end;
     const match = token.exec(text);
-    if (!match) throw invalid(expression, `"${text.slice(end).trim()[0]}" is not part of arithmetic`);
+    if (!match) throw invalid(expression, `"${text.slice(end).trim()[0]}" is not an arithmetic character`);
     tokens.push(match[1]!);
   }
   return tokens;

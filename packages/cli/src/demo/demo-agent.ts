@@ -13,7 +13,7 @@ export interface DemoAgentOptions {
 }
 
 const INSTRUCTIONS = `You are a helpful assistant. Answer briefly, in Markdown.
-Use the tools when they help: they know the time, calculate exactly, keep notes and hold your notifications.`;
+Use the tools when they help: they know the time, calculate exactly, keep notes and list your notifications.`;
 
 /** The agent of a newcomer: one of everything that a thread can carry. */
 export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentOptions): Promise<{

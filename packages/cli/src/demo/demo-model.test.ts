@@ -21,7 +21,7 @@ describe("demoModel", () => {
   it("calls tools that it was given, and no others", async () => {
     expect((await answer("what is 6 * 7?", { calculator })).text).toContain("6 * 7 = 42.");
     expect((await answer("what is 6 * 7?")).text).toBe(
-      "I would call calculator now, but I was given no such tool.",
+      "I would call calculator now, but I do not have that tool.",
     );
   });
 

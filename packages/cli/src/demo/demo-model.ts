@@ -42,7 +42,7 @@ function toReply(prompt: Prompt, tools: Tools = []): ScriptedReply {
     return { text: shorten(userTexts(prompt).at(-1) ?? "A thread", 48), chunkDelayMs: 0 };
   const reply = findReply(prompt);
   const missing = reply.toolCalls?.find((wanted) => !tools.some(({ name }) => name === wanted.toolName));
-  return missing ? say(`I would call ${missing.toolName} now, but I was given no such tool.`) : reply;
+  return missing ? say(`I would call ${missing.toolName} now, but I do not have that tool.`) : reply;
 }
 
 function findReply(whole: Prompt): ScriptedReply {
@@ -65,10 +65,10 @@ function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
     return say(aboutHistory(earlier));
   }
   if (/\b(inbox|notifications?)\b/i.test(text)) {
-    return call("I will look into the inbox.", "notification-inbox", { action: "list" });
+    return call("I will check the inbox.", "notification-inbox", { action: "list" });
   }
   if (/\b(time|date|day|clock|today|hour)\b/i.test(text))
-    return call("I will look at the clock.", "current-time", {});
+    return call("I will check the clock.", "current-time", {});
   if (/\b(roll|dice|die)\b/i.test(text)) return call("I will roll.", "roll-dice", { sides: 6 });
   const expression = findExpression(text);
   if (expression !== undefined) return call("I will calculate that.", "calculator", { expression });
@@ -91,7 +91,7 @@ function aboutSignal(text: string): ScriptedReply | undefined {
   }
   const source = /\bsource="([^"]*)"/.exec(attributes)?.[1];
   if (tag === "notification") return say(`News${source ? ` from **${source}**` : ""}: ${contents}`);
-  return say(`A system told me \`<${tag}>\`: ${contents}`);
+  return say(`A system sent \`<${tag}>\`: ${contents}`);
 }
 
 interface Count {
@@ -132,28 +132,28 @@ function answerWithinCount({ said }: Count): ScriptedReply | undefined {
 
 function goOnCounting({ to, reached, said }: Count): ScriptedReply {
   if (said !== undefined && /\b(stop|enough|halt)\b/i.test(said))
-    return say(`I stop at ${reached}, as you say.`);
+    return say(`I stopped at ${reached}, as you asked.`);
   const heard =
     said === undefined
       ? ""
       : isSignal(said)
-        ? "News came in while I was counting; I go on. "
-        : `You said "${shorten(said, 60)}" while I was counting; I go on. `;
+        ? "News arrived while I was counting. I continue. "
+        : `You said "${shorten(said, 60)}" while I was counting. I continue. `;
   if (reached >= to) return say(`${heard}${to}, and done. Every number was a step of one run.`);
   return call(`${heard}${reached === 0 ? "I count" : reached} …`, "wait", { seconds: 1 });
 }
 
 function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string {
   const part = message.content.find((content) => content.type === "tool-result");
-  if (!part) return "The tool gave no result.";
+  if (!part) return "The tool returned no result.";
   const { output } = part;
-  if (output.type === "execution-denied") return "You said no, so I have written nothing.";
+  if (output.type === "execution-denied") return "You declined, so I wrote nothing.";
   if (output.type !== "json") {
     return `The tool ${part.toolName} failed: ${typeof output.value === "string" ? output.value : JSON.stringify(output.value)}`;
   }
   const value = output.value as Record<string, unknown>;
   if (part.toolName === "current-time") {
-    return `It is ${String(value["local"])} in ${String(value["timeZone"])}. (A real tool told me; the sentence is scripted.)`;
+    return `It is ${String(value["local"])} in ${String(value["timeZone"])}. (A real tool returned this; the sentence is scripted.)`;
   }
   if (part.toolName === "write-note") {
     return `Written: *${String(value["written"])}*. The file has ${countOf(Number(value["notes"]), "note")} now.`;
@@ -164,7 +164,7 @@ function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string
   if ("value" in value) {
     return `${String(value["expression"])} = ${String(value["value"])}. (A real tool calculated it; the sentence is scripted.)`;
   }
-  return `The tool ${part.toolName} answered ${JSON.stringify(value)}.`;
+  return `The tool ${part.toolName} returned ${JSON.stringify(value)}.`;
 }
 
 function aboutInbox(records: readonly Record<string, unknown>[]): string {
@@ -177,11 +177,11 @@ function aboutInbox(records: readonly Record<string, unknown>[]): string {
 }
 
 function aboutHistory(earlier: readonly string[]): string {
-  if (earlier.length === 0) return "This is the first thing you say in this conversation.";
+  if (earlier.length === 0) return "This is your first message in this conversation.";
   const shown = earlier.slice(-5).map((text) => `- ${shorten(text, 60)}`);
   const which = earlier.length > shown.length ? `the last ${shown.length} are` : "they are";
   const count = earlier.length === 1 ? "one message" : `${earlier.length} messages`;
-  return `Before this one I see ${count} of yours; ${which}:\n${shown.join("\n")}`;
+  return `Before this one, I see ${count} from you; ${which}:\n${shown.join("\n")}`;
 }
 
 function userTexts(prompt: Prompt): string[] {

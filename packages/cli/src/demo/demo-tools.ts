@@ -6,7 +6,7 @@ import { calculate } from "./calculate.ts";
 
 export const currentTime: Tool = createTool({
   id: "current-time",
-  description: "Tells the date and the time of day.",
+  description: "Returns the date and the time of day.",
   inputSchema: {
     type: "object",
     properties: {
@@ -58,7 +58,7 @@ export const wait: Tool = createTool({
 export function createWriteNote(file: string): Tool {
   return createTool({
     id: "write-note",
-    description: "Adds a line to the file of notes. Asks the user before it does.",
+    description: "Adds a line to the notes file. Asks the user first.",
     inputSchema: {
       type: "object",
       properties: { text: { type: "string", description: "The note, on one line.", maxLength: 500 } },

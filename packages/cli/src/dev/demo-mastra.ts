@@ -20,5 +20,5 @@ export async function createDemoMastra(options: {
     storage,
     notifications: { dispatch: { enabled: true, cron: "*/5 * * * * *" } },
   });
-  return { mastra, about: `no project here: the demo agent with ${choice.name}` };
+  return { mastra, about: `no project found: the demo agent with ${choice.name}` };
 }

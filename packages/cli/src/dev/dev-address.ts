@@ -31,7 +31,7 @@ export function findDevAddress(folder: string): string {
   if (address && isAlive(address.pid)) return address.url;
   throw new AgentError(
     "not-found",
-    `No \`selvedge dev\` runs in ${folder}. Start it in another terminal (npm run dev), or name a server with --url.`,
+    `\`selvedge dev\` is not running in ${folder}. Start it in another terminal (npm run dev), or pass a server with --url.`,
   );
 }
 

@@ -70,11 +70,11 @@ async function listen(open: (port: number) => Promise<RunningServer>): Promise<R
 class AddressError extends AgentError {
   constructor(cause: unknown, port: number) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const taken = `Port ${port} of ${settings.host} is taken. Choose another with --port, or leave it out for one that is free.`;
+    const taken = `Port ${port} on ${settings.host} is in use. Choose another with --port, or leave it out to use a free one.`;
     const other = AgentError.is(cause)
-      ? `${settings.host} can be reached from elsewhere, and nobody checks here who is calling. ` +
-        "Leave --host out; to serve others, write a server with an authoriser (serve of @selvedge/server/node)."
-      : `Cannot listen at ${settings.host}:${port}: ${message}`;
+      ? `${settings.host} can be reached from other machines, and \`selvedge dev\` does not authenticate callers. ` +
+        "Leave out --host. To serve others, write a server with an `authorize` function (serve from @selvedge/server/node)."
+      : `Cannot listen on ${settings.host}:${port}: ${message}`;
     super("invalid-argument", code === "EADDRINUSE" ? taken : other, { cause });
   }
 }

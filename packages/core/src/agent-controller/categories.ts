@@ -10,8 +10,7 @@ const WORKSPACE: readonly (readonly [RegExp, ToolCategory])[] = [
 
 /** The category whose rules a tool is under; `null` for none. */
 export function categoryOf(config: AgentControllerConfig, toolName: string): ToolCategory | null {
-  if (!config.toolCategoryResolver)
-    return WORKSPACE.find(([pattern]) => pattern.test(toolName))?.[1] ?? null;
+  if (!config.toolCategoryResolver) return WORKSPACE.find(([pattern]) => pattern.test(toolName))?.[1] ?? null;
   try {
     return checkCategory(config.toolCategoryResolver(toolName));
   } catch {

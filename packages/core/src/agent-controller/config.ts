@@ -10,7 +10,7 @@ import type { Schema } from "../schema/schema.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
-import type { ThreadsConfig } from "../agent/agent-runs.ts";
+import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { HeartbeatHandler } from "./heartbeats.ts";
 import type { AvailableModel, ModelGateway } from "./models.ts";
 import type { ToolCategory } from "./permission.ts";

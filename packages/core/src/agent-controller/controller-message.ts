@@ -109,7 +109,12 @@ export function toSignalContent(signal: SignalRecord & { contents: SignalContent
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
   if (type === "state") {
-    const state = Object(metadata["state"]) as { id?: string; mode?: string; cacheKey?: string; version?: number };
+    const state = Object(metadata["state"]) as {
+      id?: string;
+      mode?: string;
+      cacheKey?: string;
+      version?: number;
+    };
     return {
       type: "state_signal",
       id,
@@ -162,7 +167,11 @@ function notificationContent(
   };
 }
 
-export function fileContent(data: string, mediaType: string, filename?: string): AgentControllerMessageContent {
+export function fileContent(
+  data: string,
+  mediaType: string,
+  filename?: string,
+): AgentControllerMessageContent {
   if (mediaType.startsWith("image/")) return { type: "image", data, mimeType: mediaType };
   return { type: "file", data, mediaType, ...(filename !== undefined && { filename }) };
 }
@@ -191,7 +200,10 @@ function toolContents(call: ToolInvocation): AgentControllerMessageContent[] {
   if (state === "result" || state === "output-error")
     return [made, { type: "tool_result", id, name, result: shown.result, isError: call.isError === true }];
   if (state === "output-denied")
-    return [made, { type: "tool_result", id, name, result: call.approval?.reason ?? "Denied.", isError: true }];
+    return [
+      made,
+      { type: "tool_result", id, name, result: call.approval?.reason ?? "Denied.", isError: true },
+    ];
   return [made];
 }
 

@@ -173,7 +173,8 @@ export class Display {
         return;
       case "tool_update": {
         const { partialResult } = event;
-        const text = typeof partialResult === "string" ? partialResult : (JSON.stringify(partialResult) ?? "");
+        const text =
+          typeof partialResult === "string" ? partialResult : (JSON.stringify(partialResult) ?? "");
         return this.#tool(event.toolCallId, () => ({ partialResult: text }));
       }
       case "shell_output":
@@ -219,7 +220,9 @@ export class Display {
         return;
       }
       case "subagent_text_delta":
-        return this.#subagent(event.toolCallId, ({ textDelta }) => ({ textDelta: textDelta + event.textDelta }));
+        return this.#subagent(event.toolCallId, ({ textDelta }) => ({
+          textDelta: textDelta + event.textDelta,
+        }));
       case "subagent_tool_end":
         return this.#subagent(event.toolCallId, ({ toolCalls }) => ({
           toolCalls: [...toolCalls, { name: event.subToolName, isError: event.isError }],
@@ -260,7 +263,8 @@ export class Display {
     };
     const percent = (tokens: number, threshold: number) => (threshold > 0 ? (tokens / threshold) * 100 : 0);
     const { tokens = 0, threshold = omProgress.threshold } = active?.messages ?? {};
-    const { tokens: observed = 0, threshold: limit = omProgress.reflectionThreshold } = active?.observations ?? {};
+    const { tokens: observed = 0, threshold: limit = omProgress.reflectionThreshold } =
+      active?.observations ?? {};
     Object.assign(omProgress, {
       pendingTokens: tokens,
       threshold,

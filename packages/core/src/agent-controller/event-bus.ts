@@ -1,7 +1,12 @@
 import type { Logger } from "../logger.ts";
 import type { System } from "../system.ts";
 import type { Display } from "./display-state.ts";
-import { type AgentControllerEvent, type AgentControllerEventListener, type EventOf, FREQUENT } from "./events.ts";
+import {
+  type AgentControllerEvent,
+  type AgentControllerEventListener,
+  type EventOf,
+  FREQUENT,
+} from "./events.ts";
 
 /** How long the display may be behind while much happens. */
 const DISPLAY_MS = 16;

@@ -14,7 +14,8 @@ import { GrowingMessage } from "./growing-message.ts";
 import { readTasks } from "./task-list.ts";
 import { toTokenUsage } from "./token-usage.ts";
 
-type Payload<Type extends AgentChunk["type"]> = Extract<AgentChunk, { type: Type }> extends { payload: infer P } ? P : never;
+type Payload<Type extends AgentChunk["type"]> =
+  Extract<AgentChunk, { type: Type }> extends { payload: infer P } ? P : never;
 type EndReason = "complete" | "aborted" | "error" | "suspended";
 
 /** Why a run that came to its end did not end well, for people. */
@@ -105,7 +106,12 @@ export class EventFold {
       }
       case "tool-call-delta": {
         const { toolCallId, argsTextDelta, toolName } = chunk.payload;
-        events.push({ type: "tool_input_delta", toolCallId, argsTextDelta, ...(toolName !== undefined && { toolName }) });
+        events.push({
+          type: "tool_input_delta",
+          toolCallId,
+          argsTextDelta,
+          ...(toolName !== undefined && { toolName }),
+        });
         return;
       }
       case "tool-call-input-streaming-end":
@@ -118,7 +124,11 @@ export class EventFold {
         return this.#add({ type: "tool_call", id: toolCallId, name: toolName, args }, events);
       }
       case "tool-output":
-        events.push({ type: "tool_update", toolCallId: chunk.payload.toolCallId, partialResult: chunk.payload.output });
+        events.push({
+          type: "tool_update",
+          toolCallId: chunk.payload.toolCallId,
+          partialResult: chunk.payload.output,
+        });
         return;
       case "tool-result":
         return this.#answered(chunk.payload, chunk.payload.result, chunk.payload.isError === true, events);
@@ -192,7 +202,11 @@ export class EventFold {
       content: [content],
       createdAt: new Date(signal.createdAt),
     };
-    events.push({ type: "message_start", message }, { type: "message_end", message }, content as AgentControllerEvent);
+    events.push(
+      { type: "message_start", message },
+      { type: "message_end", message },
+      content as AgentControllerEvent,
+    );
     return events;
   }
 
@@ -206,7 +220,11 @@ export class EventFold {
   /** The message that is being written; it begins with its first piece. */
   #open(events: AgentControllerEvent[]): GrowingMessage {
     if (this.#message) return this.#message;
-    this.#message = new GrowingMessage(this.#messageId ?? `${this.#runId}-message`, "assistant", this.#createdAt);
+    this.#message = new GrowingMessage(
+      this.#messageId ?? `${this.#runId}-message`,
+      "assistant",
+      this.#createdAt,
+    );
     this.#growing = new Map();
     events.push({ type: "message_start", message: this.#message.view() });
     return this.#message;
@@ -224,10 +242,16 @@ export class EventFold {
   ): void {
     const message = this.#open(events);
     if (!this.#growing.has(id))
-      this.#grow(id, kind === "text" ? { type: "text", text: "" } : { type: "thinking", thinking: "" }, events);
+      this.#grow(
+        id,
+        kind === "text" ? { type: "text", text: "" } : { type: "thinking", thinking: "" },
+        events,
+      );
     message.append(this.#growing.get(id)!, text);
     const messageId = message.id;
-    events.push(kind === "text" ? { type: "text", messageId, text } : { type: "thinking", messageId, thinking: text });
+    events.push(
+      kind === "text" ? { type: "text", messageId, text } : { type: "thinking", messageId, thinking: text },
+    );
     events.push({ type: "message_update", message: message.view() });
   }
 

@@ -33,7 +33,12 @@ interface Payloads {
   message_end: { message: AgentControllerMessage };
   tool_start: OfCall & { toolName: string; args: unknown };
   /** `reason` says which rule asks; `parentToolCallId` is there when a subagent asks. */
-  tool_approval_required: OfCall & { toolName: string; args: unknown; reason?: string; parentToolCallId?: string };
+  tool_approval_required: OfCall & {
+    toolName: string;
+    args: unknown;
+    reason?: string;
+    parentToolCallId?: string;
+  };
   tool_suspended: OfCall & {
     toolName: string;
     args: unknown;

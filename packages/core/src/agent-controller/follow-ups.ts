@@ -1,5 +1,5 @@
 import type { SignalContents } from "../signal/signal.ts";
-import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/admit/queue.ts";
+import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/inspect/queue.ts";
 import { type AgentControllerMessageContent, fromContents } from "./controller-message.ts";
 import type { SessionCore } from "./session-core.ts";
 
@@ -50,7 +50,10 @@ export class FollowUps {
   /** Puts a message that waits into the run under way, before its next step. */
   async steer(id: string): Promise<void> {
     await this.#core.ready();
-    await hurryQueued(this.#core.host.storage, this.#address(id));
+    const { storage, agent } = this.#core.host;
+    const address = this.#address(id);
+    await hurryQueued(storage, address);
+    await agent.mailMayHaveCome({ threadId: address.threadId, resourceId: this.#core.row.resourceId });
     await this.#core.countQueued();
   }
 

@@ -23,7 +23,8 @@ export class PlainHistory implements MastraMemory {
         // The input may be stored already: it must not use up the history.
         const present = new Set(messageList.get.all.db().map((message) => message.id));
         const domain = await storage.getStore("memory");
-        const newest = (await domain?.recentMessages({ threadId, limit: LAST_MESSAGES + present.size })) ?? [];
+        const newest =
+          (await domain?.recentMessages({ threadId, limit: LAST_MESSAGES + present.size })) ?? [];
         messageList.prepend(newest.filter((message) => !present.has(message.id)).slice(-LAST_MESSAGES));
       },
     };

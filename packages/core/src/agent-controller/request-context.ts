@@ -1,5 +1,5 @@
 import { currentRun } from "../run/current-run.ts";
-import type { StoredSession } from "../storage/session-domain.ts";
+import type { StoredSession } from "./session-domain.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { AgentControllerEvent } from "./events.ts";
 import type { State } from "./session-state.ts";

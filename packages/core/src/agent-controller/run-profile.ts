@@ -5,7 +5,7 @@ import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { StepRecord } from "../run/run-journal.ts";
-import type { StoredSession } from "../storage/session-domain.ts";
+import type { StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
 import type { System } from "../system.ts";
@@ -169,7 +169,9 @@ async function instructionsOf(
   context: DynamicContext,
 ): Promise<Instructions> {
   const own = base.instructions === undefined ? "" : await resolveDynamic(base.instructions, context);
-  const more = [config.instructions, mode.instructions].filter((words) => words !== undefined && words !== "");
+  const more = [config.instructions, mode.instructions].filter(
+    (words) => words !== undefined && words !== "",
+  );
   if (more.length === 0) return own;
   if (typeof own === "string") return [own, ...more].filter((words) => words !== "").join("\n");
   return [...(Array.isArray(own) ? own : [own]), ...(more as string[])];

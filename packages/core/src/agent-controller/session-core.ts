@@ -3,11 +3,11 @@ import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { MemoryDomain } from "../storage/memory-domain.ts";
-import type { SessionPatch, StoredSession } from "../storage/session-domain.ts";
+import { SESSION_DOMAIN, type SessionPatch, type StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import { listQueued } from "../thread/admit/queue.ts";
-import { watchQueue } from "../thread/admit/queue-watch.ts";
+import { listQueued } from "../thread/inspect/queue.ts";
+import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import type { AgentControllerConfig } from "./config.ts";
 import { Display } from "./display-state.ts";
 import { EventBus } from "./event-bus.ts";
@@ -37,7 +37,10 @@ export interface SessionHost {
   storeRow(seed: StoredSession): Promise<StoredSession>;
 }
 
-export type RunEnd = { reason: "complete" | "aborted" | "error" | "suspended"; couldNotStart: Error | undefined };
+export type RunEnd = {
+  reason: "complete" | "aborted" | "error" | "suspended";
+  couldNotStart: Error | undefined;
+};
 
 const REMEMBERED_ENDS = 100;
 
@@ -103,7 +106,7 @@ export class SessionCore {
   async #open(): Promise<void> {
     const { host } = this;
     await host.storage.init();
-    const domain = (await host.storage.getStore("sessions"))!;
+    const domain = await host.storage.domain(SESSION_DOMAIN);
     const stored = await host.storeRow(this.#seed);
     this.#record = new SessionRecord(host.storage, domain, stored);
     this.#record.onChange = (before, after) => this.#changed(before, after);
@@ -112,9 +115,7 @@ export class SessionCore {
 
   /** Changes the row, on top of what others did. `change` may be asked more than once. */
   async change(
-    change: (
-      seen: StoredSession,
-    ) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
+    change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
   ): Promise<StoredSession> {
     await this.ready();
     this.#checkOpen();
@@ -172,7 +173,10 @@ export class SessionCore {
 
   #checkOpen(): void {
     if (this.#closed || this.#record?.isGone)
-      throw new AgentError("not-found", `Session "${this.row.id}" is closed. Open it again with createSession().`);
+      throw new AgentError(
+        "not-found",
+        `Session "${this.row.id}" is closed. Open it again with createSession().`,
+      );
   }
 
   /** A version of the row, made here or elsewhere: what is different in it happened. */
@@ -187,14 +191,13 @@ export class SessionCore {
     if (after.modelId !== before.modelId)
       this.bus.emit({ type: "model_changed", modelId: after.modelId, scope: "thread", modeId: after.modeId });
     const keys = after.state === before.state ? [] : changedKeys(before.state, after.state);
-    if (keys.length > 0) this.bus.emit({ type: "state_changed", state: { ...after.state }, changedKeys: keys });
+    if (keys.length > 0)
+      this.bus.emit({ type: "state_changed", state: { ...after.state }, changedKeys: keys });
     if (after.threadId !== this.#bound) void this.#bindNow();
   }
 
   #bindNow(): Promise<void> {
-    this.#binding = this.#binding
-      .then(() => this.#bind())
-      .catch((error: unknown) => this.#fail(error));
+    this.#binding = this.#binding.then(() => this.#bind()).catch((error: unknown) => this.#fail(error));
     return this.#binding;
   }
 

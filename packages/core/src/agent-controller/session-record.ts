@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import type { SessionDomain, SessionPatch, StoredSession } from "../storage/session-domain.ts";
+import type { SessionDomain, SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Change, Storage, Write } from "../storage/storage.ts";
 
 const KEY = Symbol.for("selvedge.session-hub");
@@ -40,9 +40,7 @@ export class SessionRecord {
    * writes for the same commit; nothing means that nothing is to be done.
    */
   change(
-    change: (
-      seen: StoredSession,
-    ) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
+    change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
     commit: (writes: readonly Write[]) => Promise<unknown>,
   ): Promise<StoredSession> {
     const turn = this.#line.then(async () => {

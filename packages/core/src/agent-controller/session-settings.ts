@@ -1,7 +1,7 @@
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
 import { describeThread } from "../storage/message-writes.ts";
-import type { SessionPatch, StoredSession } from "../storage/session-domain.ts";
+import type { SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { known } from "./check-config.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
@@ -61,7 +61,10 @@ export async function modeChange(
   const left = row.modelId === "" ? {} : { [modeModelKey(row.modeId)]: row.modelId };
   return {
     patch,
-    also: threadId === undefined ? [] : describeThread(threadId, { metadata: { ...left, ...settingsOf({ ...row, ...patch }) } }),
+    also:
+      threadId === undefined
+        ? []
+        : describeThread(threadId, { metadata: { ...left, ...settingsOf({ ...row, ...patch }) } }),
   };
 }
 
@@ -92,7 +95,10 @@ export class SessionModel {
     const modelId = checkId("modelId", options?.modelId);
     const { scope = "thread" } = options;
     if (scope !== "thread" && scope !== "global")
-      throw new AgentError("invalid-argument", `scope must be "thread" or "global", got ${showValue(scope)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `scope must be "thread" or "global", got ${showValue(scope)}.`,
+      );
     const mode = options.modeId === undefined ? undefined : requireMode(config, options.modeId);
     await this.#core.ready();
     if (mode && mode.id !== this.#core.row.modeId) {
@@ -137,7 +143,8 @@ export class SessionPermissions {
   async setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
     const toolName = checkId("toolName", options?.toolName);
     const policy = checkPolicy(options.policy);
-    if (toolName === "__proto__") throw new AgentError("invalid-argument", `toolName ${showValue(toolName)} is no name.`);
+    if (toolName === "__proto__")
+      throw new AgentError("invalid-argument", `toolName ${showValue(toolName)} is no name.`);
     await this.#change((rules) => ({ ...rules, tools: { ...rules.tools, [toolName]: policy } }));
   }
 
@@ -234,7 +241,10 @@ class OMRole {
     const { omConfig } = this.#core.host.config;
     const own = settingOf(this.#core.row, `${this.#role}ModelId`);
     if (typeof own === "string") return own;
-    return (this.#role === "observer" ? omConfig?.defaultObserverModelId : omConfig?.defaultReflectorModelId) ?? null;
+    return (
+      (this.#role === "observer" ? omConfig?.defaultObserverModelId : omConfig?.defaultReflectorModelId) ??
+      null
+    );
   }
 
   threshold(): number | null {
@@ -242,7 +252,9 @@ class OMRole {
     const isObserver = this.#role === "observer";
     const own = settingOf(this.#core.row, isObserver ? "observationThreshold" : "reflectionThreshold");
     if (typeof own === "number") return own;
-    return (isObserver ? omConfig?.defaultObservationThreshold : omConfig?.defaultReflectionThreshold) ?? null;
+    return (
+      (isObserver ? omConfig?.defaultObservationThreshold : omConfig?.defaultReflectionThreshold) ?? null
+    );
   }
 
   resolvedModel(): ReturnType<typeof modelOf> {
@@ -268,7 +280,8 @@ export class SubagentModels {
   }
 
   async set({ modelId, agentType }: { modelId: string; agentType?: string }): Promise<void> {
-    const key = agentType === undefined ? "subagentModelId" : `subagentModelId_${checkId("agentType", agentType)}`;
+    const key =
+      agentType === undefined ? "subagentModelId" : `subagentModelId_${checkId("agentType", agentType)}`;
     await changeSetting(this.#core, key, checkId("modelId", modelId));
     const which = agentType === undefined ? {} : { agentType };
     this.#core.bus.emit({ type: "subagent_model_changed", modelId, scope: "thread", ...which });
@@ -308,4 +321,3 @@ async function changeThread(core: SessionCore, metadata: Metadata): Promise<void
   const { threadId } = core;
   if (threadId !== undefined) await core.host.storage.commit(describeThread(threadId, { metadata }));
 }
-

@@ -4,7 +4,7 @@ import type { MastraMemory } from "../memory/memory.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
 import { describeThread, insertThread } from "../storage/message-writes.ts";
-import type { StoredSession } from "../storage/session-domain.ts";
+import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { type AgentControllerMessage, toControllerMessage } from "./controller-message.ts";
@@ -42,7 +42,10 @@ export class SessionThreads {
   requireId(): string {
     const { threadId } = this.#core;
     if (threadId !== undefined) return threadId;
-    throw new AgentError("not-found", `Session "${this.#core.row.id}" has no thread. Create or select one first.`);
+    throw new AgentError(
+      "not-found",
+      `Session "${this.#core.row.id}" has no thread. Create or select one first.`,
+    );
   }
 
   /** Threads of the session's resource, the newest first. Those of subagents are left out. */
@@ -51,7 +54,9 @@ export class SessionThreads {
   ): Promise<AgentControllerThread[]> {
     await this.#core.ready();
     const { resourceId } = this.#core.row;
-    const { threads } = await (await this.#domain()).listThreads({
+    const { threads } = await (
+      await this.#domain()
+    ).listThreads({
       ...(!options.allResources && { filter: { resourceId } }),
       orderBy: { field: "updatedAt" },
       perPage: false,
@@ -75,7 +80,10 @@ export class SessionThreads {
   async listMessages(options: { threadId: string; limit?: number }): Promise<AgentControllerMessage[]> {
     const { threadId, limit } = options;
     if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0))
-      throw new AgentError("invalid-argument", `limit must be a whole number, 0 or more, got ${showValue(limit)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `limit must be a whole number, 0 or more, got ${showValue(limit)}.`,
+      );
     await this.require(threadId);
     const domain = await this.#domain();
     const messages =
@@ -92,7 +100,11 @@ export class SessionThreads {
   }
 
   /** For previews: what each conversation began with. */
-  async firstUserMessages({ threadIds }: { threadIds: string[] }): Promise<Map<string, AgentControllerMessage>> {
+  async firstUserMessages({
+    threadIds,
+  }: {
+    threadIds: string[];
+  }): Promise<Map<string, AgentControllerMessage>> {
     const domain = await this.#domain();
     const found = new Map<string, AgentControllerMessage>();
     for (const threadId of threadIds) {
@@ -112,7 +124,10 @@ export class SessionThreads {
 
   async setSetting({ key, value }: { key: string; value: unknown }): Promise<void> {
     const thread = await this.#current();
-    if (thread) await (await this.#domain()).updateThread({ id: thread.id, metadata: { [checkId("key", key)]: value } });
+    if (thread)
+      await (
+        await this.#domain()
+      ).updateThread({ id: thread.id, metadata: { [checkId("key", key)]: value } });
   }
 
   async deleteSetting({ key }: { key: string }): Promise<void> {
@@ -126,7 +141,10 @@ export class SessionThreads {
     const { host } = core;
     const id = options.threadId === undefined ? host.newId() : checkId("threadId", options.threadId);
     if (options.threadId !== undefined && (await (await this.#domain()).getThreadById({ threadId: id })))
-      throw new AgentError("conflict", `There is already a thread "${id}". Switch to it, or leave the id out.`);
+      throw new AgentError(
+        "conflict",
+        `There is already a thread "${id}". Switch to it, or leave the id out.`,
+      );
     const make = (row: StoredSession): StoredThread => {
       const now = new Date(host.system.now());
       return {
@@ -153,7 +171,13 @@ export class SessionThreads {
   }
 
   /** Goes to another thread. The run that this session has under way is aborted, unless it is to go on. */
-  async switch({ threadId, abort = true }: { threadId: string; abort?: boolean }): Promise<AgentControllerThread> {
+  async switch({
+    threadId,
+    abort = true,
+  }: {
+    threadId: string;
+    abort?: boolean;
+  }): Promise<AgentControllerThread> {
     const core = this.#core;
     const thread = await this.require(threadId);
     if (core.threadId === threadId) return thread;
@@ -170,7 +194,9 @@ export class SessionThreads {
     const core = this.#core;
     await core.ready();
     const scope = scopeOf(core.row);
-    const { threads } = await (await this.#domain()).listThreads({
+    const { threads } = await (
+      await this.#domain()
+    ).listThreads({
       filter: { resourceId: core.row.resourceId, metadata: scope },
       orderBy: { field: "updatedAt" },
       perPage: CANDIDATES,
@@ -259,7 +285,12 @@ export class SessionThreads {
     const modeId = known ? (wanted as string) : row.modeId;
     const mode = modeOf(config, modeId);
     const modelId = modelIn(metadata, mode) || row.modelId;
-    const patch = { threadId: id, modeId, modelId, settings: { ...row.settings, ...helperSettings(metadata) } };
+    const patch = {
+      threadId: id,
+      modeId,
+      modelId,
+      settings: { ...row.settings, ...helperSettings(metadata) },
+    };
     return { patch, also: describeThread(id, { metadata: settingsOf({ ...row, ...patch }) }) };
   }
 

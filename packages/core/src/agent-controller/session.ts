@@ -5,7 +5,7 @@ import type { MastraMemory } from "../memory/memory.ts";
 import type { SendNotificationResult } from "../agent/agent-notifications.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
 import type { SignalInput } from "../signal/signal.ts";
-import type { StoredSession } from "../storage/session-domain.ts";
+import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
@@ -217,7 +217,10 @@ export class Session<State extends object = Record<string, unknown>> {
     return this.#quietly(async () => {
       const { resumeData, toolCallId } = response ?? {};
       if (resumeData === undefined)
-        throw new AgentError("invalid-argument", "resumeData is missing: it is the answer the tool waits for.");
+        throw new AgentError(
+          "invalid-argument",
+          "resumeData is missing: it is the answer the tool waits for.",
+        );
       const isYes = (Object(resumeData) as Partial<PlanDecision>).action === "approved";
       await this.#decide({ toolCallId, approved: true, resumeData, requiresApproval: false }, async (call) =>
         call.toolName === "submit_plan" && isYes ? this.#carryOutPlan(call) : undefined,
@@ -303,7 +306,8 @@ export class Session<State extends object = Record<string, unknown>> {
     const contents = toContents(message?.content, message?.files);
     const { agent, target, options } = await this.#address(message.requestContext);
     this.#abortRequested = false;
-    const admitted = await agent.sendMessage({ contents }, { ...target, ifIdle: { streamOptions: options } }).admitted;
+    const admitted = await agent.sendMessage({ contents }, { ...target, ifIdle: { streamOptions: options } })
+      .admitted;
     // It waits where the run reads next; only then is the question answered that keeps the run from reading.
     if (admitted.action === "deliver" && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
     return admitted;
@@ -333,7 +337,9 @@ export class Session<State extends object = Record<string, unknown>> {
       resumeData?: unknown;
       declineContext?: { reason?: string; message?: string } | undefined;
     },
-    follows?: (call: DecidedCall) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>,
+    follows?: (
+      call: DecidedCall,
+    ) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>,
   ): Promise<void> {
     await this.#core.ready();
     const { host } = this.#core;
@@ -367,7 +373,10 @@ export class Session<State extends object = Record<string, unknown>> {
     const { calls } = await waitingCalls(this.#core.host.storage, undefined, threadId);
     const [first, ...more] = calls.filter((call) => call.requiresApproval === requiresApproval);
     if (!first)
-      throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for ${requiresApproval ? "permission" : "an answer"}.`);
+      throw new AgentError(
+        "not-found",
+        `No tool call of thread "${threadId}" waits for ${requiresApproval ? "permission" : "an answer"}.`,
+      );
     if (more.length > 0)
       throw new AgentError(
         "ambiguous",

@@ -3,7 +3,7 @@ import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import type { Storage } from "../storage/storage.ts";
 import { readThreadOverview, type ThreadOverview } from "../thread/inspect/thread-overview.ts";
-import type { AgentThreadSubscription } from "../thread/log/subscription.ts";
+import type { AgentThreadSubscription } from "../thread/threads.ts";
 
 const AT_ONCE = 256;
 
@@ -88,7 +88,11 @@ function questionsOf({ activeRunId, waiting }: ThreadOverview): AgentChunk[] {
     const { args, suspendPayload } = { ...call, ...call.transcript };
     const payload = { toolCallId, toolName, args, resumeSchema: "{}" };
     return requiresApproval
-      ? { ...about, type: "tool-call-approval", payload: { ...payload, ...(reason !== undefined && { reason }) } }
+      ? {
+          ...about,
+          type: "tool-call-approval",
+          payload: { ...payload, ...(reason !== undefined && { reason }) },
+        }
       : { ...about, type: "tool-call-suspended", payload: { ...payload, suspendPayload } };
   });
   const usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };

@@ -3,7 +3,8 @@ import type { AgentControllerMode } from "./config.ts";
 type Metadata = Record<string, unknown>;
 
 /** Keys of a thread's metadata that controllers write. Tags do not overwrite them. */
-const RESERVED = /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|forkedSubagent|parentThreadId|clone|stateSignals)$/;
+const RESERVED =
+  /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|forkedSubagent|parentThreadId|clone|stateSignals)$/;
 
 /** The session that used a thread last. */
 export function sessionIdIn(metadata: Metadata): string | undefined {
@@ -39,7 +40,8 @@ export function tagsAsMetadata(tags: Record<string, string>): Metadata {
   return Object.fromEntries(Object.entries(tags).filter(([key]) => !RESERVED.test(key)));
 }
 
-const HELPER_KEYS = /^(?:observerModelId|reflectorModelId|observationThreshold|reflectionThreshold|subagentModelId(?:_.*)?)$/;
+const HELPER_KEYS =
+  /^(?:observerModelId|reflectorModelId|observationThreshold|reflectionThreshold|subagentModelId(?:_.*)?)$/;
 
 /** The models and limits of helpers that a thread was left with. */
 export function helperSettings(metadata: Metadata): Metadata {

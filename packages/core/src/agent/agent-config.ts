@@ -15,7 +15,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
-import type { ThreadsConfig } from "./agent-runs.ts";
+import type { ThreadLimits } from "../thread/threads.ts";
 
 /** Which fields an external editor may override. Carried for it; nothing here acts on it. */
 export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };
@@ -23,6 +23,12 @@ export type EditorConfig = false | { instructions?: boolean; tools?: boolean | {
 /** Options of the older `generateLegacy()` and `streamLegacy()`: the same options under their older names. */
 export type AgentGenerateOptions<Output extends Schema | undefined = any> = AgentExecutionOptions<Output>;
 export type AgentStreamOptions<Output extends Schema | undefined = any> = AgentExecutionOptions<Output>;
+
+/** Settings of an agent's or a host's threads. */
+export interface ThreadsConfig extends Partial<ThreadLimits> {
+  /** Take up what other processes left unfinished. On unless `false`. */
+  recover?: boolean;
+}
 
 /** The run that a profile is for. */
 export interface RunAddress {

@@ -6,9 +6,8 @@ import {
   type NotificationDeliveryDecision,
   type NotificationsConfig,
 } from "../notification/delivery-policy.ts";
-import type { Desk } from "../notification/desk.ts";
-import type { Outlet } from "../notification/emit.ts";
-import { NotificationDelivery, type Sent } from "../notification/notification-delivery.ts";
+import { type NotificationContext, nowIn } from "../notification/notification-context.ts";
+import type { Sent } from "../notification/notification-delivery.ts";
 import {
   checkNotificationInput,
   DEFAULT_PAYLOAD_BYTES,
@@ -19,8 +18,9 @@ import { decideAndSend } from "../notification/decide-and-send.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { CLAIM_MS, type NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
+import type { ThreadAddress } from "../thread/threads.ts";
 import { type StoredOptions, storeOptions } from "../run/stored-options.ts";
-import type { ThreadsHost } from "./threads-host.ts";
+import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
 
@@ -45,15 +45,13 @@ const MOST_AT_ONCE = 500;
  * decision is stored; if the sender dies in between, the dispatcher decides when the claim has run out. A signal and
  * what becomes of its records are one commit.
  */
-export class AgentNotifications implements Desk {
-  readonly delivery: NotificationDelivery;
-  readonly #host: ThreadsHost;
+export class AgentNotifications {
+  readonly #environment: AgentEnvironment;
   readonly #config: NotificationsConfig | undefined;
 
-  constructor(host: ThreadsHost, config: NotificationsConfig | undefined) {
-    this.#host = host;
+  constructor(environment: AgentEnvironment, config: NotificationsConfig | undefined) {
+    this.#environment = environment;
     this.#config = config;
-    this.delivery = new NotificationDelivery(() => host.environment());
     for (const name of ["batchWindow", "payloadBytes"] as const) {
       const value = config?.[name];
       if (value !== undefined && !(Number.isFinite(value) && value >= 0))
@@ -75,24 +73,23 @@ export class AgentNotifications implements Desk {
     if (inputs.length > MOST_AT_ONCE)
       throw new AgentError(
         "limit-exceeded",
-        `${inputs.length} notifications at once; ${MOST_AT_ONCE} is the most. Send them in parts.`,
+        `Got ${inputs.length} notifications in one call; the limit is ${MOST_AT_ONCE}. Send them in batches.`,
       );
     const wishes = { delivery: toDelivery(options, false), streamOptions: options.ifIdle?.streamOptions };
-    const agentId = this.#host.id;
-    const { system, threads } = this.#host.environment();
-    const limits = { payloadBytes: this.#payloadBytes, signal: threads?.signal };
+    const { id: agentId, threadsConfig } = this.#environment;
+    const limits = { payloadBytes: this.#payloadBytes, signal: threadsConfig.signal };
     const checked = inputs.map((input) => checkNotificationInput(input, { ...target, agentId }, limits));
     const kept = this.#keep(wishes.streamOptions);
-    const outlet = { ...(await this.#open()), ...target, agentId };
-    const { domain } = outlet;
+    const context = await this.#open(target);
+    const { domain } = context;
     const created: VersionedNotification[] = [];
     for (const input of checked) {
-      const now = Math.trunc(system.now());
+      const now = nowIn(context);
       const writes = ownThread(target, now);
       const claim = { owner: domain.storage.ownerId(), until: now + CLAIM_MS, options: kept, writes };
       created.push(await domain.create(input, claim).catch(explainForeignThread(target, writes.length)));
     }
-    const outcomes = await decideAndSend(this, outlet, created, wishes);
+    const outcomes = await decideAndSend(context, created, wishes);
     return Promise.all(
       created.map(async ({ record }) => ({
         accepted: true as const,
@@ -104,48 +101,44 @@ export class AgentNotifications implements Desk {
 
   /** Delivers what is due on one thread. Records of another store than the agent's are left as they are. */
   async deliverDue(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void> {
-    const { domain: own, ...open } = await this.#open();
     const { threadId, resourceId } = due[0]!.record;
-    if (own !== domain) return;
+    const context = await this.#open({ threadId, resourceId: resourceId ?? "" });
+    if (context.domain !== domain) return;
     if (resourceId === undefined) {
       const patch = { status: "failed", lastDeliveryError: "The record has no resourceId." } as const;
       for (const one of due) await domain.tryUpdate(one, patch);
       return;
     }
-    await deliverDue(this, { ...open, domain, agentId: this.#host.id, threadId, resourceId }, due);
+    await deliverDue(context, due);
   }
 
-  async decide(
+  async #decide(
     record: NotificationRecord,
     threadState: "active" | "idle",
   ): Promise<NotificationDeliveryDecision> {
-    const context = { record, threadState, now: new Date(this.now()) };
+    const context = { record, threadState, now: new Date(nowIn(this.#environment)) };
     try {
       const decision = await decideNotification(this.#config, context);
       if (decision.streamOptions !== undefined) checkOptions(decision.streamOptions);
       return decision;
     } catch (error) {
       // The record is stored and has to go somewhere.
-      this.#host.environment().logger.error("The delivery policy failed; the built-in one decides", error);
+      this.#environment.logger.error("The delivery policy failed, so the default policy applies", error);
       const { deliveryPolicy: _, ...rest } = this.#config ?? {};
       return decideNotification(rest, context);
     }
-  }
-
-  now(): number {
-    return Math.trunc(this.#host.environment().system.now());
   }
 
   /** What of the sender's options a later delivery can have, in whatever process. */
   #keep(streamOptions: AgentExecutionOptions | undefined): StoredOptions | undefined {
     if (streamOptions === undefined) return undefined;
     checkOptions(streamOptions);
-    const kept = storeOptions(streamOptions, this.#host.environment().durableContextKeys);
+    const kept = storeOptions(streamOptions, this.#environment.durableContextKeys);
     const bytes = Buffer.byteLength(JSON.stringify(kept));
     if (bytes > this.#payloadBytes)
       throw new AgentError(
         "limit-exceeded",
-        `ifIdle.streamOptions has ${bytes} bytes of JSON; the limit is ${this.#payloadBytes} (notifications.payloadBytes). Put what is large on the agent.`,
+        `ifIdle.streamOptions has ${bytes} bytes of JSON; the limit is ${this.#payloadBytes} (notifications.payloadBytes). Set large options on the agent instead.`,
       );
     return kept;
   }
@@ -154,14 +147,18 @@ export class AgentNotifications implements Desk {
     return this.#config?.payloadBytes ?? DEFAULT_PAYLOAD_BYTES;
   }
 
-  async #open(): Promise<Pick<Outlet, "runtime" | "domain" | "durableContextKeys">> {
-    const memory = await this.#host.memory();
+  async #open(target: ThreadAddress): Promise<NotificationContext> {
+    const { id: agentId, name, system, logger, durableContextKeys } = this.#environment;
+    const memory = await this.#environment.memory();
     const domain = await memory?.storage?.getStore("notifications");
-    const { durableContextKeys } = this.#host.environment();
-    if (domain) return { runtime: await this.#host.runtime(), domain, durableContextKeys };
-    throw new AgentError(
-      "storage-required",
-      `sendNotificationSignal() requires a notifications storage domain, and agent "${this.#host.name}" has none. Pass memory: new Memory({ storage }) to the agent.`,
-    );
+    if (!domain) {
+      throw new AgentError(
+        "storage-required",
+        `sendNotificationSignal() requires a notifications storage domain, and agent "${name}" has none. Pass memory: new Memory({ storage }) to the agent.`,
+      );
+    }
+    const threads = await this.#environment.threads();
+    const decide: NotificationContext["decide"] = (record, state) => this.#decide(record, state);
+    return { ...target, threads, domain, agentId, system, logger, durableContextKeys, decide };
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { CommitResult, Write } from "../storage/storage.ts";
 import { ACTORS, MAILBOX, RUNS, SENDS } from "../storage/thread-tables.ts";
-import { editQueued } from "../thread/admit/queue.ts";
+import { editQueued } from "../thread/inspect/queue.ts";
 import { MESSAGES, THREADS } from "../storage/tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith } from "./__fixtures__/agent-with.ts";

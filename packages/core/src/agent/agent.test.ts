@@ -259,7 +259,7 @@ describe("Agent", () => {
     const schema = z.object({});
     await expect(
       agentWith(["ok"]).agent.generate("hi", { output: schema, experimental_output: schema }),
-    ).rejects.toThrow(/not several/);
+    ).rejects.toThrow(/Pass only one of/);
   });
 
   it("needs a memory for a thread, a thread for a resource, and storage for a memory", async () => {

@@ -23,7 +23,7 @@ export function checkDecision(answer: {
 function checkText(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "string")
-    throw new AgentError("invalid-argument", `${name} must be a text, got ${showValue(value)}.`);
+    throw new AgentError("invalid-argument", `${name} must be a string, got ${showValue(value)}.`);
   checkSize(name, value);
   return value.toWellFormed();
 }
@@ -45,4 +45,9 @@ function checkSize(name: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_ANSWER_BYTES) return;
   throw new AgentError("limit-exceeded", `${name} has ${bytes} bytes; the limit is ${MAX_ANSWER_BYTES}.`);
+}
+
+export function checkCallId(toolCallId: unknown): string | undefined {
+  if (toolCallId === undefined || typeof toolCallId === "string") return toolCallId;
+  throw new AgentError("invalid-argument", `toolCallId must be a string, got ${showValue(toolCallId)}.`);
 }

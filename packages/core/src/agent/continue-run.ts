@@ -2,13 +2,13 @@ import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";
+import { RECENT } from "../run/run-journal.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { createSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
-import { send } from "../thread/admit/send.ts";
-import { RECENT } from "../thread/journal/thread-journal.ts";
+import { ownerOfThread } from "../thread/inspect/thread-overview.ts";
+import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkOptions } from "./check-options.ts";
-import { requireMemory, type ThreadsHost } from "./threads-host.ts";
 
 const MAX_MESSAGES = 100;
 
@@ -26,33 +26,31 @@ export interface Continuation {
  * of their own takes them up, before any queued message. Results for the same call, sent again, change nothing.
  */
 export async function continueRun(
-  host: ThreadsHost,
+  environment: AgentEnvironment,
   options: Continuation,
   input: MessagesInput,
 ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
   if (!options.approved)
     throw new AgentError(
       "invalid-argument",
-      "messages are the results of tools that the client ran: approved must be true with them.",
+      "messages contains the results of tools that the client ran, so approved must be true.",
     );
   if (options.streamOptions !== undefined) checkOptions(options.streamOptions);
-  const { system, threads, durableContextKeys } = host.environment();
+  const { system, threadsConfig, durableContextKeys } = environment;
   const messages = new MessageList(system).add(input, "input").get.input.db();
   const answers = messages.flatMap(callsOf).filter(({ state }) => state !== "call");
   const toolCallId = options.toolCallId ?? answers[0]?.toolCallId;
   if (toolCallId === undefined || !answers.some((answer) => answer.toolCallId === toolCallId)) {
     throw new AgentError(
       "invalid-argument",
-      `messages must hold the result of ${toolCallId === undefined ? "a tool call" : `tool call "${toolCallId}"`}, got ${showValue(input)}.`,
+      `messages must contain the result of ${toolCallId === undefined ? "a tool call" : `tool call "${toolCallId}"`}, got ${showValue(input)}.`,
     );
   }
-  checkMessages(messages, threads?.signal?.textBytes);
-  const memory = await requireMemory(host, "sendToolApproval() with messages");
-  const runtime = await host.runtime();
-  const { threadId, resourceId } = await runtime.findThread(
-    checkId("threadId", options.threadId),
-    options.resourceId,
-  );
+  checkMessages(messages, threadsConfig.signal?.textBytes);
+  const memory = await environment.requireMemory("sendToolApproval() with messages");
+  const threads = await environment.threads();
+  const threadId = checkId("threadId", options.threadId);
+  const resourceId = options.resourceId ?? (await ownerOfThread(threads.storage, threadId)) ?? threadId;
   const checkCalls = async () => {
     const domain = await memory.storage.getStore("memory");
     const recent = (await domain?.recentMessages({ threadId, limit: RECENT })) ?? [];
@@ -61,19 +59,22 @@ export async function continueRun(
     return [];
   };
   const newRunId = system.newId();
-  const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
-    signal: createSignal({ type: "reactive", contents: "" }, system, threads?.signal),
-    messages,
-    agentId: host.id,
-    hasOwnId: false,
-    delivery: { queued: true, ifActive: "deliver", ifIdle: "wake" },
-    newRunId,
-    streamOptions: options.streamOptions,
-    durableContextKeys,
-    attributes: { active: undefined, idle: undefined },
-    idempotencyKey: `results-of:${toolCallId}`,
-    alongside: checkCalls,
-  });
+  const admitted = await threads.send(
+    { threadId, resourceId },
+    {
+      signal: createSignal({ type: "reactive", contents: "" }, system, threadsConfig.signal),
+      messages,
+      agentId: environment.id,
+      hasOwnId: false,
+      delivery: { queued: true, ifActive: "deliver", ifIdle: "wake" },
+      newRunId,
+      streamOptions: options.streamOptions,
+      durableContextKeys,
+      attributes: { active: undefined, idle: undefined },
+      idempotencyKey: `results-of:${toolCallId}`,
+      alongside: checkCalls,
+    },
+  );
   return { accepted: true, runId: admitted.runId ?? newRunId, toolCallId };
 }
 
@@ -87,10 +88,13 @@ function checkOpen(threadId: string, toolCallId: string, calls: readonly ToolInv
   const call = calls.find((each) => each.toolCallId === toolCallId);
   if (call?.state === "call") return;
   throw call
-    ? new AgentError("already-decided", `Tool call "${toolCallId}" of thread "${threadId}" has a result.`)
+    ? new AgentError(
+        "already-decided",
+        `Tool call "${toolCallId}" of thread "${threadId}" already already already already has a result.`,
+      )
     : new AgentError(
         "not-found",
-        `Tool call "${toolCallId}" of thread "${threadId}" does not wait for a result.`,
+        `Tool call "${toolCallId}" of thread "${threadId}" is not waiting for a result.`,
       );
 }
 

@@ -1,17 +1,5 @@
+import { OPTION_RULES } from "../run/option-rules.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-
-/** Options that merge by key, and how many levels deep. All others are replaced whole: a schema or a model is one thing. */
-const MERGED_LEVELS: { [Key in keyof AgentExecutionOptions]?: number } = {
-  memory: 3,
-  memoryOptions: 2,
-  modelSettings: 2,
-  providerOptions: 3,
-  structuredOutput: 1,
-  toolsets: 2,
-  clientTools: 1,
-  telemetry: 2,
-  limits: 1,
-};
 
 /** A new object: defaults with a call's own options over them. */
 export function mergeOptions<Options extends object>(
@@ -21,9 +9,13 @@ export function mergeOptions<Options extends object>(
   if (!defaults) return { ...own } as Options;
   const merged = { ...defaults } as Record<string, unknown>;
   for (const [key, value] of Object.entries(own ?? {})) {
-    if (value !== undefined) put(merged, key, value, MERGED_LEVELS[key as keyof AgentExecutionOptions] ?? 0);
+    if (value !== undefined) put(merged, key, value, levelsOf(key));
   }
   return merged as Options;
+}
+
+function levelsOf(name: string): number {
+  return Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof AgentExecutionOptions].merge : 0;
 }
 
 function put(target: Record<string, unknown>, key: string, value: unknown, levels: number): void {

@@ -47,7 +47,7 @@ export class ParkedRuns {
   ): Promise<Run> {
     await this.#going.get(runId)?.stopped;
     const parked = this.#runs.get(runId);
-    if (!parked) throw new AgentError("not-found", `There is no run "${runId}" that waits for an answer.`);
+    if (!parked) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
     const { run, step } = parked;
     const waiting = run.openCalls.filter(
       (call) => toolCallId === undefined || call.toolCallId === toolCallId,
@@ -56,8 +56,8 @@ export class ParkedRuns {
       throw new AgentError(
         waiting.length === 0 ? "not-found" : "ambiguous",
         waiting.length === 0
-          ? `Tool call "${toolCallId}" of run "${runId}" does not wait for an answer.`
-          : `Several tool calls of run "${runId}" wait: say which one with toolCallId.`,
+          ? `Tool call "${toolCallId}" of run "${runId}" is not waiting for an answer.`
+          : `Several tool calls of run "${runId}" are waiting. Choose one with toolCallId.`,
       );
     }
     const call = waiting[0]!;
@@ -65,7 +65,7 @@ export class ParkedRuns {
     const answered = call.toolCallId;
     if (this.#runs.get(runId) !== parked) {
       if (this.#going.get(runId)?.answered !== answered) return this.answer(runId, answered, decision, goOn);
-      throw new AgentError("already-decided", `Tool call "${answered}" was decided meanwhile.`);
+      throw new AgentError("already-decided", `Tool call "${answered}" has already been decided.`);
     }
     this.#runs.delete(runId);
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -14,21 +14,21 @@ import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
 import type { Storage } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
+import { isProcessors } from "../run/option-rules.ts";
 import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
+import { storeOptions } from "../run/stored-options.ts";
 import { ObjectFormat } from "../model/structured-output.ts";
 import { validate } from "../schema/validate.ts";
 import { openTelemetry } from "../telemetry/telemetry.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
-import type { ToolCompiler, ToolSet } from "../tool/tool-set.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
 import { PayloadTransform } from "../tool/transform.ts";
-import type { AgentHost } from "./agent.ts";
+import type { ThreadAddress } from "../thread/threads.ts";
+import type { AgentEnvironment } from "./agent-environment.ts";
 import type { AgentConfig, RunProfile } from "./agent-config.ts";
-import { checkOptions, isProcessors } from "./check-options.ts";
+import { checkOptions } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
-import type { SubagentTools } from "./subagent-tools.ts";
-import type { Logger } from "../logger.ts";
-import type { System } from "../system.ts";
 
 export const DEFAULT_RUN_LIMITS: RunLimits = {
   ...DEFAULT_MODEL_LIMITS,
@@ -41,29 +41,8 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
   processorTimeoutMs: 120_000,
 };
 
-/** What the agent itself lends to a run. */
-export interface RunHost {
-  agent: { id: string; name: string };
-  config: AgentConfig;
-  mastra: AgentHost | undefined;
-  compiler: ToolCompiler;
-  subagents: SubagentTools;
-  system: System;
-  logger: Logger;
-  waitUntil(work: Promise<unknown>): void;
-  park: RunSpec["park"];
-  /** A place in the queue of a thread, for a run that stores what it does. */
-  joinThread(
-    storage: Storage,
-    target: ThreadTarget,
-    ticket: { runId: string; options: AgentExecutionOptions },
-  ): RunJournal;
-}
-
 /** The thread a run is on. */
-export interface ThreadTarget {
-  id: string;
-  resourceId: string;
+interface ThreadTarget extends ThreadAddress {
   title?: string;
   metadata?: Record<string, unknown>;
 }
@@ -77,17 +56,18 @@ export interface RunStart {
 
 /** Resolves everything that may depend on the request, once, and checks it before any model is called. */
 export async function prepareRun(
-  agent: RunHost,
+  environment: AgentEnvironment,
+  park: RunSpec["park"],
   input: MessagesInput,
   callOptions: AgentExecutionOptions | undefined,
   start?: RunStart,
 ): Promise<RunSpec> {
+  const { system, host: mastra } = environment;
   checkOptions(callOptions);
   const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
-  const profile = await profileOf(agent, callOptions, requestContext, start);
-  const host = profile ? { ...agent, config: { ...agent.config, ...profile.config } } : agent;
-  const { config, system } = host;
-  const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra: host.mastra };
+  const profile = await profileOf(environment, callOptions, requestContext, start);
+  const config = profile ? { ...environment.config, ...profile.config } : environment.config;
+  const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra };
   await checkContext(config, requestContext, start !== undefined);
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
   const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
@@ -105,26 +85,26 @@ export async function prepareRun(
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
   const runId = options.runId ?? system.newId();
-  const memory = await openMemory(host, options, context, model, runId, start);
-  const tools = await collectTools(host, options, context, memory?.parts.tools);
+  const memory = await openMemory(environment, options, context, model, runId, start);
+  const tools = await collectTools(environment, config, options, context, memory?.parts.tools);
   const telemetry = await openTelemetry(options.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
   return {
     runId,
-    agent: host.agent,
+    agent: { id: environment.id, name: environment.name },
     system,
-    logger: host.logger,
+    logger: environment.logger,
     list,
     model,
     resolveModel: rememberLast(resolveModel),
     tools,
-    compileTools: (more: ToolsInput): ToolSet => host.compiler.prepare([more]),
+    compileTools: (more: ToolsInput): ToolSet => environment.compiler.prepare([more]),
     options,
     requestContext,
-    mastra: host.mastra,
-    threadId: memory?.target.id,
+    mastra,
+    threadId: memory?.target.threadId,
     resourceId: memory?.target.resourceId,
     journal: memory?.journal,
     storage: memory?.storage,
@@ -136,22 +116,22 @@ export async function prepareRun(
     transform: openTransform(config, tools),
     telemetry,
     format: openFormat(options),
-    waitUntil: host.waitUntil,
+    waitUntil: (work) => environment.waitUntil(work),
     pinned: profile?.pinned,
     alongside: profile?.alongside,
-    park: host.park,
+    park,
   };
 }
 
 async function profileOf(
-  { config }: RunHost,
+  { config }: AgentEnvironment,
   options: AgentExecutionOptions | undefined,
   requestContext: RequestContext,
   start: RunStart | undefined,
 ): Promise<RunProfile | undefined> {
   if (!config.profile) return undefined;
   const asked = requestContext.get(THREAD_ID_KEY) ?? options?.memory?.thread ?? options?.threadId;
-  const threadId: unknown = start?.target.id ?? (typeof asked === "object" ? asked?.id : asked);
+  const threadId: unknown = start?.target.threadId ?? (typeof asked === "object" ? asked?.id : asked);
   const resourceId = start?.target.resourceId ?? options?.memory?.resource ?? options?.resourceId;
   return config.profile({
     threadId: typeof threadId === "string" ? threadId : undefined,
@@ -191,7 +171,7 @@ async function checkContext(
 }
 
 const NOT_STORED =
-  ". A run that another process continues has only the values that durableContextKeys names: add those that the schema needs.";
+  ". A run that continues in another process only has the values listed in durableContextKeys. Add the ones that the schema needs.";
 
 /** A call's own list replaces the agent's. */
 async function processors(
@@ -214,7 +194,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   if (!owner) return;
   throw new AgentError(
     "memory-required",
-    `Processor "${owner.id}" has a state lane, and agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+    `Processor "${owner.id}" has a state lane, but agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
   );
 }
 
@@ -228,14 +208,14 @@ interface OpenMemory {
 const NO_PARTS: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
 
 async function openMemory(
-  host: RunHost,
+  environment: AgentEnvironment,
   options: AgentExecutionOptions,
   context: DynamicContext,
   model: ModelConfig,
   runId: string,
   start: RunStart | undefined,
 ): Promise<OpenMemory | undefined> {
-  const { config, system } = host;
+  const { config, system } = environment;
   // A thread of an agent without memory lives in this process alone: it has signals and no history.
   if (start && !config.memory) return { target: start.target, parts: NO_PARTS, journal: start.journal };
   const asked = options.memory?.thread ?? options.threadId;
@@ -261,12 +241,12 @@ async function openMemory(
       `Agent "${config.name}" was given thread "${threadId}" but has no memory. Pass memory: new Memory({ storage }) to the agent.`,
     );
   }
-  const storage = requireStorage(memory, host);
+  const storage = requireStorage(memory, environment);
   await storage.init();
   const details = typeof asked === "object" ? asked : undefined;
   const resourceId = await findResource(memory, options, context, threadId);
   const target: ThreadTarget = {
-    id: threadId,
+    threadId,
     resourceId,
     ...(details?.title !== undefined && { title: details.title }),
     ...(details?.metadata && { metadata: details.metadata }),
@@ -285,16 +265,28 @@ async function openMemory(
     system,
   });
   const journal =
-    start?.journal ?? (readOnly ? undefined : host.joinThread(storage, target, { runId, options }));
+    start?.journal ?? (readOnly ? undefined : join(environment, storage, target, { runId, options }));
   return { storage, target, parts, journal };
+}
+
+/** A place in the queue of a thread, for a run that stores what it does. */
+function join(
+  environment: AgentEnvironment,
+  storage: Storage,
+  { threadId, resourceId, ...details }: ThreadTarget,
+  { runId, options }: { runId: string; options: AgentExecutionOptions },
+): RunJournal {
+  const stored = storeOptions(options, environment.durableContextKeys);
+  const request = { runId, agentId: environment.id, options: stored, ...details };
+  return environment.threadsOf(storage).join({ threadId, resourceId }, request);
 }
 
 function requireStorage(
   memory: MastraMemory,
-  { config, mastra }: RunHost,
+  { config, host }: AgentEnvironment,
 ): NonNullable<MastraMemory["storage"]> {
   // A memory that was made for this call has not met the host yet.
-  const shared = memory.storage ? undefined : mastra?.getStorage();
+  const shared = memory.storage ? undefined : host?.getStorage();
   if (shared) memory.useStorage(shared);
   if (memory.storage) return memory.storage;
   throw new AgentError(
@@ -311,11 +303,11 @@ async function checkFree(storage: Storage, runId: string): Promise<void> {
 }
 
 /** A run that writes finds out when it does; one that only reads has to ask. */
-async function checkOwner(memory: MastraMemory, { id, resourceId }: ThreadTarget): Promise<void> {
+async function checkOwner(memory: MastraMemory, { threadId, resourceId }: ThreadTarget): Promise<void> {
   const domain = await memory.storage?.getStore("memory");
-  const thread = await domain?.getThreadById({ threadId: id });
+  const thread = await domain?.getThreadById({ threadId });
   if (thread && thread.resourceId !== resourceId) {
-    throw new AgentError("not-found", `There is no thread "${id}" for resource "${resourceId}".`);
+    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
   }
 }
 
@@ -338,21 +330,22 @@ async function findResource(
 }
 
 async function collectTools(
-  host: RunHost,
+  environment: AgentEnvironment,
+  config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memoryTools: ToolsInput | undefined,
 ): Promise<ToolSet> {
-  const { config } = host;
+  const { compiler, subagents, logger } = environment;
   const own = config.tools && (await resolveDynamic(config.tools, context));
   const agents = config.agents && (await resolveDynamic(config.agents, context));
   const clientTools =
     options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
-  for (const words of host.compiler.hidden(options.toolsets ?? {})) host.logger.warn(words);
-  return host.compiler.prepare([
+  for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
+  return compiler.prepare([
     memoryTools,
     own,
-    agents && host.subagents.toolsFor(agents),
+    agents && subagents.toolsFor(agents),
     ...Object.values(options.toolsets ?? {}),
     clientTools,
   ]);

@@ -2,15 +2,7 @@ import { AgentError, showValue } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { CreatedAgentSignal, SignalAttributes } from "../signal/signal.ts";
 import { checkId } from "../storage/check-id.ts";
-import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
-
-/** A thread belongs to a resource, so it takes both to name one. */
-interface ThreadAddress {
-  resourceId: string;
-  threadId: string;
-  runId?: string;
-}
+import type { Admitted, DeliveryOptions, ThreadAddress } from "../thread/threads.ts";
 
 /** The thread of an active run of this process. */
 interface RunAddress {
@@ -32,9 +24,9 @@ interface SendBehavior {
 }
 
 /** Where a message or signal goes, and what it does there. */
-export type SendOptions = (ThreadAddress | RunAddress) & SendBehavior;
+export type SendOptions = ((ThreadAddress & { runId?: string }) | RunAddress) & SendBehavior;
 /** The same for what needs a thread, whether a run is active on it or not. */
-export type SendToThreadOptions = ThreadAddress & SendBehavior;
+export type SendToThreadOptions = ThreadAddress & { runId?: string } & SendBehavior;
 
 export interface SendResult {
   accepted: true;
@@ -84,7 +76,7 @@ export function checkTarget(
   if (threadId === undefined && resourceId === undefined) return undefined;
   if (threadId === undefined || resourceId === undefined) {
     throw bad(
-      `resourceId and threadId go together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
+      `Pass resourceId and threadId together, got resourceId ${showValue(resourceId)} and threadId ${showValue(threadId)}.`,
     );
   }
   return { threadId: checkId("threadId", threadId), resourceId: checkId("resourceId", resourceId) };

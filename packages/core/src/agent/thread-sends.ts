@@ -8,12 +8,16 @@ import {
   type SignalInput,
 } from "../signal/signal.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
-import { decideDelivery } from "../thread/admit/delivery.ts";
 import { advanceLane, checkLaneId, checkState, readLane, type StateSignalInput } from "../signal/lane.ts";
-import { send } from "../thread/admit/send.ts";
-import type { Thread } from "../thread/hold/thread.ts";
-import type { LocalThreads } from "../thread/hold/local-threads.ts";
+import {
+  type Admitted,
+  decideDelivery,
+  type KnownThread,
+  type SendRequest,
+  type ThreadAddress,
+  type Threads,
+} from "../thread/threads.ts";
+import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkOptions } from "./check-options.ts";
 import {
   checkSend,
@@ -24,14 +28,13 @@ import {
   type SendToThreadOptions,
   toDelivery,
 } from "./send-options.ts";
-import { requireMemory, type ThreadsHost } from "./threads-host.ts";
 
 /** What an agent sends to threads. It checks what comes in, finds the thread, and leaves the rest to it. */
 export class ThreadSends {
-  readonly #host: ThreadsHost;
+  readonly #environment: AgentEnvironment;
 
-  constructor(host: ThreadsHost) {
-    this.#host = host;
+  constructor(environment: AgentEnvironment) {
+    this.#environment = environment;
   }
 
   sendMessage(message: MessageInput, options: SendOptions): SendResult {
@@ -42,7 +45,7 @@ export class ThreadSends {
     if (options?.threadId === undefined || options.resourceId === undefined) {
       throw new AgentError(
         "invalid-argument",
-        "queueMessage() needs resourceId and threadId: it opens a run of its own on a thread.",
+        "queueMessage() needs resourceId and threadId: it starts a separate run on a thread.",
       );
     }
     return this.#send(messageToSignal(message), options, true);
@@ -59,8 +62,8 @@ export class ThreadSends {
     const laneId = checkLaneId(state?.id);
     const { cacheKey, mode } = checkState(state);
     if (state.metadata !== undefined) checkMetadata("metadata", state.metadata);
-    const memory = await requireMemory(this.#host, "sendStateSignal()");
-    const runtime = await this.#host.runtime();
+    const memory = await this.#environment.requireMemory("sendStateSignal()");
+    const { storage } = await this.#environment.threads();
     const domain = await memory.storage?.getStore("memory");
     const stored = await domain?.getThreadById({ threadId: target.threadId });
     if (!stored || stored.resourceId !== target.resourceId) {
@@ -69,7 +72,6 @@ export class ThreadSends {
         `There is no thread "${target.threadId}" for resource "${target.resourceId}".`,
       );
     }
-    const { storage } = runtime;
     const current = await readLane(storage, target.threadId, laneId);
     if (current?.cacheKey === cacheKey && current.mode === mode)
       return { accepted: true, skipped: true, reason: "unchanged" };
@@ -91,7 +93,7 @@ export class ThreadSends {
       const seen = await readLane(storage, target.threadId, laneId);
       if (seen?.cacheKey === cacheKey && seen.mode === mode) {
         unchanged = true;
-        throw new AgentError("conflict", "The state is current already.");
+        throw new AgentError("conflict", "The state is already current.");
       }
       signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<
         string,
@@ -115,22 +117,16 @@ export class ThreadSends {
     return result;
   }
 
-  get #environment(): ReturnType<ThreadsHost["environment"]> {
-    return this.#host.environment();
-  }
-
   #send(
     input: SignalInput,
     // Callers without types may leave it out, and are told what is missing.
     options: SendOptions = {} as SendOptions,
     queued: boolean,
-    alongside?: (
-      signal: CreatedAgentSignal,
-    ) => ReturnType<NonNullable<Parameters<typeof send>[2]["alongside"]>>,
+    alongside?: (signal: CreatedAgentSignal) => ReturnType<NonNullable<SendRequest["alongside"]>>,
   ): SendResult {
     checkSend(options);
-    const { system, threads, durableContextKeys } = this.#environment;
-    const signal = createSignal(input, system, threads?.signal);
+    const { id: agentId, system, threadsConfig, durableContextKeys } = this.#environment;
+    const signal = createSignal(input, system, threadsConfig.signal);
     const delivery = toDelivery(options, queued);
     const { idempotencyKey, ifActive, ifIdle } = options;
     if (idempotencyKey !== undefined) checkId("idempotencyKey", idempotencyKey);
@@ -139,22 +135,19 @@ export class ThreadSends {
       active: cleanAttributes(ifActive?.attributes),
       idle: cleanAttributes(ifIdle?.attributes),
     };
-    const runtime = this.#host.runtime();
-    const local = runtime instanceof Promise ? undefined : runtime;
+    const threads = this.#environment.threads();
+    const local = threads instanceof Promise ? undefined : threads;
     const target = checkTarget(options) ?? targetOfRun(local, options.runId);
-    const thread = local?.thread(target.threadId, target.resourceId);
+    const known = local?.known(target);
     const newRunId = system.newId();
     const guess = decideDelivery(
-      {
-        activeRunId: thread?.activeRun?.runId,
-        activeAgentId: thread?.activeRun?.agentId,
-      },
-      this.#host.id,
+      { activeRunId: known?.activeRun?.runId, activeAgentId: known?.activeRun?.agentId },
+      agentId,
       delivery,
     );
-    const admitted = this.#admit(runtime, target, {
+    const admitted = this.#admit(threads, target, {
       signal,
-      agentId: this.#host.id,
+      agentId,
       hasOwnId: input.id !== undefined,
       delivery,
       newRunId,
@@ -164,7 +157,7 @@ export class ThreadSends {
       idempotencyKey,
       ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
     });
-    if (thread && guess.action === "wake") this.#reserve(thread, newRunId, admitted);
+    if (known && guess.action === "wake") this.#reserve(known, newRunId, admitted);
     admitted.catch((error: unknown) =>
       this.#environment.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error),
     );
@@ -180,33 +173,30 @@ export class ThreadSends {
   }
 
   /** What is sent before the store has answered joins the run that is about to be opened. */
-  #reserve(thread: Thread, runId: string, admitted: Promise<Admitted>): void {
-    const release = thread.reserve(runId, this.#host.id);
+  #reserve(thread: KnownThread, runId: string, admitted: Promise<Admitted>): void {
+    const release = thread.reserve(runId, this.#environment.id);
     admitted.then((result) => result.runId !== runId && release(), release);
   }
 
   async #admit(
-    pending: LocalThreads | Promise<LocalThreads>,
-    target: { threadId: string; resourceId: string },
-    request: Parameters<typeof send>[2],
-  ): ReturnType<typeof send> {
+    pending: Threads | Promise<Threads>,
+    target: ThreadAddress,
+    request: SendRequest,
+  ): Promise<Admitted> {
     const { ifActive, ifIdle } = request.delivery;
-    if (ifActive === "persist" || ifIdle === "persist") await requireMemory(this.#host, `"persist"`);
-    const runtime = pending instanceof Promise ? await pending : pending;
-    return send(runtime, runtime.thread(target.threadId, target.resourceId), request);
+    if (ifActive === "persist" || ifIdle === "persist") await this.#environment.requireMemory(`"persist"`);
+    const threads = pending instanceof Promise ? await pending : pending;
+    return threads.send(target, request);
   }
 }
 
-function targetOfRun(
-  runtime: LocalThreads | undefined,
-  runId: string | undefined,
-): { threadId: string; resourceId: string } {
-  const thread = runId === undefined ? undefined : runtime?.threadOfRun(runId);
+function targetOfRun(threads: Threads | undefined, runId: string | undefined): ThreadAddress {
+  const thread = runId === undefined ? undefined : threads?.known({ runId });
   if (thread) return { threadId: thread.threadId, resourceId: thread.resourceId };
   throw new AgentError(
     "not-found",
     runId === undefined
-      ? "Say where the message goes: resourceId and threadId, or the runId of an active run."
+      ? "Pass resourceId and threadId, or the runId of an active run."
       : `There is no active run "${runId}" in this process. Pass resourceId and threadId.`,
   );
 }

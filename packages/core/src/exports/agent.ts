@@ -4,16 +4,16 @@ export type {
   AgentGenerateOptions,
   AgentStreamOptions,
   EditorConfig,
+  ThreadsConfig,
 } from "../agent/agent-config.ts";
 export { DEFAULT_RUN_LIMITS } from "../agent/prepare-run.ts";
 export type { DynamicArgument, DynamicContext } from "../agent/dynamic.ts";
 export type { SubagentInput, SubagentOutput } from "../agent/subagent-tool.ts";
 
 // Threads
-export type { AnswerCallOptions } from "../agent/agent.ts";
-export type { ToolApprovalOptions } from "../agent/thread-approvals.ts";
+export type { AnswerCallOptions } from "../agent/agent-runs.ts";
+export type { ToolApprovalOptions } from "../agent/send-tool-approval.ts";
 export type { SendOptions, SendResult, SendStateResult, SendToThreadOptions } from "../agent/send-options.ts";
-export type { ThreadsConfig } from "../agent/agent-runs.ts";
 export {
   CreatedAgentSignal,
   type MessageInput,
@@ -23,11 +23,14 @@ export {
 } from "../signal/signal.ts";
 export type { SignalType } from "../message/signal-record.ts";
 export type { StateSignalInput } from "../signal/lane.ts";
-export type { NumberedChunk } from "../thread/log/event-log.ts";
 export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
-export type { Admitted } from "../thread/admit/admission.ts";
-export type { AgentThreadSubscription } from "../thread/log/subscription.ts";
-export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "../thread/hold/local-threads.ts";
+export {
+  type Admitted,
+  type AgentThreadSubscription,
+  DEFAULT_THREAD_LIMITS,
+  type NumberedChunk,
+  type ThreadLimits,
+} from "../thread/threads.ts";
 
 // Runs
 export type {

@@ -6,3 +6,4 @@ export { Quota } from "../guard/quota.ts";
 export { safeMessage, safeOutput, safeWaitingCall } from "../guard/safe-output.ts";
 export { transcriptPart } from "../guard/transcript-part.ts";
 export { toJson } from "../json.ts";
+export { OPTION_NAMES, OPTION_RULES, type OptionRule } from "../run/option-rules.ts";

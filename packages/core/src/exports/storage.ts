@@ -43,13 +43,12 @@ export { NotificationDomain } from "../storage/notification-domain.ts";
 export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
 export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
 
-// Answers by their ids.
-export { ResponseDomain } from "../storage/response-domain.ts";
-export type { ResponseRemains, StoredResponse } from "../storage/response-domain.ts";
+// For rooms that keep tables of their own in a store.
+export type { Domain } from "../storage/domain.ts";
+export { cloneThread } from "../storage/clone-thread.ts";
+export { assemble } from "../storage/list-messages.ts";
 
-// Sessions of controllers, and named values of threads.
-export { SessionDomain } from "../storage/session-domain.ts";
-export type { SessionAddress, SessionPatch, StoredSession } from "../storage/session-domain.ts";
+// Named values of threads.
 export { ThreadStateDomain } from "../storage/thread-state-domain.ts";
 export type { ThreadStateValue } from "../storage/thread-state-domain.ts";
 

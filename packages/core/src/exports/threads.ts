@@ -1,6 +1,6 @@
 // Looking at threads from outside: what goes on there, what waits, what ran. For servers and tools of operators.
-export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/admit/queue.ts";
-export { watchQueue } from "../thread/admit/queue-watch.ts";
+export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/inspect/queue.ts";
+export { watchQueue } from "../thread/inspect/queue-watch.ts";
 export {
   countRunning,
   listLanes,
@@ -21,4 +21,4 @@ export {
 export type { Lane, StateMode } from "../signal/lane.ts";
 
 // For those who pass chunks on
-export { toBroadcast } from "../thread/log/event-log.ts";
+export { toBroadcast } from "../thread/threads.ts";

@@ -11,13 +11,10 @@ export function toLimits<Limits extends { [Name in keyof Limits]: number }>(
     if (!Object.hasOwn(defaults, name))
       throw new AgentError(
         "invalid-argument",
-        `There is no limit "${name}". There are ${Object.keys(defaults).join(", ")}.`,
+        `Unknown limit "${name}". Limits are ${Object.keys(defaults).join(", ")}.`,
       );
     if (typeof value !== "number" || !(value >= 0))
-      throw new AgentError(
-        "invalid-argument",
-        `limits.${name} must be a number from 0 on, got ${showValue(value)}.`,
-      );
+      throw new AgentError("invalid-argument", `limits.${name} must be 0 or more, got ${showValue(value)}.`);
     Object.assign(limits, { [name]: value });
   }
   return limits;

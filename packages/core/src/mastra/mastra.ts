@@ -2,7 +2,7 @@ import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
-import type { ThreadsConfig } from "../agent/agent-runs.ts";
+import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import { type NotificationDispatchConfig, NotificationDispatcher } from "../notification/dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -67,8 +67,7 @@ export class Mastra<
     if (config.storage && config.threads?.recover !== false) {
       this.#recovery = this.#recover();
       this.#recovery.catch(
-        (error: unknown) =>
-          !this.#closed && this.logger.error("Unfinished threads could not be taken up", error),
+        (error: unknown) => !this.#closed && this.logger.error("Recovering unfinished threads failed", error),
       );
     }
     this.#dispatcher = this.#makeDispatcher(config);
@@ -178,7 +177,7 @@ export class Mastra<
    * awaiting it shows early what would fail later.
    */
   async start(): Promise<void> {
-    if (this.#closed) throw new AgentError("storage-closed", "This Mastra was closed. Make a new one.");
+    if (this.#closed) throw new AgentError("storage-closed", "This Mastra is closed. Create a new one.");
     await this.#config.storage?.init();
     await this.#recovery;
     await this.#dispatch;

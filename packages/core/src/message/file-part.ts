@@ -6,11 +6,11 @@ import { mediaTypeOf } from "./media-type.ts";
 export function toFilePart(part: LoosePart): FileMessagePart {
   const data = toFileString(part["data"] ?? part["image"] ?? part["url"]);
   if (/^https?:/.test(data) && !URL.canParse(data))
-    throw invalid("A file part needs a URL that can be read", data);
+    throw invalid("The URL of a file part is not valid", data);
   const given: unknown =
     part["mediaType"] ?? part["mimeType"] ?? (part.type === "image" ? "image/*" : undefined);
   if (given !== undefined && typeof given !== "string")
-    throw invalid("mediaType of a file part must be a text such as image/png", given);
+    throw invalid("mediaType of a file part must be a string such as image/png", given);
   const mimeType = mediaTypeOf(data, given);
   if (mimeType === undefined) throw invalid("A file part needs mediaType", { ...part, data: "…" });
   const reference: unknown = part["providerReference"];

@@ -155,7 +155,7 @@ function shownDate({ parts, metadata }: Partial<MessageLike>): Date | undefined 
 function toDate(value: unknown): Date {
   const known = value instanceof Date || typeof value === "string" || typeof value === "number";
   const date = known ? new Date(value) : undefined;
-  if (!date || Number.isNaN(date.getTime())) throw invalid("createdAt is not a date", value);
+  if (!date || Number.isNaN(date.getTime())) throw invalid("createdAt is not a valid date", value);
   return date;
 }
 
@@ -205,7 +205,7 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
 function attachResults(messages: StoredMessage[], item: MessageLike, make: Make): void {
   if (!Array.isArray(item.content)) throw invalid("A tool message needs an array of results", item);
   for (const part of item.content as LoosePart[]) {
-    if (!isResult(part)) throw invalid("A tool message takes tool-result parts", part);
+    if (!isResult(part)) throw invalid("A tool message accepts only tool-result parts", part);
     if (!attachResult(messages, part))
       messages.push(build(make, { role: "assistant" }, [callWithResult(part)]));
   }

@@ -15,7 +15,7 @@ export function checkXmlName(what: string, name: unknown): void {
   if (isXmlName(name)) return;
   throw new AgentError(
     "invalid-argument",
-    `${what} ${showValue(name)} is not a name: it takes letters, digits, "_", "." and "-", and starts with a letter or "_".`,
+    `${what} ${showValue(name)} is not a valid name: use letters, digits, "_", "." and "-", starting with a letter or "_".`,
   );
 }
 

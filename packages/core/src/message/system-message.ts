@@ -34,7 +34,7 @@ export function toSystemMessages(instructions: Instructions | undefined): System
     } else {
       throw new AgentError(
         "invalid-argument",
-        `Instructions take strings and { role: "system", content: string } objects, got ${showValue(item)}.`,
+        `Instructions must be strings or { role: "system", content: string } objects, got ${showValue(item)}.`,
       );
     }
   }

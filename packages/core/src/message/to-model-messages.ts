@@ -98,11 +98,11 @@ function toolOutput(call: ToolInvocation): LanguageModelV4ToolResultOutput {
   if (call.state === "output-denied" || denied)
     return { type: "execution-denied", ...(call.approval?.reason && { reason: call.approval.reason }) };
   if (call.state === "approval-requested")
-    return { type: "error-text", value: "This call was not executed: nobody has approved it." };
+    return { type: "error-text", value: "This call was not executed because it has not been approved." };
   if (call.state !== "result" && call.state !== "output-error") {
     return {
       type: "error-text",
-      value: "This call has no result: the run was interrupted before the tool answered.",
+      value: "This call has no result: the run was interrupted before the tool returned.",
     };
   }
   if (isToolOutput(call.modelOutput)) return call.modelOutput;

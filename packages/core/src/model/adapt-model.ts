@@ -44,7 +44,7 @@ function unsupported(model: {
       : `Use a release of ${packageName} made for AI SDK 5, 6 or 7, or a newer Selvedge.`;
   return new AgentError(
     "model-unsupported",
-    `Model ${name} has AI SDK specification ${version}; v2, v3 and v4 can be called. ${advice}`,
+    `Model ${name} has AI SDK specification ${version}; only v2, v3 and v4 are supported. ${advice}`,
     { details: { model: name, specificationVersion: version, package: packageName } },
   );
 }

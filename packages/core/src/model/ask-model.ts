@@ -56,17 +56,12 @@ export async function askModel(config: ModelConfig, options: AskModelOptions): P
     reply.cancel();
   }
   if (finished) return text;
-  throw new AgentError(
-    "model-incomplete",
-    `The answer of ${modelName(reply.candidate.model)} was cut off in the middle.`,
-  );
+  throw new AgentError("model-incomplete", `The reply from ${modelName(reply.candidate.model)} was cut off.`);
 }
 
 function failed(candidate: ModelCandidate, cause: unknown): AgentError {
   const reason = failureReason(cause, candidate);
-  return new AgentError(
-    "model-failed",
-    `${modelName(candidate.model)} failed in the middle of its answer: ${reason}`,
-    { cause },
-  );
+  return new AgentError("model-failed", `${modelName(candidate.model)} failed during its reply: ${reason}`, {
+    cause,
+  });
 }

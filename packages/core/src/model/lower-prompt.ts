@@ -44,7 +44,7 @@ export function lowerFileData(data: SharedV4FileData): Uint8Array | string | URL
 export function fileReferenceUnsupported(reference: Record<string, string>): AgentError {
   return new AgentError(
     "model-unsupported",
-    `The prompt has a file by provider reference (${JSON.stringify(reference)}), which only models of AI SDK specification v4 take. Upgrade the provider package, or send the file's data or URL.`,
+    `The prompt has a file by provider reference (${JSON.stringify(reference)}), which only models with AI SDK specification v4 accept. Upgrade the provider package, or send the file's data or URL.`,
   );
 }
 

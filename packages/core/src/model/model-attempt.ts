@@ -85,7 +85,7 @@ export class ModelAttempt implements ModelReply {
         try {
           read = await this.#reader.read();
         } catch (cause) {
-          throw new ModelStreamError("broke off", cause);
+          throw new ModelStreamError("was interrupted", cause);
         }
         const turn = this.#peek(this.#received(read));
         if (turn) await turn;
@@ -131,7 +131,7 @@ export class ModelAttempt implements ModelReply {
     this.#peeked = [];
     this.#drop(
       reason ??
-        new AgentError("model-failed", `The reply of ${modelName(this.candidate.model)} was given up.`),
+        new AgentError("model-failed", `The reply from ${modelName(this.candidate.model)} was abandoned.`),
     );
   }
 
@@ -189,7 +189,7 @@ export class ModelAttempt implements ModelReply {
     if (this.#failure === undefined) {
       if (this.#ended) return;
       const reason = failureReason(cause, this.candidate);
-      const message = `The reply of ${modelName(this.candidate.model)} broke off: ${reason}`;
+      const message = `The reply from ${modelName(this.candidate.model)} was interrupted: ${reason}`;
       this.#failure = { error: new AgentError("model-failed", message, { cause }) };
       this.#release();
     }
@@ -275,7 +275,7 @@ export class ModelAttempt implements ModelReply {
     const model = modelName(this.candidate.model);
     return new AgentError(
       "limit-exceeded",
-      `The reply of ${model} is longer than ${replyBytes} bytes. Raise \`limits.replyBytes\` if that is normal for it; 0 switches the limit off.`,
+      `The reply from ${model} is longer than ${replyBytes} bytes. Raise \`limits.replyBytes\` if that is normal for it; 0 switches the limit off.`,
       { details: { limit: "replyBytes", bytes: replyBytes, model } },
     );
   }
@@ -293,8 +293,8 @@ type TimeLimit = Exclude<keyof ModelLimits, "replyBytes">;
 
 const SAID: Record<TimeLimit, string> = {
   firstChunkMs: "sent no output within",
-  chunkMs: "stopped sending in the middle of its reply for",
-  totalMs: "did not end its reply within",
+  chunkMs: "sent nothing during its reply for",
+  totalMs: "did not finish its reply within",
 };
 
 function isOutput(part: ModelPart): boolean {

@@ -94,7 +94,7 @@ function checkedUrl(url: string | undefined, id: string): string {
   if (url !== undefined && /^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) return url;
   throw new AgentError(
     "invalid-argument",
-    `The address of model "${id}" is ${JSON.stringify(url)}; give an http(s) URL.`,
+    `The URL of model "${id}" must be an http(s) URL, got ${JSON.stringify(url)}.`,
   );
 }
 
@@ -141,7 +141,7 @@ function missingKey(provider: string, entry: ProviderEntry, id: string): AgentEr
   const also = others.length > 0 ? ` (or ${others.join(", ")})` : "";
   return new AgentError(
     "model-key-missing",
-    `There is no key for model "${id}". Set the environment variable ${variable}${also}, or give { id: "${id}", apiKey }.`,
+    `There is no key for model "${id}". Set the environment variable ${variable}${also}, or pass { id: "${id}", apiKey }.`,
     { details: { provider, variables: [...entry.keys] } },
   );
 }
@@ -154,7 +154,7 @@ function unknownProvider(provider: string, id: string): AgentError {
       : `Known providers: ${Object.keys(PROVIDERS).join(", ")}.`;
   return new AgentError(
     "model-unknown",
-    `"${provider}" in model "${id}" is not a known provider. ${hint} For any other OpenAI-compatible server give { id, url }.`,
+    `"${provider}" in model "${id}" is not a known provider. ${hint} For any other OpenAI-compatible server, pass { id, url }.`,
     { details: { provider, similar } },
   );
 }

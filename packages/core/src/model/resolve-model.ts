@@ -18,7 +18,7 @@ export async function resolveModel(
       config.length === 0 ? "an empty list" : `a list of ${config.length} with every entry disabled`;
     throw new AgentError(
       "invalid-argument",
-      `\`model\` is ${found}. Give at least one enabled { model } entry.`,
+      `\`model\` is ${found}. Pass at least one enabled { model } entry.`,
     );
   }
   return Promise.all(enabled.map((entry) => resolveFallback(entry, env)));
@@ -47,7 +47,7 @@ function resolveSpec(spec: ModelSpec, env: Environment): ModelCandidate | Promis
   if (isEndpoint(spec)) return openProvider(spec, env);
   throw new AgentError(
     "invalid-argument",
-    `\`model\` is ${describe(spec)}. Give "provider/model", an AI SDK model object, { id, url?, apiKey?, headers? } or a list of { model } entries.`,
+    `\`model\` is ${describe(spec)}. Pass "provider/model", an AI SDK model object, { id, url?, apiKey?, headers? } or a list of { model } entries.`,
   );
 }
 

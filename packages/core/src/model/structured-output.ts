@@ -80,9 +80,13 @@ export class ObjectFormat {
     const list = checked.issues
       .map((issue) => `${issue.path.join(".") || "value"}: ${issue.message}`)
       .join("; ");
-    throw new AgentError("structured-output-invalid", `The model's answer does not fit the schema: ${list}`, {
-      details: { issues: checked.issues, text },
-    });
+    throw new AgentError(
+      "structured-output-invalid",
+      `The model's answer does not match the schema: ${list}`,
+      {
+        details: { issues: checked.issues, text },
+      },
+    );
   }
 }
 

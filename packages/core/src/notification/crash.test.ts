@@ -35,6 +35,7 @@ class MortalDriver implements StorageDriver {
   }
 
   async migrate(): Promise<void> {}
+  async addTables(): Promise<void> {}
 
   ownerId(): string {
     return this.#name;

@@ -16,7 +16,7 @@ export async function cronTimes(
   } catch (cause) {
     throw new AgentError(
       "invalid-argument",
-      `notifications.dispatch.cron ${showValue(pattern)} is no cron pattern: ${errorMessage(cause)}`,
+      `notifications.dispatch.cron ${showValue(pattern)} is not a valid cron pattern: ${errorMessage(cause)}`,
       { cause },
     );
   }

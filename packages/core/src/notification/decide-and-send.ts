@@ -2,12 +2,11 @@ import type { NotificationRecord } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import { threadStateFor } from "../thread/hold/thread-state.ts";
+import { threadStateFor } from "../thread/inspect/thread-state.ts";
 import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
-import { type Desk, wakeOptions } from "./desk.ts";
-import type { Outlet } from "./emit.ts";
-import { earliest, NOW_DECIDED, type Sent } from "./notification-delivery.ts";
+import type { DeliveryOptions } from "../thread/threads.ts";
+import { type NotificationContext, nowIn, wakeOptions } from "./notification-context.ts";
+import { deliver, earliest, NOW_DECIDED, type Sent, summarize } from "./notification-delivery.ts";
 
 /** What was decided about a record, and what was sent because of it. */
 export type Outcome = Sent & { decision: NotificationDeliveryDecision };
@@ -25,52 +24,50 @@ const INSISTING_ROUNDS = 3;
 
 /** Decides about stored records and acts on it, again where something changed in between. */
 export async function decideAndSend(
-  desk: Desk,
-  outlet: Outlet,
+  context: NotificationContext,
   created: readonly VersionedNotification[],
   wishes: SenderWishes,
 ): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>();
   let waiting = new Map(created.map((one) => [one.record.id, one]));
   for (let round = 0; waiting.size > 0 && round < MAX_ROUNDS; round++)
-    waiting = await decideOnce(desk, outlet, waiting, wishes, round, outcomes);
+    waiting = await decideOnce(context, waiting, wishes, round, outcomes);
   if (waiting.size > 0)
     throw new AgentError(
       "thread-busy",
-      `Thread "${outlet.threadId}" changes too fast. The records are stored.`,
+      `Thread "${context.threadId}" is changing too fast. The records are stored.`,
     );
   return outcomes;
 }
 
 /** One look at the thread, and a decision for each record. Answers those that have to be decided anew. */
 async function decideOnce(
-  desk: Desk,
-  outlet: Outlet,
+  context: NotificationContext,
   waiting: ReadonlyMap<string, VersionedNotification>,
   wishes: SenderWishes,
   round: number,
   outcomes: Map<string, Outcome>,
 ): Promise<Map<string, VersionedNotification>> {
-  const { domain } = outlet;
-  const state = await threadStateFor(domain.storage, outlet);
+  const { domain } = context;
+  const state = await threadStateFor(domain.storage, context);
   const again = new Map<string, VersionedNotification>();
   const toSummarize: VersionedNotification[] = [];
   const decisions = new Map<string, NotificationDeliveryDecision>();
   for (const [id, seen] of waiting) {
     const current = round === 0 ? seen : await domain.read(seen.record);
-    const decision = await desk.decide((current ?? seen).record, state);
+    const decision = await context.decide((current ?? seen).record, state);
     decisions.set(id, decision);
     // Somebody whose record was merged with this one has decided about both; or it went with its thread.
     if (current?.record.status !== "pending" || !current.undecided) outcomes.set(id, { decision });
-    else if (isImmediateSummary(current, decision, desk.now())) toSummarize.push(current);
+    else if (isImmediateSummary(current, decision, nowIn(context))) toSummarize.push(current);
     else {
-      const outcome = await act(desk, outlet, current, decision, wishes);
+      const outcome = await act(context, current, decision, wishes);
       if (outcome) outcomes.set(id, { decision, ...outcome });
       else again.set(id, current);
     }
   }
   if (toSummarize.length === 0) return again;
-  const outcome = await desk.delivery.summarize(outlet, toSummarize, {
+  const outcome = await summarize(context, toSummarize, {
     decisions,
     optionsFor: async (one) => wakeOptions(one, decisions.get(one.record.id), wishes.streamOptions),
     onlyActive: round < INSISTING_ROUNDS && state === "active",
@@ -85,20 +82,19 @@ async function decideOnce(
 
 /** Carries a decision out. Answers `undefined` when the record changed meanwhile. */
 async function act(
-  desk: Desk,
-  outlet: Outlet,
+  context: NotificationContext,
   seen: VersionedNotification,
   decision: NotificationDeliveryDecision,
   wishes: SenderWishes,
 ): Promise<Sent | undefined> {
   const { record } = seen;
   const reason = decision.reason === undefined ? {} : { deliveryReason: decision.reason };
-  const change = async (patch: Parameters<typeof outlet.domain.tryUpdate>[1]) =>
-    (await outlet.domain.tryUpdate(seen, { ...reason, ...patch }, NOW_DECIDED)) ? {} : undefined;
+  const change = async (patch: Parameters<typeof context.domain.tryUpdate>[1]) =>
+    (await context.domain.tryUpdate(seen, { ...reason, ...patch }, NOW_DECIDED)) ? {} : undefined;
   switch (decision.action) {
     case "deliver":
     case "queue":
-      return desk.delivery.deliver(outlet, seen, {
+      return deliver(context, seen, {
         delivery: { ...wishes.delivery, queued: decision.action === "queue" },
         streamOptions: wakeOptions(seen, decision, wishes.streamOptions),
         reason,

@@ -1,37 +1,39 @@
 import { AgentError } from "../errors.ts";
 import { CLAIM_MS } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import type { DeliveryOptions } from "../thread/admit/delivery.ts";
-import { threadStateFor } from "../thread/hold/thread-state.ts";
-import { type Desk, wakeOptions } from "./desk.ts";
-import type { Outlet } from "./emit.ts";
-import { byUrgency, waitsForIdle } from "./notification-delivery.ts";
+import { threadStateFor } from "../thread/inspect/thread-state.ts";
 import { decideAndSend } from "./decide-and-send.ts";
-
-const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
+import { type NotificationContext, nowIn, wakeOptions } from "./notification-context.ts";
+import {
+  AS_A_MESSAGE,
+  byUrgency,
+  deliver,
+  recordFailure,
+  summarize,
+  waitsForIdle,
+} from "./notification-delivery.ts";
 
 /** Delivers what is due on one thread. What waits for an idle thread is left as it is while the thread is active. */
 export async function deliverDue(
-  desk: Desk,
-  outlet: Outlet,
+  context: NotificationContext,
   due: readonly VersionedNotification[],
 ): Promise<void> {
-  const { domain } = outlet;
-  const now = desk.now();
-  const state = await threadStateFor(domain.storage, outlet).catch((error: unknown) => {
+  const { domain } = context;
+  const now = nowIn(context);
+  const state = await threadStateFor(domain.storage, context).catch((error: unknown) => {
     if (AgentError.is(error, "not-found")) return error;
     throw error;
   });
   if (AgentError.is(state)) {
     // The thread is another resource's. That may change, and is not tried for ever.
-    for (const one of due) await desk.delivery.fail(outlet, one, {}, state);
+    for (const one of due) await recordFailure(context, one, {}, state);
     return;
   }
   const ready = due.filter((one) => state === "idle" || !waitsForIdle(one, now));
   if (ready.length === 0) return;
   const claimed = await domain.claim(ready, domain.storage.ownerId(), now + CLAIM_MS);
   const undecided = claimed.filter((one) => one.undecided);
-  if (undecided.length > 0) await decideAndSend(desk, outlet, undecided, { delivery: AS_A_MESSAGE });
+  if (undecided.length > 0) await decideAndSend(context, undecided, { delivery: AS_A_MESSAGE });
   const decided = claimed.filter((one) => !one.undecided);
   const isDue = (date: Date | undefined) => date !== undefined && date.getTime() <= now;
   const summarized = decided.filter(({ record }) => isDue(record.summaryAt));
@@ -46,12 +48,12 @@ export async function deliverDue(
     const one = item[0]!;
     if (item === summarized) {
       const optionsFor = async (pressing: VersionedNotification) =>
-        wakeOptions(pressing, await desk.decide(pressing.record, state));
-      await desk.delivery.summarize(outlet, item, { optionsFor });
+        wakeOptions(pressing, await context.decide(pressing.record, state));
+      await summarize(context, item, { optionsFor });
       continue;
     }
-    const decision = await desk.decide(one.record, state);
-    const outcome = await desk.delivery.deliver(outlet, one, {
+    const decision = await context.decide(one.record, state);
+    const outcome = await deliver(context, one, {
       delivery: { ...AS_A_MESSAGE, queued: decision.action === "queue" },
       streamOptions: wakeOptions(one, decision),
       mayJoin: opened,

@@ -63,7 +63,7 @@ export async function decideNotification(
   if (!ACTIONS.has(decision?.action)) {
     throw new AgentError(
       "invalid-argument",
-      `The delivery policy answered ${showValue(chosen)}. Its action must be one of ${[...ACTIONS].join(", ")}.`,
+      `The delivery policy returned ${showValue(chosen)}. Its action must be one of ${[...ACTIONS].join(", ")}.`,
     );
   }
   const later = windowEnd(context, config);
@@ -74,7 +74,7 @@ export async function decideNotification(
     if (date !== undefined && !(date instanceof Date && !Number.isNaN(date.getTime())))
       throw new AgentError(
         "invalid-argument",
-        `The delivery policy's ${name} is no date: ${showValue(date)}.`,
+        `The delivery policy's ${name} is not a valid date: ${showValue(date)}.`,
       );
   }
   return decision;

@@ -155,7 +155,7 @@ export class NotificationDispatcher {
     this.#arming = this.#setTimer()
       .catch((error: unknown) => {
         if (this.#closed) return;
-        this.#options.logger.error("The next notification could not be looked up, and is later", error);
+        this.#options.logger.error("Looking up the next notification failed and will be retried", error);
         this.#wait(RETRY_MS, () => void this.#arm());
       })
       .finally(() => {

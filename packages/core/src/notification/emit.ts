@@ -8,21 +8,8 @@ import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { Row } from "../storage/storage.ts";
 import { MAILBOX } from "../storage/thread-tables.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { Delivery, DeliveryOptions } from "../thread/admit/delivery.ts";
-import type { Admitted } from "../thread/admit/admission.ts";
-import { send } from "../thread/admit/send.ts";
-import type { LocalThreads } from "../thread/hold/local-threads.ts";
-
-/** Where the signals of notifications go. */
-export interface Outlet {
-  runtime: LocalThreads;
-  domain: NotificationDomain;
-  agentId: string;
-  threadId: string;
-  resourceId: string;
-  /** What of a run's request context may be stored. */
-  durableContextKeys: readonly string[];
-}
+import type { Admitted, Delivery, DeliveryOptions } from "../thread/threads.ts";
+import type { Inbox } from "./notification-context.ts";
 
 export interface Emission {
   /** The records it tells of, as they were when it was made. */
@@ -48,22 +35,22 @@ class Stale extends Error {}
  * `undefined` when a record or the thread is no longer as it was seen; then nothing happened.
  */
 export async function emit(
-  outlet: Outlet,
+  inbox: Inbox,
   emission: Emission,
 ): Promise<{ signal: CreatedAgentSignal; admitted: Admitted } | undefined> {
-  const { runtime, domain, agentId, threadId, resourceId } = outlet;
-  const { system, limits } = runtime;
+  const { threads, domain, agentId } = inbox;
+  const { system, limits } = threads;
   const signal = createSignal(emission.signal, system, limits.signal);
   const newRunId = system.newId();
   try {
-    const admitted = await send(runtime, runtime.thread(threadId, resourceId), {
+    const admitted = await threads.send(inbox, {
       signal,
       agentId,
       hasOwnId: emission.signal.id !== undefined,
       delivery: emission.delivery,
       newRunId,
       streamOptions: emission.streamOptions,
-      durableContextKeys: outlet.durableContextKeys,
+      durableContextKeys: inbox.durableContextKeys,
       attributes: { active: undefined, idle: undefined },
       idempotencyKey: undefined,
       alongside: async (delivery) => {

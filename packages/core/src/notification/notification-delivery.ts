@@ -1,20 +1,20 @@
 import type { NotificationRecord } from "@selvedge/protocol";
 import { errorMessage } from "../errors.ts";
-import type { Logger } from "../logger.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import type { Row } from "../storage/storage.ts";
-import type { System } from "../system.ts";
-import type { Delivery, DeliveryOptions } from "../thread/admit/delivery.ts";
+import type { Delivery, DeliveryOptions } from "../thread/threads.ts";
 import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
-import { emit, type Outlet } from "./emit.ts";
+import { emit } from "./emit.ts";
+import { type NotificationContext, nowIn } from "./notification-context.ts";
 import { fullSignal, PRIORITIES, summarySignal } from "./notification-signal.ts";
 
 const MAX_ATTEMPTS = 5;
 const BACKOFF_MS = 30_000;
 const MAX_BACKOFF_MS = 3_600_000;
-const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
+/** As a message would: into the run under way, or to open one. */
+export const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
 
 /** For changes that carry out a decision. */
 export const NOW_DECIDED: Row = { undecided: 0 };
@@ -26,133 +26,125 @@ export interface Sent {
   persisted?: Promise<void>;
 }
 
-/** Full notifications and summaries as they leave an inbox, with what becomes of those that could not. */
-export class NotificationDelivery {
-  readonly #environment: () => { system: System; logger: Logger };
-
-  constructor(environment: () => { system: System; logger: Logger }) {
-    this.#environment = environment;
+/** Sends a record in full. Answers `undefined` when it has changed meanwhile, or has to wait. */
+export async function deliver(
+  context: NotificationContext,
+  seen: VersionedNotification,
+  options: {
+    delivery?: DeliveryOptions;
+    streamOptions: AgentExecutionOptions | undefined;
+    reason?: { deliveryReason?: string };
+    mayJoin?: boolean;
+  },
+): Promise<Sent | undefined> {
+  const onlyIdle = !options.mayJoin && waitsForIdle(seen, nowIn(context));
+  try {
+    const emitted = await emit(context, {
+      records: [seen],
+      signal: fullSignal(seen.record),
+      delivery: options.delivery ?? AS_A_MESSAGE,
+      streamOptions: options.streamOptions,
+      ...(onlyIdle && { only: isForIdle }),
+      change: (_, signal, { action }) => ({
+        patch: {
+          ...options.reason,
+          // One that no run will see is not delivered: it stays in the inbox. The chat has it all the same.
+          ...(action !== "persist" && { status: "delivered" }),
+          deliveredSignalId: signal.id,
+          deliverAt: null,
+          summaryAt: null,
+        },
+        more: NOW_DECIDED,
+      }),
+    });
+    if (emitted?.admitted.action === "discard")
+      return (await context.domain.tryUpdate(seen, { ...options.reason }, NOW_DECIDED)) ? {} : undefined;
+    if (emitted) return toSent(emitted);
+    // Not changed by anybody, so the thread has become busy: its time comes.
+    if (onlyIdle) await context.domain.tryUpdate(seen, {});
+    return undefined;
+  } catch (error) {
+    await recordFailure(
+      context,
+      seen,
+      { deliverAt: seen.record.deliverAt ?? new Date(nowIn(context)) },
+      error,
+    );
+    return {};
   }
+}
 
-  /** Sends a record in full. Answers `undefined` when it has changed meanwhile, or has to wait. */
-  async deliver(
-    outlet: Outlet,
-    seen: VersionedNotification,
-    options: {
-      delivery?: DeliveryOptions;
-      streamOptions: AgentExecutionOptions | undefined;
-      reason?: { deliveryReason?: string };
-      mayJoin?: boolean;
-    },
-  ): Promise<Sent | undefined> {
-    const onlyIdle = !options.mayJoin && waitsForIdle(seen, this.#now());
-    try {
-      const emitted = await emit(outlet, {
-        records: [seen],
-        signal: fullSignal(seen.record),
-        delivery: options.delivery ?? AS_A_MESSAGE,
-        streamOptions: options.streamOptions,
-        ...(onlyIdle && { only: isForIdle }),
-        change: (_, signal, { action }) => ({
+/** Tells of records in one signal. Where all are low it wakes nobody. */
+export async function summarize(
+  context: NotificationContext,
+  records: readonly VersionedNotification[],
+  options: {
+    decisions?: ReadonlyMap<string, NotificationDeliveryDecision>;
+    optionsFor: (pressing: VersionedNotification) => Promise<AgentExecutionOptions | undefined>;
+    /** Only into a run under way. */
+    onlyActive?: boolean;
+  },
+): Promise<Sent | undefined> {
+  const quiet = records.every(({ record }) => record.priority === "low");
+  const pressing = records.toSorted((a, b) => byUrgency([a], [b]))[0]!;
+  const streamOptions = await options.optionsFor(pressing);
+  const inOrder = records.toSorted((a, b) => a.seq - b.seq);
+  const decisionOf = ({ id }: NotificationRecord) => options.decisions?.get(id);
+  try {
+    const emitted = await emit(context, {
+      records,
+      signal: summarySignal(inOrder.map(({ record }) => record)),
+      delivery: { queued: false, ifActive: "deliver", ifIdle: quiet ? "persist" : "wake" },
+      streamOptions,
+      ...(options.onlyActive && { only: ({ action }) => action === "deliver" }),
+      change: ({ record }, signal) => {
+        const decision = decisionOf(record);
+        return {
           patch: {
-            ...options.reason,
-            // One that no run will see is not delivered: it stays in the inbox. The chat has it all the same.
-            ...(action !== "persist" && { status: "delivered" }),
-            deliveredSignalId: signal.id,
-            deliverAt: null,
             summaryAt: null,
+            summarySignalId: signal.id,
+            deliverAt: earliest(record.deliverAt, decision?.deliverAt),
+            ...(decision?.reason !== undefined && { deliveryReason: decision.reason }),
           },
           more: NOW_DECIDED,
-        }),
-      });
-      if (emitted?.admitted.action === "discard")
-        return (await outlet.domain.tryUpdate(seen, { ...options.reason }, NOW_DECIDED)) ? {} : undefined;
-      if (emitted) return toSent(emitted);
-      // Not changed by anybody, so the thread has become busy: its time comes.
-      if (onlyIdle) await outlet.domain.tryUpdate(seen, {});
-      return undefined;
-    } catch (error) {
-      await this.fail(outlet, seen, { deliverAt: seen.record.deliverAt ?? new Date(this.#now()) }, error);
-      return {};
+        };
+      },
+    });
+    return emitted && toSent(emitted);
+  } catch (error) {
+    for (const one of records) {
+      const deliverAt = earliest(one.record.deliverAt, decisionOf(one.record)?.deliverAt);
+      const summaryAt = one.record.summaryAt ?? new Date(nowIn(context));
+      await recordFailure(context, one, { summaryAt, deliverAt }, error);
     }
+    return {};
   }
+}
 
-  /** Tells of records in one signal. Where all are low it wakes nobody. */
-  async summarize(
-    outlet: Outlet,
-    records: readonly VersionedNotification[],
-    options: {
-      decisions?: ReadonlyMap<string, NotificationDeliveryDecision>;
-      optionsFor: (pressing: VersionedNotification) => Promise<AgentExecutionOptions | undefined>;
-      /** Only into a run under way. */
-      onlyActive?: boolean;
-    },
-  ): Promise<Sent | undefined> {
-    const quiet = records.every(({ record }) => record.priority === "low");
-    const pressing = records.toSorted((a, b) => byUrgency([a], [b]))[0]!;
-    const streamOptions = await options.optionsFor(pressing);
-    const inOrder = records.toSorted((a, b) => a.seq - b.seq);
-    const decisionOf = ({ id }: NotificationRecord) => options.decisions?.get(id);
-    try {
-      const emitted = await emit(outlet, {
-        records,
-        signal: summarySignal(inOrder.map(({ record }) => record)),
-        delivery: { queued: false, ifActive: "deliver", ifIdle: quiet ? "persist" : "wake" },
-        streamOptions,
-        ...(options.onlyActive && { only: ({ action }) => action === "deliver" }),
-        change: ({ record }, signal) => {
-          const decision = decisionOf(record);
-          return {
-            patch: {
-              summaryAt: null,
-              summarySignalId: signal.id,
-              deliverAt: earliest(record.deliverAt, decision?.deliverAt),
-              ...(decision?.reason !== undefined && { deliveryReason: decision.reason }),
-            },
-            more: NOW_DECIDED,
-          };
-        },
-      });
-      return emitted && toSent(emitted);
-    } catch (error) {
-      for (const one of records) {
-        const deliverAt = earliest(one.record.deliverAt, decisionOf(one.record)?.deliverAt);
-        const summaryAt = one.record.summaryAt ?? new Date(this.#now());
-        await this.fail(outlet, one, { summaryAt, deliverAt }, error);
-      }
-      return {};
-    }
+/** Counts a delivery that failed. It is tried again later, and given up after some times. */
+export async function recordFailure(
+  context: NotificationContext,
+  { record: { id, threadId } }: VersionedNotification,
+  times: { deliverAt?: Date | undefined; summaryAt?: Date | undefined },
+  error: unknown,
+): Promise<void> {
+  const { domain, logger } = context;
+  logger.warn(`Notification ${id} could not be delivered to thread "${threadId}"`, error);
+  const seen = await domain.read({ threadId, id });
+  if (!seen || seen.record.status !== "pending") return;
+  const now = nowIn(context);
+  const deliveryAttempts = seen.record.deliveryAttempts + 1;
+  const patch = {
+    deliveryAttempts,
+    lastDeliveryAttemptAt: new Date(now),
+    lastDeliveryError: errorMessage(error),
+  };
+  if (deliveryAttempts >= MAX_ATTEMPTS) {
+    await domain.tryUpdate(seen, { ...patch, status: "failed" });
+    return;
   }
-
-  /** Counts a delivery that failed. It is tried again later, and given up after some times. */
-  async fail(
-    { domain }: Outlet,
-    { record: { id, threadId } }: VersionedNotification,
-    times: { deliverAt?: Date | undefined; summaryAt?: Date | undefined },
-    error: unknown,
-  ): Promise<void> {
-    const { logger } = this.#environment();
-    logger.warn(`Notification ${id} could not be delivered to thread "${threadId}"`, error);
-    const seen = await domain.read({ threadId, id });
-    if (!seen || seen.record.status !== "pending") return;
-    const now = this.#now();
-    const deliveryAttempts = seen.record.deliveryAttempts + 1;
-    const patch = {
-      deliveryAttempts,
-      lastDeliveryAttemptAt: new Date(now),
-      lastDeliveryError: errorMessage(error),
-    };
-    if (deliveryAttempts >= MAX_ATTEMPTS) {
-      await domain.tryUpdate(seen, { ...patch, status: "failed" });
-      return;
-    }
-    const wait = Math.min(BACKOFF_MS * 2 ** (deliveryAttempts - 1), MAX_BACKOFF_MS);
-    await domain.tryUpdate(seen, { ...patch, ...times }, { ...NOW_DECIDED, due_at: now + wait });
-  }
-
-  #now(): number {
-    return Math.trunc(this.#environment().system.now());
-  }
+  const wait = Math.min(BACKOFF_MS * 2 ** (deliveryAttempts - 1), MAX_BACKOFF_MS);
+  await domain.tryUpdate(seen, { ...patch, ...times }, { ...NOW_DECIDED, due_at: now + wait });
 }
 
 /** A summary told of it while the thread was active; in full it comes when the thread is idle. */

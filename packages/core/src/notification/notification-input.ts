@@ -42,7 +42,7 @@ export function checkNotificationInput(
   limits: { payloadBytes: number; signal: SignalLimits | undefined },
 ): NotificationInput {
   if (typeof input !== "object" || input === null || Array.isArray(input))
-    throw new AgentError("invalid-argument", `A notification is an object, got ${showValue(input)}.`);
+    throw new AgentError("invalid-argument", `A notification must be an object, got ${showValue(input)}.`);
   const { source, kind, summary, priority, payload, sourceId, dedupeKey, coalesceKey, metadata } = input;
   const attributes = cleanAttributes(input.attributes);
   const checked = checkNotification({

@@ -33,7 +33,7 @@ export class SecretRedactor implements Processor {
       if (!(pattern instanceof RegExp)) {
         throw new AgentError(
           "invalid-argument",
-          `SecretRedactor takes patterns as regular expressions, got ${showValue(pattern)}.`,
+          `The patterns of SecretRedactor must be regular expressions, got ${showValue(pattern)}.`,
         );
       }
     }

@@ -27,7 +27,7 @@ export class TokenLimiter implements Processor {
     if (!Number.isInteger(limit) || limit <= 0) {
       throw new AgentError(
         "invalid-argument",
-        `TokenLimiter needs a limit, a positive integer, got ${showValue(limit)}.`,
+        `The limit of TokenLimiter must be a positive integer, got ${showValue(limit)}.`,
       );
     }
     this.#limit = limit;

@@ -16,7 +16,7 @@ export async function checkAnswer(call: Asked, decision: Decision): Promise<Deci
     if ((Object(decision.resumeData) as { approved?: unknown }).approved === false)
       throw new AgentError(
         "invalid-argument",
-        `Tool call "${call.toolCallId}" still waits: it was approved with resumeData that says approved: false. Decline it, or leave that out.`,
+        `Tool call "${call.toolCallId}" is still waiting: it was approved, but resumeData says approved: false. Decline the call, or leave that field out.`,
       );
     return decision;
   }
@@ -27,7 +27,7 @@ export async function checkAnswer(call: Asked, decision: Decision): Promise<Deci
   const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "resumeData"}: ${message}`);
   throw new AgentError(
     "tool-input-invalid",
-    `Tool call "${call.toolCallId}" still waits: resumeData does not fit the resumeSchema of tool "${call.toolName}": ${issues.join("; ")}`,
+    `Tool call "${call.toolCallId}" is still waiting: resumeData does not match the resumeSchema of tool "${call.toolName}": ${issues.join("; ")}`,
     { details: { issues: checked.issues } },
   );
 }

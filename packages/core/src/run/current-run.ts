@@ -29,7 +29,7 @@ export function refuseTooDeep(agent: string): void {
   if (levels < MAX_LEVELS) return;
   throw new AgentError(
     "limit-exceeded",
-    `Agent "${agent}" was not called: agents have called each other over ${MAX_LEVELS} levels already. Answer without it.`,
+    `Agent "${agent}" was not called: agents already call each other ${MAX_LEVELS} levels deep. Answer without it.`,
   );
 }
 

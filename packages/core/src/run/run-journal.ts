@@ -5,6 +5,9 @@ import type { Lane, StateMode } from "../signal/lane.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import type { OpenCall } from "./run.ts";
 
+/** How many of a thread's newest messages are looked through for calls that a client answers. */
+export const RECENT = 20;
+
 /** A step as it is stored. */
 export interface StepRecord {
   /** The message it adds to; its parts are ignored. */
@@ -47,6 +50,8 @@ export interface RunJournal {
   readonly isOver: boolean;
   /** Waits until the thread is free and makes this run its active one, which others may abort. */
   acquire(controller: AbortController): Promise<void>;
+  /** Aborting the thread's run aborts this controller from here on, also before the run acquires it. */
+  abortWith(controller: AbortController): void;
   /**
    * Stores the input, and earlier messages that it changed; the `signals` among the input go on the stream in the same
    * commit. Returns signals that arrived meanwhile, stored and shown as input too. `pinned` is kept with the run.

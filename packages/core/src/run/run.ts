@@ -245,7 +245,7 @@ export class Run {
     // One error for all: who does not listen to it may ask many times.
     throw (this.#full ??= new AgentError(
       "limit-exceeded",
-      `Run ${this.spec.runId} has put more than ${runBytes} bytes on its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      `Run ${this.spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
       { details: { limit: "runBytes", bytes: runBytes } },
     ));
   }

@@ -101,7 +101,10 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
     await run.join(signal);
     return;
   }
-  throw new AgentError("conflict", `Lane "${state.id}" changed ${ATTEMPTS} times while its state was told.`);
+  throw new AgentError(
+    "conflict",
+    `Lane "${state.id}" changed ${ATTEMPTS} times while its state was being sent.`,
+  );
 }
 
 function parts({ tagName, attributes }: ComputedState): Pick<SignalInput, "tagName" | "attributes"> {

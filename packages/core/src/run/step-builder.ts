@@ -136,7 +136,7 @@ export class StepBuilder {
     if (part.type !== "tool-call" || part.input.length <= maxBytes) return part;
     (this.#tooLong ??= new Map()).set(
       part.toolCallId,
-      `The input of tool "${part.toolName}" has ${part.input.length} bytes; the limit is ${maxBytes} (limits.toolInputBytes). The tool was not called. Call it with less.`,
+      `The input of tool "${part.toolName}" has ${part.input.length} bytes; the limit is ${maxBytes} (limits.toolInputBytes). The tool was not called. Call it with a smaller input.`,
     );
     return { ...part, input: JSON.stringify(`${part.input.slice(0, SHOWN_INPUT)}…`) };
   }

@@ -94,7 +94,7 @@ export async function openReply(
       system: spec.system,
       abortSignal: run.controller.signal,
       onRetry: (retry) =>
-        spec.logger.debug(`Model call of run ${spec.runId} failed and is tried again`, retry.error),
+        spec.logger.debug(`Model call of run ${spec.runId} failed and is retried`, retry.error),
     });
   } catch (error) {
     const retries = spec.options.maxProcessorRetries ?? DEFAULT_API_RETRIES;

@@ -110,7 +110,7 @@ function partTaker(run: Run, step: StepBuilder, tools: ToolSet): Parameters<Mode
   return (given) => {
     const part = given.type === "tool-call" ? step.limitCall(given, limits) : given;
     if (part.type === "error") {
-      throw new AgentError("model-failed", `The model's reply broke off: ${errorMessage(part.error)}`, {
+      throw new AgentError("model-failed", `The model's reply was interrupted: ${errorMessage(part.error)}`, {
         cause: part.error,
       });
     }

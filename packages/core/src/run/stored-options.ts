@@ -1,39 +1,12 @@
 import type { JSONValue } from "@selvedge/protocol";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
+import { OPTION_NAMES, OPTION_RULES } from "./option-rules.ts";
 import type { AgentExecutionOptions, RunMemory } from "./run-options.ts";
 
 /** The options of a run that another process can go on with: everything that is JSON. */
 export type StoredOptions = Record<string, JSONValue>;
 
-/** Functions, signals and tools of a call stay with the process that made it. */
-const STORED = [
-  "maxSteps",
-  "maxRetries",
-  "temperature",
-  "modelSettings",
-  "model",
-  "providerOptions",
-  "toolChoice",
-  "activeTools",
-  "instructions",
-  "system",
-  "context",
-  "requireToolApproval",
-  "toolCallConcurrency",
-  "limits",
-  "memoryOptions",
-  "maxProcessorRetries",
-  "output",
-  "experimental_output",
-  "structuredOutput",
-  "includeRawChunks",
-  "clientTools",
-  "asTool",
-  "profile",
-] as const;
-
-/** Options that may hold credentials: those stay with the process, too. */
-const GUARDED: ReadonlySet<string> = new Set(["modelSettings", "model", "providerOptions", "memoryOptions"]);
+/** Keys of values that may be credentials. They stay with the process. */
 const SECRETS =
   /^(?:headers|byok|auth|bearer)$|(?:credentials?|token|authorization|password|passphrase|secret|cookies?|(?:api|access|auth|private|secret)[-_]?key)$/i;
 
@@ -47,14 +20,17 @@ export function storeOptions(
 ): StoredOptions {
   const stored: StoredOptions = {};
   if (!options) return stored;
-  for (const name of STORED) {
-    const value = plainJson(options[name]);
-    if (value !== undefined) stored[name] = GUARDED.has(name) ? withoutSecrets(value) : value;
+  for (const name of OPTION_NAMES) {
+    const rule = OPTION_RULES[name].stored;
+    const value = rule === "json" || rule === "without-secrets" ? plainJson(options[name]) : undefined;
+    if (value !== undefined) stored[name] = rule === "json" ? value : withoutSecrets(value);
   }
-  const structured = stored["structuredOutput"] as { model?: JSONValue } | undefined;
+  const structured = plainJson(options.structuredOutput) as { model?: JSONValue } | undefined;
   if (structured?.model !== undefined) structured.model = withoutSecrets(structured.model);
-  // Who goes on elsewhere cannot ask the function, so it asks the person.
-  if (typeof options.requireToolApproval === "function") stored["requireToolApproval"] = true;
+  if (structured !== undefined) stored["structuredOutput"] = structured as JSONValue;
+  // Who continues elsewhere cannot ask the function, so it asks the person.
+  const approval = options.requireToolApproval;
+  if (approval !== undefined) stored["requireToolApproval"] = typeof approval === "function" || approval;
   const memoryOptions = plainJson(options.memory?.options);
   if (memoryOptions !== undefined) stored["memoryOptions"] = withoutSecrets(memoryOptions);
   const thread = plainJson(options.memory?.thread);

@@ -50,7 +50,7 @@ export async function runToolCalls(
   const found = calls.map((call) => {
     const known = fromEarlier(call, earlier, tools) ?? step.tooLong(call) ?? checkCall(call, context);
     if (!isPromise(known)) return known;
-    return run.patience.for(`What tool "${call.toolName}" checks before it runs`, known);
+    return run.patience.for(`The approval check of tool "${call.toolName}"`, known);
   });
   const checked = found.some(isPromise)
     ? await Promise.all(found.map(async (one) => one))

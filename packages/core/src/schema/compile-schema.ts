@@ -149,6 +149,6 @@ function missingConverter(vendor: string): AgentError {
         : "Use a version that implements Standard JSON Schema, or pass a plain JSON Schema.";
   return new AgentError(
     "invalid-schema",
-    `A model needs a JSON Schema, and this ${vendor} schema cannot give one. ${remedy}`,
+    `A model needs a JSON Schema, but this ${vendor} schema cannot be converted to one. ${remedy}`,
   );
 }

@@ -52,7 +52,7 @@ export function checkState(state: { cacheKey?: unknown; mode?: unknown }): {
   if (typeof cacheKey !== "string" || cacheKey === "" || Buffer.byteLength(cacheKey) > MAX_KEY_BYTES) {
     throw new AgentError(
       "invalid-argument",
-      `cacheKey must be a text of 1 to ${MAX_KEY_BYTES} bytes, got ${showValue(cacheKey)}.`,
+      `cacheKey must be a string of 1 to ${MAX_KEY_BYTES} bytes, got ${showValue(cacheKey)}.`,
     );
   }
   if (mode !== "snapshot" && mode !== "delta") {

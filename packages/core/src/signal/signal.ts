@@ -11,6 +11,9 @@ import type { SignalRecord, SignalType } from "../message/signal-record.ts";
 type LegacySignalType = "user-message" | "system-reminder";
 
 export type SignalContents = string | (TextPart | FilePart)[];
+/** Checked contents: file data is text, so that they are JSON. */
+type JsonContents = string | (TextPart | JsonFilePart)[];
+type JsonFilePart = FilePart & { data: string; mediaType: string };
 export type SignalAttributes = Record<string, JSONValue | undefined>;
 
 /** What `sendSignal()` takes. */
@@ -52,7 +55,7 @@ export class CreatedAgentSignal {
   readonly id: string;
   readonly type: SignalType;
   readonly tagName: string;
-  readonly contents: SignalContents;
+  readonly contents: JsonContents;
   /** Settled when the signal is admitted: which branch's attributes apply is decided there. */
   attributes: Record<string, JSONValue> | undefined;
   metadata: Record<string, unknown> | undefined;
@@ -106,7 +109,7 @@ export class CreatedAgentSignal {
     };
   }
 
-  toJSON(): SignalRecord & { contents: SignalContents; providerOptions?: ProviderMetadata } {
+  toJSON(): SignalRecord & { contents: JsonContents; providerOptions?: ProviderMetadata } {
     return {
       ...this.#record(),
       contents: this.contents,
@@ -134,7 +137,7 @@ export function createSignal(
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
   if (typeof input !== "object" || input === null)
-    throw bad(`A signal is an object, got ${showValue(input)}.`);
+    throw bad(`A signal must be an object, got ${showValue(input)}.`);
   const known = typeof input.type === "string" && Object.hasOwn(LEGACY, input.type);
   const legacy = known ? LEGACY[input.type as LegacySignalType] : undefined;
   const type = (legacy?.type ?? input.type) as SignalType;
@@ -168,7 +171,7 @@ export function messageToSignal(message: MessageInput): SignalInput {
   const base = { type: "user", tagName: "user" } as const;
   if (typeof message === "string" || Array.isArray(message)) return { ...base, contents: message };
   if (typeof message !== "object" || message === null)
-    throw bad(`A message is a string, parts or { contents }, got ${showValue(message)}.`);
+    throw bad(`A message must be a string, parts or { contents }, got ${showValue(message)}.`);
   const { contents, attributes, metadata, providerOptions, id } = message;
   return {
     ...base,
@@ -211,7 +214,7 @@ export function cleanAttributes(
   return Object.keys(clean).length > 0 ? clean : undefined;
 }
 
-function checkContents(contents: unknown): SignalContents {
+function checkContents(contents: unknown): JsonContents {
   if (typeof contents === "string") return contents.toWellFormed();
   if (!Array.isArray(contents))
     throw bad(`contents must be a string or an array of text and file parts, got ${showValue(contents)}.`);
@@ -219,7 +222,7 @@ function checkContents(contents: unknown): SignalContents {
     if (part?.type === "text" && typeof part.text === "string")
       return { type: "text", text: part.text.toWellFormed(), ...partOptions(part) };
     if (part?.type === "file") return toFile(part);
-    throw bad(`contents takes text and file parts, got ${showValue(part)}.`);
+    throw bad(`contents accepts only text and file parts, got ${showValue(part)}.`);
   });
 }
 
@@ -244,7 +247,7 @@ function toDate(value: Date | string | number): Date {
 }
 
 /** File data as text, so that the signal is JSON. */
-function toFile(part: FilePart): FilePart {
+function toFile(part: FilePart): JsonFilePart {
   const [message] = toStoredMessages([{ role: "user", content: [part] }], {
     newId: () => "file",
     now: () => 0,
@@ -270,7 +273,7 @@ function checkSize(signal: CreatedAgentSignal, limits: SignalLimits): void {
   for (const part of parts) {
     text += jsonBytes(part.providerOptions);
     if (part.type === "text") text += Buffer.byteLength(part.text);
-    else files += (part.data as string).length;
+    else files += part.data.length;
   }
   if (text > limits.textBytes) {
     throw new AgentError(

@@ -16,7 +16,7 @@ export function checkId(name: string, value: unknown): string {
   if (CONTROL.test(value) || !value.isWellFormed()) {
     throw new AgentError(
       "invalid-argument",
-      `${name} holds a control character or half a surrogate pair: ${show(value)}`,
+      `${name} contains a control character or half a surrogate pair: ${show(value)}`,
     );
   }
   return value;

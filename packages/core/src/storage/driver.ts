@@ -95,8 +95,10 @@ export interface StorageDriver {
   readonly losesAnswers?: boolean;
   /** How long chunks are gathered before they are written, in milliseconds: 20 unless given, more over a network. */
   readonly flushMs?: number;
-  /** Creates or upgrades the tables. Several processes may do it at once. */
+  /** Opens the store: creates or upgrades core's tables. Several processes may do it at once. */
   migrate(tables: readonly Table[]): Promise<void>;
+  /** Adds what is missing of a domain's tables, columns and indexes. Several processes may do it at once. */
+  addTables(tables: readonly Table[]): Promise<void>;
   /** Rows that match each query, in the asked order (without one: unspecified). Columns without a value are `null`. */
   select(queries: readonly Select[]): Promise<Row[][]>;
   count(query: { table: Table; where?: Where }): Promise<number>;

@@ -19,6 +19,7 @@ export class InMemoryDriver implements StorageDriver {
   }
 
   async migrate(): Promise<void> {}
+  async addTables(): Promise<void> {}
 
   async select(queries: readonly Select[]): Promise<Row[][]> {
     return queries.map((query) => this.#select(query));

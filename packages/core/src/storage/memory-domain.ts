@@ -2,6 +2,7 @@ import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { realSystem, sleep, type System } from "../system.ts";
 import { deletionListeners } from "./deletion-listeners.ts";
+import { domainTables } from "./domain.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import { cloneThread, type CloneThreadOptions, type CloneThreadResult } from "./clone-thread.ts";
 import {
@@ -13,15 +14,20 @@ import {
 import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
-import { NOTIFICATIONS } from "./notification-table.ts";
-import { RESPONSES } from "./response-table.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
-import { THREAD_STATE } from "./session-tables.ts";
 import { searchMessages, type SearchMessagesOptions } from "./search-messages.ts";
 import type { Row, Select, Storage, Where, Write } from "./storage.ts";
 import type { Table } from "./table.ts";
-import { MESSAGES, MESSAGE_STEPS, type MessageRow, RESOURCES, THREADS, type ThreadRow } from "./tables.ts";
-import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS, SENDS } from "./thread-tables.ts";
+import {
+  MESSAGES,
+  MESSAGE_STEPS,
+  type MessageRow,
+  RESOURCES,
+  TABLES,
+  THREADS,
+  type ThreadRow,
+} from "./tables.ts";
+import { ACTORS, LANES } from "./thread-tables.ts";
 import { withLanes } from "./with-lanes.ts";
 import { insert, remove, requireNone, update } from "./writes.ts";
 
@@ -46,19 +52,6 @@ export interface ListThreadsResult extends Page {
 
 /** Threads read at a time while looking for a text. */
 const LOOKED_AT = 500;
-
-const OF_THREADS = [
-  ACTORS,
-  MAILBOX,
-  RUNS,
-  CALLS,
-  LANES,
-  EVENTS,
-  SENDS,
-  NOTIFICATIONS,
-  RESPONSES,
-  THREAD_STATE,
-] as const;
 
 /** Threads, messages and resources on any store. What a run writes while it goes is in `message-writes.ts`. */
 export class MemoryDomain {
@@ -90,7 +83,7 @@ export class MemoryDomain {
         requireNone(ACTORS, { thread_id: thread.id, resource_id: { ne: thread.resourceId } }),
         insert(THREADS, row, "update"),
       ],
-      () => `Thread ${thread.id} belongs to another resource than ${thread.resourceId}`,
+      () => `Thread ${thread.id} does not belong to resource ${thread.resourceId}`,
     );
     return thread;
   }
@@ -123,11 +116,11 @@ export class MemoryDomain {
    */
   async deleteThread({ threadId }: { threadId: string }): Promise<void> {
     const id = checkId("threadId", threadId);
+    const tables = [...TABLES, ...(await domainTables(this.#storage))];
+    const ofThreads = tables.filter(({ partition }) => partition === "thread_id");
     await this.#storage.commit([
-      remove(MESSAGE_STEPS, { thread_id: id }),
-      remove(MESSAGES, { thread_id: id }),
       remove(THREADS, { id }),
-      ...OF_THREADS.map((table) => remove(table as Table<{ thread_id: string }>, { thread_id: id })),
+      ...ofThreads.map((table) => remove(table, { thread_id: id })),
     ]);
     for (const tell of deletionListeners(this.#storage)) tell(id);
   }

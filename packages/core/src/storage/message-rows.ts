@@ -40,7 +40,10 @@ export function toThread(row: ThreadRow): StoredThread {
 export function toMessageRow(message: StoredMessage): NewMessageRow {
   const id = checkId("message.id", message.id);
   if (!ROLES.has(message.role)) {
-    throw new AgentError("invalid-message", `Message ${id} has the role ${JSON.stringify(message.role)}`);
+    throw new AgentError(
+      "invalid-message",
+      `Message ${id} has the unknown role ${JSON.stringify(message.role)}`,
+    );
   }
   if (!Array.isArray(message.content?.parts)) {
     throw new AgentError(

@@ -110,7 +110,10 @@ export class NotificationDomain {
           throw error;
       }
     }
-    throw new AgentError("conflict", `Notifications of thread ${input.threadId} change too fast. Try again.`);
+    throw new AgentError(
+      "conflict",
+      `Notifications of thread ${input.threadId} are changing too fast. Try again.`,
+    );
   }
 
   /** Newest change first. */
@@ -203,7 +206,7 @@ export class NotificationDomain {
       ({ version } = seen);
       if (await this.tryUpdate(seen, patch)) return (await this.#require(threadId, id)).record;
     }
-    throw new AgentError("conflict", `Notification ${id} changes too fast. Try again.`);
+    throw new AgentError("conflict", `Notification ${id} is changing too fast. Try again.`);
   }
 
   /** Changes a record that is still as it was seen; answers whether it was. */
@@ -343,7 +346,7 @@ function oneOf(ids: string | readonly string[]): string | { in: readonly string[
 function toTerms(search: unknown = ""): string[] {
   if (typeof search !== "string") throw bad(`search must be a string, got ${showValue(search)}.`);
   if (search.length > MAX_SEARCH)
-    throw bad(`search has ${search.length} characters; ${MAX_SEARCH} is the most.`);
+    throw bad(`search has ${search.length} characters; the limit is ${MAX_SEARCH}.`);
   return search.toLowerCase().split(/\s+/).filter(Boolean);
 }
 

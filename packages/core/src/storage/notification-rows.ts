@@ -70,7 +70,7 @@ const OPTIONAL_IDS = ["resourceId", "agentId", "sourceId", "dedupeKey", "coalesc
 /** Refuses what cannot be stored, before anything is. */
 export function checkNotification(input: NotificationInput): NotificationInput {
   if (typeof input !== "object" || input === null)
-    throw bad(`A notification is an object, got ${showValue(input)}.`);
+    throw bad(`A notification must be an object, got ${showValue(input)}.`);
   checkId("threadId", input.threadId);
   checkId("notification.source", input.source);
   checkId("notification.kind", input.kind);
@@ -150,7 +150,7 @@ export function updateRecord(
 ): Write {
   const { record, version } = seen;
   const status = patch.status ?? record.status;
-  if (!STATUSES.has(status)) throw bad(`There is no notification status ${showValue(status)}.`);
+  if (!STATUSES.has(status)) throw bad(`Unknown notification status ${showValue(status)}.`);
   const deliverAt = patch.deliverAt === undefined ? record.deliverAt : patch.deliverAt;
   const summaryAt = patch.summaryAt === undefined ? record.summaryAt : patch.summaryAt;
   const [deliver, summary] = [millis("deliverAt", deliverAt), millis("summaryAt", summaryAt)];

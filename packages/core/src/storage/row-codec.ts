@@ -40,7 +40,7 @@ export function encodeCell(table: Table, column: string, value: ColumnValue): Ce
   }
   throw new AgentError(
     "invalid-argument",
-    `${table.name}.${column} takes ${type === "text" ? "well-formed text without NUL" : type}, got ${JSON.stringify(value)}`,
+    `${table.name}.${column} must be ${type === "text" ? "well-formed text without NUL" : type}, got ${JSON.stringify(value)}`,
   );
 }
 
@@ -87,16 +87,12 @@ export function encodeJson(place: string, value: unknown): string {
     // JSON.stringify escapes lone surrogates (and only those) this way; a match may also be harmless text.
     if (text?.includes("\\ud")) text = JSON.stringify(toWellFormedDeep(JSON.parse(text)));
   } catch (cause) {
-    throw new AgentError(
-      "invalid-argument",
-      `${place} takes JSON, and this value is none: ${String(cause)}`,
-      {
-        cause,
-      },
-    );
+    throw new AgentError("invalid-argument", `${place} must be JSON-serialisable: ${String(cause)}`, {
+      cause,
+    });
   }
   if (text === undefined) {
-    throw new AgentError("invalid-argument", `${place} takes JSON, got ${typeof value}`);
+    throw new AgentError("invalid-argument", `${place} must be JSON-serialisable, but got ${typeof value}`);
   }
   return text;
 }

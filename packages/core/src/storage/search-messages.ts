@@ -36,7 +36,7 @@ export async function searchMessages(
 ): Promise<StoredMessage[]> {
   const { text, resourceId, threadId, limit = 20, maxBytes = Number.POSITIVE_INFINITY, signal } = options;
   const wanted = text.toLowerCase();
-  if (wanted === "") throw new AgentError("invalid-argument", "text is empty: say what to search for.");
+  if (wanted === "") throw new AgentError("invalid-argument", "text is empty. Pass the words to search for.");
   const found: StoredMessage[] = [];
   const isFull = () => found.length >= limit || bytes > maxBytes;
   let bytes = 0;

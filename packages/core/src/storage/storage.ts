@@ -12,14 +12,13 @@ import type {
   Write,
 } from "./driver.ts";
 import { COMMITS } from "./commit-table.ts";
+import { addDomain, type Domain } from "./domain.ts";
 import { KeyLines } from "./key-lines.ts";
 import { keysOf } from "./keys-of.ts";
 import { MemoryDomain } from "./memory-domain.ts";
+import { ThreadStateDomain } from "./thread-state-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
-import { ResponseDomain } from "./response-domain.ts";
-import { SessionDomain } from "./session-domain.ts";
-import { ThreadStateDomain } from "./thread-state-domain.ts";
 import type { Table } from "./table.ts";
 import { TABLES } from "./tables.ts";
 import { insert } from "./writes.ts";
@@ -58,6 +57,7 @@ export class Storage {
   #ownerId: string | undefined;
   #ready: Promise<void> | undefined;
   #domains: StorageDomains | undefined;
+  readonly #added = new Map<string, Promise<unknown>>();
 
   constructor(driver: StorageDriver, { id, system }: { id: string; system?: System | undefined }) {
     this.id = id;
@@ -81,11 +81,28 @@ export class Storage {
     this.#domains ??= {
       memory: new MemoryDomain(this, this.system),
       notifications: new NotificationDomain(this, this.system),
-      responses: new ResponseDomain(this, this.system),
-      sessions: new SessionDomain(this, this.system),
       threadState: new ThreadStateDomain(this, this.system),
     };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
+  }
+
+  /** What a room keeps in the store. Adds its tables when the room first asks; one object per store. */
+  domain<Store>(domain: Domain<Store>): Promise<Store> {
+    const { name } = domain;
+    let store = this.#added.get(name) as Promise<Store> | undefined;
+    if (!store) {
+      store = this.#add(domain);
+      this.#added.set(name, store);
+      // A failed attempt is forgotten, so that a later call can succeed.
+      store.catch(() => this.#added.delete(name));
+    }
+    return store;
+  }
+
+  async #add<Store>(domain: Domain<Store>): Promise<Store> {
+    await this.init();
+    await addDomain(this, this.#driver, domain, Math.trunc(this.system.now()));
+    return domain.open(this, this.system);
   }
 
   /** Something that lives as long as the store and is shared by all who use it, made when first asked for. */
@@ -224,10 +241,6 @@ export interface StorageDomains {
   memory: MemoryDomain;
   /** The notification inbox. */
   notifications: NotificationDomain;
-  /** Answers that can be gone on from by their ids. */
-  responses: ResponseDomain;
-  /** Sessions of controllers. */
-  sessions: SessionDomain;
   /** Named values of threads. */
   threadState: ThreadStateDomain;
 }

@@ -4,7 +4,7 @@ import { realSystem, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { encodeJson } from "./row-codec.ts";
 import type { Storage, Write } from "./storage.ts";
-import { THREAD_STATE, type ThreadStateRow } from "./session-tables.ts";
+import { THREAD_STATE, type ThreadStateRow } from "./thread-state-table.ts";
 import { insert, update } from "./writes.ts";
 
 /** A named value of a thread. */

@@ -33,7 +33,7 @@ class ChunkSource<Chunk> {
     const open = this.#open;
     if (!open)
       throw new TypeError(
-        "This stream has been read. Take it from the output again to read from the first chunk.",
+        "This stream has already been read. Get it from the output again to read from the first chunk.",
       );
     this.#open = undefined;
     return open();

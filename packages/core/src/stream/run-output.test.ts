@@ -164,8 +164,8 @@ describe("RunOutput", () => {
     const output = await agentWith([{ text: ["a", "b"] }]).agent.stream("hi");
     const stream = output.textStream;
     expect(await listOf(stream)).toEqual(["a", "b"]);
-    await expect(listOf(stream)).rejects.toThrow("Take it from the output again");
-    await expect(stream.getReader().read()).rejects.toThrow("Take it from the output again");
+    await expect(listOf(stream)).rejects.toThrow("Get it from the output again");
+    await expect(stream.getReader().read()).rejects.toThrow("Get it from the output again");
     expect(await listOf(output.textStream)).toEqual(["a", "b"]);
   });
 

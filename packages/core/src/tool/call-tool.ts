@@ -61,17 +61,14 @@ function toResult(name: string, outcome: ToolOutcome): unknown {
     case "approval":
       throw new AgentError(
         "forbidden",
-        `Tool "${name}" asks a person before it runs. Nobody has approved this call.`,
+        `Tool "${name}" requires approval, and this call has not been approved.`,
       );
     case "denied":
       throw new AgentError("forbidden", outcome.reason);
     case "client":
       throw new AgentError("not-supported", `Tool "${name}" is executed by the client.`);
     case "suspended":
-      throw new AgentError(
-        "not-supported",
-        `Tool "${name}" wants to suspend, which needs a run of an agent.`,
-      );
+      throw new AgentError("not-supported", `Tool "${name}" cannot suspend outside an agent's run.`);
   }
 }
 

@@ -54,6 +54,6 @@ export async function checkOutput(
     .join("; ");
   throw new AgentError(
     "tool-output-invalid",
-    `Tool "${name}" returned output that does not fit its schema: ${list}`,
+    `Tool "${name}" returned output that does not match its schema: ${list}`,
   );
 }

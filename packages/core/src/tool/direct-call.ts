@@ -132,6 +132,6 @@ const SILENT_WRITER: ToolWriter = { write: async () => {}, custom: async () => {
 export const NO_ELICITATION: ElicitationPort = {
   sendRequest: () =>
     Promise.reject(
-      new AgentError("not-supported", "elicitation needs an MCP client: this call did not come through one."),
+      new AgentError("not-supported", "elicitation needs an MCP client: this call did not come from one."),
     ),
 };

@@ -180,7 +180,7 @@ class ToolWait {
   }
 
   #timeOut(ms: number): void {
-    const message = `Tool "${this.#tool.name}" did not answer within ${ms} ms (limits.toolTimeoutMs).`;
+    const message = `Tool "${this.#tool.name}" did not return within ${ms} ms (limits.toolTimeoutMs).`;
     const error = new AgentError("tool-timeout", message);
     this.#controller.abort(error);
     this.#giveUp!(error);
@@ -313,7 +313,7 @@ async function checkResumeData(schema: Schema, data: unknown, name: string): Pro
     .join("; ");
   return new AgentError(
     "tool-input-invalid",
-    `The answer to tool "${name}" does not fit its resumeSchema: ${list}`,
+    `The answer to tool "${name}" does not match its resumeSchema: ${list}`,
   );
 }
 

@@ -36,7 +36,7 @@ export class ToolCompiler {
         owners.set(name, { set, tool });
         if (!other || other.tool === tool || this.#told.has(name) || this.#told.size >= MOST_TOLD) continue;
         this.#told.add(name);
-        words.push(`Tool "${name}" of toolset "${other.set}" is hidden by that of toolset "${set}".`);
+        words.push(`Tool "${name}" of toolset "${other.set}" is hidden by the one in toolset "${set}".`);
       }
     }
     return words;
@@ -50,7 +50,7 @@ export class ToolCompiler {
       if (typeof group !== "object") {
         throw new AgentError(
           "invalid-argument",
-          `tools takes an object of tools by name, got ${showValue(group)}.`,
+          `tools must be an object of tools by name, got ${showValue(group)}.`,
         );
       }
       for (const [name, tool] of Object.entries(group)) tools.set(name, this.#compile(name, tool));

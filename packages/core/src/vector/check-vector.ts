@@ -55,7 +55,7 @@ export function toFloat32(indexName: string, dimension: number, vector: readonly
     const length = Array.isArray(vector) ? `${vector.length} numbers` : typeof vector;
     throw new AgentError(
       "invalid-argument",
-      `Index ${indexName} takes vectors of ${dimension} numbers, got ${length}`,
+      `Index ${indexName} contains vectors of ${dimension} numbers, got ${length}`,
     );
   }
   const floats = Float32Array.from(vector);
@@ -63,7 +63,7 @@ export function toFloat32(indexName: string, dimension: number, vector: readonly
   if (bad >= 0) {
     throw new AgentError(
       "invalid-argument",
-      `Vectors hold finite numbers of single precision, got ${String(vector[bad])} at position ${bad}`,
+      `A vector must contain finite single-precision numbers, got ${String(vector[bad])} at position ${bad}`,
     );
   }
   return floats;
@@ -105,7 +105,7 @@ function checkDocument(document: unknown): string {
   if (document.length > MAX_DOCUMENT_LENGTH) {
     throw new AgentError(
       "limit-exceeded",
-      `A document may be ${MAX_DOCUMENT_LENGTH} characters long, got ${document.length}`,
+      `A document may have at most ${MAX_DOCUMENT_LENGTH} characters, got ${document.length}`,
     );
   }
   return cleanText(document);
@@ -125,7 +125,7 @@ export function encodeMetadata(metadata: Record<string, unknown>): string {
   if (text.length > MAX_METADATA_LENGTH) {
     throw new AgentError(
       "limit-exceeded",
-      `Metadata of a vector may be ${MAX_METADATA_LENGTH} characters of JSON, got ${text.length}`,
+      `The metadata of a vector may have at most ${MAX_METADATA_LENGTH} characters of JSON, got ${text.length}`,
     );
   }
   return text;
@@ -177,7 +177,7 @@ export function checkUpdate({ update }: Parameters<Vector["updateVector"]>[0]): 
 export function checkDeletion({ ids, filter }: Parameters<Vector["deleteVectors"]>[0]): void {
   const byFilter = filter !== undefined && Object.keys(filter).length > 0;
   if ((ids !== undefined) === byFilter) {
-    throw new AgentError("invalid-argument", "deleteVectors takes either ids or a filter that is not empty");
+    throw new AgentError("invalid-argument", "deleteVectors needs either ids or a non-empty filter");
   }
 }
 

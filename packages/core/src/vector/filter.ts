@@ -37,9 +37,9 @@ export function parseFilter(filter: VectorFilter = {}): FilterNode {
   const node = parseObject(filter, 1);
   const { conditions, values } = sizeOf(node);
   if (conditions > MAX_CONDITIONS) {
-    throw invalid("filter", `may have ${MAX_CONDITIONS} conditions, got ${conditions}`);
+    throw invalid("filter", `may have at most ${MAX_CONDITIONS} conditions, got ${conditions}`);
   }
-  if (values > MAX_VALUES) throw invalid("filter", `may name ${MAX_VALUES} values, got ${values}`);
+  if (values > MAX_VALUES) throw invalid("filter", `may have at most ${MAX_VALUES} values, got ${values}`);
   return node;
 }
 
@@ -66,7 +66,7 @@ function parseObject(filter: unknown, depth: number): FilterNode {
 function parseLogic(operator: string, value: unknown, depth: number): FilterNode {
   if (operator === "$not") return { op: "not", node: parseObject(value, depth) };
   if (operator !== "$and" && operator !== "$or" && operator !== "$nor") throw unknownOperator(operator);
-  if (!Array.isArray(value)) throw invalid(operator, `takes an array of filters, got ${show(value)}`);
+  if (!Array.isArray(value)) throw invalid(operator, `needs an array of filters, got ${show(value)}`);
   const nodes = value.map((item) => parseObject(item, depth));
   if (operator === "$and") return { op: "and", nodes };
   const any: FilterNode = { op: "or", nodes };
@@ -86,7 +86,7 @@ function parseOperators(
   depth: number,
 ): FilterNode {
   const entries = Object.entries(operators);
-  if (entries.length === 0) throw invalid(field, "is compared with nothing");
+  if (entries.length === 0) throw invalid(field, "has no value to compare with");
   if (depth > MAX_DEPTH) throw invalid("filter", `is nested deeper than ${MAX_DEPTH} levels`);
   const nodes = entries.map(([operator, operand]) =>
     operator === "$not"
@@ -112,7 +112,7 @@ function parseOperator(field: string, path: string[], operator: string, operand:
     case "$lte": {
       const value = toScalar(field, operand);
       if (typeof value !== "string" && typeof value !== "number") {
-        throw invalid(field, `${operator} takes a number, string or date, got ${show(operand)}`);
+        throw invalid(field, `${operator} needs a number, string or date, got ${show(operand)}`);
       }
       return { op: operator.slice(1) as "gt" | "gte" | "lt" | "lte", path, value };
     }
@@ -123,19 +123,22 @@ function parseOperator(field: string, path: string[], operator: string, operand:
     }
     case "$exists": {
       if (typeof operand !== "boolean")
-        throw invalid(field, `$exists takes true or false, got ${show(operand)}`);
+        throw invalid(field, `$exists needs true or false, got ${show(operand)}`);
       const exists: FilterNode = { op: "exists", path };
       return operand ? exists : { op: "not", node: exists };
     }
     default:
       if (operator.startsWith("$")) throw unknownOperator(operator);
-      throw invalid(field, `is compared with an object; write "${field}.${operator}" to look inside`);
+      throw invalid(
+        field,
+        `cannot be compared with an object; write "${field}.${operator}" for a field inside it`,
+      );
   }
 }
 
 function negation(field: string, path: string[], operand: unknown, depth: number): FilterNode {
   if (!isObject(operand)) {
-    throw invalid(field, `$not takes operators such as { $gt: 1 }, got ${show(operand)}`);
+    throw invalid(field, `$not needs operators such as { $gt: 1 }, got ${show(operand)}`);
   }
   return { op: "not", node: parseOperators(field, path, operand, depth) };
 }
@@ -151,7 +154,7 @@ function parsePath(field: string): string[] {
 }
 
 function toScalars(field: string, operator: string, operand: unknown): FilterScalar[] {
-  if (!Array.isArray(operand)) throw invalid(field, `${operator} takes an array, got ${show(operand)}`);
+  if (!Array.isArray(operand)) throw invalid(field, `${operator} needs an array, got ${show(operand)}`);
   return operand.map((item) => toScalar(field, item));
 }
 
@@ -216,7 +219,7 @@ function invalid(place: string, problem: string): AgentError {
 }
 
 function unknownOperator(operator: string): AgentError {
-  return invalid(operator, `is not an operator; there are ${OPERATORS}`);
+  return invalid(operator, `is not an operator. Operators are ${OPERATORS}`);
 }
 
 function show(value: unknown): string {

@@ -100,5 +100,5 @@ function scalar(value: FilterScalar, store: { name: string }): string | number |
 }
 
 function cannot(store: { name: string }, what: string): AgentError {
-  return new AgentError("not-supported", `Vector filter: ${store.name} has no ${what}`);
+  return new AgentError("not-supported", `Vector filter: ${store.name} does not support ${what}`);
 }

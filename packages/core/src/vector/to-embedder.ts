@@ -39,7 +39,7 @@ export function toEmbedder(model: EmbedderConfig, options: ToEmbedderOptions = {
       : show(value);
   throw new AgentError(
     "model-unsupported",
-    `An embedder is an object with id and embed(texts), or an AI SDK embedding model such as ` +
+    `An embedder must be an object with id and embed(texts), or an AI SDK embedding model such as ` +
       `openai.embedding("text-embedding-3-small"); got ${got}`,
   );
 }
@@ -48,8 +48,8 @@ function fromModel(model: EmbeddingModel, { providerOptions }: ToEmbedderOptions
   if (!SUPPORTED.includes(model.specificationVersion)) {
     throw new AgentError(
       "model-unsupported",
-      `Embedding model ${model.modelId} has specification ${show(model.specificationVersion)}, supported are ` +
-        `${SUPPORTED.join(", ")}; install a newer version of the package of its provider (${model.provider})`,
+      `Embedding model ${model.modelId} has specification ${show(model.specificationVersion)}, but only ` +
+        `${SUPPORTED.join(", ")} are supported. Install a newer version of its provider's package (${model.provider})`,
     );
   }
   return {
@@ -82,7 +82,7 @@ async function embedBatch(
   if (embeddings.length !== values.length) {
     throw new AgentError(
       "model-failed",
-      `Embedding model ${model.modelId} answered ${embeddings.length} vectors for ${values.length} texts`,
+      `Embedding model ${model.modelId} returned ${embeddings.length} vectors for ${values.length} texts`,
     );
   }
   return embeddings;

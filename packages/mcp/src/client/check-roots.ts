@@ -7,7 +7,7 @@ export function checkRoots(roots: Root[]): Root[] {
     if (typeof uri === "string" && uri.startsWith("file://") && URL.canParse(uri)) continue;
     throw new AgentError(
       "invalid-argument",
-      `A root needs a file:// address (pathToFileURL(folder).href), got ${JSON.stringify(uri)}.`,
+      `A root needs a file:// URL (pathToFileURL(folder).href), got ${JSON.stringify(uri)}.`,
     );
   }
   return roots;

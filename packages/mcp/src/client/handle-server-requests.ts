@@ -42,7 +42,7 @@ export function handleServerRequests(client: Client, connection: ServerConnectio
     if (!handlers.elicitation) {
       throw new ProtocolError(
         ProtocolErrorCode.InvalidRequest,
-        `Nobody answers elicitations of "${connection.name}" here.`,
+        `This client does not handle elicitation requests from "${connection.name}" here.`,
       );
     }
     return (await handlers.elicitation(params as ElicitationRequest)) as ElicitResult;

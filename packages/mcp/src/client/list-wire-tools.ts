@@ -64,7 +64,7 @@ async function whatIsWrong(tool: unknown): Promise<string | undefined> {
   const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
   if (typeof name !== "string" || name === "") return "A tool without a name was left out.";
   if (name.length > MAX_NAME_LENGTH)
-    return `Tool "${name.slice(0, 40)}…" was left out: its name has ${name.length} characters, of ${MAX_NAME_LENGTH} allowed.`;
+    return `Tool "${name.slice(0, 40)}…" was left out: its name has ${name.length} characters; the limit is ${MAX_NAME_LENGTH}.`;
   if (RESERVED_NAMES.has(name)) return `Tool "${name}" was left out: that name is not allowed.`;
   if (!isSpecType.Tool(tool))
     return `Tool "${name}" was left out: its definition is not one the protocol allows.`;
@@ -73,7 +73,7 @@ async function whatIsWrong(tool: unknown): Promise<string | undefined> {
   try {
     const size = JSON.stringify(inputSchema).length;
     if (size > MAX_SCHEMA_CHARACTERS)
-      return unusable(`it has ${size} characters, of ${MAX_SCHEMA_CHARACTERS} allowed`);
+      return unusable(`it has ${size} characters; the limit is ${MAX_SCHEMA_CHARACTERS}`);
     const dangling = danglingReferences(inputSchema as JsonSchema);
     if (dangling.length > 0) return unusable(`it refers to ${dangling.join(", ")}`);
     await compileSchema(inputSchema as JsonSchema).validate({});

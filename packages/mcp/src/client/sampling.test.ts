@@ -111,7 +111,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("sampling for a server of %
     expect(textOf(await tools["a_roots"]!.execute({}))).toBe("file:///one");
     await mcp.roots.set("a", [{ uri: "file:///two", name: "Two" }]);
     expect(textOf(await tools["a_roots"]!.execute({}))).toBe("file:///two");
-    await expect(mcp.roots.set("a", [{ uri: "/two" }])).rejects.toThrow(/needs a file:\/\/ address.*"\/two"/);
+    await expect(mcp.roots.set("a", [{ uri: "/two" }])).rejects.toThrow(/needs a file:\/\/ URL.*"\/two"/);
   });
 });
 
@@ -124,7 +124,7 @@ it("lets one server wait for consent a few times only", async () => {
   const calls = Array.from({ length: 6 }, () => tools["a_ask"]!.execute({}).then(textOf));
   await expect.poll(() => pending.length).toBe(4);
   const refused = await Promise.race(calls);
-  expect(refused).toMatch(/Too many requests of this server/);
+  expect(refused).toMatch(/Too many requests from this server/);
   for (const answer of pending) answer();
   expect((await Promise.all(calls)).filter((text) => /Too many/.test(text))).toHaveLength(2);
 });

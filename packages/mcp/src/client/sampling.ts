@@ -50,8 +50,9 @@ export function samplingHandler(
   let waiting = 0;
   return async (request, { signal }) => {
     const messages = request.messages.map(toMessage);
-    if (request.tools?.length) throw refusal("Sampling with tools is not offered here.");
-    if (waiting >= MAX_WAITING) throw refusal("Too many requests of this server wait for an answer.");
+    if (request.tools?.length) throw refusal("Sampling with tools is not supported.");
+    if (waiting >= MAX_WAITING)
+      throw refusal("Too many requests from this server are waiting for an answer.");
     waiting++;
     try {
       if (!(await isApproved(() => approve(request, { serverName }))))

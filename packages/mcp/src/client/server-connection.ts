@@ -92,7 +92,7 @@ export class ServerConnection {
         if (failure === "lost" && open && !repeatable) {
           throw new AgentError(
             "tool-outcome-unknown",
-            `The connection to MCP server "${this.name}" broke during the call. It may or may not have been done.`,
+            `The connection to MCP server "${this.name}" broke during the call. It may or may not have executed.`,
             { cause: error },
           );
         }
@@ -125,7 +125,7 @@ export class ServerConnection {
     if (!this.roots) {
       throw new AgentError(
         "not-supported",
-        `MCP server "${this.name}" was not offered roots. Give it \`roots: []\` to set them later.`,
+        `MCP server "${this.name}" was not offered roots. Set \`roots: []\` in its definition to change them later.`,
       );
     }
     this.roots = checkRoots(roots);

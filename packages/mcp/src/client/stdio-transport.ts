@@ -64,7 +64,7 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (!stdin?.writable) throw new Error("The server process is gone.");
+    if (!stdin?.writable) throw new Error("The server process has exited.");
     if (!stdin.write(serializeMessage(message)))
       await new Promise<void>((resolve) => {
         stdin.once("drain", resolve);

@@ -24,7 +24,7 @@ export class LoopbackCallback {
       };
       if (req.method !== "GET" || url.pathname !== path) return say(404, "Not found");
       // Any page may send a browser here. Only the flow that we began ends the waiting.
-      if (!accepts(url.searchParams)) return say(400, "This is not the answer that was waited for.");
+      if (!accepts(url.searchParams)) return say(400, "This is not the expected sign-in response.");
       say(200, "Thank you. You can close this window.");
       resolve(url.searchParams);
       this.close();
@@ -39,7 +39,7 @@ export class LoopbackCallback {
     if (redirect.protocol !== "http:" || !LOOPBACK.has(redirect.hostname)) {
       throw new AgentError(
         "invalid-argument",
-        `A redirect URL that is listened on must be http on a loopback address, got ${redirect.href}.`,
+        `The redirect URL to listen on must be an http URL with a loopback address, got ${redirect.href}.`,
       );
     }
     const http = createServer();
@@ -52,7 +52,10 @@ export class LoopbackCallback {
       timeoutMs,
       () =>
         callback.close(
-          new AgentError("tool-timeout", "Nobody came back from the authorization server in time."),
+          new AgentError(
+            "tool-timeout",
+            `Sign-in timed out: the authorization server did not redirect back within ${timeoutMs / 1000} s.`,
+          ),
         ),
       { background: true },
     );
@@ -60,7 +63,7 @@ export class LoopbackCallback {
     return callback;
   }
 
-  close(reason: Error = new AgentError("tool-aborted", "The authorization was given up.")): void {
+  close(reason: Error = new AgentError("tool-aborted", "The sign-in was cancelled.")): void {
     this.#settle.reject(reason);
     this.#http.close();
   }

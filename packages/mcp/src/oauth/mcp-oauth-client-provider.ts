@@ -92,7 +92,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
     if (accepts(await this.#flow(), query)) return;
     throw new AgentError(
       "invalid-argument",
-      "The user came back with a state that was not given to them, or too late. Begin the sign-in again.",
+      "The sign-in response has an unknown or expired state. Start the sign-in again.",
     );
   }
 
@@ -128,7 +128,10 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
   async codeVerifier(): Promise<string> {
     const { codeVerifier } = await this.#flow();
     if (codeVerifier !== undefined) return codeVerifier;
-    throw new AgentError("not-found", `No sign-in at ${this.serverUrl.origin} is under way. Begin it again.`);
+    throw new AgentError(
+      "not-found",
+      `No sign-in at ${this.serverUrl.origin} is in progress. Start it again.`,
+    );
   }
 
   async saveDiscoveryState(discovery: OAuthDiscoveryState): Promise<void> {
@@ -167,7 +170,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
   }
 
   async #comeBack(): Promise<URLSearchParams> {
-    if (!this.#callback) throw new AgentError("not-found", "Nobody was sent to an authorization server.");
+    if (!this.#callback) throw new AgentError("not-found", "No user was sent to an authorization server.");
     return this.#callback.query;
   }
 

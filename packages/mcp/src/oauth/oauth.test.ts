@@ -157,7 +157,7 @@ describe("signing in at an authorization server", () => {
     const { searchParams } = await back!;
     const forged = new URLSearchParams(searchParams);
     forged.set("state", "another");
-    await expect(mcp.finishAuth("a", forged)).rejects.toThrow(/state that was not given/);
+    await expect(mcp.finishAuth("a", forged)).rejects.toThrow(/unknown or expired state/);
     const mixedUp = new URLSearchParams(searchParams);
     mixedUp.set("iss", "https://evil.example");
     await expect(mcp.finishAuth("a", mixedUp)).rejects.toThrow(/iss/i);

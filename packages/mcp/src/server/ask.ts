@@ -37,7 +37,7 @@ export function checkAnswerable(request: AskRequest, declared: Record<string, un
   if (declared[needed] === undefined) {
     throw new MissingRequiredClientCapabilityError(
       { requiredCapabilities: { [needed]: {} } },
-      `The client did not declare the ${needed} capability, so "${request.method}" cannot be asked.`,
+      `The client did not declare the ${needed} capability, so "${request.method}" cannot be sent.`,
     );
   }
 }

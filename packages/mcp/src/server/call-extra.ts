@@ -60,7 +60,7 @@ export function listingExtra(ctx: ServerContext): CallExtra {
     Promise.reject(
       new AgentError(
         "not-supported",
-        `"${request.method}" cannot be asked while ${ctx.mcpReq.method} is answered.`,
+        `"${request.method}" cannot be sent while ${ctx.mcpReq.method} is being answered.`,
       ),
     );
   return callExtra(() => ctx, ctx.mcpReq.signal, refuse, {});
@@ -79,7 +79,7 @@ export function hostExtra(
     log: async () => {},
     sendNotification: async () => {},
     sendRequest: ({ method }) =>
-      Promise.reject(new AgentError("not-supported", `"${method}" cannot be asked: no client is connected.`)),
+      Promise.reject(new AgentError("not-supported", `"${method}" cannot be sent: no client is connected.`)),
   };
 }
 

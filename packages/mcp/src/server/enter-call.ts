@@ -10,6 +10,6 @@ export function enterCall(running: Quota, authInfo: AuthInfo | undefined): () =>
   if (!full) return running.take(caller);
   throw new AgentError(
     "too-many-requests",
-    `${full === "each" ? "You have" : "There are"} too many calls under way. Try again when one has ended.`,
+    `${full === "each" ? "You have" : "There are"} too many active calls. Try again when one has finished.`,
   );
 }

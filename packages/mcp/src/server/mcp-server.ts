@@ -361,7 +361,9 @@ export class MCPServer {
       [...this.#live]
         .filter(concerns)
         .map(({ server }) =>
-          send(server).catch((error: unknown) => this.#logger.debug("An MCP client was not told:", error)),
+          send(server).catch((error: unknown) =>
+            this.#logger.debug("Notifying an MCP client failed:", error),
+          ),
         ),
     );
   }

@@ -33,7 +33,7 @@ export class OpenCalls {
     OPEN_CALLS,
     ({ call, cancelTimer }) => {
       cancelTimer();
-      call.abandon(new AgentError("tool-aborted", "Too many calls wait for answers."));
+      call.abandon(new AgentError("tool-aborted", "Too many calls are waiting for answers."));
     },
   );
 
@@ -65,7 +65,9 @@ export class OpenCalls {
       await call.resume(ctx, given);
     } else {
       if (state && !repeatable)
-        throw invalidParams("The call that asked is gone. Call again without requestState.");
+        throw invalidParams(
+          "The call that asked for this input no longer exists. Call again without requestState.",
+        );
       const opened = new OpenCall<Result>(ctx, { ...state?.answers, ...given }, this.#system);
       opened.start(() => work(opened));
       call = opened;
@@ -88,7 +90,7 @@ export class OpenCalls {
     const ticket = this.#system.newId();
     const cancelTimer = this.#system.setTimer(
       ANSWER_TIMEOUT_MS,
-      () => this.#drop(ticket, "Nobody answered in time."),
+      () => this.#drop(ticket, "The client did not answer in time."),
       { background: true },
     );
     this.#waiting.set(ticket, owner, { call, cancelTimer });

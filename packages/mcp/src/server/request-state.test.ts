@@ -79,7 +79,7 @@ describe("a question answered at another process", () => {
 
   it("is refused for a tool that may not be repeated, and runs nothing twice", async () => {
     const { call, runs } = await twoBehindOne([key, key], false);
-    await expect(call()).rejects.toThrow(/The call that asked is gone/);
+    await expect(call()).rejects.toThrow(/no longer exists/);
     expect(runs()).toBe(1);
   });
 

@@ -31,7 +31,7 @@ export async function runHandler<Result>(
     if (bytes <= limits.toolResultBytes) return result;
     throw new AgentError(
       "limit-exceeded",
-      `The answer of ${subject} has ${bytes} bytes, over the limit of ${limits.toolResultBytes}.`,
+      `The response of ${subject} has ${bytes} bytes, over the limit of ${limits.toolResultBytes}.`,
     );
   } finally {
     end();

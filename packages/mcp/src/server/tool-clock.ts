@@ -50,7 +50,7 @@ export class ToolClock {
     if (this.#left === Number.POSITIVE_INFINITY) return;
     this.#since = this.#system.monotonic();
     this.#cancelTimer = this.#system.setTimer(Math.max(this.#left, 0), () => {
-      const error = new AgentError("tool-timeout", `${this.#subject} did not answer in time.`);
+      const error = new AgentError("tool-timeout", `${this.#subject} did not finish in time.`);
       this.#controller.abort(error);
       this.#onLate(error);
     });

@@ -40,7 +40,7 @@ export class WebSseTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#closed) throw new Error("The client of this MCP session has left.");
+    if (this.#closed) throw new Error("The client of this MCP session has disconnected.");
     this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
     if ((this.#controller.desiredSize ?? 0) <= 0) await this.close();
   }

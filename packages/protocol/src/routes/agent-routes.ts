@@ -1,5 +1,4 @@
-import type { AgentChunk } from "../chunk.ts";
-import { type Route, route } from "./route.ts";
+import { routesOf } from "./route.ts";
 import {
   anyObject,
   anything,
@@ -15,109 +14,61 @@ import {
   openObject,
   optional,
   record,
-  type Shape,
   text,
   time,
 } from "./shape.ts";
 import * as shapes from "./shapes.ts";
-import type * as Wire from "./wire.ts";
 
-type AgentParams = { agentId: string };
-type ToolParams = AgentParams & { toolId: string };
+const route = routesOf("agents");
 
-export interface AgentCalls {
-  listAgents: { response: Record<string, Wire.AgentInfo> };
-  getAgent: { params: AgentParams; response: Wire.AgentInfo };
-  generate: { params: AgentParams; body: Wire.GenerateBody; response: Wire.GenerateResult };
-  stream: { params: AgentParams; body: Wire.GenerateBody; event: AgentChunk & { seq?: number } };
-  observe: { params: AgentParams; body: Wire.ObserveBody; event: Wire.NumberedChunk };
-  sendMessage: { params: AgentParams; body: Wire.SendMessageBody; response: Wire.SendResult };
-  queueMessage: { params: AgentParams; body: Wire.SendMessageBody; response: Wire.SendResult };
-  sendSignal: { params: AgentParams; body: Wire.SendSignalBody; response: Wire.SendResult };
-  sendStateSignal: { params: AgentParams; body: Wire.SendStateBody; response: Wire.SendStateResult };
-  sendNotification: {
-    params: AgentParams;
-    body: Wire.SendNotificationBody;
-    response: Wire.SendNotificationResult | Wire.SendNotificationResult[];
-  };
-  subscribe: { params: AgentParams; body: Wire.SubscribeBody; event: Wire.NumberedChunk };
-  watchThread: {
-    params: AgentParams & { threadId: string };
-    query: { resourceId?: string; after?: number };
-    event: Wire.NumberedChunk;
-  };
-  abortThread: {
-    params: AgentParams;
-    body: Wire.ThreadAddress;
-    response: { aborted: boolean; runId?: string };
-  };
-  sendToolApproval: {
-    params: AgentParams;
-    body: Wire.ToolApprovalBody;
-    response: { accepted: true; runId: string; toolCallId: string };
-  };
-  approveToolCall: { params: AgentParams; body: Wire.AnswerCallBody; event: AgentChunk };
-  declineToolCall: { params: AgentParams; body: Wire.DeclineCallBody; event: AgentChunk };
-  approveToolCallGenerate: {
-    params: AgentParams;
-    body: Wire.AnswerCallBody;
-    response: Wire.GenerateResult;
-  };
-  declineToolCallGenerate: {
-    params: AgentParams;
-    body: Wire.DeclineCallBody;
-    response: Wire.GenerateResult;
-  };
-  resumeStream: { params: AgentParams; body: Wire.AnswerCallBody; event: AgentChunk };
-  listSuspendedRuns: {
-    params: AgentParams;
-    query: Wire.PageQuery & { threadId?: string; resourceId?: string; fromDate?: string; toDate?: string };
-    response: { runs: Wire.SuspendedRun[]; total: number };
-  };
-  getAgentTool: { params: ToolParams; response: Wire.ToolInfo };
-  executeAgentTool: { params: ToolParams; body: Wire.ExecuteToolBody; response: unknown };
-}
-
-const tag = "agents";
-const params = object<AgentParams>({ agentId: id() });
-const toolParams = object<ToolParams>({ agentId: id(), toolId: id() });
-
-const agentInfo = named(
+export const agentInfo = named(
   "Agent",
-  openObject<Wire.AgentInfo>({
+  openObject({
     id: text(),
     name: text(),
     description: optional(text()),
+    /** With the grant `inspect`. */
     instructions: optional(text()),
     metadata: optional(shapes.metadata),
     provider: optional(text()),
     modelId: optional(text()),
     tools: record(shapes.toolInfo),
-    agents: record(anyObject<Wire.AgentInfo["agents"][string]>()),
-    workflows: record(anyObject<Wire.AgentInfo["workflows"][string]>()),
+    agents: record(openObject({ id: text(), name: text(), description: optional(text()) })),
+    workflows: record(openObject({ name: text() })),
+    /** Whether it has memory, and so threads. */
     hasMemory: flag(),
   }),
 );
 
+/** What `generate` answers: everything a run gave. */
 const generateResult = named(
   "GenerateResult",
-  openObject<Wire.GenerateResult>({
+  openObject({
     text: text(),
     object: optional(anything()),
-    finishReason: anything<Wire.GenerateResult["finishReason"]>(),
-    usage: anyObject<Wire.GenerateResult["usage"]>(),
-    totalUsage: anyObject<Wire.GenerateResult["totalUsage"]>(),
+    finishReason: shapes.finishReason,
+    usage: shapes.usage,
+    totalUsage: shapes.usage,
     toolCalls: list(anything()),
     toolResults: list(anything()),
     steps: list(anything()),
+    reasoningText: optional(text()),
+    sources: list(anything()),
+    files: list(anything()),
+    warnings: list(anything()),
+    response: anyObject(),
     messages: list(shapes.storedMessage),
     runId: id(),
+    traceId: optional(text()),
+    tripwire: optional(anyObject()),
+    suspendPayload: optional(anything()),
+    resumeSchema: optional(text()),
   }),
 );
 
-const sendMessageBody = object<Wire.SendMessageBody>({ message: shapes.message, ...shapes.target });
+const sendMessageBody = object({ message: shapes.message, ...shapes.target });
 
-const notificationBody = object<Wire.NotificationBody>({
+export const notificationBody = object({
   source: text({ minLength: 1, maxLength: 256 }),
   kind: text({ minLength: 1, maxLength: 256 }),
   summary: text({ minLength: 1 }),
@@ -130,95 +81,88 @@ const notificationBody = object<Wire.NotificationBody>({
   metadata: optional(shapes.metadata),
 });
 
-const notificationResult = openObject<Wire.SendNotificationResult>({
+export const notificationResult = openObject({
   accepted: only(true),
   record: shapes.notification,
-  decision: anyObject<Wire.SendNotificationResult["decision"]>(),
+  decision: openObject({
+    action: text(),
+    reason: optional(text()),
+    deliverAt: optional(time()),
+    summaryAt: optional(time()),
+  }),
   runId: optional(id()),
   signal: optional(shapes.signal),
 });
 
-const answerCall = object<Wire.AnswerCallBody>({
+export const signalBody = object({
+  type: oneOf("user", "state", "reactive", "notification", "user-message", "system-reminder"),
+  tagName: optional(text({ minLength: 1, maxLength: 256 })),
+  contents: shapes.contents,
+  attributes: optional(shapes.attributes),
+  metadata: optional(shapes.metadata),
+  providerOptions: optional(shapes.providerOptions),
+  id: optional(id()),
+  createdAt: optional(time()),
+});
+
+const answerCall = object({
   runId: id(),
   toolCallId: optional(id()),
   resumeData: optional(anything()),
   ...shapes.runOptions,
 });
 
-const declineCall = object<Wire.DeclineCallBody>({
+const declineCall = object({
   runId: id(),
   toolCallId: optional(id()),
   reason: optional(text()),
   ...shapes.runOptions,
 });
 
-const suspendedRun = named(
+export const suspendedRun = named(
   "SuspendedRun",
-  openObject<Wire.SuspendedRun>({
+  openObject({
     runId: id(),
     status: only("suspended"),
     threadId: id(),
     resourceId: id(),
     suspendedAt: time(),
-    toolCalls: list(anyObject<Wire.SuspendedRun["toolCalls"][number]>()),
+    toolCalls: list(shapes.waitingCall),
   }),
 );
 
-export const executeToolBody: Shape<Wire.ExecuteToolBody> = object<Wire.ExecuteToolBody>({
-  data: optional(anything()),
-  approved: optional(flag()),
-  requestContext: optional(anyObject()),
-});
-
-export const AGENT_ROUTES: { readonly [Name in keyof AgentCalls]: Route<AgentCalls[Name]> } = {
-  listAgents: route({
-    method: "GET",
-    path: "/api/agents",
-    tag,
+export const AGENT_ROUTES = {
+  listAgents: route("GET /api/agents", {
     summary: "Agents by the name they are registered under",
     owner: "app",
     response: record(agentInfo),
   }),
-  getAgent: route({
-    method: "GET",
-    path: "/api/agents/:agentId",
-    tag,
+  getAgent: route("GET /api/agents/:agentId", {
     summary: "One agent, by registered name or by id",
     owner: "app",
-    params,
     response: agentInfo,
   }),
-  generate: route({
-    method: "POST",
-    path: "/api/agents/:agentId/generate",
-    tag,
-    summary: "Runs to the end and answers everything at once",
+  generate: route("POST /api/agents/:agentId/generate", {
+    summary: "Runs to the end and returns the whole result",
     owner: "new-thread",
+    startsRun: true,
     threadAt: ["body.memory.thread.id", "body.memory.thread", "body.threadId"],
-    params,
     body: shapes.generateBody,
     response: generateResult,
   }),
-  stream: route({
-    method: "POST",
-    path: "/api/agents/:agentId/stream",
-    tag,
+  stream: route("POST /api/agents/:agentId/stream", {
     summary:
-      "Runs and answers the chunks as they come. On a thread they carry its numbers, and the run goes on when the reader leaves",
+      "Runs and streams the chunks. On a thread they have its numbers, and the run continues when the reader leaves",
     owner: "new-thread",
+    startsRun: true,
     threadAt: ["body.memory.thread.id", "body.memory.thread", "body.threadId"],
-    params,
     body: shapes.generateBody,
     event: shapes.chunk,
   }),
-  observe: route({
-    method: "POST",
-    path: "/api/agents/:agentId/observe",
-    tag,
+  observe: route("POST /api/agents/:agentId/observe", {
     summary: "The chunks of one run on a thread, from its start or after a number, to its end",
     owner: "thread",
-    params,
-    body: object<Wire.ObserveBody>({
+    body: object({
       runId: id(),
       threadId: id(),
       resourceId: optional(shapes.resourceId),
@@ -226,58 +170,37 @@ export const AGENT_ROUTES: { readonly [Name in keyof AgentCalls]: Route<AgentCal
     }),
     event: shapes.numberedChunk,
   }),
-  sendMessage: route({
-    method: "POST",
-    path: "/api/agents/:agentId/send-message",
-    tag,
-    summary: "Sends a person's message into the active run, or to open one",
+  sendMessage: route("POST /api/agents/:agentId/send-message", {
+    summary: "Sends a person's message to the active run, or starts one",
     owner: "new-thread",
-    params,
+    startsRun: true,
     body: sendMessageBody,
     response: shapes.sendResult,
   }),
-  queueMessage: route({
-    method: "POST",
-    path: "/api/agents/:agentId/queue-message",
-    tag,
-    summary: "Sends a person's message for a run of its own, after the active one",
+  queueMessage: route("POST /api/agents/:agentId/queue-message", {
+    summary: "Queues a person's message for a separate run after the active one",
     owner: "new-thread",
-    params,
+    startsRun: true,
     body: sendMessageBody,
     response: shapes.sendResult,
   }),
-  sendSignal: route({
-    method: "POST",
-    path: "/api/agents/:agentId/signals",
-    tag,
+  sendSignal: route("POST /api/agents/:agentId/signals", {
     summary: "Sends a signal. Types other than user need the grant signals",
     owner: "new-thread",
-    params,
-    body: object<Wire.SendSignalBody>({
-      signal: object<Wire.SignalBody>({
-        type: oneOf("user", "state", "reactive", "notification", "user-message", "system-reminder"),
-        tagName: optional(text({ minLength: 1, maxLength: 256 })),
-        contents: shapes.contents,
-        attributes: optional(shapes.attributes),
-        metadata: optional(shapes.metadata),
-        providerOptions: optional(shapes.providerOptions),
-        id: optional(id()),
-        createdAt: optional(time()),
-      }),
+    startsRun: true,
+    body: object({
+      signal: signalBody,
       ...shapes.target,
     }),
     response: shapes.sendResult,
   }),
-  sendStateSignal: route({
-    method: "POST",
-    path: "/api/agents/:agentId/state-signals",
-    tag,
-    summary: "Tells a thread the current state of something, unless it knows",
+  sendStateSignal: route("POST /api/agents/:agentId/state-signals", {
+    summary: "Sends a thread the current state of something, if it changed",
     owner: "thread",
+    startsRun: true,
     grant: "signals",
-    params,
-    body: object<Wire.SendStateBody>({
-      state: object<Wire.SendStateBody["state"]>({
+    body: object({
+      state: object({
         id: id(),
         cacheKey: text({ minLength: 1 }),
         contents: shapes.contents,
@@ -290,191 +213,138 @@ export const AGENT_ROUTES: { readonly [Name in keyof AgentCalls]: Route<AgentCal
       }),
       ...shapes.target,
     }),
-    response: either<
-      [Wire.SendResult & { skipped?: false }, { accepted: true; skipped: true; reason: "unchanged" }]
-    >(
+    response: either(
       shapes.sendResult,
-      openObject<{ accepted: true; skipped: true; reason: "unchanged" }>({
+      openObject({
         accepted: only(true),
         skipped: only(true),
         reason: only("unchanged"),
       }),
     ),
   }),
-  sendNotification: route({
-    method: "POST",
-    path: "/api/agents/:agentId/notifications",
-    tag,
+  sendNotification: route("POST /api/agents/:agentId/notifications", {
     summary: "Puts external events into the inbox of a thread",
     owner: "new-thread",
+    startsRun: true,
     grant: "signals",
-    params,
-    body: object<Wire.SendNotificationBody>({
-      notification: either<[Wire.NotificationBody, Wire.NotificationBody[]]>(
-        notificationBody,
-        list(notificationBody, { maxItems: 1000 }),
-      ),
+    body: object({
+      notification: either(notificationBody, list(notificationBody, { maxItems: 1000 })),
       resourceId: optional(shapes.resourceId),
       threadId: id(),
     }),
-    response: either<[Wire.SendNotificationResult, Wire.SendNotificationResult[]]>(
-      notificationResult,
-      list(notificationResult),
-    ),
+    response: either(notificationResult, list(notificationResult)),
   }),
-  subscribe: route({
-    method: "POST",
-    path: "/api/agents/:agentId/threads/subscribe",
-    tag,
-    summary: "Follows a thread. Last-Event-ID goes on after a number",
+  subscribe: route("POST /api/agents/:agentId/threads/subscribe", {
+    summary: "Follows a thread. Last-Event-ID continues after a number",
     owner: "new-thread",
-    params,
-    body: object<Wire.SubscribeBody>({
+    body: object({
       resourceId: optional(shapes.resourceId),
       threadId: id(),
       after: optional(integer({ minimum: 0 })),
     }),
     event: shapes.numberedChunk,
   }),
-  watchThread: route({
-    method: "GET",
-    path: "/api/agents/:agentId/threads/:threadId/events",
-    tag,
-    summary: "Follows a thread, for EventSource. Last-Event-ID goes on after a number",
+  watchThread: route("GET /api/agents/:agentId/threads/:threadId/events", {
+    summary: "Follows a thread, for EventSource. Last-Event-ID continues after a number",
     owner: "new-thread",
-    params: object<AgentParams & { threadId: string }>({ agentId: id(), threadId: id() }),
-    query: object<{ resourceId?: string; after?: number }>({
+    query: object({
       resourceId: optional(shapes.resourceId),
       after: optional(integer({ minimum: 0 })),
     }),
     event: shapes.numberedChunk,
   }),
-  abortThread: route({
-    method: "POST",
-    path: "/api/agents/:agentId/threads/abort",
-    tag,
-    summary: "Aborts the active run of a thread, wherever it is carried out",
+  abortThread: route("POST /api/agents/:agentId/threads/abort", {
+    summary: "Aborts the active run of a thread, in whichever process it runs",
     owner: "thread",
-    params,
-    body: object<Wire.ThreadAddress>({ resourceId: optional(shapes.resourceId), threadId: id() }),
-    response: openObject<{ aborted: boolean; runId?: string }>({ aborted: flag(), runId: optional(id()) }),
+    body: object({ resourceId: optional(shapes.resourceId), threadId: id() }),
+    response: openObject({ aborted: flag(), runId: optional(id()) }),
   }),
-  sendToolApproval: route({
-    method: "POST",
-    path: "/api/agents/:agentId/send-tool-approval",
-    tag,
-    summary: "Approves or declines a waiting tool call; the run goes on on the thread's stream",
+  sendToolApproval: route("POST /api/agents/:agentId/send-tool-approval", {
+    summary: "Approves or declines a waiting tool call; the run continues on the thread's stream",
     owner: "thread",
-    params,
-    body: object<Wire.ToolApprovalBody>({
+    startsRun: true,
+    body: object({
       resourceId: optional(shapes.resourceId),
       threadId: id(),
       toolCallId: optional(id()),
       approved: flag(),
       resumeData: optional(anything()),
       declineContext: optional(
-        object<{ reason?: string; message?: string }>({
+        object({
           reason: optional(text()),
           message: optional(text()),
         }),
       ),
-      messages: optional(list(either<[string, Record<string, unknown>]>(text(), anyObject()))),
-      streamOptions: optional(object<Wire.RunOptions>({ ...shapes.runOptions })),
+      messages: optional(list(either(text(), anyObject()))),
+      streamOptions: optional(object({ ...shapes.runOptions })),
       requestContext: optional(anyObject()),
     }),
-    response: openObject<{ accepted: true; runId: string; toolCallId: string }>({
+    response: openObject({
       accepted: only(true),
       runId: id(),
       toolCallId: id(),
     }),
   }),
-  approveToolCall: route({
-    method: "POST",
-    path: "/api/agents/:agentId/approve-tool-call",
-    tag,
-    summary: "Approves a waiting tool call and answers the rest of its run",
+  approveToolCall: route("POST /api/agents/:agentId/approve-tool-call", {
+    summary: "Approves a waiting tool call and streams the rest of its run",
     owner: "run",
-    params,
+    startsRun: true,
     body: answerCall,
     event: shapes.chunk,
   }),
-  declineToolCall: route({
-    method: "POST",
-    path: "/api/agents/:agentId/decline-tool-call",
-    tag,
-    summary: "Declines a waiting tool call and answers the rest of its run",
+  declineToolCall: route("POST /api/agents/:agentId/decline-tool-call", {
+    summary: "Declines a waiting tool call and streams the rest of its run",
     owner: "run",
-    params,
+    startsRun: true,
     body: declineCall,
     event: shapes.chunk,
   }),
-  approveToolCallGenerate: route({
-    method: "POST",
-    path: "/api/agents/:agentId/approve-tool-call-generate",
-    tag,
-    summary: "Approves a waiting tool call, runs to the end and answers everything at once",
+  approveToolCallGenerate: route("POST /api/agents/:agentId/approve-tool-call-generate", {
+    summary: "Approves a waiting tool call, runs to the end and returns the whole result",
     owner: "run",
-    params,
+    startsRun: true,
     body: answerCall,
     response: generateResult,
   }),
-  declineToolCallGenerate: route({
-    method: "POST",
-    path: "/api/agents/:agentId/decline-tool-call-generate",
-    tag,
-    summary: "Declines a waiting tool call, runs to the end and answers everything at once",
+  declineToolCallGenerate: route("POST /api/agents/:agentId/decline-tool-call-generate", {
+    summary: "Declines a waiting tool call, runs to the end and returns the whole result",
     owner: "run",
-    params,
+    startsRun: true,
     body: declineCall,
     response: generateResult,
   }),
-  resumeStream: route({
-    method: "POST",
-    path: "/api/agents/:agentId/resume-stream",
-    tag,
-    summary: "Answers a suspended tool call with resumeData and answers the rest of its run",
+  resumeStream: route("POST /api/agents/:agentId/resume-stream", {
+    summary: "Resumes a suspended tool call with resumeData and streams the rest of its run",
     owner: "run",
-    params,
+    startsRun: true,
     body: answerCall,
     event: shapes.chunk,
   }),
-  listSuspendedRuns: route({
-    method: "GET",
-    path: "/api/agents/:agentId/suspended-runs",
-    tag,
+  listSuspendedRuns: route("GET /api/agents/:agentId/suspended-runs", {
     summary: "Runs that wait for a person",
     owner: "resource",
-    params,
-    query: object<AgentCalls["listSuspendedRuns"]["query"]>({
+    query: object({
       threadId: optional(id()),
       resourceId: optional(shapes.resourceId),
       fromDate: optional(time()),
       toDate: optional(time()),
       ...shapes.page,
     }),
-    response: openObject<{ runs: Wire.SuspendedRun[]; total: number }>({
+    response: openObject({
       runs: list(suspendedRun),
       total: integer(),
     }),
   }),
-  getAgentTool: route({
-    method: "GET",
-    path: "/api/agents/:agentId/tools/:toolId",
-    tag,
+  getAgentTool: route("GET /api/agents/:agentId/tools/:toolId", {
     summary: "A tool of an agent",
     owner: "app",
-    params: toolParams,
     response: shapes.toolInfo,
   }),
-  executeAgentTool: route({
-    method: "POST",
-    path: "/api/agents/:agentId/tools/:toolId/execute",
-    tag,
+  executeAgentTool: route("POST /api/agents/:agentId/tools/:toolId/execute", {
     summary: "Runs a tool of an agent",
     owner: "grant",
     grant: "tools",
-    params: toolParams,
-    body: executeToolBody,
+    body: shapes.executeToolBody,
     response: anything(),
   }),
 };

@@ -1,143 +1,60 @@
-import { type Route, route } from "./route.ts";
+import { routesOf } from "./route.ts";
 import {
   anyObject,
   anything,
+  either,
   flag,
   id,
   integer,
   list,
   named,
+  nothing,
   number,
   object,
   oneOf,
   only,
   openObject,
   optional,
-  type Properties,
-  type Shape,
   text,
   time,
 } from "./shape.ts";
 import * as shapes from "./shapes.ts";
-import type * as Wire from "./wire.ts";
 
-type ThreadParams = { threadId: string };
-
-export interface MemoryCalls {
-  memoryStatus: { query: { agentId?: string }; response: { result: boolean } };
-  memoryConfig: { query: { agentId?: string }; response: { config: Wire.WireMemoryConfig } };
-  listThreads: { query: Wire.ListThreadsQuery; response: Wire.Page & { threads: Wire.WireThread[] } };
-  createThread: { query: { agentId?: string }; body: Wire.CreateThreadBody; response: Wire.WireThread };
-  getThread: { params: ThreadParams; query: Wire.ThreadQuery; response: Wire.WireThread };
-  updateThread: {
-    params: ThreadParams;
-    query: Wire.ThreadQuery;
-    body: Wire.UpdateThreadBody;
-    response: Wire.WireThread;
-  };
-  deleteThread: { params: ThreadParams; query: Wire.ThreadQuery; response: { result: string } };
-  listMessages: {
-    params: ThreadParams;
-    query: Wire.ListMessagesQuery;
-    response: Wire.Page & { messages: Wire.WireMessage[] };
-  };
-  saveMessages: {
-    query: { agentId?: string };
-    body: { messages: Record<string, unknown>[]; resourceId?: string };
-    response: { messages: Wire.WireMessage[] };
-  };
-  deleteMessages: {
-    query: { agentId?: string };
-    body: { messageIds: string[]; resourceId?: string };
-    response: { success: true; message: string };
-  };
-  cloneThread: {
-    params: ThreadParams;
-    query: { agentId?: string };
-    body: Wire.CloneThreadBody;
-    response: { thread: Wire.WireThread; clonedMessages: Wire.WireMessage[] };
-  };
-  getWorkingMemory: {
-    params: ThreadParams;
-    query: Wire.ThreadQuery;
-    response: { workingMemory: string | null };
-  };
-  updateWorkingMemory: {
-    params: ThreadParams;
-    query: { agentId?: string };
-    body: { workingMemory: string; resourceId?: string };
-    response: { success: true };
-  };
-  searchMemory: { query: Wire.SearchQuery; response: Wire.SearchResult };
-  getThreadState: { params: ThreadParams; query: Wire.ThreadQuery; response: Wire.ThreadState };
-  listQueue: { params: ThreadParams; query: Wire.ThreadQuery; response: { messages: Wire.QueuedMessage[] } };
-  editQueued: {
-    params: ThreadParams & { messageId: string };
-    query: Wire.ThreadQuery;
-    body: Wire.EditQueuedBody;
-    response: Wire.QueuedMessage;
-  };
-  removeQueued: {
-    params: ThreadParams & { messageId: string };
-    query: Wire.ThreadQuery;
-    response: { removed: true };
-  };
-  listLanes: { params: ThreadParams; query: Wire.ThreadQuery; response: { lanes: Wire.Lane[] } };
-  listRuns: {
-    params: ThreadParams;
-    query: Wire.ThreadQuery & Wire.PageQuery;
-    response: Wire.Page & { runs: Wire.RunInfo[] };
-  };
-  getRun: {
-    params: ThreadParams & { runId: string };
-    query: Wire.ThreadQuery;
-    response: Wire.RunTimeline;
-  };
-  listNotifications: {
-    params: ThreadParams;
-    query: Wire.NotificationQuery;
-    response: { notifications: Wire.WireNotification[] };
-  };
-  updateNotification: {
-    params: ThreadParams & { notificationId: string };
-    query: Wire.ThreadQuery;
-    body: Wire.NotificationAction;
-    response: { notification: Wire.WireNotification };
-  };
-}
-
-const tag = "memory";
+const route = routesOf("memory");
 const MAX_TITLE = 8192;
-const params = object<ThreadParams>({ threadId: id() });
-const query: Shape<Wire.ThreadQuery> = object<Wire.ThreadQuery>({ ...shapes.threadQuery });
-const agentQuery = object<{ agentId?: string }>({ agentId: optional(id()) });
+const query = object({ ...shapes.threadQuery });
+const agentQuery = object({ agentId: optional(id()) });
 const title = optional(text({ maxLength: MAX_TITLE }));
 
-const queuedMessage = named(
+/** A message that was accepted and waits for its turn. */
+export const queuedMessage = named(
   "QueuedMessage",
-  openObject<Wire.QueuedMessage>({
+  openObject({
     id: id(),
     agentId: id(),
+    /** `now` joins the run under way at its next step; `next` opens a run of its own. */
     due: oneOf("now", "next"),
+    /** The run it opens, or was to join. */
     runId: id(),
     signal: shapes.signal,
   }),
 );
 
-const lane = named(
+export const lane = named(
   "Lane",
-  openObject<Wire.Lane>({
+  openObject({
     id: id(),
     version: integer(),
     cacheKey: text(),
     mode: oneOf("snapshot", "delta"),
     updatedAt: time(),
+    /** The signal the lane's state came with, where the history still has it. */
     contents: optional(text()),
     value: optional(anything()),
   }),
 );
 
-const runInfo: Properties<Wire.RunInfo> = {
+const runFields = {
   runId: id(),
   agentId: id(),
   threadId: id(),
@@ -146,72 +63,85 @@ const runInfo: Properties<Wire.RunInfo> = {
   endedAt: optional(time()),
   suspendedAt: optional(time()),
   steps: integer(),
-  usage: optional(anyObject<NonNullable<Wire.RunInfo["usage"]>>()),
+  usage: optional(shapes.usage),
   error: optional(anyObject()),
 };
 
-const timelineStep = openObject<Wire.TimelineStep>({
+export const runInfo = named("Run", openObject(runFields));
+
+const timelineTool = openObject({
+  toolCallId: id(),
+  toolName: text(),
+  state: oneOf("running", "waiting", "done", "failed", "denied"),
+  /** Milliseconds from the call to its outcome, as far as both are kept. */
+  durationMs: optional(number()),
+});
+
+const timelineStep = openObject({
   step: integer(),
   startedAt: time(),
   durationMs: optional(number()),
-  finishReason: optional(anything<NonNullable<Wire.TimelineStep["finishReason"]>>()),
-  usage: optional(anyObject<NonNullable<Wire.TimelineStep["usage"]>>()),
+  finishReason: optional(shapes.finishReason),
+  usage: optional(shapes.usage),
   text: optional(text()),
-  toolCalls: list(
-    openObject<Wire.TimelineTool>({
-      toolCallId: id(),
-      toolName: text(),
-      state: oneOf("running", "waiting", "done", "failed", "denied"),
-      durationMs: optional(number()),
-    }),
-  ),
+  toolCalls: list(timelineTool),
 });
 
-export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<MemoryCalls[Name]> } = {
-  memoryStatus: route({
-    method: "GET",
-    path: "/api/memory/status",
-    tag,
+/** What a memory is set to, in plain values. */
+const memoryConfig = openObject({
+  lastMessages: either(integer(), only(false)),
+  semanticRecall: either(
+    only(false),
+    openObject({
+      topK: integer(),
+      messageRange: openObject({ before: integer(), after: integer() }),
+      scope: oneOf("thread", "resource"),
+      threshold: optional(number()),
+      indexName: optional(text()),
+    }),
+  ),
+  workingMemory: openObject({
+    enabled: flag(),
+    scope: optional(oneOf("thread", "resource")),
+    template: optional(text()),
+  }),
+  threads: openObject({ generateTitle: flag() }),
+  readOnly: flag(),
+});
+
+export const MEMORY_ROUTES = {
+  memoryStatus: route("GET /api/memory/status", {
     summary: "Whether there is memory",
     owner: "app",
     query: agentQuery,
-    response: openObject<{ result: boolean }>({ result: flag() }),
+    response: openObject({ result: flag() }),
   }),
-  memoryConfig: route({
-    method: "GET",
-    path: "/api/memory/config",
-    tag,
-    summary: "What a memory is set to",
+  memoryConfig: route("GET /api/memory/config", {
+    summary: "The configuration of a memory",
     owner: "app",
     query: agentQuery,
-    response: openObject<{ config: Wire.WireMemoryConfig }>({ config: anything() }),
+    response: openObject({ config: memoryConfig }),
   }),
-  listThreads: route({
-    method: "GET",
-    path: "/api/memory/threads",
-    tag,
+  listThreads: route("GET /api/memory/threads", {
     summary: "Threads, those changed last first",
     owner: "resource",
-    query: object<Wire.ListThreadsQuery>({
+    query: object({
       ...shapes.threadQuery,
       search: optional(text({ maxLength: 256 })),
       orderBy: optional(oneOf("createdAt", "updatedAt")),
       direction: optional(oneOf("ASC", "DESC")),
       ...shapes.page,
     }),
-    response: openObject<MemoryCalls["listThreads"]["response"]>({
+    response: openObject({
       threads: list(shapes.thread),
       ...shapes.pageResult,
     }),
   }),
-  createThread: route({
-    method: "POST",
-    path: "/api/memory/threads",
-    tag,
-    summary: "Makes a thread",
+  createThread: route("POST /api/memory/threads", {
+    summary: "Creates a thread",
     owner: "new-thread",
     query: agentQuery,
-    body: object<Wire.CreateThreadBody>({
+    body: object({
       threadId: optional(id()),
       resourceId: optional(shapes.resourceId),
       title,
@@ -219,104 +149,78 @@ export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<Memory
     }),
     response: shapes.thread,
   }),
-  getThread: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId",
-    tag,
+  getThread: route("GET /api/memory/threads/:threadId", {
     summary: "A thread",
     owner: "thread",
-    params,
     query,
     response: shapes.thread,
   }),
-  updateThread: route({
-    method: "PATCH",
-    path: "/api/memory/threads/:threadId",
-    tag,
+  updateThread: route("PATCH /api/memory/threads/:threadId", {
     summary: "Changes the title, and the metadata by key",
     owner: "thread",
-    params,
     query,
-    body: object<Wire.UpdateThreadBody>({
+    body: object({
       resourceId: optional(shapes.resourceId),
       title,
       metadata: optional(shapes.metadata),
     }),
     response: shapes.thread,
   }),
-  deleteThread: route({
-    method: "DELETE",
-    path: "/api/memory/threads/:threadId",
-    tag,
+  deleteThread: route("DELETE /api/memory/threads/:threadId", {
     summary: "Deletes a thread with everything on it",
     owner: "thread",
-    params,
     query,
-    response: openObject<{ result: string }>({ result: text() }),
+    response: openObject({ result: text() }),
   }),
-  listMessages: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/messages",
-    tag,
+  listMessages: route("GET /api/memory/threads/:threadId/messages", {
     summary: "A page of messages. Without direction: the newest, in the order they were written",
     owner: "thread",
-    params,
-    query: object<Wire.ListMessagesQuery>({
+    query: object({
       ...shapes.threadQuery,
       ...shapes.page,
       direction: optional(oneOf("ASC", "DESC")),
       roles: optional(text({ maxLength: 256 })),
     }),
-    response: openObject<MemoryCalls["listMessages"]["response"]>({
+    response: openObject({
       messages: list(shapes.storedMessage),
       ...shapes.pageResult,
     }),
   }),
-  saveMessages: route({
-    method: "POST",
-    path: "/api/memory/save-messages",
-    tag,
+  saveMessages: route("POST /api/memory/save-messages", {
     summary: "Adds or replaces messages of threads that exist",
     owner: "resource",
     grant: "run-options",
     query: agentQuery,
-    body: object<MemoryCalls["saveMessages"]["body"]>({
+    body: object({
       messages: list(anyObject(), { maxItems: 1000 }),
       resourceId: optional(shapes.resourceId),
     }),
-    response: openObject<{ messages: Wire.WireMessage[] }>({ messages: list(shapes.storedMessage) }),
+    response: openObject({ messages: list(shapes.storedMessage) }),
   }),
-  deleteMessages: route({
-    method: "POST",
-    path: "/api/memory/messages/delete",
-    tag,
+  deleteMessages: route("POST /api/memory/messages/delete", {
     summary: "Deletes messages; ids of others are ignored",
     owner: "resource",
     query: agentQuery,
-    body: object<MemoryCalls["deleteMessages"]["body"]>({
+    body: object({
       messageIds: list(id(), { maxItems: 1000 }),
       resourceId: optional(shapes.resourceId),
     }),
-    response: openObject<{ success: true; message: string }>({ success: only(true), message: text() }),
+    response: openObject({ success: only(true), message: text() }),
   }),
-  cloneThread: route({
-    method: "POST",
-    path: "/api/memory/threads/:threadId/clone",
-    tag,
+  cloneThread: route("POST /api/memory/threads/:threadId/clone", {
     summary: "Copies a thread with its messages",
     owner: "thread",
-    params,
     query: agentQuery,
-    body: object<Wire.CloneThreadBody>({
+    body: object({
       newThreadId: optional(id()),
       resourceId: optional(shapes.resourceId),
       title,
       metadata: optional(shapes.metadata),
       options: optional(
-        object<NonNullable<Wire.CloneThreadBody["options"]>>({
+        object({
           messageLimit: optional(integer({ minimum: 0 })),
           messageFilter: optional(
-            object<{ startDate?: string; endDate?: string; messageIds?: string[] }>({
+            object({
               startDate: optional(time()),
               endDate: optional(time()),
               messageIds: optional(list(id(), { maxItems: 10_000 })),
@@ -325,149 +229,110 @@ export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<Memory
         }),
       ),
     }),
-    response: openObject<MemoryCalls["cloneThread"]["response"]>({
+    response: openObject({
       thread: shapes.thread,
       clonedMessages: list(shapes.storedMessage),
     }),
   }),
-  getWorkingMemory: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/working-memory",
-    tag,
+  getWorkingMemory: route("GET /api/memory/threads/:threadId/working-memory", {
     summary: "The working memory a run on this thread would see",
     owner: "thread",
-    params,
     query,
-    response: openObject<{ workingMemory: string | null }>({ workingMemory: anything<string | null>() }),
+    response: openObject({ workingMemory: either(text(), nothing()) }),
   }),
-  updateWorkingMemory: route({
-    method: "POST",
-    path: "/api/memory/threads/:threadId/working-memory",
-    tag,
+  updateWorkingMemory: route("POST /api/memory/threads/:threadId/working-memory", {
     summary: "Replaces the working memory, which the model reads as part of a system message",
     owner: "thread",
     grant: "run-options",
-    params,
     query: agentQuery,
-    body: object<MemoryCalls["updateWorkingMemory"]["body"]>({
+    body: object({
       workingMemory: text({ maxLength: 262_144 }),
       resourceId: optional(shapes.resourceId),
     }),
-    response: openObject<{ success: true }>({ success: only(true) }),
+    response: openObject({ success: only(true) }),
   }),
-  searchMemory: route({
-    method: "GET",
-    path: "/api/memory/search",
-    tag,
+  searchMemory: route("GET /api/memory/search", {
     summary: "Messages by words, and by meaning where semantic recall is on",
     owner: "resource",
-    query: object<Wire.SearchQuery>({
+    query: object({
       ...shapes.threadQuery,
       searchQuery: text({ minLength: 1, maxLength: 1024 }),
       threadId: optional(id()),
       limit: optional(integer({ minimum: 1, maximum: 100 })),
     }),
-    response: openObject<Wire.SearchResult>({
-      results: list(anyObject<Wire.SearchResult["results"][number]>()),
+    response: openObject({
+      results: list(
+        openObject({ threadId: id(), threadTitle: optional(text()), message: shapes.storedMessage }),
+      ),
       count: integer(),
     }),
   }),
-  getThreadState: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/state",
-    tag,
+  getThreadState: route("GET /api/memory/threads/:threadId/state", {
     summary:
-      "What goes on on a thread: its run, queue, lanes and pending approvals, and where to subscribe from",
+      "The state of a thread: its run, queue, lanes and pending approvals, and where to subscribe from",
     owner: "thread",
-    params,
     query,
-    response: openObject<Wire.ThreadState>({
+    response: openObject({
       threadId: id(),
-      activeRunId: anything<string | null>(),
+      activeRunId: either(text(), nothing()),
       runState: oneOf("idle", "running", "suspended"),
       agentId: optional(id()),
+      /** The number of the newest chunk: subscribe with `after` this to get what comes. */
       lastSeq: integer(),
+      /** Subscribe with `after` this to get the active run from its start. */
       activeRunAfter: integer(),
       queue: list(queuedMessage),
       lanes: list(lane),
-      approvals: list(anyObject<Wire.ThreadState["approvals"][number]>()),
+      approvals: list(shapes.waitingCall),
     }),
   }),
-  listQueue: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/queue",
-    tag,
+  listQueue: route("GET /api/memory/threads/:threadId/queue", {
     summary: "Messages that were accepted and wait for their turn",
     owner: "thread",
-    params,
     query,
-    response: openObject<{ messages: Wire.QueuedMessage[] }>({ messages: list(queuedMessage) }),
+    response: openObject({ messages: list(queuedMessage) }),
   }),
-  editQueued: route({
-    method: "PATCH",
-    path: "/api/memory/threads/:threadId/queue/:messageId",
-    tag,
+  editQueued: route("PATCH /api/memory/threads/:threadId/queue/:messageId", {
     summary: "Changes the contents of a person's message that waits; 404 once a run has taken it",
     owner: "thread",
-    params: object<ThreadParams & { messageId: string }>({ threadId: id(), messageId: id() }),
     query,
-    body: object<Wire.EditQueuedBody>({
+    body: object({
       resourceId: optional(shapes.resourceId),
       contents: shapes.contents,
     }),
     response: queuedMessage,
   }),
-  removeQueued: route({
-    method: "DELETE",
-    path: "/api/memory/threads/:threadId/queue/:messageId",
-    tag,
-    summary: "Takes a person's message back; 404 once a run has taken it",
+  removeQueued: route("DELETE /api/memory/threads/:threadId/queue/:messageId", {
+    summary: "Removes a person's waiting message; 404 once a run has taken it",
     owner: "thread",
-    params: object<ThreadParams & { messageId: string }>({ threadId: id(), messageId: id() }),
     query,
-    response: openObject<{ removed: true }>({ removed: only(true) }),
+    response: openObject({ removed: only(true) }),
   }),
-  listLanes: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/lanes",
-    tag,
+  listLanes: route("GET /api/memory/threads/:threadId/lanes", {
     summary: "The current state of each lane",
     owner: "thread",
-    params,
     query,
-    response: openObject<{ lanes: Wire.Lane[] }>({ lanes: list(lane) }),
+    response: openObject({ lanes: list(lane) }),
   }),
-  listRuns: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/runs",
-    tag,
+  listRuns: route("GET /api/memory/threads/:threadId/runs", {
     summary: "Runs on a thread, newest first",
     owner: "thread",
-    params,
-    query: object<Wire.ThreadQuery & Wire.PageQuery>({ ...shapes.threadQuery, ...shapes.page }),
-    response: openObject<Wire.Page & { runs: Wire.RunInfo[] }>({
-      runs: list(named("Run", openObject<Wire.RunInfo>(runInfo))),
+    query: object({ ...shapes.threadQuery, ...shapes.page }),
+    response: openObject({
+      runs: list(runInfo),
       ...shapes.pageResult,
     }),
   }),
-  getRun: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/runs/:runId",
-    tag,
+  getRun: route("GET /api/memory/threads/:threadId/runs/:runId", {
     summary: "A run with its steps, tokens and durations",
     owner: "thread",
-    params: object<ThreadParams & { runId: string }>({ threadId: id(), runId: id() }),
     query,
-    response: openObject<Wire.RunTimeline>({ ...runInfo, timeline: list(timelineStep) }),
+    response: openObject({ ...runFields, timeline: list(timelineStep) }),
   }),
-  listNotifications: route({
-    method: "GET",
-    path: "/api/memory/threads/:threadId/notifications",
-    tag,
+  listNotifications: route("GET /api/memory/threads/:threadId/notifications", {
     summary: "The inbox of a thread, newest change first",
     owner: "thread",
-    params,
-    query: object<Wire.NotificationQuery>({
+    query: object({
       ...shapes.threadQuery,
       status: optional(text({ maxLength: 256 })),
       priority: optional(shapes.priority),
@@ -475,22 +340,18 @@ export const MEMORY_ROUTES: { readonly [Name in keyof MemoryCalls]: Route<Memory
       search: optional(text({ maxLength: 256 })),
       limit: optional(integer({ minimum: 1, maximum: 1000 })),
     }),
-    response: openObject<{ notifications: Wire.WireNotification[] }>({
+    response: openObject({
       notifications: list(shapes.notification),
     }),
   }),
-  updateNotification: route({
-    method: "POST",
-    path: "/api/memory/threads/:threadId/notifications/:notificationId",
-    tag,
+  updateNotification: route("POST /api/memory/threads/:threadId/notifications/:notificationId", {
     summary: "Marks a notification seen, dismissed or archived",
     owner: "thread",
-    params: object<ThreadParams & { notificationId: string }>({ threadId: id(), notificationId: id() }),
     query,
-    body: object<Wire.NotificationAction>({
+    body: object({
       resourceId: optional(shapes.resourceId),
       action: oneOf("markSeen", "dismiss", "archive"),
     }),
-    response: openObject<{ notification: Wire.WireNotification }>({ notification: shapes.notification }),
+    response: openObject({ notification: shapes.notification }),
   }),
 };

@@ -1,4 +1,4 @@
-import type { Shape } from "./shape.ts";
+import { id, object, type Shape, type TypeOf } from "./shape.ts";
 
 /** What a caller may do beyond talking on its own threads. */
 export type Grant =
@@ -39,86 +39,78 @@ export type Ownership =
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ALL";
 
-/** What goes in and comes out of a route. */
-export interface RouteCall {
-  params?: object;
-  query?: object;
-  body?: object;
-  /** For routes that answer JSON. */
-  response?: unknown;
-  /** For routes that answer a stream: what one event's `data` holds. */
-  event?: unknown;
-}
-
-type Part<Call, Key extends string> = Call extends { [K in Key]: infer Type } ? Shape<Type> : undefined;
-
-/** One line of the route table. Server, client and OpenAPI are made from it. */
-export interface Route<Call = RouteCall> {
-  readonly method: Method;
-  /** Complete, with parameters as `:name`. */
-  readonly path: string;
-  readonly tag: string;
+/** What a row of the table says about a route, after its method and path. */
+interface Definition {
   readonly summary: string;
   readonly owner: Ownership;
+  /** Needed to call it at all. */
   readonly grant?: Grant;
+  /** It can start a run, and so counts against the caller's limit of runs. */
+  readonly startsRun?: boolean;
   /** Where the thread's id stands, first match wins. */
-  readonly threadAt: readonly string[];
-  readonly params: Part<Call, "params">;
-  readonly query: Part<Call, "query">;
-  readonly body: Part<Call, "body">;
-  /** `raw` routes speak a protocol of their own. */
-  readonly kind: "json" | "sse" | "raw";
-  readonly status: number;
-  readonly response: Part<Call, "response">;
-  readonly event: Part<Call, "event">;
+  readonly threadAt?: readonly string[];
+  readonly query?: Shape;
+  readonly body?: Shape;
+  /** What a route that answers JSON answers. A route with neither this nor `event` speaks a protocol of its own. */
+  readonly response?: Shape;
+  /** What one event's `data` holds, of a route that answers a stream. */
+  readonly event?: Shape;
   /** How the events are written: our chunks with `id:`, or in the way of another protocol. */
   readonly events?: "chunks" | "ui-message" | "openai";
 }
 
-/** Any route, for code that goes over the table. */
-export interface AnyRoute {
+/** One line of the route table. Server, client and OpenAPI are made from it. */
+export interface AnyRoute extends Definition {
   readonly method: Method;
+  /** Complete, with parameters as `:name`. */
   readonly path: string;
   readonly tag: string;
-  readonly summary: string;
-  readonly owner: Ownership;
-  readonly grant?: Grant;
   readonly threadAt: readonly string[];
-  readonly params: Shape<unknown> | undefined;
-  readonly query: Shape<unknown> | undefined;
-  readonly body: Shape<unknown> | undefined;
+  readonly params?: Shape;
   readonly kind: "json" | "sse" | "raw";
-  readonly status: number;
-  readonly response: Shape<unknown> | undefined;
-  readonly event: Shape<unknown> | undefined;
-  readonly events?: "chunks" | "ui-message" | "openai";
 }
 
-type Given<Call> = {
+type NamesIn<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+type Params<Path> = [NamesIn<Path>] extends [never]
+  ? unknown
+  : { readonly params: Shape<{ [Name in NamesIn<Path>]: string }> };
+
+type Route<Path, Row> = AnyRoute & Row & Params<Path>;
+
+/** What goes in and comes out of a route. */
+export type CallOf<R> = {
   [
-    Key in "params" | "query" | "body" | "response" | "event" as Call extends { [K in Key]: unknown }
-      ? Key
+    Part in "params" | "query" | "body" | "response" | "event" as R extends { readonly [K in Part]: Shape }
+      ? Part
       : never
-  ]: Part<Call, Key>;
+  ]: R extends { readonly [K in Part]: infer S } ? TypeOf<S> : never;
 };
 
-/** Fills in what most routes have: `POST` and `GET` answer JSON with 200. */
-export function route<Call extends RouteCall>(
-  definition: Pick<Route, "method" | "path" | "tag" | "summary" | "owner"> &
-    Partial<Pick<AnyRoute, "grant" | "kind" | "status" | "events" | "threadAt">> &
-    Given<Call>,
-): Route<Call> {
-  const parts = definition as Partial<AnyRoute>;
-  return {
-    kind: parts.event ? "sse" : "json",
-    status: 200,
-    threadAt: ["params.threadId", "body.threadId"],
-    params: undefined,
-    query: undefined,
-    body: undefined,
-    response: undefined,
-    event: undefined,
-    ...(parts.event && { events: "chunks" as const }),
-    ...definition,
-  } as unknown as Route<Call>;
+/** Makes the rows of a table. The parameters of a route are in its path. */
+export function routesOf(
+  tag: string,
+): <const Path extends string, const Row extends Definition>(
+  line: `${Method} ${Path}`,
+  row: Row,
+) => Route<Path, Row> {
+  return <const Path extends string, const Row extends Definition>(line: string, row: Row) => {
+    const [method, path = ""] = line.split(" ");
+    const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+    const { event, response }: Definition = row;
+    return {
+      method,
+      path,
+      tag,
+      kind: event ? "sse" : response ? "json" : "raw",
+      threadAt: ["params.threadId", "body.threadId"],
+      ...(names.length > 0 && { params: object(Object.fromEntries(names.map((name) => [name, id()]))) }),
+      ...(event && { events: "chunks" }),
+      ...row,
+    } as object as Route<Path, Row>;
+  };
 }

@@ -1,123 +1,163 @@
 import type { JSONValue } from "../json.ts";
 
-/** A JSON Schema (2020-12) that the compiler knows the type of. At run time it is the plain schema. */
-export type Shape<Type> = { readonly [keyword: string]: unknown } & { readonly [TYPE]?: Type };
-
-/** The shape of a key that may be absent. */
-export interface OptionalShape<Type> {
-  readonly optional: Shape<Type>;
+/**
+ * A JSON Schema (2020-12) that the compiler knows the types of. `Type` is what a reader of the JSON gets; `Given` is what a
+ * writer may pass to `JSON.stringify`, for example a `Date` for a time. At run time it is the plain schema.
+ */
+export interface Shape<Type = unknown, Given = Type> {
+  readonly [keyword: string]: unknown;
+  readonly [TYPE]: Type;
+  readonly [GIVEN]: Given;
 }
 
-declare const TYPE: unique symbol;
+/** The shape of a key that may be absent. */
+export interface OptionalShape<Type = unknown, Given = Type> {
+  readonly [OPTIONAL]: true;
+  readonly shape: Shape<Type, Given>;
+}
 
-/** Every key of the type needs a shape, optional where the key is; no other key has one. */
-export type Properties<Type> = {
-  [Key in keyof Type]-?: Record<never, never> extends Pick<Type, Key>
-    ? OptionalShape<Exclude<Type[Key], undefined>>
-    : Shape<Type[Key]>;
+/** What a reader of the JSON gets. */
+export type TypeOf<S> = S extends Shape<infer Type, unknown> ? Type : never;
+
+/** What may be written as the JSON. */
+export type GivenOf<S> = S extends Shape<unknown, infer Given> ? Given : never;
+
+declare const TYPE: unique symbol;
+declare const GIVEN: unique symbol;
+const OPTIONAL: unique symbol = Symbol("optional");
+
+type Properties = Readonly<Record<string, Shape | OptionalShape>>;
+type Flat<Type> = Type extends infer Part ? { [Key in keyof Part]: Part[Key] } : never;
+type Required<P> = { [Key in keyof P as P[Key] extends OptionalShape ? never : Key]: P[Key] };
+type Optional<P> = {
+  [Key in keyof P as P[Key] extends OptionalShape ? Key : never]: P[Key] extends { readonly shape: infer S }
+    ? S
+    : never;
 };
 
-type Words = { title?: string; description?: string };
+type ObjectType<P> = Flat<
+  { [Key in keyof Required<P>]: TypeOf<Required<P>[Key]> } & {
+    [Key in keyof Optional<P>]?: TypeOf<Optional<P>[Key]>;
+  }
+>;
+/** JSON leaves out keys that are `undefined`. */
+type ObjectGiven<P> = Flat<
+  { [Key in keyof Required<P>]: GivenOf<Required<P>[Key]> } & {
+    [Key in keyof Optional<P>]?: GivenOf<Optional<P>[Key]> | undefined;
+  }
+>;
+
+type ObjectShape<P> = Shape<ObjectType<P>, ObjectGiven<P>>;
 
 const MAX_ID = 256;
 
-export function optional<Type>(shape: Shape<Type>): OptionalShape<Type> {
-  return { optional: shape };
+function shape<S extends Shape>(schema: object): S {
+  return schema as S;
+}
+
+export function optional<Type, Given>(of: Shape<Type, Given>): OptionalShape<Type, Given> {
+  return { [OPTIONAL]: true, shape: of };
 }
 
 /** An object with these keys and no others. */
-export function object<Type extends object>(properties: Properties<Type>, words: Words = {}): Shape<Type> {
-  return { ...openObject<Type>(properties, words), additionalProperties: false };
+export function object<P extends Properties>(properties: P): ObjectShape<P> {
+  return shape({ ...openObject(properties), additionalProperties: false });
 }
 
 /** An object with at least these keys: for answers, which may grow. */
-export function openObject<Type extends object>(
-  properties: Partial<Properties<Type>>,
-  words: Words = {},
-): Shape<Type> {
-  const entries = Object.entries(properties) as [string, Shape<unknown> | OptionalShape<unknown>][];
-  const isOptional = (shape: object): shape is OptionalShape<unknown> => "optional" in shape;
-  const required = entries.filter(([, shape]) => !isOptional(shape)).map(([key]) => key);
-  return {
+export function openObject<P extends Properties>(properties: P): ObjectShape<P> {
+  const entries = Object.entries(properties);
+  const required = entries.filter(([, of]) => !isOptional(of)).map(([key]) => key);
+  return shape({
     type: "object",
-    ...words,
-    properties: Object.fromEntries(
-      entries.map(([key, shape]) => [key, isOptional(shape) ? shape.optional : shape]),
-    ),
+    properties: Object.fromEntries(entries.map(([key, of]) => [key, isOptional(of) ? of.shape : of])),
     ...(required.length > 0 && { required }),
-  };
+  });
 }
 
-export function record<Value>(value: Shape<Value>): Shape<Record<string, Value>> {
-  return { type: "object", additionalProperties: value };
+function isOptional(of: Shape | OptionalShape): of is OptionalShape {
+  return OPTIONAL in of;
 }
 
-export function list<Item>(item: Shape<Item>, limits: { maxItems?: number } = {}): Shape<Item[]> {
-  return { type: "array", items: item, ...limits };
+export function record<Type, Given>(
+  value: Shape<Type, Given>,
+): Shape<Record<string, Type>, Readonly<Record<string, Given>>> {
+  return shape({ type: "object", additionalProperties: value });
+}
+
+export function list<Type, Given>(
+  item: Shape<Type, Given>,
+  limits: { maxItems?: number } = {},
+): Shape<Type[], readonly Given[]> {
+  return shape({ type: "array", items: item, ...limits });
 }
 
 export function text(
   limits: { minLength?: number; maxLength?: number; description?: string } = {},
 ): Shape<string> {
-  return { type: "string", ...limits };
+  return shape({ type: "string", ...limits });
 }
 
 /** A name from outside: not empty, of bounded length. */
 export function id(description?: string): Shape<string> {
-  return {
-    type: "string",
-    minLength: 1,
-    maxLength: MAX_ID,
-    ...(description !== undefined && { description }),
-  };
+  return text({ minLength: 1, maxLength: MAX_ID, ...(description !== undefined && { description }) });
 }
 
 export function oneOf<const Value extends string>(...values: Value[]): Shape<Value> {
-  return { type: "string", enum: values };
+  return shape({ type: "string", enum: values });
 }
 
-export function only<const Value extends string | number | boolean | null>(value: Value): Shape<Value> {
-  return { const: value };
+export function only<const Value extends string | number | boolean>(value: Value): Shape<Value> {
+  return shape({ const: value });
 }
 
 export function integer(limits: { minimum?: number; maximum?: number } = {}): Shape<number> {
-  return { type: "integer", ...limits };
+  return shape({ type: "integer", ...limits });
 }
 
 export function number(limits: { minimum?: number; maximum?: number } = {}): Shape<number> {
-  return { type: "number", ...limits };
+  return shape({ type: "number", ...limits });
 }
 
 export function flag(): Shape<boolean> {
-  return { type: "boolean" };
+  return shape({ type: "boolean" });
 }
 
 /** A time as ISO text. */
-export function time(): Shape<string> {
-  return { type: "string", format: "date-time" };
+export function time(): Shape<string, Date | string> {
+  return shape({ type: "string", format: "date-time" });
 }
 
-export function either<Types extends readonly unknown[]>(
-  ...shapes: { [Index in keyof Types]: Shape<Types[Index]> }
-): Shape<Types[number]> {
-  return { anyOf: shapes };
+export function either<const Shapes extends readonly Shape[]>(
+  ...shapes: Shapes
+): Shape<TypeOf<Shapes[number]>, GivenOf<Shapes[number]>> {
+  return shape({ anyOf: shapes });
+}
+
+export function nothing(): Shape<null> {
+  return shape({ type: "null" });
 }
 
 /** Any JSON. */
-export function json(description?: string): Shape<JSONValue> {
-  return description === undefined ? {} : { description };
+export function json(): Shape<JSONValue> {
+  return shape({});
 }
 
-/** Anything JSON can hold, whose type is looked at further in. */
-export function anything<Type = unknown>(description?: string): Shape<Type> {
-  return description === undefined ? {} : { description };
+/** Any JSON, whose type the schema does not describe. */
+export function anything<Type = unknown, Given = Type>(): Shape<Type, Given> {
+  return shape({});
 }
 
-export function anyObject<Type extends object = Record<string, unknown>>(description?: string): Shape<Type> {
-  return { type: "object", ...(description !== undefined && { description }) };
+export function anyObject(description?: string): Shape<Record<string, unknown>, object> {
+  return objectLike<never>(description);
 }
 
-/** What is defined once, under `components.schemas`. */
-export function named<Type>(name: string, shape: Shape<Type>): Shape<Type> {
-  return { title: name, ...shape };
+/** An object whose type the schema does not describe. */
+export function objectLike<Type extends object>(description?: string): Shape<Type> {
+  return shape({ type: "object", ...(description !== undefined && { description }) });
+}
+
+/** A shape that OpenAPI defines once, under `components.schemas`. */
+export function named<S extends Shape>(name: string, of: S): S {
+  return { title: name, ...of };
 }

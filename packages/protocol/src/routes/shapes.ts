@@ -1,7 +1,7 @@
 import type { AgentChunk } from "../chunk.ts";
 import { ERROR_CODES, type ErrorCode } from "../error-codes.ts";
-import type { ProviderMetadata } from "../json.ts";
-import type { NotificationPriority } from "../notification.ts";
+import type { MessageContent } from "../message.ts";
+import type { FinishReason, Usage } from "../usage.ts";
 import {
   anyObject,
   anything,
@@ -14,35 +14,38 @@ import {
   named,
   number,
   object,
+  objectLike,
   oneOf,
   only,
   openObject,
   optional,
-  type Properties,
   record,
   type Shape,
   text,
   time,
 } from "./shape.ts";
-import type * as Wire from "./wire.ts";
 
 /* Shapes that several routes share. */
 
 const MAX_PARTS = 1000;
 const LONG = 8192;
 
-export const metadata: Shape<Record<string, unknown>> = anyObject();
-const jsonSchema: Shape<Record<string, unknown>> = anyObject("A JSON Schema");
-export const providerOptions: Shape<ProviderMetadata> = record(record(json()));
-export const attributes: Shape<Wire.Attributes> = record(json());
-export const resourceId: Shape<string> = id("Taken from the authoriser where there is one.");
-export const priority: Shape<NotificationPriority> = oneOf("low", "medium", "high", "urgent");
+export const metadata = anyObject();
+const jsonSchema = anyObject("A JSON Schema");
+export const providerOptions = record(record(json()));
+export const attributes = record(json());
+export const resourceId = id("The server's `authorize` function decides it, if there is one.");
+export const priority = oneOf("low", "medium", "high", "urgent");
 
-export const errorCode: Shape<ErrorCode> = oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[]));
+export const finishReason = anything<FinishReason>();
+export const usage = objectLike<Usage>();
 
-export const errorBody: Shape<Wire.ErrorBody> = named(
+export const errorCode = oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[]));
+
+/** What every failed call answers, under the status of its code. */
+export const errorBody = named(
   "Error",
-  openObject<Wire.ErrorBody>({
+  openObject({
     error: text(),
     name: text(),
     code: errorCode,
@@ -51,62 +54,61 @@ export const errorBody: Shape<Wire.ErrorBody> = named(
   }),
 );
 
-export const contents: Shape<Wire.SignalContents> = named(
+export const textPart = object({
+  type: only("text"),
+  text: text(),
+  providerOptions: optional(providerOptions),
+});
+
+export const filePart = object({
+  type: only("file"),
+  /** Base64, a data URL or a URL. */
+  data: text({ description: "Base64, a data URL or a URL" }),
+  mediaType: text({ maxLength: 256 }),
+  filename: optional(text({ maxLength: 1024 })),
+  providerOptions: optional(providerOptions),
+});
+
+export const contents = named(
   "Contents",
-  either<[string, (Wire.TextPart | Wire.FilePart)[]]>(
-    text(),
-    list(
-      either<[Wire.TextPart, Wire.FilePart]>(
-        object<Wire.TextPart>({
-          type: only("text"),
-          text: text(),
-          providerOptions: optional(providerOptions),
-        }),
-        object<Wire.FilePart>({
-          type: only("file"),
-          data: text({ description: "Base64, a data URL or a URL" }),
-          mediaType: text({ maxLength: 256 }),
-          filename: optional(text({ maxLength: 1024 })),
-          providerOptions: optional(providerOptions),
-        }),
-      ),
-      { maxItems: MAX_PARTS },
-    ),
-  ),
+  either(text(), list(either(textPart, filePart), { maxItems: MAX_PARTS })),
 );
 
-export const message: Shape<Wire.MessageInput> = either<[Wire.SignalContents, Wire.MessageBody]>(
+export const messageBody = object({
   contents,
-  object<Wire.MessageBody>({
-    contents,
-    attributes: optional(attributes),
-    metadata: optional(metadata),
-    providerOptions: optional(providerOptions),
-    id: optional(id()),
-  }),
-);
+  attributes: optional(attributes),
+  metadata: optional(metadata),
+  providerOptions: optional(providerOptions),
+  /** The id the message is to have; a client that shows it before it is accepted knows it by this. */
+  id: optional(id()),
+});
 
-const clientTool: Shape<Wire.ClientTool> = openObject<Wire.ClientTool>({
+export const message = either(contents, messageBody);
+
+export const clientTool = openObject({
   id: optional(id()),
   description: optional(text()),
   inputSchema: optional(jsonSchema),
+  /** An older name of `inputSchema`. */
   parameters: optional(jsonSchema),
   outputSchema: optional(jsonSchema),
 });
 
-export const runOptions: Properties<Wire.RunOptions> = {
+export const toolChoice = either(
+  oneOf("auto", "none", "required"),
+  object({ type: only("tool"), toolName: id() }),
+);
+
+/** The options of a run that travel. Core's table of options says which of them need the grant `run-options`. */
+export const runOptions = {
   maxSteps: optional(integer({ minimum: 1, maximum: 1000 })),
-  toolChoice: optional(
-    either<["auto" | "none" | "required", { type: "tool"; toolName: string }]>(
-      oneOf("auto", "none", "required"),
-      object<{ type: "tool"; toolName: string }>({ type: only("tool"), toolName: id() }),
-    ),
-  ),
+  toolChoice: optional(toolChoice),
   activeTools: optional(list(id(), { maxItems: MAX_PARTS })),
   clientTools: optional(record(clientTool)),
+  /** A JSON Schema of the answer. */
   output: optional(jsonSchema),
   structuredOutput: optional(
-    object<NonNullable<Wire.RunOptions["structuredOutput"]>>({
+    object({
       schema: jsonSchema,
       errorStrategy: optional(oneOf("strict", "warn", "fallback")),
     }),
@@ -120,58 +122,60 @@ export const runOptions: Properties<Wire.RunOptions> = {
   maxRetries: optional(integer({ minimum: 0, maximum: 20 })),
   modelSettings: optional(anyObject()),
   providerOptions: optional(providerOptions),
+  /** Values for dynamic arguments and tools. */
   requestContext: optional(anyObject()),
 };
 
-export const generateBody: Shape<Wire.GenerateBody> = object<Wire.GenerateBody>({
-  messages: either<[string, (string | Record<string, unknown>)[]]>(
-    text(),
-    list(either<[string, Record<string, unknown>]>(text(), anyObject())),
+export const runMemory = object({
+  thread: either(
+    id(),
+    object({ id: id(), title: optional(text({ maxLength: LONG })), metadata: optional(metadata) }),
   ),
-  memory: optional(
-    object<Wire.RunMemory>({
-      thread: either<[string, Exclude<Wire.RunMemory["thread"], string>]>(
-        id(),
-        object<Exclude<Wire.RunMemory["thread"], string>>({
-          id: id(),
-          title: optional(text({ maxLength: LONG })),
-          metadata: optional(metadata),
-        }),
-      ),
-      resource: optional(resourceId),
-      options: optional(anyObject()),
-      readOnly: optional(flag()),
-    }),
-  ),
+  /** Taken from the authoriser where there is one. */
+  resource: optional(resourceId),
+  /** Needs the grant `run-options`. */
+  options: optional(anyObject()),
+  readOnly: optional(flag()),
+});
+
+export const generateBody = object({
+  /** A text, texts, or messages `{ role, content }` in any of the documented forms. */
+  messages: either(text(), list(either(text(), anyObject()))),
+  memory: optional(runMemory),
+  /** The older place of `memory.thread`. */
   threadId: optional(id()),
+  /** The older place of `memory.resource`. */
   resourceId: optional(resourceId),
   runId: optional(id()),
   ...runOptions,
 });
 
-export const target: Properties<Wire.SendTarget> = {
+export const target = {
+  /** An active run of this process, in place of `threadId`. */
   runId: optional(id()),
   resourceId: optional(resourceId),
   threadId: optional(id()),
   ifActive: optional(
-    object<NonNullable<Wire.SendTarget["ifActive"]>>({
+    object({
       behavior: optional(oneOf("deliver", "persist", "discard")),
       attributes: optional(attributes),
     }),
   ),
   ifIdle: optional(
-    object<NonNullable<Wire.SendTarget["ifIdle"]>>({
+    object({
       behavior: optional(oneOf("wake", "persist", "discard")),
       attributes: optional(attributes),
-      streamOptions: optional(object<Wire.RunOptions>({ ...runOptions })),
+      streamOptions: optional(object({ ...runOptions })),
     }),
   ),
+  /** The same key on a thread is the same message. The header `Idempotency-Key` says the same. */
   idempotencyKey: optional(id()),
 };
 
-export const signal: Shape<Wire.WireSignal> = named(
+/** A signal as it is stored and echoed. */
+export const signal = named(
   "Signal",
-  openObject<Wire.WireSignal>({
+  openObject({
     id: id(),
     type: oneOf("user", "state", "reactive", "notification"),
     tagName: text(),
@@ -184,33 +188,38 @@ export const signal: Shape<Wire.WireSignal> = named(
   }),
 );
 
-export const sendResult: Shape<Wire.SendResult> = named(
+/** The message is durable when this arrives. */
+export const sendResult = named(
   "SendResult",
-  openObject<Wire.SendResult>({
+  openObject({
     accepted: only(true),
     runId: id(),
     signal,
+    /** What became of it. */
     action: oneOf("deliver", "wake", "queue", "persist", "discard"),
+    /** The same idempotency key was sent before; nothing happened now. */
     duplicate: optional(flag()),
+    /** State signals only: `true` in the other answer. */
+    skipped: optional(only(false)),
   }),
 );
 
-export const storedMessage: Shape<Wire.WireMessage> = named(
+export const storedMessage = named(
   "StoredMessage",
-  openObject<Wire.WireMessage>({
+  openObject({
     id: id(),
     role: oneOf("user", "assistant", "system", "signal"),
     createdAt: time(),
     threadId: optional(id()),
     resourceId: optional(id()),
     type: optional(text()),
-    content: anyObject<Wire.WireMessage["content"]>("See the page on the protocol, stored messages."),
+    content: objectLike<MessageContent>("See the page on the protocol, stored messages."),
   }),
 );
 
-export const thread: Shape<Wire.WireThread> = named(
+export const thread = named(
   "Thread",
-  openObject<Wire.WireThread>({
+  openObject({
     id: id(),
     resourceId: id(),
     title: optional(text()),
@@ -220,72 +229,108 @@ export const thread: Shape<Wire.WireThread> = named(
   }),
 );
 
-export const notification: Shape<Wire.WireNotification> = named(
+export const notification = named(
   "Notification",
-  openObject<Wire.WireNotification>({
+  openObject({
     id: id(),
     threadId: id(),
+    resourceId: optional(id()),
+    agentId: optional(id()),
     source: text(),
     kind: text(),
     priority,
     status: oneOf("pending", "delivered", "seen", "dismissed", "archived", "discarded", "failed"),
     summary: text(),
+    payload: optional(anything()),
+    sourceId: optional(text()),
+    dedupeKey: optional(text()),
+    coalesceKey: optional(text()),
+    coalescedCount: integer(),
+    attributes: optional(attributes),
+    metadata: optional(metadata),
     createdAt: time(),
     updatedAt: time(),
+    deliveredAt: optional(time()),
+    seenAt: optional(time()),
+    dismissedAt: optional(time()),
+    archivedAt: optional(time()),
+    discardedAt: optional(time()),
+    deliverAt: optional(time()),
+    summaryAt: optional(time()),
+    deliveryReason: optional(text()),
+    deliveryAttempts: integer(),
+    lastDeliveryAttemptAt: optional(time()),
+    lastDeliveryError: optional(text()),
+    deliveredSignalId: optional(text()),
+    summarySignalId: optional(text()),
   }),
 );
 
-/** One event of a run. */
-export const chunk: Shape<AgentChunk> = named("Chunk", chunkShape<AgentChunk>({}));
+/** A call that waits for a person. */
+export const waitingCall = openObject({
+  toolCallId: id(),
+  toolName: text(),
+  args: optional(anything()),
+  requiresApproval: flag(),
+  suspendPayload: optional(anything()),
+  /** What people are to see instead, where a transform says so; for callers with the grant `inspect`. */
+  transcript: optional(openObject({ args: optional(anything()), suspendPayload: optional(anything()) })),
+});
+
+const chunkFields = {
+  type: text(),
+  runId: id(),
+  from: oneOf("AGENT", "USER", "SYSTEM", "WORKFLOW", "NETWORK"),
+  payload: optional(anything()),
+  data: optional(anything()),
+  object: optional(anything()),
+  metadata: optional(anyObject()),
+};
+
+/** One event of a run; on a thread with its number. */
+export const chunk = named("Chunk", openObject(chunkFields)) as object as Shape<
+  AgentChunk & { seq?: number }
+>;
 
 /** One event of a thread. */
-export const numberedChunk: Shape<Wire.NumberedChunk> = named(
+export const numberedChunk = named(
   "NumberedChunk",
-  chunkShape<Wire.NumberedChunk>({ seq: integer({ minimum: 1 }) }),
-);
+  openObject({ ...chunkFields, seq: integer({ minimum: 1 }) }),
+) as object as Shape<AgentChunk & { seq: number }>;
 
-export const page: Properties<Wire.PageQuery> = {
+export const page = {
   page: optional(integer({ minimum: 0 })),
   perPage: optional(integer({ minimum: 0, maximum: 1000 })),
 };
 
-export const pageResult: Properties<Wire.Page> = {
+export const pageResult = {
   total: integer(),
   page: integer(),
-  perPage: either<[number, false]>(integer(), only(false)),
+  perPage: either(integer(), only(false)),
   hasMore: flag(),
 };
 
-export const toolInfo: Shape<Wire.ToolInfo> = named(
+export const toolInfo = named(
   "Tool",
-  openObject<Wire.ToolInfo>({
+  openObject({
     id: text(),
     description: text(),
     inputSchema: optional(jsonSchema),
     outputSchema: optional(jsonSchema),
     requireApproval: optional(flag()),
+    /** The server has nothing to execute: the caller runs it. */
     clientSide: optional(flag()),
   }),
 );
 
-export const threadQuery: Properties<Wire.ThreadQuery> = {
+export const threadQuery = {
   agentId: optional(id()),
   resourceId: optional(resourceId),
 };
 
-function chunkShape<Type extends object>(more: Record<string, Shape<unknown>>): Shape<Type> {
-  return {
-    type: "object",
-    properties: {
-      type: text(),
-      runId: id(),
-      from: oneOf("AGENT", "USER", "SYSTEM", "WORKFLOW", "NETWORK"),
-      payload: anything(),
-      data: anything(),
-      object: anything(),
-      metadata: anyObject(),
-      ...more,
-    },
-    required: ["type", "runId", "from", ...Object.keys(more)],
-  };
-}
+export const executeToolBody = object({
+  data: optional(anything()),
+  /** For a tool that asks before it runs: that someone said yes. Needs the grant `approve-tools`. */
+  approved: optional(flag()),
+  requestContext: optional(anyObject()),
+});

@@ -59,7 +59,7 @@ async function embedAll(embedder: Embedder, text: string, spans: Span[]): Promis
   if (vectors.length !== spans.length) {
     throw new AgentError(
       "model-failed",
-      `Embedder ${embedder.id} answered ${vectors.length} vectors for ${spans.length} texts`,
+      `Embedder ${embedder.id} returned ${vectors.length} vectors for ${spans.length} texts`,
     );
   }
   return vectors;

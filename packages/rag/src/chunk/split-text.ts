@@ -195,7 +195,7 @@ function signCut(text: string, start: number, limit: number, graphemes: Grapheme
     const sign = String.fromCodePoint(text.codePointAt(start)!);
     throw new AgentError(
       "invalid-argument",
-      `The size of a chunk is too small for ${JSON.stringify(sign)} at index ${start}; a size of 2 holds every sign`,
+      `The size of a chunk is too small for ${JSON.stringify(sign)} at index ${start}; a size of 2 fits every character`,
     );
   }
   return { end, next: end };

@@ -27,7 +27,7 @@ export async function loadTokenizer({
   if (!Object.hasOwn(ENCODINGS, name)) {
     throw new AgentError(
       "invalid-argument",
-      `There is no encoding ${JSON.stringify(name)}; there are ${Object.keys(ENCODINGS).join(", ")}`,
+      `There is no encoding ${JSON.stringify(name)}. Encodings are ${Object.keys(ENCODINGS).join(", ")}`,
     );
   }
   const { countTokens } = await ENCODINGS[name]!();

@@ -69,7 +69,7 @@ function checkWeight(weight: unknown): number {
   if (typeof weight === "number" && weight >= 0 && weight < Infinity) return weight;
   throw new AgentError(
     "invalid-argument",
-    `lengthFunction must answer a number from 0 on, got ${String(weight)}`,
+    `lengthFunction must return a number, 0 or more, got ${String(weight)}`,
   );
 }
 

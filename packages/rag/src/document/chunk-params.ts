@@ -124,7 +124,7 @@ export function checkParams(params: ChunkParams = {}): CheckedParams {
   }
   for (const key of Object.keys(params) as (keyof ChunkParams)[]) {
     if (params[key] !== undefined && !ALLOWED[strategy].includes(key)) {
-      throw invalid(`the strategy ${strategy} takes ${ALLOWED[strategy].join(", ")}, but not ${show(key)}`);
+      throw invalid(`the strategy ${strategy} accepts ${ALLOWED[strategy].join(", ")}, but not ${show(key)}`);
     }
   }
   if (params.size !== undefined && params.maxSize !== undefined && params.size !== params.maxSize) {
@@ -183,7 +183,7 @@ function checkPairs(name: string, pairs: unknown): void {
 
 function whole(name: string, value: unknown, least: number): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
-  throw invalid(`${name} must be a whole number from ${least} on, got ${show(value)}`);
+  throw invalid(`${name} must be a whole number, ${least} or more, got ${show(value)}`);
 }
 
 function within(name: string, value: unknown, most: number): void {

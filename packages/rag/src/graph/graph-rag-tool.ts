@@ -123,7 +123,7 @@ async function graphFor(scope: GraphScope, query: number[], settings: GraphSetti
   if (index.dimension > 0 && query.length !== index.dimension) {
     throw new AgentError(
       "invalid-argument",
-      `Index ${scope.indexName} takes vectors of ${index.dimension} numbers, got ${query.length} numbers`,
+      `Index ${scope.indexName} contains vectors of ${index.dimension} numbers, got ${query.length} numbers`,
     );
   }
   if (index.count <= maxNodes || scope.filter) {
@@ -152,7 +152,7 @@ function build(nodes: VectorResult[], store: Vector, options: GraphRAGOptions): 
     if (vector && vector.length > 0) return { vector };
     throw new AgentError(
       "not-supported",
-      `The vector store ${store.id} answered without vectors, which a graph is built from`,
+      `The vector store ${store.id} returned no vectors, which a graph is built from`,
     );
   });
   const chunks = sorted.map((node) => ({

@@ -77,7 +77,7 @@ export class GraphRAG {
     if (!Array.isArray(chunks) || !Array.isArray(embeddings) || chunks.length !== embeddings.length) {
       throw new AgentError(
         "invalid-argument",
-        `createGraph takes as many embeddings as chunks, got ${embeddings?.length} and ${chunks?.length}`,
+        `createGraph needs as many embeddings as chunks, got ${embeddings?.length} and ${chunks?.length}`,
       );
     }
     const dimension = this.#dimension ?? embeddings[0]?.vector.length ?? 1;
@@ -147,7 +147,7 @@ function best(values: Float64Array, count: number): number[] {
 
 export function checkGraphOptions({ dimension, threshold, neighbours }: GraphRAGOptions): void {
   if (dimension !== undefined && (!Number.isSafeInteger(dimension) || dimension < 1)) {
-    throw invalid("dimension must be a whole number from 1 on", dimension);
+    throw invalid("dimension must be a whole number, 1 or more", dimension);
   }
   if (threshold !== undefined && !(typeof threshold === "number" && threshold >= 0 && threshold <= 1)) {
     throw invalid("threshold must be between 0 and 1", threshold);
@@ -159,12 +159,12 @@ export function checkGraphOptions({ dimension, threshold, neighbours }: GraphRAG
 
 export function checkWalk(options: Omit<GraphQuery, "query">): Required<Omit<GraphQuery, "query">> {
   const { topK = DEFAULT_TOP_K, randomWalkSteps, restartProb } = { ...DEFAULT_WALK, ...options };
-  if (!Number.isSafeInteger(topK) || topK < 1) throw invalid("topK must be a whole number from 1 on", topK);
+  if (!Number.isSafeInteger(topK) || topK < 1) throw invalid("topK must be a whole number, 1 or more", topK);
   if (!Number.isSafeInteger(randomWalkSteps) || randomWalkSteps < 1 || randomWalkSteps > MAX_STEPS) {
     throw invalid(`randomWalkSteps must be between 1 and ${MAX_STEPS}`, randomWalkSteps);
   }
   if (!(typeof restartProb === "number" && restartProb > 0 && restartProb < 1)) {
-    throw invalid("restartProb must lie between 0 and 1, without either", restartProb);
+    throw invalid("restartProb must be above 0 and below 1", restartProb);
   }
   return { topK, randomWalkSteps, restartProb };
 }
@@ -178,7 +178,7 @@ function checkVector(vector: unknown, dimension: number): readonly number[] {
   }
   for (let index = 0; index < dimension; index++) {
     if (!Number.isFinite(vector[index]))
-      throw invalid(`vectors hold finite numbers, not at position ${index}`, vector[index]);
+      throw invalid(`vectors must contain finite numbers, but not at position ${index}`, vector[index]);
   }
   return vector as number[];
 }

@@ -34,8 +34,7 @@ export function flattenDatabaseConfig(config: unknown): Record<string, unknown> 
       if (value === undefined) continue;
       if (RESERVED.has(key)) throw invalid(`${name} is an option of the tool itself`, value);
       const fits = Object.hasOwn(CHECKS, name) ? CHECKS[name]!(value) : !isKnownStore(store);
-      if (!fits)
-        throw invalid(`${name} is not an option of ${store} or has a value that does not fit`, value);
+      if (!fits) throw invalid(`${name} is not an option of ${store} or has an invalid value`, value);
       flat[key] = value;
     }
   }

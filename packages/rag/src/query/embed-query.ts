@@ -16,7 +16,7 @@ export async function embedQuery(
     try {
       const [vector] = await embedder.embed([queryText], abortSignal ? { abortSignal } : {});
       if (Array.isArray(vector) && vector.length > 0) return vector;
-      throw new AgentError("model-failed", `Embedder ${embedder.id} answered no vector for the query`);
+      throw new AgentError("model-failed", `Embedder ${embedder.id} returned no vector for the query`);
     } catch (error) {
       abortSignal?.throwIfAborted();
       const isFinal = AgentError.is(error) && !error.retryable;

@@ -156,6 +156,6 @@ export function checkHybridWeights(weights: HybridWeights): HybridWeights {
   if (fits && Math.abs(vector + text - 1) <= 1e-6) return weights;
   throw new AgentError(
     "invalid-argument",
-    `The weights of a hybrid search are { vector, text }, from 0 on and together 1, got ${JSON.stringify(weights)}`,
+    `The weights of a hybrid search are { vector, text }, 0 or more, with the sum 1, got ${JSON.stringify(weights)}`,
   );
 }

@@ -43,7 +43,7 @@ function read(value: unknown, enableFilter: boolean): Reading<ReadQuery> {
     return issue("queryText", "is missing: give an object with queryText");
   const { queryText, topK, filter } = value as Record<string, unknown>;
   if (typeof queryText !== "string" || queryText.trim() === "") {
-    return issue("queryText", "must be a text that is not empty");
+    return issue("queryText", "must be a non-empty string");
   }
   if (queryText.length > MAX_QUERY_LENGTH) {
     return issue("queryText", `is ${queryText.length} characters long; ${MAX_QUERY_LENGTH} are allowed`);

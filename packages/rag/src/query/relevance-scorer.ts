@@ -86,6 +86,6 @@ function readScores(answer: string, count: number): number[] {
 function unreadable(answer: string, count: number, reason: string): AgentError {
   return new AgentError(
     "structured-output-invalid",
-    `The reranking model was asked for a JSON array of ${count} numbers and answered ${JSON.stringify(answer.slice(0, 100))}: ${reason}`,
+    `The reranking model was asked for a JSON array of ${count} numbers and returned ${JSON.stringify(answer.slice(0, 100))}: ${reason}`,
   );
 }

@@ -97,14 +97,14 @@ export function checkRerankerOptions(options: RerankerOptions = {}): {
   if (typeof options !== "object" || options === null) {
     throw new AgentError(
       "invalid-argument",
-      `The options of a reranker are an object, got ${String(options)}`,
+      `The options of a reranker must be an object, got ${String(options)}`,
     );
   }
   const { topK = DEFAULT_TOP_K } = options;
   if (!Number.isSafeInteger(topK) || topK < 1) {
     throw new AgentError(
       "invalid-argument",
-      `topK of a reranker must be a whole number from 1 on, got ${String(topK)}`,
+      `topK of a reranker must be a whole number, 1 or more, got ${String(topK)}`,
     );
   }
   return { weights: checkWeights(options.weights), topK };
@@ -112,13 +112,13 @@ export function checkRerankerOptions(options: RerankerOptions = {}): {
 
 function checkResults(results: unknown): void {
   if (!Array.isArray(results)) {
-    throw new AgentError("invalid-argument", `rerank takes a list of search results, got ${String(results)}`);
+    throw new AgentError("invalid-argument", `rerank needs a list of search results, got ${String(results)}`);
   }
   const bad = results.findIndex((result: VectorResult | null) => !Number.isFinite(result?.score));
   if (bad < 0) return;
   throw new AgentError(
     "invalid-argument",
-    `rerank takes results with a score, and that at position ${bad} has none`,
+    `rerank needs results with a score, but the one at position ${bad} has none`,
   );
 }
 
@@ -131,7 +131,7 @@ function checkWeights(weights: WeightConfig | null | undefined): Required<Weight
   if (fits && Math.abs(sum - 1) <= TOLERANCE) return all;
   throw new AgentError(
     "invalid-argument",
-    `The weights of a reranker are numbers from 0 on that sum to 1, got ${JSON.stringify(weights)}` +
+    `The weights of a reranker must be numbers, 0 or more, with the sum 1, got ${JSON.stringify(weights)}` +
       (fits ? `, which sum to ${sum}` : ""),
   );
 }
@@ -142,6 +142,6 @@ function checkScores(scores: unknown, count: number): number[] {
   }
   throw new AgentError(
     "model-failed",
-    `The scorer must answer ${count} numbers, one for each result, got ${(JSON.stringify(scores) ?? typeof scores).slice(0, 100)}`,
+    `The scorer must return ${count} numbers, one for each result, got ${(JSON.stringify(scores) ?? typeof scores).slice(0, 100)}`,
   );
 }

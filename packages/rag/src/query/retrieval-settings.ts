@@ -45,7 +45,7 @@ export function checkToolOptions(name: string, options: RetrievalOptions): void 
   if (typeof options !== "object" || options === null) {
     throw new AgentError(
       "invalid-argument",
-      `${name} takes an object with a model and an index, got ${typeof options}`,
+      `${name} needs an object with a model and an index, got ${typeof options}`,
     );
   }
   toEmbedder(options.model);
@@ -62,7 +62,7 @@ export function indexNameFor(call: Call, options: RetrievalOptions): string {
   if (typeof name === "string" && name !== "") return name;
   throw new AgentError(
     "invalid-argument",
-    "This tool has no indexName: set it when the tool is made, or in the request context",
+    "This tool has no indexName: set it when you create the tool, or in the request context",
   );
 }
 
@@ -74,7 +74,7 @@ export async function storeFor(call: Call, options: RetrievalOptions): Promise<V
   if (typeof name !== "string" || name === "") {
     throw new AgentError(
       "invalid-argument",
-      "This tool has no vectorStoreName: set it when the tool is made or in the request context, or pass a vectorStore",
+      "This tool has no vectorStoreName: set it when you create the tool or in the request context, or pass a vectorStore",
     );
   }
   const host = call.mastra as { getVector?: (name: string) => Vector } | undefined;

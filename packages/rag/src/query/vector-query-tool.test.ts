@@ -286,7 +286,7 @@ describe("reranking and hybrid search", () => {
         model: wordEmbedder,
         reranker: { model, options: { weights: { semantic: 0.5 } } },
       }),
-    ).toThrow(/sum to 1/);
+    ).toThrow(/with the sum 1/);
   });
 
   it("searches by words as well where it is told to", async () => {

@@ -14,10 +14,9 @@ import { ownerOfRun, readRunRecord, readThreadOverview, watchQueue } from "@selv
 import { callTool, type ToolLike } from "@selvedge/core/tools";
 import type { StoredMessage } from "@selvedge/protocol";
 import type * as Wire from "@selvedge/protocol/routes";
-import type { AgentInfo, RouteCalls } from "@selvedge/protocol/routes";
+import type { AgentInfo } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
-import type { Call, Handlers } from "../handler.ts";
-import { ownerOf } from "../handler.ts";
+import { type Answer, type Call, type Handlers, ownerOf } from "../handler.ts";
 import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
@@ -105,10 +104,14 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     const address = { threadId: body.threadId, resourceId: ownerOf(call) };
     const list = Array.isArray(body.notification) ? body.notification : [body.notification];
     const results = await agent.sendNotificationSignal(list, address);
-    const wire = results.map(({ record, decision, runId, signal }) =>
-      toWire({ accepted: true, record, decision: withoutOptions(decision), runId, signal }),
-    ) as Wire.SendNotificationResult[];
-    return Array.isArray(body.notification) ? wire : wire[0]!;
+    const sent = results.map(({ record, decision: { streamOptions: _, ...decision }, runId, signal }) => ({
+      accepted: true as const,
+      record,
+      decision,
+      runId,
+      signal,
+    }));
+    return Array.isArray(body.notification) ? sent : sent[0]!;
   },
 
   subscribe: async (call) => follow(call, call.params.agentId, call.body.threadId, call.body.after),
@@ -143,7 +146,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
       ...options,
       resourceId: ownerOf(call),
     });
-    return toWire({ accepted, runId, toolCallId }) as RouteCalls["sendToolApproval"]["response"];
+    return { accepted, runId, toolCallId };
   },
   approveToolCall: async (call) => chunkResponse(call, await answer(call, true)),
   declineToolCall: async (call) => chunkResponse(call, await answer(call, false)),
@@ -161,7 +164,7 @@ export const AGENT_HANDLERS: Handlers<Names> = {
     const shown = caller.has("inspect")
       ? runs
       : runs.map((run) => ({ ...run, toolCalls: run.toolCalls.map(safeWaitingCall) }));
-    return { runs: toWire(shown) as Wire.SuspendedRun[], total };
+    return { runs: shown, total };
   },
 
   getAgentTool: async (call) => {
@@ -273,7 +276,7 @@ export async function startRun(
 async function wholeRun(
   call: Pick<Call, "request" | "caller">,
   reader: RunReader & { output: RunOutput },
-): Promise<Wire.GenerateResult> {
+): Promise<Answer<"generate">> {
   return withReader(call.request, reader, async () =>
     generateResult(await reader.output.getFullOutput(), call.caller),
   );
@@ -392,7 +395,7 @@ async function sendOptions(
   const key = request.headers.get("idempotency-key") ?? body.idempotencyKey;
   const { ifActive, ifIdle } = body;
   if (call.threadId === undefined)
-    throw new AgentError("invalid-argument", "Say where it goes: threadId, or the runId of an active run.");
+    throw new AgentError("invalid-argument", "Pass threadId, or the runId of an active run.");
   const streamOptions =
     ifIdle?.streamOptions || Object.keys(caller.requestContext).length > 0
       ? await toRunOptions(ifIdle?.streamOptions ?? {}, call, app.agent(params.agentId))
@@ -429,21 +432,7 @@ async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBo
   return { ...signal, contents: neutraliseContents(signal.contents) };
 }
 
-async function sent({ admitted, signal, runId }: SendResult): Promise<Wire.SendResult> {
-  const result = await admitted;
-  return toWire({
-    accepted: true,
-    runId: result.runId ?? runId,
-    signal,
-    action: result.action,
-    duplicate: result.duplicate,
-  }) as Wire.SendResult;
-}
-
-function withoutOptions(decision: object): object {
-  return Object.fromEntries(Object.entries(decision).filter(([key]) => key !== "streamOptions"));
-}
-
-export function toWire(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value)) as unknown;
+async function sent({ admitted, signal, runId }: SendResult): Promise<Answer<"sendMessage">> {
+  const { action, duplicate, runId: own = runId } = await admitted;
+  return { accepted: true, runId: own, signal, action, duplicate };
 }

@@ -1,7 +1,7 @@
 import { AgentError, type Agent } from "@selvedge/core";
 import type { ToolLike } from "@selvedge/core/tools";
 import type { Vector } from "@selvedge/core/vector";
-import type { McpResource, McpResourceContent, McpServerInfo, RouteCalls } from "@selvedge/protocol/routes";
+import type { McpResource, McpResourceContent, McpServerInfo } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import type { Call, Handlers } from "../handler.ts";
@@ -151,9 +151,7 @@ export const APP_HANDLERS: Handlers<Names> = {
   },
   upsertVectors: async ({ app, params, body }) => ({ ids: await vector(app, params).upsert(body) }),
   queryVectors: async ({ app, params, body }) => ({
-    results: (await vector(app, params).query(
-      body,
-    )) as unknown as RouteCalls["queryVectors"]["response"]["results"],
+    results: await vector(app, params).query(body),
   }),
 };
 

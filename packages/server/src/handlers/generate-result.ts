@@ -1,10 +1,10 @@
 import type { FullOutput, StepResult } from "@selvedge/core/agent";
-import type { GenerateResult } from "@selvedge/protocol/routes";
 import type { Principal } from "../caller.ts";
+import type { Answer } from "../handler.ts";
 import { safeOutput } from "@selvedge/core/guards";
 
 /** A run's outcome without what was sent to the model. */
-export function generateResult(full: FullOutput, caller: Principal): GenerateResult {
+export function generateResult(full: FullOutput, caller: Principal): Answer<"generate"> {
   const output = caller.has("inspect") ? full : safeOutput(full);
   const { messages: _, ...response } = output.response as Record<string, unknown> & { messages: unknown };
   const remembered = new Set(output.rememberedMessages.map(({ id }) => id));
@@ -29,7 +29,7 @@ export function generateResult(full: FullOutput, caller: Principal): GenerateRes
     tripwire: output.tripwire,
     suspendPayload: output.suspendPayload as unknown,
     resumeSchema: output.resumeSchema,
-  } as unknown as GenerateResult;
+  };
 }
 
 function withoutRequest({ request: _, ...step }: StepResult): Omit<StepResult, "request"> {

@@ -3,14 +3,12 @@ import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
 import type { MemoryDomain, Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
 import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
-import type { RouteCalls, WireMemoryConfig, WireMessage, WireThread } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
-import { type Handlers, ownerOf } from "../handler.ts";
+import { type Answer, type Handlers, ownerOf } from "../handler.ts";
 import { safeMessage } from "@selvedge/core/guards";
-import { toWire } from "./agent-handlers.ts";
 import { searchMessages } from "./search-messages.ts";
 
 type Names =
@@ -38,8 +36,11 @@ interface FullMemory extends MastraMemory {
   cloneThread(options: object): Promise<{ thread: StoredThread; clonedMessages: StoredMessage[] }>;
   getWorkingMemory(address: object): Promise<string | null>;
   updateWorkingMemory(update: object): Promise<void>;
-  getMergedThreadConfig(): MemoryConfig;
+  getMergedThreadConfig(): SetMemoryConfig;
 }
+
+/** A configuration with its defaults filled in. */
+type SetMemoryConfig = Omit<Answer<"memoryConfig">["config"], "threads"> & Pick<MemoryConfig, "threads">;
 
 const PER_PAGE = 40;
 const THREADS_PER_PAGE = 100;
@@ -57,19 +58,19 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
   memoryConfig: async ({ app, query, caller }) => {
     const memory = (await app.memory(query.agentId)) as Partial<FullMemory>;
     if (!memory.getMergedThreadConfig)
-      throw new AgentError("not-supported", "This memory does not tell what it is set to.");
+      throw new AgentError("not-supported", "This memory does not expose its configuration.");
     const { lastMessages, semanticRecall, workingMemory, threads, readOnly } = memory.getMergedThreadConfig();
-    const { enabled = false, scope, template } = workingMemory ?? {};
+    const { enabled, scope, template } = workingMemory;
     // Models, schemas and functions stay here, and what the agent is told is for those who may see its instructions.
     const told = caller.has("inspect") && template !== undefined ? { template } : {};
     return {
-      config: toWire({
+      config: {
         lastMessages,
         semanticRecall,
         workingMemory: { enabled, ...(enabled && { scope, ...told }) },
         threads: { generateTitle: !!threads?.generateTitle },
         readOnly,
-      }) as WireMemoryConfig,
+      },
     };
   },
   listThreads: async ({ app, query, resourceId, caller }) => {
@@ -83,26 +84,24 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
         perPage,
       });
     const { threads, ...rest } = await (search ? app.searches.take(caller.resourceId, list) : list());
-    return { ...rest, threads: toWire(threads) as WireThread[] };
+    return { ...rest, threads };
   },
   createThread: async (call) => {
     const { threadId, title, metadata } = call.body;
     checkMetadata(call.caller, metadata);
     const memory = await fullMemory(call.app, call.query.agentId, "createThread");
-    return toWire(
-      await memory.createThread({ resourceId: ownerOf(call), threadId, title, metadata }),
-    ) as WireThread;
+    return memory.createThread({ resourceId: ownerOf(call), threadId, title, metadata });
   },
   getThread: async (call) => {
     const domain = await domainOf(call.app, call.query.agentId);
-    return toWire(await requireThread(domain, call.params.threadId)) as WireThread;
+    return requireThread(domain, call.params.threadId);
   },
   updateThread: async ({ app, caller, params, query, body }) => {
     const domain = await domainOf(app, query.agentId);
     const thread = await requireThread(domain, params.threadId);
     const { title, metadata } = body;
     checkMetadata(caller, metadata, thread.metadata);
-    return toWire(await domain.updateThread({ id: params.threadId, title, metadata })) as WireThread;
+    return domain.updateThread({ id: params.threadId, title, metadata });
   },
   deleteThread: async (call) => {
     const { threadId } = call.params;
@@ -123,15 +122,13 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       ...(roles !== undefined && { filter: { roles: toRoles(roles) } }),
     });
     const inOrder = direction === undefined ? messages.toReversed() : messages;
-    // Written down once: this can be much.
-    return { ...rest, messages: shown(call.caller, inOrder) as unknown as WireMessage[] };
+    return { ...rest, messages: shown(call.caller, inOrder) };
   },
   saveMessages: async (call) => {
     const { app, query, body, resourceId } = call;
     const memory = await fullMemory(app, query.agentId, "saveMessages");
     const given = await admitContents(call, body.messages);
-    const { messages } = await memory.saveMessages({ messages: given, resourceId });
-    return { messages: toWire(messages) as WireMessage[] };
+    return memory.saveMessages({ messages: given, resourceId });
   },
   deleteMessages: async ({ app, query, body, resourceId }) => {
     const memory = await fullMemory(app, query.agentId, "deleteMessages");
@@ -158,8 +155,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       metadata,
       options: { messageLimit: options?.messageLimit, messageFilter, maxBytes: MOST_BYTES },
     });
-    const clonedMessages = shown(call.caller, result.clonedMessages);
-    return { ...result, clonedMessages } as unknown as RouteCalls["cloneThread"]["response"];
+    return { ...result, clonedMessages: shown(call.caller, result.clonedMessages) };
   },
   getWorkingMemory: async (call) => {
     const memory = await fullMemory(call.app, call.query.agentId, "getWorkingMemory");
@@ -182,9 +178,12 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
     const { searchQuery, threadId, limit = 20 } = query;
     const search = { text: searchQuery, threadId, resourceId, limit, signal };
     const results = await app.searches.take(caller.resourceId, () => searchMessages(domain, memory, search));
-    const safe = results.map((found) => ({ ...found, message: shown(caller, [found.message])[0] }));
+    const messages = shown(
+      caller,
+      results.map(({ message }) => message),
+    );
     return {
-      results: toWire(safe) as RouteCalls["searchMemory"]["response"]["results"],
+      results: results.map((found, index) => ({ ...found, message: messages[index]! })),
       count: results.length,
     };
   },

@@ -5,29 +5,20 @@ import {
   listLanes,
   listQueued,
   listRuns,
-  type Lane as StoredLane,
+  type Lane,
   readRunTimeline,
   type RunRecord,
   readThreadOverview,
   removeQueued,
 } from "@selvedge/core/threads";
 import type { NotificationStatus, StoredMessage } from "@selvedge/protocol";
-import type {
-  Lane,
-  QueuedMessage,
-  RouteCalls,
-  RunInfo,
-  ThreadState,
-  WireNotification,
-} from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
-import type { Handlers } from "../handler.ts";
+import type { Answer, Handlers } from "../handler.ts";
 import { safeWaitingCall } from "@selvedge/core/guards";
 import { safeRun } from "../safe-errors.ts";
 import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
-import { toWire } from "./agent-handlers.ts";
 import { memoryDomain } from "./memory-handlers.ts";
 
 type Names =
@@ -60,7 +51,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
     const overview = await readThreadOverview(storage, threadId);
     if (!overview) throw new AgentError("not-found", `There is no thread "${threadId}".`);
     const [queue, lanes] = await Promise.all([listQueued(storage, threadId), lanesOf(storage, threadId)]);
-    return toWire({
+    return {
       threadId,
       activeRunId: overview.activeRunId ?? null,
       runState: overview.runState,
@@ -70,37 +61,35 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       queue,
       lanes,
       approvals: caller.has("inspect") ? overview.waiting : overview.waiting.map(safeWaitingCall),
-    }) as ThreadState;
+    };
   },
   listQueue: async ({ app, params, query }) => ({
-    messages: toWire(
-      await listQueued(await storageOf(app, query.agentId), params.threadId),
-    ) as QueuedMessage[],
+    messages: await listQueued(await storageOf(app, query.agentId), params.threadId),
   }),
   editQueued: async (call) => {
     const { app, params, query, body, caller } = call;
     const admitted = await admitContents(call, body.contents);
     const contents = caller.has("signals") ? admitted : neutraliseContents(admitted);
     const storage = await storageOf(app, query.agentId);
-    return toWire(await editQueued(storage, params, contents)) as QueuedMessage;
+    return editQueued(storage, params, contents);
   },
   removeQueued: async ({ app, params, query }) => {
     await removeQueued(await storageOf(app, query.agentId), params);
     return { removed: true };
   },
   listLanes: async ({ app, params, query }) => ({
-    lanes: toWire(await lanesOf(await storageOf(app, query.agentId), params.threadId)) as Lane[],
+    lanes: await lanesOf(await storageOf(app, query.agentId), params.threadId),
   }),
   listRuns: async ({ app, params, query, caller }) => {
     const { agentId, page, perPage } = query;
     const { runs, ...rest } = await listRuns(await storageOf(app, agentId), { ...params, page, perPage });
-    return { ...rest, runs: toWire(runs.map((run) => shown(caller, run))) as RunInfo[] };
+    return { ...rest, runs: runs.map((run) => shown(caller, run)) };
   },
   getRun: async ({ app, params, query, caller }) => {
     const run = await readRunTimeline(await storageOf(app, query.agentId), params);
     if (!run)
       throw new AgentError("not-found", `There is no run "${params.runId}" on thread "${params.threadId}".`);
-    return toWire(shown(caller, run)) as RouteCalls["getRun"]["response"];
+    return shown(caller, run);
   },
   listNotifications: async ({ app, params, query }) => {
     const domain = await inbox(await storageOf(app, query.agentId));
@@ -113,7 +102,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       search,
       limit,
     });
-    return { notifications: toWire(notifications) as WireNotification[] };
+    return { notifications };
   },
   updateNotification: async ({ app, params, query, body }) => {
     const domain = await inbox(await storageOf(app, query.agentId));
@@ -122,7 +111,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
       id: params.notificationId,
       status: STATUS_OF[body.action],
     });
-    return { notification: toWire(notification) as WireNotification };
+    return { notification };
   },
 };
 
@@ -144,8 +133,10 @@ async function inbox(
   throw new AgentError("not-supported", "The store of this app has no notifications.");
 }
 
+type ShownLane = Answer<"listLanes">["lanes"][number];
+
 /** Lanes with what they say, as far as the history still has it. */
-async function lanesOf(storage: Storage, threadId: string): Promise<object[]> {
+async function lanesOf(storage: Storage, threadId: string): Promise<ShownLane[]> {
   const lanes = await listLanes(storage, threadId);
   if (lanes.length === 0) return [];
   const domain = await memoryDomain(storage);
@@ -155,9 +146,9 @@ async function lanesOf(storage: Storage, threadId: string): Promise<object[]> {
 }
 
 function toLane(
-  { id, version, cacheKey, mode, updatedAt }: StoredLane,
+  { id, version, cacheKey, mode, updatedAt }: Lane,
   message: StoredMessage | undefined,
-): object {
+): ShownLane {
   const signal = message?.content.metadata?.["signal"] as { metadata?: { value?: unknown } } | undefined;
   const text = message?.content.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   return {

@@ -58,7 +58,7 @@ async function stored(call: ResponseCall, storage: Storage, previous: Found | un
   if (previous && previous.storage !== storage)
     throw new AgentError(
       "invalid-argument",
-      `Agent "${agent.id}" keeps its threads elsewhere than the one that made "${previous.response.id}". Pass store: false.`,
+      `Agent "${agent.id}" uses another store than the agent that created "${previous.response.id}". Pass store: false.`,
     );
   const responses = await responsesOf(storage);
   const runId = app.system.newId();

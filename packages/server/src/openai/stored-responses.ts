@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core";
 import type { MastraMemory } from "@selvedge/core/memory";
-import type { ResponseDomain, ResponseRemains, Storage, StoredResponse } from "@selvedge/core/storage";
+import type { Storage } from "@selvedge/core/storage";
 import { ownerOfRun, readRunRecord, readThreadOverview } from "@selvedge/core/threads";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
@@ -8,6 +8,12 @@ import type { Principal } from "../caller.ts";
 import { memoryDomain } from "../handlers/memory-handlers.ts";
 import { safeRun } from "../safe-errors.ts";
 import { ResponseBuilder } from "./response.ts";
+import {
+  RESPONSE_DOMAIN,
+  type ResponseDomain,
+  type ResponseRemains,
+  type StoredResponse,
+} from "./response-domain.ts";
 import { RunCollector } from "./run-collector.ts";
 
 type Json = Record<string, unknown>;
@@ -59,8 +65,8 @@ export function noResponse(id: string): AgentError {
   return new AgentError("not-found", `There is no response "${id}".`);
 }
 
-export async function responsesOf(storage: Storage): Promise<ResponseDomain> {
-  return (await storage.getStore("responses"))!;
+export function responsesOf(storage: Storage): Promise<ResponseDomain> {
+  return storage.domain(RESPONSE_DOMAIN);
 }
 
 /** Nothing goes on from an answer that is not there yet, and it cannot be deleted. */
@@ -70,7 +76,7 @@ export async function checkOver({ response, storage }: Found): Promise<void> {
   throw new AgentError(
     "conflict",
     overview.runState === "suspended"
-      ? `Response "${response.id}" waits for somebody to approve a call.`
+      ? `Response "${response.id}" is waiting for a tool call to be approved.`
       : `Response "${response.id}" is still in progress.`,
   );
 }

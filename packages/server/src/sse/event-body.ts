@@ -87,7 +87,7 @@ export class EventBody {
       GRACE_MS,
       () => {
         try {
-          this.#controller.error(new Error("The reader did not take the rest of its stream."));
+          this.#controller.error(new Error("The client stopped reading its stream."));
         } catch {
           // It did, and the stream is closed.
         }

@@ -69,8 +69,11 @@ export function endFrame(error: unknown, after: number | undefined): string {
   const why = AgentError.is(error)
     ? error
     : error === undefined
-      ? new AgentError("reader-too-slow", "The stream was not read for too long. Go on after details.after.")
-      : new AgentError("internal", "The stream broke. Go on after details.after.");
+      ? new AgentError(
+          "reader-too-slow",
+          "The client stopped reading, so the stream was closed. Reconnect with `after: details.after`.",
+        )
+      : new AgentError("internal", "The stream was interrupted. Reconnect with `after: details.after`.");
   const end: StreamEnd = {
     ...why.toJSON(),
     ...(after !== undefined && { details: { ...why.details, after } }),

@@ -59,7 +59,7 @@ export const CHAT_HANDLERS: Handlers<"chat" | "resumeChat"> = {
     if (last.role === "user") return send(call, agent, last);
     throw new AgentError(
       "invalid-argument",
-      `body.messages: The last one must be of a user or an assistant.`,
+      `body.messages: The last message must be from a user or an assistant.`,
     );
   },
   resumeChat: async (call) => {
@@ -82,7 +82,7 @@ function toUiMessage(message: Record<string, unknown> | undefined): UiMessage {
   if (!isText(id) || !Array.isArray(parts) || !parts.every(isPart))
     throw new AgentError(
       "invalid-argument",
-      "body.messages: The last one is not a UI message: { id, role, parts }.",
+      "body.messages: The last message is not a UI message: { id, role, parts }.",
     );
   return message;
 }
@@ -127,7 +127,7 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
     const waits = overview?.waiting.some((waiting) => waiting.toolCallId === toolCallId);
     if (!waits || typeof approval?.approved !== "boolean" || toolCallId === undefined) continue;
     if (!isText(approval.reason))
-      throw new AgentError("invalid-argument", "body.messages: approval.reason must be a text.");
+      throw new AgentError("invalid-argument", "body.messages: approval.reason must be a string.");
     const { approved, reason } = approval;
     const why = approved || reason === undefined ? undefined : { reason };
     const declineContext = why && (caller.has("signals") ? why : neutraliseReasons(why));
@@ -139,7 +139,7 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
     if (results.length === 0)
       throw new AgentError(
         "invalid-argument",
-        "body.messages: No tool call of this chat waits for an answer.",
+        "body.messages: No tool call of this chat is waiting for an answer.",
       );
     const messages = await admitMessages(call, [{ role: "tool", content: results }]);
     const streamOptions = await toRunOptions({}, call, agent);
@@ -205,7 +205,9 @@ function uiResponse(
       },
       leave: () => reader.leave(),
       farewell: (error) => {
-        const errorText = AgentError.is(error) ? error.message : "The stream was not read for too long.";
+        const errorText = AgentError.is(error)
+          ? error.message
+          : "The client stopped reading, so the stream was closed.";
         return dataFrame({ type: "error", errorText }) + DONE;
       },
     },

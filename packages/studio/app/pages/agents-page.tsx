@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
 import { newThreadPath } from "../new-thread.ts";
-import { usePageTitle } from "../page-title.ts";
 import { Link, path } from "../router.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -8,14 +7,13 @@ import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { type ListedAgent, useAgents } from "../use-agents.ts";
 
 export function AgentsPage(): ReactNode {
-  usePageTitle("Agents");
   const agents = useAgents();
   return (
     <div className="page">
       <div className="page-head">
         <div>
           <h1>Agents</h1>
-          <p>What this server runs</p>
+          <p>The agents on this server</p>
         </div>
       </div>
       {agents.error && <Failure error={agents.error} onRetry={agents.reload} />}
@@ -71,7 +69,7 @@ function AgentCard({ agent }: { agent: ListedAgent }): ReactNode {
               >
                 <Icon name="tool" />
                 {tool.id}
-                {tool.requireApproval && <span className="chip-mark">asks first</span>}
+                {tool.requireApproval && <span className="chip-mark">needs approval</span>}
               </Link>
             </li>
           ))}
@@ -90,7 +88,9 @@ function AgentCard({ agent }: { agent: ListedAgent }): ReactNode {
             New thread
           </Link>
         ) : (
-          <p className="hint">Without memory it has no threads. Give it a Memory to talk to it here.</p>
+          <p className="hint">
+            This agent has no memory, so it has no threads. Add a Memory to talk to it here.
+          </p>
         )}
       </div>
     </li>

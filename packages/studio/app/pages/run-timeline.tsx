@@ -24,9 +24,9 @@ const TOOL_TONE: Record<TimelineTool["state"], Tone | undefined> = {
 const RULER: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
 
 const NO_STEPS = {
-  gone: "The events of this run are no longer kept, so its steps cannot be shown.",
-  soon: "Its first step has not begun.",
-  none: "It ended before its first step.",
+  gone: "The events of this run are no longer stored, so its steps cannot be shown.",
+  soon: "The first step has not started.",
+  none: "The run ended before its first step.",
 };
 
 export function RunTimelineView({ run }: { run: RunTimeline }): ReactNode {

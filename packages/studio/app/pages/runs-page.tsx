@@ -1,8 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import { formatRun } from "../format.ts";
 import { threadPath } from "../new-thread.ts";
-import { usePageTitle } from "../page-title.ts";
-import { Link, path } from "../router.tsx";
+import { Link, path, useRouter } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { RunBadge } from "../ui/run-badge.tsx";
@@ -15,16 +14,9 @@ const REFRESH_MS = 1500;
 const SHOWN = 50;
 
 /** The runs of a thread, and what happened in the chosen one, step by step. */
-export function RunsPage({
-  threadId,
-  runId,
-  agentId,
-}: {
-  threadId: string;
-  runId: string | undefined;
-  agentId: string | undefined;
-}): ReactNode {
-  usePageTitle("Runs");
+export function RunsPage({ threadId, runId }: { threadId: string; runId?: string }): ReactNode {
+  const { query } = useRouter();
+  const agentId = query.get("agent") ?? undefined;
   const { client, resourceId } = useStudio();
   const runs = useLoad(threadId, (signal) =>
     client.call("listRuns", {
@@ -73,7 +65,7 @@ export function RunsPage({
       {!runs.value && runs.loading && <Loading what="runs" />}
       {runs.value && list.length === 0 && (
         <Empty title="No runs yet">
-          <p>A run starts when somebody sends a message.</p>
+          <p>A run starts when a message is sent.</p>
         </Empty>
       )}
       {list.length > 0 && (

@@ -1,6 +1,7 @@
 import { useThread } from "@selvedge/react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { isFreshPlace, Link, path, settlePlace } from "../router.tsx";
+import { usePageTitle } from "../page-title.ts";
+import { isFreshPlace, Link, path, settlePlace, useRouter } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { ActionError, ThreadActionsProvider } from "../thread/actions.tsx";
 import { Composer } from "../thread/composer.tsx";
@@ -21,13 +22,9 @@ import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { type ListedAgent } from "../use-agents.ts";
 
 /** Everything that goes on on a thread, live, and every way to take part in it. */
-export function ThreadPage({
-  threadId,
-  agentId,
-}: {
-  threadId: string;
-  agentId: string | undefined;
-}): ReactNode {
+export function ThreadPage({ threadId }: { threadId: string }): ReactNode {
+  const { query } = useRouter();
+  const agentId = query.get("agent") ?? undefined;
   const agent = useThreadAgent(threadId, agentId);
   if (agent.error) return <Problem error={agent.error} onRetry={agent.reload} />;
   if (agent.loading && !agent.value) return <Loading what="the thread" />;
@@ -63,10 +60,7 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
   }, [spoken, title, noteThreads]);
   const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
   const waiting = thread.approvals.length;
-  useEffect(() => {
-    document.title = `${waiting > 0 ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New thread")} · Selvedge`;
-    return () => void (document.title = "Selvedge studio");
-  }, [title, spoken, waiting]);
+  usePageTitle(`${waiting > 0 ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New thread")}`);
   const togglePanel = useCallback(() => setPanel((open) => !open), []);
 
   if (thread.status === "error")
@@ -110,7 +104,7 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
           <Button
             size="small"
             icon="panel"
-            label={panel ? "Hide what the thread carries" : "Show what the thread carries"}
+            label={panel ? "Hide thread details" : "Show thread details"}
             aria-expanded={panel}
             aria-controls="inspector"
             onClick={togglePanel}

@@ -1,7 +1,6 @@
 import type { WireThread } from "@selvedge/protocol/routes";
 import { type ReactNode, useDeferredValue, useState } from "react";
 import { threadPath } from "../new-thread.ts";
-import { usePageTitle } from "../page-title.ts";
 import { Link } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { NewThreadButton } from "../ui/new-thread-button.tsx";
@@ -16,7 +15,6 @@ import { MessageHits } from "./message-hits.tsx";
 const PAGE_SIZE = 25;
 
 export function ThreadsPage(): ReactNode {
-  usePageTitle("Threads");
   const { client, resourceId } = useStudio();
   const [search, setSearch] = useState("");
   const [page, setPage] = useState(0);
@@ -64,7 +62,7 @@ export function ThreadsPage(): ReactNode {
       )}
       {value && value.threads.length === 0 && !wanted && (
         <Empty title="No threads yet">
-          <p>A thread is a conversation that is kept. Start one and say something.</p>
+          <p>A thread is a stored conversation. Start one and send a message.</p>
           <NewThreadButton />
         </Empty>
       )}

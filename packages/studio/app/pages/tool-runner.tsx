@@ -57,7 +57,7 @@ export function ToolRunner({ entry }: { entry: RunnableTool }): ReactNode {
         : await client.call("executeTool", { params: { toolId: key }, body, signal });
       setOutcome({ ms: ms(), result });
     } catch (thrown) {
-      const error = signal.aborted ? new Error("You did not wait for the answer.") : toError(thrown);
+      const error = signal.aborted ? new Error("You stopped waiting for the result.") : toError(thrown);
       setOutcome({ ms: ms(), error });
       setIssues(toIssues(error));
     } finally {

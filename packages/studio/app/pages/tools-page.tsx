@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { usePageTitle } from "../page-title.ts";
 import { Link, path, useRouter } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { Badge } from "../ui/badge.tsx";
@@ -9,8 +8,7 @@ import { useLoad } from "../use-load.ts";
 import { type RunnableTool, ToolRunner } from "./tool-runner.tsx";
 
 /** Every tool of the server, and a form to run the chosen one. */
-export function ToolsPage({ toolId }: { toolId: string | undefined }): ReactNode {
-  usePageTitle("Tools");
+export function ToolsPage({ toolId }: { toolId?: string }): ReactNode {
   const { client } = useStudio();
   const { query } = useRouter();
   const agents = useAgents();
@@ -26,7 +24,7 @@ export function ToolsPage({ toolId }: { toolId: string | undefined }): ReactNode
       <div className="page-head">
         <div>
           <h1>Tools</h1>
-          <p>Run one by hand, with the checks an agent's call passes through</p>
+          <p>Run a tool by hand, with the same checks as a call by an agent</p>
         </div>
       </div>
       {error && <Failure error={error} />}
@@ -50,7 +48,7 @@ export function ToolsPage({ toolId }: { toolId: string | undefined }): ReactNode
                       {entry.tool.id}
                       <span className="hint block truncate">{entry.owner}</span>
                     </span>
-                    {entry.tool.requireApproval && <Badge tone="amber">asks</Badge>}
+                    {entry.tool.requireApproval && <Badge tone="amber">approval</Badge>}
                   </Link>
                 </li>
               ))}

@@ -43,7 +43,7 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
         )}
         <div className="field">
           <label className="label" htmlFor={dataId}>
-            The answer to {approval.toolName}
+            Your response to {approval.toolName}
           </label>
           <JsonEntry common={{ id: dataId, required: true }} value={data} onChange={setData} />
         </div>
@@ -60,7 +60,7 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
       <form className="stack" onSubmit={decline}>
         <div className="field">
           <label className="label" htmlFor={reasonId}>
-            Why not? (the model reads it; may be empty)
+            Why not? (optional; the model reads it)
           </label>
           <input
             className="input"
@@ -96,7 +96,7 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
       <Button kind="danger" size="small" icon="cross" disabled={sent} onClick={() => setDeclining(true)}>
         Decline …
       </Button>
-      <span className="hint">It has not run. It runs once, if you approve.</span>
+      <span className="hint">This call has not run yet. It runs once if you approve it.</span>
     </div>
   );
 }

@@ -27,7 +27,7 @@ export async function readAttachments(
     if (file.size === 0) problems.push(`${name} is empty.`);
     else if (total + file.size > MAX_BYTES) {
       problems.push(
-        `${name} has ${formatBytes(file.size)}: the files of a message may have ${formatBytes(MAX_BYTES)} together.`,
+        `${name} is too large (${formatBytes(file.size)}): the files of a message may have ${formatBytes(MAX_BYTES)} in total.`,
       );
     } else {
       try {

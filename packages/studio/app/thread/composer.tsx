@@ -162,7 +162,7 @@ export function Composer({
 }
 
 function placeholder(state: "running" | "suspended" | undefined, agentName: string): string {
-  if (state === "running") return "Steer it, or queue what comes next …";
-  if (state === "suspended") return `${agentName} waits for a decision …`;
+  if (state === "running") return "Steer the run, or queue a message …";
+  if (state === "suspended") return `${agentName} is waiting for a decision …`;
   return `Message ${agentName} …`;
 }

@@ -3,12 +3,12 @@ import type { ReactNode } from "react";
 import { Badge, type Tone } from "../ui/badge.tsx";
 
 const LOOK: Record<Thread["connection"], { tone?: Tone; text: string; title: string }> = {
-  connecting: { text: "connecting", title: "Opening the stream of the thread." },
-  live: { tone: "green", text: "live", title: "What happens on the thread is shown as it happens." },
+  connecting: { text: "connecting", title: "Connecting to the thread's stream." },
+  live: { tone: "green", text: "live", title: "Events on the thread appear as they happen." },
   reconnecting: {
     tone: "amber",
     text: "reconnecting",
-    title: "The line to the server broke. The page goes on from where it was when the server is back.",
+    title: "The connection was lost. The page reconnects and continues where it stopped.",
   },
 };
 

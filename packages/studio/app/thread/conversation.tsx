@@ -111,7 +111,7 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
       {away && (
         <div className="to-end">
           <Button size="small" icon="down" onClick={toEnd}>
-            To the latest
+            Jump to the latest
           </Button>
         </div>
       )}
@@ -131,7 +131,7 @@ function Spoken({
   const worked = useRef(false);
   if (state !== undefined) worked.current = true;
   const idle = worked.current ? `${agentName} is done` : "";
-  const text = { running: `${agentName} is working`, suspended: `${agentName} waits for you`, idle };
+  const text = { running: `${agentName} is working`, suspended: `${agentName} is waiting for you`, idle };
   return (
     <span className="visually-hidden" role="status">
       {text[state ?? "idle"]}

@@ -13,9 +13,9 @@ const CONTENTS: Record<EventKind, string> = {
   state: "The browser is open on https://example.com with 3 tabs.",
 };
 const EXPLAINED: Record<EventKind, string> = {
-  notification: "Goes into the inbox; its priority decides when the agent hears of it.",
-  signal: "Context for the agent, now: it joins the run, or wakes the thread.",
-  state: "The current state of something, under a name. Telling the same again changes nothing.",
+  notification: "Goes to the inbox. Its priority decides when the agent receives it.",
+  signal: "Context for the agent: it joins the active run, or wakes the thread.",
+  state: "The current state of something, under a name. Sending the same state again changes nothing.",
 };
 
 /** Sends into the thread what systems send, to see what the agent makes of it. */

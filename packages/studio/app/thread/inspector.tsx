@@ -32,7 +32,7 @@ export function Inspector({
   ).length;
   const spoken = thread.messages.length > 0;
   return (
-    <aside className="inspector" id="inspector" aria-label="What the thread carries" hidden={!open}>
+    <aside className="inspector" id="inspector" aria-label="Thread details" hidden={!open}>
       <Section icon="run" title="Runs" nothing={spoken || run ? undefined : "none yet"}>
         <RecentRuns run={run} agentId={agentId} threadId={threadId} />
       </Section>
@@ -40,7 +40,7 @@ export function Inspector({
         icon="check"
         title="Approvals"
         count={approvals.length}
-        nothing={approvals.length === 0 ? "none wait" : undefined}
+        nothing={approvals.length === 0 ? "none waiting" : undefined}
         urgent
       >
         {approvals.map((approval) => (

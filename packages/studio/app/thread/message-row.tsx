@@ -44,7 +44,7 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
             <Time at={message.createdAt} />
           </span>
           {message.state === "sending" && <Badge>sending</Badge>}
-          {message.state === "waiting" && <Badge tone="amber">accepted, joins at the next step</Badge>}
+          {message.state === "waiting" && <Badge tone="amber">joins at the next step</Badge>}
           {message.state === "failed" && <Badge tone="red">not sent</Badge>}
           {incomplete && <Badge>stopped</Badge>}
           {message.state !== "streaming" && <MessageActions message={message} />}

@@ -50,7 +50,7 @@ function QueueItem({ message, position }: { message: QueuedMessage; position: nu
             kind="quiet"
             size="small"
             icon="trash"
-            label="Take this message back"
+            label="Remove this message"
             onClick={() => {
               focusComposer();
               void attempt(() => thread.removeQueued(message.id));

@@ -62,7 +62,7 @@ export function RecentRuns({
 function RunItem({
   href,
   state,
-  about = "under way",
+  about = "in progress",
 }: {
   href: string;
   state: RunInfo["state"];

@@ -66,7 +66,7 @@ function Payload({ name, value }: { name: string; value: unknown }): ReactNode {
 }
 
 function toLook(call: ToolInvocation, waiting: boolean): Look {
-  if (waiting) return { tone: "amber", text: "waits for you" };
+  if (waiting) return { tone: "amber", text: "waiting for you" };
   if (call.isError) return { tone: "red", text: "failed" };
   switch (call.state) {
     case "result":
@@ -76,7 +76,7 @@ function toLook(call: ToolInvocation, waiting: boolean): Look {
     case "output-denied":
       return { text: "declined" };
     case "approval-requested":
-      return { tone: "amber", text: "waits for approval" };
+      return { tone: "amber", text: "waiting for approval" };
     default:
       return { tone: "indigo", text: "running" };
   }

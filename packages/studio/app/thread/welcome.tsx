@@ -18,14 +18,14 @@ export function Welcome({ agent }: { agent: ListedAgent }): ReactNode {
             <li className="chip" key={tool.id} title={tool.description}>
               <Icon name="tool" />
               {tool.id}
-              {tool.requireApproval && <span className="chip-mark">asks first</span>}
+              {tool.requireApproval && <span className="chip-mark">needs approval</span>}
             </li>
           ))}
         </ul>
       )}
       <p>
-        While it works you can keep writing: <em>steer</em> reaches the run under way, <em>queue</em> waits
-        for its own turn. Open this page in a second tab and both show the same stream.
+        While it works you can keep writing: <em>steer</em> joins the active run, <em>queue</em> waits for its
+        own turn. Open this page in a second tab and both show the same stream.
       </p>
     </div>
   );

@@ -44,6 +44,10 @@ export class DistantDriver implements StorageDriver {
     await this.place.travel();
   }
 
+  async addTables(_tables: readonly Table[]): Promise<void> {
+    await this.place.travel();
+  }
+
   async select(queries: readonly Select[]): Promise<Row[][]> {
     this.#checkOpen();
     await this.place.travel();

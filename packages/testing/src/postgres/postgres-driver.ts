@@ -22,7 +22,7 @@ import {
 import pg from "pg";
 import { News } from "./news.ts";
 import { showNul } from "./nul.ts";
-import { CONDITION_FAILED, migrate } from "./schema.ts";
+import { addTables, CONDITION_FAILED, migrate } from "./schema.ts";
 import { SqlWriter, type Statement } from "./sql.ts";
 
 export interface PostgresOptions {
@@ -81,6 +81,10 @@ export class PostgresDriver implements StorageDriver {
     return this.#track(() =>
       this.#withClient((client) => migrate(client, this.#schema, tables, Math.trunc(this.#system.now()))),
     );
+  }
+
+  addTables(tables: readonly Table[]): Promise<void> {
+    return this.#track(() => this.#withClient((client) => addTables(client, this.#schema, tables)));
   }
 
   async select(queries: readonly Select[]): Promise<Row[][]> {

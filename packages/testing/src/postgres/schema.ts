@@ -12,19 +12,15 @@ export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Adds what is missing of the schema, in one transaction. Whoever gets the lock second finds nothing left to do. */
-export async function migrate(
+/** Brings core's tables to this version, in one transaction. Whoever gets the lock second finds nothing left to do. */
+export function migrate(
   client: ClientBase,
   schema: string,
   tables: readonly Table[],
   now: number,
 ): Promise<void> {
   const versions = `${quote(schema)}.selvedge_migrations`;
-  await client.query("BEGIN");
-  try {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-      `selvedge migrate ${schema}`,
-    ]);
+  return locked(client, schema, async () => {
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${quote(schema)}`);
     await client.query(
       `CREATE TABLE IF NOT EXISTS ${versions} (version bigint PRIMARY KEY, applied_at bigint)`,
@@ -36,21 +32,40 @@ export async function migrate(
     if (version > SCHEMA_VERSION) {
       throw new AgentError(
         "storage-failed",
-        `The schema ${schema} was written by a newer version (schema ${version}, this one knows ${SCHEMA_VERSION}); upgrade to open it`,
+        `The schema ${schema} was written by a newer version (schema ${version}, this one supports ${SCHEMA_VERSION}); upgrade to open it`,
         { details: { found: version, known: SCHEMA_VERSION } },
       );
     }
     if (version < SCHEMA_VERSION) {
-      await client.query(
-        [requireSql(schema), ...tables.flatMap((table) => tableSql(schema, table))].join(";\n"),
-      );
+      await client.query([requireSql(schema), ...tablesSql(schema, tables)].join(";\n"));
       await client.query(`INSERT INTO ${versions} VALUES ($1, $2)`, [SCHEMA_VERSION, now]);
     }
+  });
+}
+
+export function addTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
+  return locked(client, schema, async () => {
+    await client.query(tablesSql(schema, tables).join(";\n"));
+  });
+}
+
+/** One process at a time, in a transaction. */
+async function locked(client: ClientBase, schema: string, work: () => Promise<void>): Promise<void> {
+  await client.query("BEGIN");
+  try {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `selvedge migrate ${schema}`,
+    ]);
+    await work();
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => {});
     throw error;
   }
+}
+
+function tablesSql(schema: string, tables: readonly Table[]): string[] {
+  return tables.flatMap((table) => tableSql(schema, table));
 }
 
 function tableSql(schema: string, table: Table): string[] {

@@ -57,6 +57,7 @@ class SimDriver implements StorageDriver {
   }
 
   async migrate(): Promise<void> {}
+  async addTables(): Promise<void> {}
 
   ownerId(): string {
     return this.#process.name;

@@ -5,8 +5,7 @@ import { silentLogger } from "../../logger.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
-import type { NumberedChunk } from "../../thread/log/event-log.ts";
-import type { AgentThreadSubscription } from "../../thread/log/subscription.ts";
+import type { AgentThreadSubscription, NumberedChunk } from "../../thread/threads.ts";
 import { Agent } from "../agent.ts";
 import type { AgentConfig } from "../agent-config.ts";
 

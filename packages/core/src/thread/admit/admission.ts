@@ -21,7 +21,7 @@ import {
   readMailbox,
   runOpenedBy,
 } from "./mailbox.ts";
-import { QueueWatch } from "./queue-watch.ts";
+import { QueueWatch } from "../inspect/queue-watch.ts";
 import { storeOptions } from "../../run/stored-options.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { LocalThreads } from "../hold/local-threads.ts";

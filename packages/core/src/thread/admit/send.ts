@@ -79,7 +79,7 @@ async function admitOne(runtime: LocalThreads, thread: Thread, turn: SendTurn): 
     }
     throw new AgentError(
       "thread-busy",
-      `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was admitted. Try again.`,
+      `Thread "${thread.threadId}" changed ${ATTEMPTS} times while a message was being accepted. Try again.`,
     );
   } catch (error) {
     turn.reject(error);

@@ -29,6 +29,6 @@ export class Backoff {
 export function exhausted(runId: string): AgentError {
   return new AgentError(
     "attempts-exhausted",
-    `Run "${runId}" was started ${MAX_ATTEMPTS} times without completing a step, so it was given up. Look in the logs of the processes that ran it for why they died or could not write.`,
+    `Run "${runId}" was started ${MAX_ATTEMPTS} times without completing a step, so it was abandoned. Check the logs of the processes that ran it.`,
   );
 }

@@ -1,62 +1,37 @@
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { AgentExecutionOptions } from "../../run/run-options.ts";
-import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../../signal/signal.ts";
-import { deletionListeners } from "../../storage/deletion-listeners.ts";
-import { DEFAULT_RETENTION, type Retention } from "../../storage/prune.ts";
-import type { Change, Storage } from "../../storage/storage.ts";
-import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, type RunRow } from "../../storage/thread-tables.ts";
-import { sleep, type System } from "../../system.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
+import type { Decision } from "../../run/resume.ts";
+import type { RunJournal } from "../../run/run-journal.ts";
+import type { AgentExecutionOptions } from "../../run/run-options.ts";
+import { checkId } from "../../storage/check-id.ts";
+import { deletionListeners } from "../../storage/deletion-listeners.ts";
+import type { Change, Storage } from "../../storage/storage.ts";
+import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
+import { sleep, type System } from "../../system.ts";
+import type { Admitted, SendRequest } from "../admit/admission.ts";
+import { countAttempt, type MailboxItem } from "../admit/mailbox.ts";
+import { send } from "../admit/send.ts";
+import { decideCall, type DecideOptions } from "../journal/decide-call.ts";
+import { readTaken } from "../journal/resumption.ts";
+import { ThreadJournal } from "../journal/thread-journal.ts";
+import { openReader } from "../log/open-reader.ts";
+import type { AgentThreadSubscription } from "../log/thread-reader.ts";
+import type {
+  CallAddress,
+  JoinRequest,
+  KnownThread,
+  RunCarrier,
+  ThreadAddress,
+  Threads,
+} from "../threads.ts";
 import { type Actor, readActor } from "./actor.ts";
 import { exhausted, MAX_ATTEMPTS } from "./backoff.ts";
 import { Janitor } from "./janitor.ts";
+import { Owner } from "./owner.ts";
 import { Recovery } from "./recovery.ts";
-import {
-  countAttempt,
-  DEFAULT_MAILBOX_LIMITS,
-  type MailboxItem,
-  type MailboxLimits,
-} from "../admit/mailbox.ts";
-import { DEFAULT_LEASE, type LeaseLimits, Owner } from "./owner.ts";
-import type { Resumption } from "../../run/resume.ts";
-import { readTaken } from "../journal/resumption.ts";
 import { Thread } from "./thread.ts";
-import { ThreadJournal } from "../journal/thread-journal.ts";
-
-export interface ThreadLimits extends Retention {
-  signal: SignalLimits;
-  mailbox: MailboxLimits;
-  lease: LeaseLimits;
-  /** Without it a thread has signals and a stream, and forgets what was said when its run ends. */
-  keepHistory: boolean;
-  /** How many threads that other processes left are carried out at the same time. */
-  recoverAtOnce: number;
-}
-
-export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
-  signal: DEFAULT_SIGNAL_LIMITS,
-  mailbox: DEFAULT_MAILBOX_LIMITS,
-  lease: DEFAULT_LEASE,
-  ...DEFAULT_RETENTION,
-  keepHistory: true,
-  recoverAtOnce: 20,
-};
-
-/** An agent as the runtime needs it: somebody who can carry out a run. */
-export interface ThreadAgent {
-  readonly id: string;
-  /** Carries out the run that an item opened. Never rejects. */
-  openRun(
-    thread: Thread,
-    run: ThreadJournal,
-    item: MailboxItem,
-    options: AgentExecutionOptions | undefined,
-  ): Promise<void>;
-  /** Goes on with a run that was left behind or that was answered. Never rejects. */
-  resumeRun(thread: Thread, run: ThreadJournal, resumption: Resumption): Promise<void>;
-}
+import { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./thread-limits.ts";
 
 /** What a thread needs of its runtime. */
 export interface ThreadHost {
@@ -90,7 +65,7 @@ const CLOSE_POLL_MS = 10;
  * All threads of a store, as far as this process is concerned with them: hands threads to agents, takes over what
  * other processes left behind, and wakes readers when another process wrote.
  */
-export class LocalThreads implements ThreadHost {
+export class LocalThreads implements Threads, ThreadHost {
   readonly storage: Storage;
   readonly system: System;
   readonly logger: Logger;
@@ -100,7 +75,7 @@ export class LocalThreads implements ThreadHost {
   /** The same by their id alone, as news name them. */
   readonly #byId = new Map<string, Set<Thread>>();
   readonly #unclaimed = new Map<string, Thread>();
-  readonly #agents = new Map<string, ThreadAgent>();
+  readonly #agents = new Map<string, RunCarrier>();
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
   /** Threads to look at again, with what cancels that. */
@@ -133,7 +108,7 @@ export class LocalThreads implements ThreadHost {
     return storage.attach(KEY, () => new LocalThreads(storage, system, logger, limits));
   }
 
-  register(agent: ThreadAgent): void {
+  serve(agent: RunCarrier): void {
     const known = this.#agents.get(agent.id);
     this.#agents.set(agent.id, agent);
     // What was found before the agent was there can continue now.
@@ -186,23 +161,76 @@ export class LocalThreads implements ThreadHost {
     return this.#threads.get(keyOf({ threadId, resourceId })) ?? new Thread(this, threadId, resourceId);
   }
 
-  /** A thread whose resource the caller does not name. */
-  async findThread(threadId: string, resourceId: string | undefined): Promise<Thread> {
-    return this.peek(threadId, resourceId ?? (await this.ownerOf(threadId)) ?? threadId);
-  }
-
-  /** The resource a thread belongs to, if there is such a thread. */
-  async ownerOf(threadId: string): Promise<string | undefined> {
-    const actor = await readActor(this.storage, threadId);
-    if (actor) return actor.resourceId;
-    const [row] = await this.storage.select({ table: THREADS, where: { id: threadId }, limit: 1 });
-    return row?.resource_id;
-  }
-
-  /** The thread of a run of this process. */
-  threadOfRun(runId: string): Thread | undefined {
-    for (const thread of this.#threads.values()) if (thread.activeRun?.runId === runId) return thread;
+  known(target: ThreadAddress): KnownThread;
+  known(target: { runId: string }): KnownThread | undefined;
+  known(target: ThreadAddress | { runId: string }): KnownThread | undefined {
+    if ("threadId" in target) return this.thread(target.threadId, target.resourceId);
+    for (const thread of this.#threads.values()) if (thread.activeRun?.runId === target.runId) return thread;
     return undefined;
+  }
+
+  send({ threadId, resourceId }: ThreadAddress, request: SendRequest): Promise<Admitted> {
+    return send(this, this.thread(threadId, resourceId), request);
+  }
+
+  join({ threadId, resourceId }: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): RunJournal {
+    const { runId, agentId } = ticket;
+    const journal: ThreadJournal = new ThreadJournal({
+      thread: this.peek(threadId, resourceId),
+      runId,
+      agentId,
+      create: { ...(title !== undefined && { title }), ...(metadata && { metadata }) },
+      opener: undefined,
+      enter: (abortSignal) => {
+        // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
+        const thread = this.thread(threadId, resourceId);
+        journal.use(thread);
+        return thread.enter(ticket, journal, abortSignal);
+      },
+    });
+    return journal;
+  }
+
+  mailMayHaveCome({ threadId, resourceId }: ThreadAddress): void {
+    const thread = this.peek(threadId, resourceId);
+    thread.mailMayHaveCome();
+    if (!thread.run) thread.pump();
+  }
+
+  async decide(
+    address: CallAddress,
+    decision: Decision,
+    options?: DecideOptions,
+  ): Promise<{ runId: string; toolCallId: string }> {
+    const { toolCallId } = address;
+    if ("runId" in address) {
+      const { runId, agentId } = address;
+      const where = { id: checkId("runId", runId), agent_id: agentId };
+      const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
+      if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
+      return decideCall(this.peek(row.thread_id, row.resource_id), { toolCallId, runId }, decision, options);
+    }
+    const { threadId, resourceId } = address;
+    const actor = await readActor(this.storage, threadId);
+    if (!actor || (resourceId !== undefined && actor.resourceId !== resourceId))
+      throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
+    return decideCall(
+      this.peek(threadId, actor.resourceId),
+      { toolCallId, runId: actor.runId },
+      decision,
+      options,
+    );
+  }
+
+  abort({ threadId, resourceId }: ThreadAddress): boolean {
+    return this.peek(threadId, resourceId).abort();
+  }
+
+  read(
+    target: { threadId: string; resourceId?: string | undefined },
+    after?: number,
+  ): Promise<AgentThreadSubscription> {
+    return openReader(this, target, after);
   }
 
   keepOptions(signalId: string, options: AgentExecutionOptions): void {
@@ -216,10 +244,16 @@ export class LocalThreads implements ThreadHost {
     this.#liveOptions.delete(signalId);
   }
 
-  open(thread: Thread, run: ThreadJournal, item: MailboxItem): void {
-    const options = this.#liveOptions.get(item.signal.id);
-    this.dropOptions(item.signal.id);
-    void this.#agents.get(item.agentId)!.openRun(thread, run, item, options);
+  open(thread: Thread, journal: ThreadJournal, item: MailboxItem): void {
+    const { signal, messages, options, agentId } = item;
+    const live = this.#liveOptions.get(signal.id);
+    this.dropOptions(signal.id);
+    const named = live?.memory?.thread ?? options?.["thread"];
+    if (typeof named === "object" && named !== null) journal.describe(named as { title?: string });
+    const { threadId, resourceId } = thread;
+    const { runId } = journal;
+    const opener = { signal, messages, options, live };
+    void this.#agents.get(agentId)!.takeUp({ threadId, resourceId, runId, journal, opener });
   }
 
   /** Goes on with a run that nobody carries out. Answers whether the thread should be looked at again at once. */
@@ -266,7 +300,8 @@ export class LocalThreads implements ThreadHost {
     });
     run.hold(lease, true);
     thread.carryOn(run);
-    void agent.resumeRun(thread, run, resumption);
+    const { threadId, resourceId } = thread;
+    void agent.takeUp({ threadId, resourceId, runId, journal: run, resumption });
     return false;
   }
 

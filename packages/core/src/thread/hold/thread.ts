@@ -110,10 +110,7 @@ export class Thread {
     this.#look(
       this.#pumpAll().catch((error: unknown) => {
         if (AgentError.is(error, "storage-closed")) return this.#refuseAll(error);
-        this.#host.logger.error(
-          `Thread "${this.threadId}" could not go on, and is looked at again later`,
-          error,
-        );
+        this.#host.logger.error(`Thread "${this.threadId}" could not continue and will be retried`, error);
         this.#host.lookAgain(this);
       }),
     );
@@ -568,7 +565,7 @@ export class Thread {
 function waitsForSomebody(actor: Actor): AgentError {
   return new AgentError(
     "thread-suspended",
-    `Thread "${actor.threadId}" waits for an answer to a tool call of run "${actor.runId}". Answer it with sendToolApproval(), or abort the run.`,
+    `Thread "${actor.threadId}" is waiting for an answer to a tool call of run "${actor.runId}". Answer it with sendToolApproval(), or abort the run.`,
     { details: { runId: actor.runId } },
   );
 }

@@ -92,7 +92,7 @@ function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: De
 function decidedMeanwhile({ toolCallId }: DecidedCall, cause?: unknown): AgentError {
   return new AgentError(
     "already-decided",
-    `Tool call "${toolCallId}" was decided meanwhile, or its run is over.`,
+    `Tool call "${toolCallId}" has already been decided, or its run has ended.`,
     { cause },
   );
 }

@@ -1,7 +1,13 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../../errors.ts";
 import type { OpenCall } from "../../run/run.ts";
-import type { CallIntent, RunEnd, RunJournal, StepRecord } from "../../run/run-journal.ts";
+import {
+  type CallIntent,
+  RECENT,
+  type RunEnd,
+  type RunJournal,
+  type StepRecord,
+} from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
 import type { CreatedAgentSignal } from "../../signal/signal.ts";
 import {
@@ -40,8 +46,6 @@ export interface ThreadJournalOptions {
   enter(abortSignal: AbortSignal): Promise<Lease>;
 }
 
-/** How far back the calls may be that a client answers. */
-export const RECENT = 20;
 /** How many signals after a snapshot are looked through for its deltas. */
 const SIGNALS_BACK = 200;
 /** Signals taken with one step; more wait for the next. */

@@ -1,4 +1,4 @@
-import type { Table } from "./table.ts";
+import type { Table } from "@selvedge/core/storage";
 
 export type ResponseRow = {
   id: string;

@@ -1,9 +1,10 @@
 import { AgentError } from "../errors.ts";
+import type { Domain } from "../storage/domain.ts";
 import { realSystem, type System } from "../system.ts";
-import { checkId } from "./check-id.ts";
-import { SESSIONS, type SessionRow } from "./session-tables.ts";
-import type { Storage, Write } from "./storage.ts";
-import { insert, remove, update } from "./writes.ts";
+import { checkId } from "../storage/check-id.ts";
+import { SESSIONS, type SessionRow } from "./session-table.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { insert, remove, update } from "../storage/writes.ts";
 
 /** A session of a controller, as it is stored. */
 export interface StoredSession {
@@ -32,13 +33,24 @@ export interface StoredSession {
 
 /** What a change of a session may change. */
 export type SessionPatch = Partial<
-  Pick<StoredSession, "resourceId" | "threadId" | "modeId" | "modelId" | "state" | "rules" | "grants" | "settings">
+  Pick<
+    StoredSession,
+    "resourceId" | "threadId" | "modeId" | "modelId" | "state" | "rules" | "grants" | "settings"
+  >
 >;
 
 export interface SessionAddress {
   controllerId: string;
   id: string;
 }
+
+/** Sessions, for `storage.domain()`. */
+export const SESSION_DOMAIN: Domain<SessionDomain> = {
+  name: "sessions",
+  version: 1,
+  tables: [SESSIONS] as readonly object[] as Domain["tables"],
+  open: (storage, system) => new SessionDomain(storage, system),
+};
 
 /** Sessions on any store. Every change is made on a version that was seen. */
 export class SessionDomain {

@@ -1,13 +1,20 @@
+import { AgentError, type System } from "@selvedge/core";
+import {
+  assemble,
+  checkId,
+  cloneThread,
+  type Domain,
+  insert,
+  MESSAGES,
+  remove,
+  requireRow,
+  type Storage,
+  type Table,
+  update,
+  type Where,
+} from "@selvedge/core/storage";
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
-import { realSystem, type System } from "../system.ts";
-import { checkId } from "./check-id.ts";
-import { cloneThread } from "./clone-thread.ts";
-import { assemble } from "./list-messages.ts";
 import { RESPONSES, type ResponseRow } from "./response-table.ts";
-import type { Storage, Where } from "./storage.ts";
-import { MESSAGES } from "./tables.ts";
-import { insert, remove, requireRow, update } from "./writes.ts";
 
 /** An answer whose id names the state of a thread right after it. */
 export interface StoredResponse {
@@ -44,7 +51,7 @@ export class ResponseDomain {
   readonly #storage: Storage;
   readonly #system: System;
 
-  constructor(storage: Storage, system: System = realSystem) {
+  constructor(storage: Storage, system: System) {
     this.#storage = storage;
     this.#system = system;
   }
@@ -228,6 +235,13 @@ export class ResponseDomain {
     return row;
   }
 }
+
+export const RESPONSE_DOMAIN: Domain<ResponseDomain> = {
+  name: "openai-responses",
+  version: 1,
+  tables: [RESPONSES as object as Table],
+  open: (storage, system) => new ResponseDomain(storage, system),
+};
 
 /** A message as it was when calls in it had no results yet. */
 function reopen(message: StoredMessage, open: ReadonlySet<string>): StoredMessage {

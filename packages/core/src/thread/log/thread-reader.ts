@@ -153,7 +153,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     if (end < this.#after) {
       throw new AgentError(
         "not-found",
-        `Thread "${threadId}" has no event ${this.#after}: it was deleted, or began anew. Subscribe again without after.`,
+        `Thread "${threadId}" has no event ${this.#after}: it was deleted or recreated. Subscribe again without after.`,
         { details: { after: this.#after } },
       );
     }

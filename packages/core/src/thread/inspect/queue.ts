@@ -9,10 +9,11 @@ import {
   type MailboxItem,
   itemBytes,
   NEXT,
+  NOW,
   noteEmpty,
   readMailbox,
   runOpenedBy,
-} from "./mailbox.ts";
+} from "../admit/mailbox.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { remove, update } from "../../storage/writes.ts";
 
@@ -80,6 +81,16 @@ export async function removeQueued(
   );
 }
 
+/** Lets a queued message join the run under way, or open one at once. Tell the thread's run that mail may have come. */
+export async function hurryQueued(
+  storage: Storage,
+  address: { threadId: string; messageId: string },
+): Promise<void> {
+  const item = await findQueued(storage, address);
+  const where = { id: item.signal.id, thread_id: item.threadId, due: NEXT };
+  await commit(storage, item, update(MAILBOX, { where, set: { due: NOW }, require: true }), {});
+}
+
 async function findQueued(
   storage: Storage,
   { threadId, messageId }: { threadId: string; messageId: string },
@@ -92,7 +103,7 @@ async function findQueued(
   if (item.due === NEXT) return item;
   throw new AgentError(
     "conflict",
-    `Message "${messageId}" joins the run under way at its next step and cannot be changed. Only queued messages can.`,
+    `Message "${messageId}" joins the active run at its next step, so it cannot be changed. Only queued messages can be changed.`,
   );
 }
 

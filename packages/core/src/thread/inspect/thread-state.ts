@@ -1,6 +1,6 @@
 import type { Storage } from "../../storage/storage.ts";
-import { checkOwnership, readActor } from "./actor.ts";
 import { NOW, readMailbox } from "../admit/mailbox.ts";
+import { checkOwnership, readActor } from "../hold/actor.ts";
 
 /**
  * Whether a signal of this agent would join a run, wherever it is carried out. Another agent's run counts as idle: the
@@ -19,4 +19,13 @@ export async function threadStateFor(
   // One of its own that is about to open a run, which the signal joins.
   const [item] = await readMailbox(storage, threadId, { due: NOW, agentId: target.agentId, limit: 1 });
   return item ? "active" : "idle";
+}
+
+/** The agent of a run, while the run is the active one of a thread. */
+export async function agentOfActiveRun(
+  storage: Storage,
+  { threadId, runId }: { threadId: string; runId: string | undefined },
+): Promise<string | undefined> {
+  const actor = await readActor(storage, threadId);
+  return actor?.runId !== undefined && actor.runId === runId ? actor.agentId : undefined;
 }

@@ -2,14 +2,8 @@ import { expect, test } from "vitest";
 import { gate, HERE, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { createTool } from "../../tool/tool.ts";
 import { editQueued, listQueued, removeQueued } from "./queue.ts";
-import { readRunTimeline } from "../inspect/run-timeline.ts";
-import {
-  listLanes,
-  listRuns,
-  ownerOfRun,
-  ownerOfThread,
-  readThreadOverview,
-} from "../inspect/thread-overview.ts";
+import { readRunTimeline } from "./run-timeline.ts";
+import { listLanes, listRuns, ownerOfRun, ownerOfThread, readThreadOverview } from "./thread-overview.ts";
 import { ACTORS } from "../../storage/thread-tables.ts";
 
 /** A thread whose first answer is held back, so that what is queued waits. */

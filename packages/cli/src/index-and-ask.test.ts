@@ -150,7 +150,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     child.kill("SIGINT");
     await closed;
     expect(child.exitCode).toBe(130);
-    expect(err).toMatch(/\nselvedge: stopped\. The same command goes on from here\.\n$/);
+    expect(err).toMatch(/\nselvedge: stopped\. Run the same command again to continue\.\n$/);
     expect((await run("index", "docs")).code).toBe(0);
   });
 
@@ -182,7 +182,10 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     await vector.createIndex({ indexName: "docs", dimension: 2 });
     await vector.upsert({ indexName: "docs", vectors: [[1, 0]], ids: ["mine"] });
     const refused = await run("index", "docs", "--database", "own.db");
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("was not made by this command") });
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("was not created by this command"),
+    });
     expect(await vector.describeIndex({ indexName: "docs" })).toMatchObject({ dimension: 2, count: 1 });
     await vector.close();
   });
@@ -193,7 +196,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     const done = runs.filter(({ code }) => code === 0);
     expect(done.length).toBeGreaterThan(0);
     for (const { code, err } of runs) {
-      if (code !== 0) expect(err).toContain("Another process is making this index");
+      if (code !== 0) expect(err).toContain("Another process is building this index");
     }
     expect((await run("index", "docs")).out).toMatch(/files: 0 read, 23 unchanged, 0 removed/);
   });
@@ -205,7 +208,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     const some = await run("index", "docs");
     expect(some.out).toMatch(/files: 1 read, 0 unchanged, 0 removed, 1 without text/);
     // The hidden file, the folder of dependencies and the ignored one.
-    expect(some.out).toContain("3 files and folders were left out; --all reads them too");
+    expect(some.out).toContain("3 files and folders were skipped; --all reads them too");
     expect((await run("index", "docs", "--all")).out).toMatch(/files: 3 read, 2 unchanged/);
     expect((await run("index", "--help")).out).toContain(".gitignore");
   });
@@ -217,7 +220,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     });
     expect(await run("index", "nowhere")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("nowhere does not exist; index takes the folder"),
+      err: expect.stringContaining("nowhere does not exist. Pass the folder"),
     });
     expect(await run("index", "docs", "--size", "x")).toMatchObject({
       code: 1,
@@ -235,7 +238,7 @@ describe("selvedge index and selvedge ask", { timeout: 120_000 }, () => {
     await run("index", "docs");
     expect(await run("ask", "anything", "--name", "other")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("only: docs; run: selvedge index <folder> --name other"),
+      err: expect.stringContaining("which has: docs. Create it with: selvedge index <folder> --name other"),
     });
   });
 

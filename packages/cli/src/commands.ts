@@ -1,0 +1,130 @@
+import type { AskFlags } from "./ask-command.ts";
+import type { ChatFlags } from "./chat-command.ts";
+import type { CompactFlags } from "./compact-command.ts";
+import type { CreateFlags } from "./create-command.ts";
+import type { DevFlags } from "./dev-command.ts";
+import type { IndexFlags } from "./index-command.ts";
+
+export interface CliCommand<Flags extends object = object> {
+  /** The name and the arguments, as commander writes them: `<required>`, `[optional]`, `<many...>`. */
+  readonly usage: string;
+  readonly summary: string;
+  /** Flags, meaning and, if there is one, the default. `docs/cli.md` shows the same table. */
+  readonly options: readonly CliOption[];
+  /** Shown below the options. */
+  readonly help?: string;
+  /** Loads the command on first use, so that `--help` stays fast. Returns the exit code. */
+  run(args: readonly string[], flags: Flags): Promise<number>;
+}
+
+export type CliOption = readonly [flags: string, meaning: string, byDefault?: string];
+
+const MODEL_HELP = `The model is the first of these that is available: --model, SELVEDGE_MODEL, the model of the
+first provider whose key is set (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), a model that ollama or
+LM Studio serves on this machine, a scripted demo model.`;
+
+const MODEL: CliOption = ["-m, --model <provider/model>", 'the model, or "demo" for the scripted one'];
+const STORAGE: CliOption = [
+  "-s, --storage <file>",
+  "the file that stores conversations",
+  ".selvedge/chat.db",
+];
+const DATABASE: CliOption = ["-d, --database <file>", "the file that stores the index", ".selvedge/index.db"];
+const INDEX_NAME: CliOption = ["-n, --name <name>", "the name of the index", "docs"];
+const NO_COLOR: CliOption = ["--no-color", "plain text; NO_COLOR does the same"];
+
+/** Every command. Help texts, hints for misspelt names and the tables in `docs/cli.md` come from here. */
+export const COMMANDS: readonly CliCommand[] = [
+  command<DevFlags>({
+    usage: "dev [entry]",
+    summary: "Serve a project and its studio, and restart when its files change.",
+    options: [
+      ["-p, --port <number>", "the port; 4111 or the next free port if you do not name one"],
+      ["--host <address>", "the address to listen on, which must be loopback", "127.0.0.1"],
+      MODEL,
+      STORAGE,
+      NO_COLOR,
+    ],
+    help: `The entry is the module that exports \`mastra\`, by default src/mastra/index.ts or a similar path.
+Without a project, a demo agent is served. --model and --storage apply to it.
+
+${MODEL_HELP}`,
+    run: async ([entry], flags) => (await import("./dev-command.ts")).runDevCommand(entry, flags),
+  }),
+  command<CreateFlags>({
+    usage: "create <name>",
+    summary: "Create a small project in a new folder.",
+    options: [NO_COLOR],
+    run: async ([name = ""], flags) => (await import("./create-command.ts")).runCreateCommand(name, flags),
+  }),
+  command<ChatFlags>({
+    usage: "chat",
+    summary: "Talk to an agent in the terminal.",
+    options: [
+      MODEL,
+      STORAGE,
+      ["-t, --thread <id>", "the conversation to continue; by default the last one"],
+      ["-u, --url <url>", "talk to an agent on this server. Without it, the agent runs in this process"],
+      ["-d, --dev", "talk to the server that `selvedge dev` runs in this folder"],
+      ["-a, --agent <id>", "the agent on the server; by default the first one with a memory"],
+      ["--token <token>", "sent to the server as a bearer token; by default SELVEDGE_TOKEN"],
+      ["-r, --resource <id>", "the resource to act for, unless the server decides it", "local"],
+      NO_COLOR,
+    ],
+    help: MODEL_HELP,
+    run: async (_, flags) => (await import("./chat-command.ts")).runChatCommand(flags),
+  }),
+  command<IndexFlags>({
+    usage: "index <folder>",
+    summary: "Index the documents in a folder, so that you can ask questions about them.",
+    options: [
+      DATABASE,
+      INDEX_NAME,
+      ["--size <characters>", "the maximum size of a passage", "800"],
+      ["--overlap <characters>", "how much neighbouring passages share", "100"],
+      ["--threads <number>", "embedding threads, up to 16 and 280 MB each; by default one per core, up to 4"],
+      ["--all", "also read ignored and hidden files, dependencies and build output"],
+      ["--fresh", "start from scratch"],
+      ["--replace", "replace the folder that the index contains"],
+      NO_COLOR,
+    ],
+    help: `Reads text, Markdown, HTML and source code. Skips hidden files, dependencies, build output and
+files that .gitignore files name; --all reads these too. Never reads links, binary files and
+files above 2 MB. Run it again after changes: only changed files are read, and an interrupted
+run continues where it stopped. Works offline, without a key. An index belongs to one folder:
+use another --name for another folder, or --replace the first.
+
+  selvedge index docs
+  selvedge ask "Who may approve a tool call?"`,
+    run: async ([folder = ""], flags) => (await import("./index-command.ts")).runIndexCommand(folder, flags),
+  }),
+  command<AskFlags>({
+    usage: "ask <question...>",
+    summary: "Find the passages in an indexed folder that answer a question.",
+    options: [
+      DATABASE,
+      INDEX_NAME,
+      ["-k, --top <number>", "how many passages", "5"],
+      ["--by <what>", "meaning, words or both", "both"],
+      ["--json", "print one JSON object per passage"],
+      NO_COLOR,
+    ],
+    help: `Compare scores only within one result. They are at most 1, except with --by words.
+
+  selvedge ask "Who may approve a tool call?" --top 3
+  selvedge ask retries --by words --json`,
+    run: async (words, flags) => (await import("./ask-command.ts")).runAskCommand(words.join(" "), flags),
+  }),
+  command<CompactFlags>({
+    usage: "compact",
+    summary: "Delete old stream chunks and ended runs from a store's file, and free the disk space.",
+    options: [STORAGE, ["--older-than <age>", "the minimum age, such as 90m, 12h or 7d", "1h"]],
+    help: `Messages, threads and unfinished work are kept. The file is rewritten: this needs as much free
+disk space as the file has, and programs that use the file wait until it is done.`,
+    run: async (_, flags) => (await import("./compact-command.ts")).runCompactCommand(flags),
+  }),
+];
+
+function command<Flags extends object>(entry: CliCommand<Flags>): CliCommand<Flags> {
+  return entry;
+}

@@ -1,0 +1,139 @@
+import { AgentError } from "../errors.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
+import type { MastraMemory } from "../memory/memory.ts";
+import { RequestContext } from "../request-context/request-context.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import type { Storage } from "../storage/storage.ts";
+import { realSystem, type System } from "../system.ts";
+import { openThreads, type RunCarrier, type Threads } from "../thread/threads.ts";
+import { ToolCompiler } from "../tool/tool-set.ts";
+import type { AgentConfig, ThreadsConfig } from "./agent-config.ts";
+import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
+import { SubagentTools } from "./subagent-tools.ts";
+
+/** What an agent needs of the host it is registered with. */
+export interface AgentHost {
+  readonly logger?: Logger | undefined;
+  readonly system?: System | undefined;
+  readonly threads?: ThreadsConfig | undefined;
+  readonly durableContextKeys?: readonly string[] | undefined;
+  getStorage(): MastraMemory["storage"];
+}
+
+export type ContextOptions = { requestContext?: RequestContext<any>; runtimeContext?: RequestContext<any> };
+
+/** How long the events of a thread without memory are kept. */
+const EPHEMERAL_RETENTION_MS = 60_000;
+
+/** What the parts of an agent work with. Some of it changes when the agent is registered with a host. */
+export class AgentEnvironment {
+  readonly id: string;
+  readonly name: string;
+  readonly config: AgentConfig;
+  readonly compiler: ToolCompiler = new ToolCompiler();
+  readonly subagents: SubagentTools = new SubagentTools();
+  readonly #carrier: () => RunCarrier;
+  readonly #background = new Set<Promise<unknown>>();
+  readonly #opened = new Set<Threads>();
+  #host: AgentHost | undefined;
+  #ephemeral: Storage | undefined;
+
+  /** `carrier` carries out the runs of the agent's threads. */
+  constructor(id: string, config: AgentConfig, carrier: () => RunCarrier) {
+    this.id = id;
+    this.name = config.name;
+    this.config = config;
+    this.#carrier = carrier;
+  }
+
+  get host(): AgentHost | undefined {
+    return this.#host;
+  }
+
+  useHost(host: AgentHost): void {
+    this.#host = host;
+    const { memory } = this.config;
+    const storage = host.getStorage();
+    if (memory && typeof memory !== "function" && storage) memory.useStorage(storage);
+  }
+
+  get system(): System {
+    return this.config.system ?? this.#host?.system ?? realSystem;
+  }
+
+  get logger(): Logger {
+    return this.config.logger ?? this.#host?.logger ?? defaultLogger;
+  }
+
+  get threadsConfig(): ThreadsConfig {
+    return this.config.threads ?? this.#host?.threads ?? {};
+  }
+
+  get durableContextKeys(): readonly string[] {
+    return this.config.durableContextKeys ?? this.#host?.durableContextKeys ?? [];
+  }
+
+  async resolve<Value>(argument: DynamicArgument<Value>, options: ContextOptions = {}): Promise<Value> {
+    const requestContext = options.requestContext ?? options.runtimeContext ?? new RequestContext();
+    const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra: this.#host };
+    return resolveDynamic(argument, context);
+  }
+
+  async memory(options?: ContextOptions): Promise<MastraMemory | undefined> {
+    return this.config.memory && this.resolve(this.config.memory, options);
+  }
+
+  /** For what cannot be done without a store that lasts. */
+  async requireMemory(what: string): Promise<MastraMemory & { storage: Storage }> {
+    const memory = await this.memory();
+    if (memory?.storage) return memory as MastraMemory & { storage: Storage };
+    throw new AgentError(
+      memory ? "storage-required" : "memory-required",
+      `${what} needs storage, but agent "${this.name}" has no ${memory ? "storage" : "memory"}. Pass memory: new Memory({ storage }) to the agent.`,
+    );
+  }
+
+  /** The agent's threads, without waiting where the memory is not a function, so that sends can answer at once. */
+  threads(): Threads | Promise<Threads> {
+    const { memory } = this.config;
+    if (typeof memory !== "function") return this.threadsOf(memory?.storage);
+    return this.memory().then((resolved) => this.threadsOf(resolved?.storage));
+  }
+
+  /** The threads of a store, which this agent serves. Without a store, they are in this process alone. */
+  threadsOf(storage: Storage | undefined): Threads {
+    const { recover, ...limits } = this.threadsConfig;
+    if (!storage) {
+      this.#ephemeral ??= new InMemoryStorage();
+      Object.assign(limits, { retentionMs: EPHEMERAL_RETENTION_MS, keepHistory: false });
+    }
+    const threads = openThreads(storage ?? this.#ephemeral!, this.system, this.logger, limits);
+    threads.serve(this.#carrier());
+    this.#opened.add(threads);
+    if (storage && recover !== false) {
+      threads
+        .recover()
+        .catch((error: unknown) =>
+          this.logger.error("Recovering runs that other processes left unfinished failed", error),
+        );
+    }
+    return threads;
+  }
+
+  /** Lets work go on beside the answers; `settled` waits for it. */
+  waitUntil(work: Promise<unknown>): void {
+    const tracked = work
+      .catch((error: unknown) => this.logger.warn(`Background work of agent "${this.name}" failed`, error))
+      .finally(() => this.#background.delete(tracked));
+    this.#background.add(tracked);
+  }
+
+  async settled(): Promise<void> {
+    while (this.#background.size > 0) await Promise.allSettled(this.#background);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#opened].map((threads) => threads.close()));
+    await this.settled();
+  }
+}

@@ -1,0 +1,23 @@
+import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../../signal/signal.ts";
+import { DEFAULT_RETENTION, type Retention } from "../../storage/prune.ts";
+import { DEFAULT_MAILBOX_LIMITS, type MailboxLimits } from "../admit/mailbox.ts";
+import { DEFAULT_LEASE, type LeaseLimits } from "./owner.ts";
+
+export interface ThreadLimits extends Retention {
+  signal: SignalLimits;
+  mailbox: MailboxLimits;
+  lease: LeaseLimits;
+  /** Without it a thread has signals and a stream, and forgets what was said when its run ends. */
+  keepHistory: boolean;
+  /** How many threads that other processes left are carried out at the same time. */
+  recoverAtOnce: number;
+}
+
+export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
+  signal: DEFAULT_SIGNAL_LIMITS,
+  mailbox: DEFAULT_MAILBOX_LIMITS,
+  lease: DEFAULT_LEASE,
+  ...DEFAULT_RETENTION,
+  keepHistory: true,
+  recoverAtOnce: 20,
+};

@@ -1,0 +1,123 @@
+import type { StoredMessage } from "@selvedge/protocol";
+import type { Logger } from "../logger.ts";
+import type { Decision, Resumption } from "../run/resume.ts";
+import type { RunJournal } from "../run/run-journal.ts";
+import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { StoredOptions } from "../run/stored-options.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { System } from "../system.ts";
+import type { Admitted, SendRequest } from "./admit/admission.ts";
+import { LocalThreads } from "./hold/local-threads.ts";
+import type { DecideOptions } from "./journal/decide-call.ts";
+import type { ThreadLimits } from "./hold/thread-limits.ts";
+import type { AgentThreadSubscription } from "./log/thread-reader.ts";
+
+/** A thread belongs to a resource, so it takes both ids to name one. */
+export interface ThreadAddress {
+  threadId: string;
+  resourceId: string;
+}
+
+/** A run that wants to be on a thread. */
+export interface JoinRequest {
+  runId: string;
+  agentId: string;
+  /** What another process needs to continue the run. */
+  options: StoredOptions;
+  /** What the caller says about the thread. */
+  title?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** What this process knows about a thread without asking the store. */
+export interface KnownThread extends ThreadAddress {
+  /** The active run, or one that a send of this process is about to open. */
+  readonly activeRun: { runId: string; agentId: string | undefined } | undefined;
+  /** A send is about to open a run: what is sent meanwhile joins it. Returns what takes that back. */
+  reserve(runId: string, agentId: string): () => void;
+}
+
+/** A run whose thread this process holds, and which an agent is to carry out. */
+export interface RunAssignment extends ThreadAddress {
+  runId: string;
+  journal: RunJournal;
+  /** What opened the run; absent for one that is continued. `live` are the sender's own options, if it is here. */
+  opener?: {
+    signal: CreatedAgentSignal;
+    /** In place of the signal: results of a client's tools. */
+    messages?: StoredMessage[] | undefined;
+    options: StoredOptions | undefined;
+    live: AgentExecutionOptions | undefined;
+  };
+  /** How far the run came; absent for one that begins. */
+  resumption?: Resumption;
+}
+
+/** Who carries out runs: an agent. */
+export interface RunCarrier {
+  readonly id: string;
+  /** Takes up a run and sees it to its end. Must not reject. */
+  takeUp(assignment: RunAssignment): Promise<void>;
+}
+
+/** Which waiting call is meant: of the active run of a thread, or of a run of an agent. */
+export type CallAddress = (
+  | { threadId: string; resourceId?: string | undefined }
+  | { runId: string; agentId: string }
+) & {
+  /** May be left out when only one call waits. */
+  toolCallId: string | undefined;
+};
+
+/** The threads of a store: the only way into thread/ for the rest of the program. */
+export interface Threads {
+  readonly storage: Storage;
+  readonly system: System;
+  readonly limits: ThreadLimits;
+  /** Decides what becomes of a message and stores it. Resolves when it is durable. */
+  send(target: ThreadAddress, request: SendRequest): Promise<Admitted>;
+  /** A place for a call's own run. The run waits for its turn when it acquires the journal. */
+  join(target: ThreadAddress, request: JoinRequest): RunJournal;
+  /** Answers a waiting tool call, once. Its run goes on in whichever process takes it up. */
+  decide(
+    address: CallAddress,
+    decision: Decision,
+    options?: DecideOptions,
+  ): Promise<{ runId: string; toolCallId: string }>;
+  /** What waits on a thread may have changed: the run under way looks before its next step. */
+  mailMayHaveCome(target: ThreadAddress): void;
+  /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */
+  abort(target: ThreadAddress): boolean;
+  /** Follows the stream of a thread: from the chunk after number `after`, or from its active run on. */
+  read(
+    target: { threadId: string; resourceId?: string | undefined },
+    after?: number,
+  ): Promise<AgentThreadSubscription>;
+  /** What is known about a thread, or about the thread of a run of this process. */
+  known(target: ThreadAddress): KnownThread;
+  known(target: { runId: string }): KnownThread | undefined;
+  /** From now on, runs of this agent are carried out here. */
+  serve(agent: RunCarrier): void;
+  /** Takes up what other processes left, now and from then on. Resolves when everything there is was found. */
+  recover(): Promise<void>;
+  /** Lets the runs of this process end, for a moment; others take up what is still going on then. */
+  close(): Promise<void>;
+}
+
+/** The threads of a store in this process. The first to ask decides clock, logger and limits. */
+export function openThreads(
+  storage: Storage,
+  system: System,
+  logger: Logger,
+  limits: Partial<ThreadLimits> = {},
+): Threads {
+  return LocalThreads.of(storage, system, logger, limits);
+}
+
+export type { Admitted, SendRequest } from "./admit/admission.ts";
+export { decideDelivery, type Delivery, type DeliveryOptions } from "./admit/delivery.ts";
+export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./hold/thread-limits.ts";
+export { type NumberedChunk, toBroadcast } from "./log/event-log.ts";
+export type { DecidedCall, DecideOptions } from "./journal/decide-call.ts";
+export type { AgentThreadSubscription } from "./log/thread-reader.ts";

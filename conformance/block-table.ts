@@ -14,7 +14,6 @@ import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
 export const laterModules: Record<string, Topic> = {
-  "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/workflows": "mcp",
 };
 

@@ -93,7 +93,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   }
 
   /** Called by the host that the controller is registered with. */
-  useHost(host: Mastra): void {
+  useHost(host: Mastra<any, any, any>): void {
     this.#host = host;
     this.#agent.useHost(host);
   }
@@ -367,19 +367,22 @@ export class AgentController<State extends object = Record<string, unknown>> {
   }
 
   #sessionHost(): SessionHost {
-    const self = this;
+    const system = () => this.#system;
+    const logger = () => this.#logger;
+    const storage = () => this.#storage;
     return {
       config: this.#config,
       agent: this.#agent,
       stateRules: this.#stateRules,
+      // Some of it is known only when the controller is registered.
       get system() {
-        return self.#system;
+        return system();
       },
       get logger() {
-        return self.#logger;
+        return logger();
       },
       get storage() {
-        return self.#storage;
+        return storage();
       },
       newId: () => this.#newId(),
       memory: () => this.#memoryDomain(),

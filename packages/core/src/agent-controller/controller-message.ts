@@ -93,7 +93,7 @@ export function fromContents(contents: SignalContents): AgentControllerMessageCo
   return contents.map((part) =>
     part.type === "text"
       ? { type: "text", text: part.text }
-      : fileContent(String(part.data), part.mediaType ?? "", part.filename),
+      : fileContent(part.data as string, part.mediaType ?? "", part.filename),
   );
 }
 

@@ -97,7 +97,7 @@ export class EventBus {
   }
 
   #tellAll(event: AgentControllerEvent): void {
-    for (const entry of [...this.#listeners]) if (this.#listeners.has(entry)) this.#tell(entry, event);
+    for (const entry of Array.from(this.#listeners)) if (this.#listeners.has(entry)) this.#tell(entry, event);
   }
 
   #tell({ listener }: { listener: AgentControllerEventListener }, event: AgentControllerEvent): void {

@@ -99,8 +99,8 @@ async function idsOf(
   const wanted = text(pinned["modeId"]) ?? (isThere ? session.modeId : text(metadata["currentModeId"]));
   const mode = modeOf(config, wanted);
   const modelId =
-    pinned["modelId"] !== undefined
-      ? String(pinned["modelId"])
+    typeof pinned["modelId"] === "string"
+      ? pinned["modelId"]
       : isThere && mode.id === session.modeId
         ? session.modelId
         : modelIn(metadata, mode);

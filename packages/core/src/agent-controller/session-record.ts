@@ -133,7 +133,7 @@ class SessionHub {
   }
 
   made(session: StoredSession): void {
-    for (const record of [...this.#open]) if (isSame(record.current, session)) record.take(session);
+    for (const record of Array.from(this.#open)) if (isSame(record.current, session)) record.take(session);
   }
 
   #heard(change: Change): void {

@@ -320,7 +320,7 @@ describe("a session", () => {
       listener
         .all("error")
         .map(({ error }) => (error as { code?: string }).code)
-        .toSorted(),
+        .toSorted((a = "", b = "") => a.localeCompare(b)),
     ).toEqual(["invalid-argument", "not-found", "not-found"]);
   });
 });

@@ -24,7 +24,7 @@ export function controllerWith(
     tools = {},
     storage = new InMemoryStorage(),
     ...more
-  }: Partial<AgentControllerConfig> & { tools?: ToolsInput } = {},
+  }: Omit<Partial<AgentControllerConfig>, "tools"> & { tools?: ToolsInput } = {},
 ): Made {
   const ran: string[] = [];
   const model = scriptedModel(script);

@@ -72,6 +72,19 @@ export interface SessionParts {
   browser: object | undefined;
 }
 
+interface Answer {
+  toolCallId: string | undefined;
+  approved: boolean;
+  requiresApproval: boolean;
+  resumeData?: unknown;
+  declineContext?: { reason?: string; message?: string } | undefined;
+}
+
+/** What changes in the session together with a decision. */
+type Follows = (
+  call: DecidedCall,
+) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>;
+
 const INTERRUPTED = "interrupted_by_user_message";
 
 /**
@@ -90,6 +103,7 @@ export class Session<State extends object = Record<string, unknown>> {
   readonly state: SessionState<State>;
   readonly followUps: FollowUps;
   #abortRequested = false;
+  #decisions: Promise<void> = Promise.resolve();
 
   constructor(host: SessionHost, seed: StoredSession, parts: SessionParts) {
     const core = new SessionCore(host, seed);
@@ -328,18 +342,14 @@ export class Session<State extends object = Record<string, unknown>> {
     }
   }
 
-  async #decide(
-    answer: {
-      toolCallId: string | undefined;
-      approved: boolean;
-      requiresApproval: boolean;
-      resumeData?: unknown;
-      declineContext?: { reason?: string; message?: string } | undefined;
-    },
-    follows?: (
-      call: DecidedCall,
-    ) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>,
-  ): Promise<void> {
+  /** In the order in which they were given: of two answers to one question the first counts. */
+  #decide(answer: Answer, follows?: Follows): Promise<void> {
+    const turn = this.#decisions.then(() => this.#decideNow(answer, follows));
+    this.#decisions = turn.catch(() => {});
+    return turn;
+  }
+
+  async #decideNow(answer: Answer, follows: Follows | undefined): Promise<void> {
     await this.#core.ready();
     const { host } = this.#core;
     const threadId = this.thread.requireId();

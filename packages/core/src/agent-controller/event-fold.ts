@@ -30,24 +30,18 @@ const BAD_ENDS: Readonly<Record<string, string>> = {
  * same chunks sees the same events. A chunk costs the same however long its message is.
  */
 export class EventFold {
-  readonly #now: () => Date;
   #runId: string | undefined;
   /** Whether people see the run as going on. */
   #isShown = false;
   #messageId: string | undefined;
   #message: GrowingMessage | undefined;
-  #createdAt: Date;
+  /** The newest time that the stream itself tells. */
+  #time = new Date(0);
   /** Pieces of the message that grow, by their ids in the stream. */
   #growing = new Map<string, number>();
   #calls = new Map<string, { toolName: string; args: unknown }>();
   readonly #approvals = new Set<string>();
   readonly #suspensions = new Set<string>();
-
-  /** `now` gives the times of messages, which are for people. */
-  constructor(now: () => Date) {
-    this.#now = now;
-    this.#createdAt = now();
-  }
 
   take(chunk: AgentChunk): AgentControllerEvent[] {
     const events: AgentControllerEvent[] = [];
@@ -174,7 +168,7 @@ export class EventFold {
         id: signal.id,
         role: "user",
         content: fromContents(signal.contents),
-        createdAt: new Date(signal.createdAt),
+        createdAt: this.#noted(signal),
         ...(signal.attributes && { attributes: signal.attributes }),
       };
       events.push({ type: "message_start", message }, { type: "message_end", message });
@@ -200,7 +194,7 @@ export class EventFold {
       id: signal.id,
       role: "system",
       content: [content],
-      createdAt: new Date(signal.createdAt),
+      createdAt: this.#noted(signal),
     };
     events.push(
       { type: "message_start", message },
@@ -210,11 +204,14 @@ export class EventFold {
     return events;
   }
 
+  #noted({ createdAt }: SignalRecord): Date {
+    return (this.#time = new Date(createdAt));
+  }
+
   #step(messageId: string | undefined, events: AgentControllerEvent[]): void {
     if (messageId === this.#messageId) return;
     this.#closeMessage({ stopReason: "complete" }, events);
     this.#messageId = messageId;
-    this.#createdAt = this.#now();
   }
 
   /** The message that is being written; it begins with its first piece. */
@@ -223,7 +220,7 @@ export class EventFold {
     this.#message = new GrowingMessage(
       this.#messageId ?? `${this.#runId}-message`,
       "assistant",
-      this.#createdAt,
+      this.#time,
     );
     this.#growing = new Map();
     events.push({ type: "message_start", message: this.#message.view() });

@@ -215,13 +215,13 @@ export class SessionCore {
       this.display.reset();
       return this.bus.displayChanged();
     }
-    const { agent, storage, system } = this.host;
+    const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
     await this.lock.moveTo(threadId, async () => {});
     this.display.reset(await this.#facts(threadId));
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
-    const fold = (this.#fold = new EventFold(() => new Date(system.now())));
+    const fold = (this.#fold = new EventFold());
     this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
     const follower = await ThreadFollower.open({
       agent,

@@ -10,7 +10,8 @@ import { controllerWith } from "./__fixtures__/controller-with.ts";
 const agent = new Agent({ name: "a", instructions: "", model: "openai/gpt-5.5" }) as unknown as Agent;
 const make = (change: object) =>
   new AgentController({ id: "c", agent, modes: [{ id: "m" }], ...change } as AgentControllerConfig);
-const invalid = (words: RegExp) => expect.objectContaining({ code: "invalid-argument", message: expect.stringMatching(words) });
+const invalid = (words: RegExp) =>
+  expect.objectContaining({ code: "invalid-argument", message: expect.stringMatching(words) });
 
 describe("new AgentController", () => {
   it.each([
@@ -34,7 +35,9 @@ describe("new AgentController", () => {
     [{ subagents: [{ id: "x", description: "" }] }, /needs a description/],
     [
       {
-        subagents: [{ id: "x", description: "d", allowedAgentControllerTools: [], allowedControllerTools: ["a"] }],
+        subagents: [
+          { id: "x", description: "d", allowedAgentControllerTools: [], allowedControllerTools: ["a"] },
+        ],
       },
       /two names of one option/,
     ],
@@ -51,11 +54,17 @@ describe("new AgentController", () => {
     expect(make({ modes, defaultModeId: "c" }).session.mode.get()).toBe("c");
     expect(make({ modes: [modes[0], modes[2]] }).session.mode.get()).toBe("c");
     expect(make({ modes: [{ id: "a" }, { id: "z" }] }).session.mode.get()).toBe("a");
-    expect(make({ modes: [{ id: "a", defaultModelId: "x/y" }], agent: undefined }).session.model.get()).toBe("x/y");
+    expect(make({ modes: [{ id: "a", defaultModelId: "x/y" }], agent: undefined }).session.model.get()).toBe(
+      "x/y",
+    );
   });
 
   it("begins with the defaults of the schema, under the initial state, and seeds the model", () => {
-    const stateSchema = z.object({ n: z.number().default(1), s: z.string().default("a"), currentModelId: z.string().optional() });
+    const stateSchema = z.object({
+      n: z.number().default(1),
+      s: z.string().default("a"),
+      currentModelId: z.string().optional(),
+    });
     const { session } = new AgentController({
       id: "c",
       agent,
@@ -97,7 +106,9 @@ describe("bad input of a session", () => {
     for (const [call, words] of refused) await expect((async () => call())()).rejects.toEqual(invalid(words));
     expect(session.core.row.version).toBe(version);
     const big = { data: "x".repeat(600_000), mediaType: "text/plain", filename: "big.txt" };
-    await expect(session.sendMessage({ content: "x", files: [big] })).rejects.toMatchObject({ code: "limit-exceeded" });
+    await expect(session.sendMessage({ content: "x", files: [big] })).rejects.toMatchObject({
+      code: "limit-exceeded",
+    });
     expect(await session.thread.listActiveMessages()).toEqual([]);
   });
 
@@ -106,7 +117,9 @@ describe("bad input of a session", () => {
     const { controller } = controllerWith([{ toolCalls: [question("a"), question("b")] }, "Thanks."]);
     const session = await controller.createSession({ id: "s", ownerId: "o" });
     await session.sendMessage({ content: "Go" });
-    await expect(session.respondToToolSuspension({ resumeData: "x" })).rejects.toMatchObject({ code: "ambiguous" });
+    await expect(session.respondToToolSuspension({ resumeData: "x" })).rejects.toMatchObject({
+      code: "ambiguous",
+    });
     await session.respondToToolSuspension({ resumeData: "x", toolCallId: "a" });
     await expect(session.respondToToolSuspension({ resumeData: "y", toolCallId: "a" })).rejects.toThrow();
   });
@@ -120,7 +133,9 @@ describe("new Mastra({ agentControllers })", () => {
     expect(mastra.getAgentController("main")).toBe(controller);
     expect((mastra as Mastra).getAgentController("loom")).toBe(controller);
     expect(mastra.listAgentControllers()).toEqual({ main: controller });
-    expect(() => (mastra as Mastra).getAgentController("none")).toThrow(/There is no agent controller "none"/);
+    expect(() => (mastra as Mastra).getAgentController("none")).toThrow(
+      /There is no agent controller "none"/,
+    );
     expect(controller.getMastra()).toBe(mastra);
     await controller.init();
     await controller.sendMessage({ content: "Hello" });
@@ -130,6 +145,8 @@ describe("new Mastra({ agentControllers })", () => {
   it("refuses an agent with the id of a controller", () => {
     const { controller } = controllerWith([]);
     const twin = new Agent({ name: "loom", instructions: "", model: "openai/gpt-5.5" });
-    expect(() => new Mastra({ agents: { twin }, agentControllers: { main: controller } })).toThrow(/same id "loom"/);
+    expect(() => new Mastra({ agents: { twin }, agentControllers: { main: controller } })).toThrow(
+      /same id "loom"/,
+    );
   });
 });

@@ -46,14 +46,14 @@ export class EventFold {
   take(chunk: AgentChunk): AgentControllerEvent[] {
     const events: AgentControllerEvent[] = [];
     if (chunk.type === "start") {
-      this.#begin(chunk.runId);
+      this.#follow(chunk.runId, events);
       return events;
     }
     if (chunk.type === "tool-call-decided") {
       this.#decided(chunk.payload, events);
       return events;
     }
-    if (chunk.runId !== this.#runId) this.#begin(chunk.runId);
+    if (chunk.runId !== this.#runId) this.#follow(chunk.runId, events);
     if (chunk.type === "data-signal") return this.#signal(chunk, events);
     // One that was stored on an idle thread: no model took part in it.
     if (chunk.type === "finish" && !this.#isShown) return events;
@@ -64,6 +64,13 @@ export class EventFold {
     if (chunk.type.startsWith("data-")) this.#data(chunk as DataChunk, events);
     else this.#chunk(chunk, events);
     return events;
+  }
+
+  /** Another run. One that was left without a word has ended all the same. */
+  #follow(runId: string, events: AgentControllerEvent[]): void {
+    if (this.#isShown) this.#end("error", { stopReason: "error" }, events);
+    else this.#closeMessage({ stopReason: "error" }, events);
+    this.#begin(runId);
   }
 
   #begin(runId: string): void {
@@ -217,11 +224,7 @@ export class EventFold {
   /** The message that is being written; it begins with its first piece. */
   #open(events: AgentControllerEvent[]): GrowingMessage {
     if (this.#message) return this.#message;
-    this.#message = new GrowingMessage(
-      this.#messageId ?? `${this.#runId}-message`,
-      "assistant",
-      this.#time,
-    );
+    this.#message = new GrowingMessage(this.#messageId ?? `${this.#runId}-message`, "assistant", this.#time);
     this.#growing = new Map();
     events.push({ type: "message_start", message: this.#message.view() });
     return this.#message;

@@ -57,7 +57,10 @@ describe("a session in several processes", () => {
     expect(again.thread.getId()).toBe(threadId);
     expect(again.mode.get()).toBe("build");
     expect(again.state.get()).toEqual({ count: 1 });
-    expect(again.permissions.getRules()).toEqual({ categories: { edit: "deny" }, tools: { "write(a*)": "allow" } });
+    expect(again.permissions.getRules()).toEqual({
+      categories: { edit: "deny" },
+      tools: { "write(a*)": "allow" },
+    });
     expect(again.getGrants()).toEqual({ categories: [], tools: ["read"] });
     expect(again.getTags()).toEqual({ projectPath: "/a" });
     expect(again.getTokenUsage()).toEqual(session.getTokenUsage());
@@ -70,7 +73,9 @@ describe("a session in several processes", () => {
     await first.controller.createSession({ ...open, resourceId: "mine" });
     const second = process([]);
     for (const other of [{ resourceId: "yours" }, { resourceId: "mine", ownerId: "p" }, {}])
-      await expect(second.controller.createSession({ ...open, ...other })).rejects.toMatchObject({ code: "not-found" });
+      await expect(second.controller.createSession({ ...open, ...other })).rejects.toMatchObject({
+        code: "not-found",
+      });
     await second.controller.createSession({ ...open, resourceId: "mine" });
   });
 
@@ -82,7 +87,10 @@ describe("a session in several processes", () => {
     await one.mode.switch({ modeId: "build" });
     await one.state.set({ seen: true });
     await listener.until("mode_changed");
-    expect(await listener.until("state_changed")).toMatchObject({ changedKeys: ["seen"], state: { seen: true } });
+    expect(await listener.until("state_changed")).toMatchObject({
+      changedKeys: ["seen"],
+      state: { seen: true },
+    });
     expect([two.mode.get(), two.state.get()]).toEqual(["build", { seen: true }]);
     const thread = await one.thread.create({ title: "Other" });
     expect(await listener.until("thread_changed")).toMatchObject({ threadId: thread.id });
@@ -138,7 +146,10 @@ describe("a session in several processes", () => {
     const again = await second.controller.createSession(open);
     expect(again.displayState.get()).toEqual({
       ...shown,
-      currentMessage: expect.objectContaining({ id: shown.currentMessage!.id, content: shown.currentMessage!.content }),
+      currentMessage: expect.objectContaining({
+        id: shown.currentMessage!.id,
+        content: shown.currentMessage!.content,
+      }),
     });
     const events = new Listener(again);
     await again.mode.switch({ modeId: "plan" });

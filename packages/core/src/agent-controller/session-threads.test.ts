@@ -34,7 +34,11 @@ describe("the threads of a session", () => {
     expect(again.thread.getId()).toBe(a.thread.getId());
     const thread = await a.thread.getById({ threadId: a.thread.getId()! });
     expect(thread!.metadata).toMatchObject({ projectPath: "/a", currentModeId: "plan" });
-    const reserved = await controller.createSession({ ...open, id: "d", tags: { currentModeId: "x", team: "t" } });
+    const reserved = await controller.createSession({
+      ...open,
+      id: "d",
+      tags: { currentModeId: "x", team: "t" },
+    });
     const own = await reserved.thread.getById({ threadId: reserved.thread.getId()! });
     expect(own!.metadata).toMatchObject({ currentModeId: "plan", team: "t" });
   });
@@ -42,8 +46,14 @@ describe("the threads of a session", () => {
   it("walks on to a thread that is free, or makes one, and refuses to be put on a locked one", async () => {
     const storage = new InMemoryStorage();
     const threadLock = locks();
-    const one = await controllerWith([], { storage, threadLock }).controller.createSession({ ...open, id: "a" });
-    const two = await controllerWith([], { storage, threadLock }).controller.createSession({ ...open, id: "b" });
+    const one = await controllerWith([], { storage, threadLock }).controller.createSession({
+      ...open,
+      id: "a",
+    });
+    const two = await controllerWith([], { storage, threadLock }).controller.createSession({
+      ...open,
+      id: "b",
+    });
     expect(two.thread.getId()).not.toBe(one.thread.getId());
     const before = { ...two.core.row };
     await expect(two.thread.switch({ threadId: one.thread.getId()! })).rejects.toThrow("is locked");
@@ -106,7 +116,9 @@ describe("the threads of a session", () => {
     const session = await controller.createSession(open);
     const domain = (await storage.getStore("memory"))!;
     const now = new Date(0);
-    await domain.saveThread({ thread: { id: "foreign", resourceId: "other", createdAt: now, updatedAt: now } });
+    await domain.saveThread({
+      thread: { id: "foreign", resourceId: "other", createdAt: now, updatedAt: now },
+    });
     const refusal = { code: "not-found" };
     await expect(session.thread.switch({ threadId: "foreign" })).rejects.toMatchObject(refusal);
     await expect(session.thread.listMessages({ threadId: "foreign" })).rejects.toMatchObject(refusal);
@@ -115,7 +127,9 @@ describe("the threads of a session", () => {
     expect(await session.thread.firstUserMessage({ threadId: "foreign" })).toBeNull();
     expect((await session.thread.list()).map(({ id }) => id)).not.toContain("foreign");
     expect((await session.thread.list({ allResources: true })).map(({ id }) => id)).toContain("foreign");
-    await expect(controller.createSession({ ...open, id: "t", threadId: "foreign" })).rejects.toMatchObject(refusal);
+    await expect(controller.createSession({ ...open, id: "t", threadId: "foreign" })).rejects.toMatchObject(
+      refusal,
+    );
   });
 
   it("copies a thread with its messages, where there is a memory to do it", async () => {
@@ -129,13 +143,19 @@ describe("the threads of a session", () => {
     const copy = await session.thread.clone({ title: "Copy" });
     expect(session.thread.getId()).toBe(copy.id);
     expect(copy.id).not.toBe(source);
-    expect((await session.thread.listActiveMessages()).map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect((await session.thread.listActiveMessages()).map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+    ]);
   });
 
   it("previews conversations, and keeps settings with the thread", async () => {
     const { controller } = controllerWith(["One."]);
     const session = await controller.createSession(open);
-    await session.sendMessage({ content: "First words", files: [{ data: "a`b", mediaType: "text/plain", filename: "n.txt" }] });
+    await session.sendMessage({
+      content: "First words",
+      files: [{ data: "a`b", mediaType: "text/plain", filename: "n.txt" }],
+    });
     const threadId = session.thread.getId()!;
     const previews = await session.thread.firstUserMessages({ threadIds: [threadId, "none"] });
     expect(previews.get(threadId)!.content).toEqual([
@@ -145,6 +165,8 @@ describe("the threads of a session", () => {
     expect(await session.thread.getSetting({ key: "color" })).toBe("red");
     await session.thread.deleteSetting({ key: "color" });
     expect(await session.thread.getSetting({ key: "color" })).toBeUndefined();
-    expect((await session.thread.listMessages({ threadId, limit: 1 })).map(({ role }) => role)).toEqual(["assistant"]);
+    expect((await session.thread.listMessages({ threadId, limit: 1 })).map(({ role }) => role)).toEqual([
+      "assistant",
+    ]);
   });
 });

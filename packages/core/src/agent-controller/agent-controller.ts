@@ -12,7 +12,8 @@ import type { MemoryDomain } from "../storage/memory-domain.ts";
 import type { Storage } from "../storage/storage.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { realSystem, type System } from "../system.ts";
-import type { ToolsInput } from "../tool/tool.ts";
+import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
+import type { Tool, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { checkConfig, defaultMode } from "./check-config.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerWorkspace } from "./config.ts";
@@ -30,7 +31,8 @@ import { SESSION_DOMAIN, type SessionDomain, type StoredSession } from "./sessio
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./session-settings.ts";
 import { StateRules } from "./session-state.ts";
-import { builtInTools } from "./tools/built-in-tools.ts";
+import { builtInTools, withoutEffect } from "./tools/built-in-tools.ts";
+import { createSubagentTool } from "./tools/subagent-tool.ts";
 
 export interface CreateSessionOptions {
   /** Stable: the same id opens the same session, in any process. */
@@ -68,6 +70,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   #ephemeral: Storage | undefined;
   #init: Promise<void> | undefined;
   #workspaceReady = false;
+  #subagent: Tool | undefined;
   #models: { at: number; list: AvailableModel[] } | undefined;
 
   constructor(config: AgentControllerConfig<State>) {
@@ -627,7 +630,10 @@ export class AgentController<State extends object = Record<string, unknown>> {
     });
   }
 
-  async #toolsFor(run: RunAddress, { sessionId }: RunIds): Promise<{ builtIn: ToolsInput; own: ToolsInput }> {
+  async #toolsFor(
+    run: RunAddress,
+    { fork }: RunIds,
+  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }> {
     const { requestContext } = run;
     const { tools } = this.#config;
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
@@ -639,8 +645,35 @@ export class AgentController<State extends object = Record<string, unknown>> {
         runtimeContext: requestContext,
         mastra: this.getMastra(),
       }));
-    void sessionId;
-    return { builtIn: builtInTools(this.#config), own: { ...workspace, ...own } };
+    const subagent = this.#subagentTool();
+    const stub = fork && subagent ? withoutEffect(subagent) : subagent;
+    return { builtIn: builtInTools(this.#config, stub), own: { ...own }, workspace };
+  }
+
+  #subagentTool(): Tool | undefined {
+    const { subagents = [] } = this.#config;
+    if (subagents.length === 0) return undefined;
+    this.#subagent ??= createSubagentTool({
+      subagents,
+      agent: this.#agent,
+      storage: this.#storage,
+      system: this.#system,
+      defaultModel: ({ defaultModelId = "" }) => defaultModelId,
+      clone: this.#hasMemory ? (options) => this.#clone(options) : undefined,
+    }) as Tool;
+    return this.#subagent;
+  }
+
+  get #hasMemory(): boolean {
+    const { memory, agent, modes } = this.#config;
+    return memory !== undefined || agent?.hasMemory === true || modes.some((mode) => mode.agent?.hasMemory);
+  }
+
+  async #clone(options: CloneThreadOptions): Promise<CloneThreadResult> {
+    type Copying = { cloneThread?(options: CloneThreadOptions): Promise<CloneThreadResult> };
+    const memory = (await this.getResolvedMemory()) as Copying | null;
+    if (memory?.cloneThread) return memory.cloneThread(options);
+    throw new AgentError("memory-required", "A fork needs a memory that can copy threads.");
   }
 
   async #describe(

@@ -12,6 +12,7 @@ import {
 import type { AgentControllerEvent } from "./events.ts";
 import { GrowingMessage } from "./growing-message.ts";
 import { readTasks } from "./task-list.ts";
+import { SUBAGENT, type SubagentWait } from "./tools/subagent-tool.ts";
 import { toTokenUsage } from "./token-usage.ts";
 
 type Payload<Type extends AgentChunk["type"]> =
@@ -42,6 +43,8 @@ export class EventFold {
   #calls = new Map<string, { toolName: string; args: unknown }>();
   readonly #approvals = new Set<string>();
   readonly #suspensions = new Set<string>();
+  /** What subagents ask, by the ids of their calls. */
+  readonly #asked = new Map<string, { toolName: string; parentToolCallId: string }>();
 
   take(chunk: AgentChunk): AgentControllerEvent[] {
     const events: AgentControllerEvent[] = [];
@@ -82,6 +85,7 @@ export class EventFold {
     this.#growing = new Map();
     this.#approvals.clear();
     this.#suspensions.clear();
+    this.#asked.clear();
   }
 
   #chunk(chunk: AgentChunk, events: AgentControllerEvent[]): void {
@@ -288,15 +292,50 @@ export class EventFold {
 
   #suspends(payload: Payload<"tool-call-suspended">, events: AgentControllerEvent[]): void {
     const { toolCallId, toolName, args, suspendPayload, resumeSchema } = payload;
+    const { subagent } = (toolName === SUBAGENT ? Object(suspendPayload) : {}) as Partial<SubagentWait>;
+    if (subagent) return this.#subagentAsks(toolCallId, subagent.calls, events);
     if (this.#suspensions.has(toolCallId)) return;
     this.#suspensions.add(toolCallId);
     events.push({ type: "tool_suspended", toolCallId, toolName, args, suspendPayload, resumeSchema });
+  }
+
+  /** What a subagent asks is asked here; its call waits with it. */
+  #subagentAsks(
+    parentToolCallId: string,
+    calls: SubagentWait["subagent"]["calls"],
+    events: AgentControllerEvent[],
+  ): void {
+    for (const { toolCallId, toolName, requiresApproval, reason, ...call } of calls) {
+      const { args, suspendPayload } = { ...call, ...call.transcript };
+      const known = requiresApproval ? this.#approvals : this.#suspensions;
+      this.#asked.set(toolCallId, { toolName, parentToolCallId });
+      if (known.has(toolCallId)) continue;
+      known.add(toolCallId);
+      const about = { toolCallId, toolName, args, parentToolCallId };
+      events.push(
+        requiresApproval
+          ? { type: "tool_approval_required", ...about, ...(reason !== undefined && { reason }) }
+          : { type: "tool_suspended", ...about, suspendPayload },
+      );
+    }
+  }
+
+  /** The call of a subagent goes on: what the subagent still waits for is asked again. */
+  #forgetAsked(parentToolCallId: string, approved: boolean, events: AgentControllerEvent[]): void {
+    for (const [toolCallId, asked] of this.#asked) {
+      if (asked.parentToolCallId !== parentToolCallId) continue;
+      this.#asked.delete(toolCallId);
+      this.#approvals.delete(toolCallId);
+      this.#suspensions.delete(toolCallId);
+      events.push({ type: "tool_decided", toolCallId, toolName: asked.toolName, approved });
+    }
   }
 
   #decided(payload: Payload<"tool-call-decided">, events: AgentControllerEvent[]): void {
     this.#approvals.delete(payload.toolCallId);
     this.#suspensions.delete(payload.toolCallId);
     events.push({ type: "tool_decided", ...payload });
+    this.#forgetAsked(payload.toolCallId, payload.approved, events);
   }
 
   #finish(reason: string, events: AgentControllerEvent[]): void {

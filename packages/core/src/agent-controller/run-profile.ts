@@ -13,7 +13,7 @@ import type { ToolPermission } from "../tool/tool-limits.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { defaultMode } from "./check-config.ts";
-import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
+import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
 import { decidePermission, isDenied, type PermissionGrants, type PermissionRules } from "./permission.ts";
 import { tasksProcessor } from "./tasks-processor.ts";
 import { modelIn, sessionIdIn } from "./thread-settings.ts";
@@ -23,12 +23,17 @@ import { addTokenUsage, createEmptyTokenUsage, toTokenUsage, type TokenUsage } f
 export const USAGE_STATE = "usage";
 
 const MAX_STEPS = 1000;
+const SUBAGENT_STEPS = 50;
 
 /** The ids that say what a run is made of. They are stored with it, and nothing else is. */
 export interface RunIds {
   sessionId: string | undefined;
   modeId: string;
   modelId: string;
+  /** The kind of subagent that the run is. */
+  subagent?: string | undefined;
+  /** The run is a copy of the one that started it. */
+  fork?: boolean | undefined;
 }
 
 /** What a controller lends to its runs. */
@@ -38,30 +43,61 @@ export interface ProfileHost {
   readonly system: System;
   session(id: string): Promise<StoredSession | undefined>;
   /** Tools of the controller for a run: built in, of the workspace, and its own. */
-  toolsFor(run: RunAddress, ids: RunIds): Promise<{ builtIn: ToolsInput; own: ToolsInput }>;
+  toolsFor(
+    run: RunAddress,
+    ids: RunIds,
+  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }>;
   /** Puts what tools may want to know into the request context. */
   describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
 }
 
 /** From the ids of a run to all that its agent is made of, in whichever process it is prepared. */
 export async function profileOf(host: ProfileHost, run: RunAddress): Promise<RunProfile> {
-  const { config, storage } = host;
+  const { config } = host;
   const { ids, session } = await idsOf(host, run);
+  await host.describe(run, ids, session);
+  const subagent = config.subagents?.find(({ id }) => id === ids.subagent);
+  const made = subagent
+    ? await ofSubagent(host, run, ids, subagent)
+    : await ofMode(host, run, ids, rulesOf(session));
+  return {
+    config: made.config,
+    options: { requireToolApproval: (call) => permissionFor(host, ids, made.exempt, call) },
+    pinned: {
+      ...ids,
+      sessionId: ids.sessionId ?? null,
+      subagent: ids.subagent ?? null,
+      fork: ids.fork ?? false,
+    },
+    alongside: usageCounter(host, run.threadId),
+  };
+}
+
+interface Made {
+  config: Partial<AgentConfig>;
+  /** Tools that need no permission. */
+  exempt: ReadonlySet<string>;
+}
+
+async function ofMode(
+  { config, storage, toolsFor }: ProfileHost,
+  run: RunAddress,
+  ids: RunIds,
+  rules: PermissionRules,
+): Promise<Made> {
   const mode = modeOf(config, ids.modeId);
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
-  await host.describe(run, ids, session);
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own } = await host.toolsFor(run, ids);
-  const rules = rulesOf(session);
+  const { builtIn, own, workspace } = await toolsFor(run, ids);
   const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), rules);
   const agentTools = mode.tools ?? {
     ...(base.tools && (await resolveDynamic(base.tools, context))),
     ...mode.additionalTools,
   };
-  const tools = Object.fromEntries(Object.entries({ ...builtIn, ...own, ...agentTools }).filter(isOffered));
-  const exempt = new Set(
-    Object.keys(builtIn).filter((name) => tools[name] === builtIn[name] && name !== "subagent"),
+  const tools = Object.fromEntries(
+    Object.entries({ ...builtIn, ...workspace, ...own, ...agentTools }).filter(isOffered),
   );
+  const exempt = new Set(Object.keys(builtIn).filter((name) => tools[name] === builtIn[name]));
   const defaults = base.defaultOptions && (await resolveDynamic(base.defaultOptions, context));
   const ownProcessors = base.inputProcessors && (await resolveDynamic(base.inputProcessors, context));
   const lane: Processor[] = "task_write" in tools ? [tasksProcessor(storage)] : [];
@@ -79,9 +115,41 @@ export async function profileOf(host: ProfileHost, run: RunAddress): Promise<Run
         ...(mode.availableTools && { activeTools: mode.availableTools }),
       },
     },
-    options: { requireToolApproval: (call) => permissionFor(host, ids, exempt, call) },
-    pinned: { ...ids, sessionId: ids.sessionId ?? null },
-    alongside: usageCounter(host, run.threadId),
+    exempt,
+  };
+}
+
+/** A subagent has its own instructions and the tools it was given. Some may be the controller's. */
+async function ofSubagent(
+  { config, toolsFor }: ProfileHost,
+  run: RunAddress,
+  ids: RunIds,
+  subagent: AgentControllerSubagent,
+): Promise<Made> {
+  const base: Partial<AgentConfig> = (modeOf(config, ids.modeId).agent ?? config.agent)?.configuration ?? {};
+  const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
+  const { builtIn, own, workspace } = await toolsFor(run, ids);
+  const { subagent: _, ...pool } = { ...builtIn, ...own };
+  const allowed = subagent.allowedControllerTools ?? subagent.allowedAgentControllerTools ?? [];
+  const pick = (tools: ToolsInput, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(tools).filter(([name]) => names.includes(name)));
+  const tools = {
+    ...pick(workspace, subagent.allowedWorkspaceTools ?? Object.keys(workspace)),
+    ...pick(pool, allowed),
+    ...subagent.tools,
+  };
+  const { maxSteps, stopWhen } = subagent;
+  return {
+    config: {
+      instructions: await resolveDynamic(subagent.instructions, context),
+      model: modelOf(config, ids.modelId) ?? base.model!,
+      tools,
+      defaultOptions: {
+        ...((maxSteps !== undefined || !stopWhen) && { maxSteps: maxSteps ?? SUBAGENT_STEPS }),
+        ...(stopWhen && { stopWhen }),
+      },
+    },
+    exempt: new Set(Object.keys(builtIn).filter((name) => tools[name] === builtIn[name])),
   };
 }
 
@@ -104,7 +172,11 @@ async function idsOf(
       : isThere && mode.id === session.modeId
         ? session.modelId
         : modelIn(metadata, mode);
-  return { ids: { sessionId: session?.id, modeId: mode.id, modelId }, session };
+  const subagent = text(pinned["subagent"]);
+  return {
+    ids: { sessionId: session?.id, modeId: mode.id, modelId, subagent, fork: pinned["fork"] === true },
+    session,
+  };
 }
 
 /** Asked when a call is read, with the rules that the session has at that moment. */

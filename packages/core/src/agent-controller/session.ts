@@ -39,7 +39,7 @@ import { SessionThreads } from "./session-threads.ts";
 import type { TaskItemSnapshot } from "./task-list.ts";
 import type { TokenUsage } from "./token-usage.ts";
 import type { PlanDecision } from "./tools/submit-plan.ts";
-import { waitingCalls } from "./waiting-calls.ts";
+import { abortSubagent, goOnWith, type Question, questionsOf } from "./waiting-calls.ts";
 
 /** Something that a person says in a session. */
 export interface SessionMessage {
@@ -83,6 +83,7 @@ interface Answer {
 /** What changes in the session together with a decision. */
 type Follows = (
   call: DecidedCall,
+  isSubagent: boolean,
 ) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>;
 
 const INTERRUPTED = "interrupted_by_user_message";
@@ -202,6 +203,7 @@ export class Session<State extends object = Record<string, unknown>> {
   abort(): void {
     this.#abortRequested = true;
     this.#core.abort();
+    if (this.#core.threadId !== undefined) void this.#quietly(() => this.#abortSubagents());
   }
 
   /** The later name of `abort`. */
@@ -235,8 +237,9 @@ export class Session<State extends object = Record<string, unknown>> {
           "resumeData is missing: it is the answer the tool waits for.",
         );
       const isYes = (Object(resumeData) as Partial<PlanDecision>).action === "approved";
-      await this.#decide({ toolCallId, approved: true, resumeData, requiresApproval: false }, async (call) =>
-        call.toolName === "submit_plan" && isYes ? this.#carryOutPlan(call) : undefined,
+      const answer = { toolCallId, approved: true, resumeData, requiresApproval: false };
+      await this.#decide(answer, async (call, isSubagent) =>
+        call.toolName === "submit_plan" && isYes && !isSubagent ? this.#carryOutPlan(call) : undefined,
       );
     });
   }
@@ -329,9 +332,10 @@ export class Session<State extends object = Record<string, unknown>> {
   /** A person who writes instead of giving permission means: no, rather this. */
   async #interrupt(runId: string): Promise<void> {
     const { host, row } = this.#core;
-    const { calls, sessionId } = await waitingCalls(host.storage, runId);
+    const threadId = this.thread.requireId();
+    const { questions, sessionId } = await questionsOf(host.storage, { threadId, runId });
     if (sessionId !== undefined && sessionId !== row.id) return;
-    for (const { toolCallId, requiresApproval } of calls) {
+    for (const { toolCallId, requiresApproval } of questions) {
       if (!requiresApproval) continue;
       const declineContext = { reason: INTERRUPTED, message: "The user sent a message instead." };
       try {
@@ -351,36 +355,42 @@ export class Session<State extends object = Record<string, unknown>> {
 
   async #decideNow(answer: Answer, follows: Follows | undefined): Promise<void> {
     await this.#core.ready();
-    const { host } = this.#core;
-    const threadId = this.thread.requireId();
+    const { host, row } = this.#core;
     const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
+    const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
     let made: StoredSession | undefined;
-    const id = toolCallId ?? (await this.#only(requiresApproval));
     await host.agent.sendToolApproval(
       {
-        threadId,
-        resourceId: this.#core.row.resourceId,
+        threadId: subagent?.threadId ?? this.thread.requireId(),
+        resourceId: row.resourceId,
         toolCallId: id,
         ...rest,
         ...(declineContext && { declineContext }),
       },
-      follows &&
-        (async (call) => {
-          // Asked again after a conflict: then the row may be another.
-          await this.#core.refresh();
-          const change = await follows(call);
-          made = change?.session;
-          return change ? [change.write, ...(change.also ?? [])] : [];
-        }),
+      async (call) => {
+        const parent = subagent ? [goOnWith(subagent)] : [];
+        if (!follows) return parent;
+        // Asked again after a conflict: then the row may be another.
+        await this.#core.refresh();
+        const change = await follows(call, subagent !== undefined);
+        made = change?.session;
+        return change ? [change.write, ...(change.also ?? []), ...parent] : parent;
+      },
     );
     if (made) this.#core.made(made);
+    if (subagent) await host.agent.mailMayHaveCome({ ...subagent.parent, resourceId: row.resourceId });
   }
 
-  /** The only call that waits for this kind of answer. */
-  async #only(requiresApproval: boolean): Promise<string> {
+  /** The call that is meant: the one with the id, or the only one that waits for this kind of answer. */
+  async #find(toolCallId: string | undefined, requiresApproval: boolean): Promise<Question> {
     const threadId = this.thread.requireId();
-    const { calls } = await waitingCalls(this.#core.host.storage, undefined, threadId);
-    const [first, ...more] = calls.filter((call) => call.requiresApproval === requiresApproval);
+    const { questions } = await questionsOf(this.#core.host.storage, { threadId });
+    if (toolCallId !== undefined)
+      // One that does not wait is looked for all the same, to say what became of it.
+      return (
+        questions.find((question) => question.toolCallId === toolCallId) ?? { toolCallId, requiresApproval }
+      );
+    const [first, ...more] = questions.filter((question) => question.requiresApproval === requiresApproval);
     if (!first)
       throw new AgentError(
         "not-found",
@@ -389,9 +399,20 @@ export class Session<State extends object = Record<string, unknown>> {
     if (more.length > 0)
       throw new AgentError(
         "ambiguous",
-        `Several tool calls of thread "${threadId}" wait: say which one with toolCallId (${[first, ...more].map((call) => call.toolCallId).join(", ")}).`,
+        `Several tool calls of thread "${threadId}" wait: say which one with toolCallId (${[first, ...more].map((one) => one.toolCallId).join(", ")}).`,
       );
-    return first.toolCallId;
+    return first;
+  }
+
+  /** A run that is aborted while its subagent waits takes the subagent with it. */
+  async #abortSubagents(): Promise<void> {
+    const { host, row } = this.#core;
+    const { questions } = await questionsOf(host.storage, { threadId: this.thread.requireId() });
+    for (const { subagent } of questions) {
+      if (!subagent) continue;
+      await host.storage.commit([abortSubagent(subagent)]);
+      await host.agent.mailMayHaveCome({ threadId: subagent.threadId, resourceId: row.resourceId });
+    }
   }
 
   /** "Always" is for the tool's category, or for the tool where it has none. */

@@ -53,6 +53,8 @@ export type {
   TaskItemSnapshot,
 } from "../agent-controller/task-list.ts";
 export { askUserTool } from "../agent-controller/tools/ask-user.ts";
+export { createSubagentTool } from "../agent-controller/tools/subagent-tool.ts";
+export type { SubagentHost } from "../agent-controller/tools/subagent-tool.ts";
 export { submitPlanTool } from "../agent-controller/tools/submit-plan.ts";
 export {
   taskCheckTool,

@@ -1,25 +1,53 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+const PLACES = "{packages/*/src,packages/studio/app,conformance,examples,e2e,docs-site}";
+const PROCESS = `${PLACES}/**/*.process.test.ts`;
+const BROWSER = `${PLACES}/**/*.browser.test.ts`;
+
+/**
+ * Three tiers, by file name. No test may fail because time passed, so the limits only end tests that hang. The tag `long`
+ * marks tests that `npm test` leaves to `npm run test:all`.
+ */
 export default defineConfig({
   resolve: { conditions: ["selvedge-source"] },
   ssr: { resolve: { conditions: ["selvedge-source"] } },
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "packages/studio/app/**/*.test.ts",
-      "conformance/**/*.test.ts",
-      "examples/**/*.test.ts",
-      "e2e/**/*.test.ts",
-      "docs-site/*.test.ts",
-    ],
     isolate: false,
     // Processes, not threads: a native module must not be torn down under a worker that is still in it.
     pool: "forks",
-    testTimeout: 20_000,
-    typecheck: {
-      enabled: true,
-      include: ["packages/*/src/**/*.test-d.ts"],
-      tsconfig: "tsconfig.check.json",
-    },
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+    tags: [{ name: "long", description: "Left to npm run test:all.", timeout: 900_000 }],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: [`${PLACES}/**/*.test.ts`],
+          exclude: [PROCESS, BROWSER, "**/node_modules/**"],
+          typecheck: {
+            enabled: true,
+            include: ["packages/*/src/**/*.test-d.ts"],
+            tsconfig: "tsconfig.check.json",
+          },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "process", include: [PROCESS], sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: [BROWSER],
+          sequence: { groupOrder: 1 },
+          globalSetup: ["e2e/studio/build-studio.ts"],
+        },
+      },
+    ],
   },
 });

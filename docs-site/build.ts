@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { apiPages } from "./api.ts";
 import { checkLinks } from "./check-links.ts";
 import { llmsFull, llmsIndex } from "./llms.ts";
 import { readSections, ROOT } from "./pages.ts";
@@ -15,7 +16,7 @@ const STAGE = join(HERE, "tmp");
 const VITEPRESS = join(HERE, "node_modules/vitepress/bin/vitepress.js");
 
 if (!existsSync(VITEPRESS)) install();
-stage();
+await stage();
 run(process.execPath, [VITEPRESS, "build", HERE]);
 const { pages, problems } = checkLinks(join(ROOT, "dist/docs"));
 for (const problem of problems) console.error(problem);
@@ -33,7 +34,7 @@ function install(): void {
 }
 
 /** Writes the pages for the generator, and as Markdown for programs, with llms.txt and llms-full.txt. */
-function stage(): void {
+async function stage(): Promise<void> {
   rmSync(STAGE, { recursive: true, force: true });
   const sections = readSections().map((section) => ({
     ...section,
@@ -43,8 +44,11 @@ function stage(): void {
     write(`${path}.md`, text);
     write(`public/${path}.md`, text);
   }
+  for (const { path, text } of await apiPages(join(STAGE, "typedoc"))) write(`${path}.md`, text);
+  rmSync(join(STAGE, "typedoc"), { recursive: true });
   write("public/llms.txt", llmsIndex(sections));
   write("public/llms-full.txt", llmsFull(sections));
+  cpSync(join(ROOT, "packages/studio/app/icon.svg"), join(STAGE, "public/icon.svg"));
   cpSync(join(ROOT, "docs/images"), join(STAGE, "public/images"), { recursive: true });
 }
 

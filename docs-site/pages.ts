@@ -18,7 +18,12 @@ export interface Section {
 export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
 
 const FILES = globSync(
-  ["README.md", "PROTOCOL.md", "AGENTS.md", "docs/*.md", "packages/*/README.md", "bench/README.md"],
+  [
+    "{README,PROTOCOL,AGENTS,CONTRIBUTING,SECURITY}.md",
+    "docs/*.md",
+    "packages/*/README.md",
+    "bench/README.md",
+  ],
   { cwd: ROOT },
 ).sort((a, b) => a.localeCompare(b, "en"));
 
@@ -26,7 +31,7 @@ const FILES = globSync(
 export function pagePath(file: string): string | undefined {
   if (!FILES.includes(file)) return undefined;
   if (file === "README.md") return "index";
-  if (file === "AGENTS.md") return "contributing";
+  if (file === "AGENTS.md") return "map";
   return file
     .toLowerCase()
     .replace(/^docs\//, "")
@@ -60,7 +65,7 @@ const GROUPS: Record<string, string[]> = {
     "bench/README.md",
   ],
   Packages: FILES.filter((file) => file.startsWith("packages/")),
-  Contribute: ["AGENTS.md"],
+  Contribute: ["CONTRIBUTING.md", "AGENTS.md", "SECURITY.md"],
 };
 
 /** Returns the groups of the sidebar, with their pages in reading order. */

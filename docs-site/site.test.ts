@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { apiPath, publicModules } from "./api.ts";
 import { checkLinks } from "./check-links.ts";
 import { llmsIndex } from "./llms.ts";
-import { readSections } from "./pages.ts";
+import { readSections, ROOT } from "./pages.ts";
 import { withSiteLinks } from "./site-links.ts";
 
 function siteOf(files: Record<string, string>): string {
@@ -40,6 +41,15 @@ describe("the documentation site", () => {
     expect(() => withSiteLinks("docs/server.md", "[a](nowhere.md)")).toThrow(
       "docs/server.md links to nowhere.md, which does not exist.",
     );
+  });
+
+  it("has a reference page for every public subpath, under one address each", () => {
+    const modules = publicModules();
+    expect(modules.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["selvedge", "@selvedge/core", "@selvedge/core/agent", "@selvedge/server/node"]),
+    );
+    expect(new Set(modules.map(apiPath)).size).toBe(modules.length);
+    for (const { source } of modules) expect(existsSync(`${ROOT}${source}`), source).toBe(true);
   });
 
   it("lists each page with its subject in llms.txt", () => {

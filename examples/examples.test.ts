@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { DEFAULT_RUN_LIMITS, DEFAULT_THREAD_LIMITS } from "@selvedge/core/agent";
 import { describe, expect, it } from "vitest";
 
@@ -10,7 +8,6 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const EXAMPLES = globSync("examples/*/index.ts", { cwd: ROOT });
 const PAGES = globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: ROOT });
 
-const run = promisify(execFile);
 const read = (path: string): string => readFileSync(`${ROOT}${path}`, "utf8");
 
 /** The names under which a page's headings can be linked to. */
@@ -37,12 +34,6 @@ function publicOptions(folder: string): { name: string; option: string }[] {
       ),
   );
 }
-
-describe.concurrent("an example", { timeout: 60_000 }, () => {
-  it.each(EXAMPLES)("%s checks itself and succeeds", async (path) => {
-    await run(process.execPath, ["--conditions=selvedge-source", path], { cwd: ROOT });
-  });
-});
 
 describe("a page", () => {
   // A marker names the example; the code block after it stands in that file as it is.

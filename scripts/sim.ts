@@ -1,5 +1,7 @@
+import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { describeFailure, runSimulation, simulate } from "@selvedge/testing/simulator";
+import { findPins } from "../packages/testing/src/simulator/__fixtures__/find-pins.ts";
 
 const { values } = parseArgs({
   options: {
@@ -8,11 +10,24 @@ const { values } = parseArgs({
     seed: { type: "string" },
     trace: { type: "boolean", default: false },
     violations: { type: "string", default: "1" },
+    pin: { type: "boolean", default: false },
   },
 });
 
-if (values.seed !== undefined) await replay(Number(values.seed), values.trace);
+if (values.pin) await pin(Number(values.seeds));
+else if (values.seed !== undefined) await replay(Number(values.seed), values.trace);
 else await run(Number(values.seeds), Number(values.from), Number(values.violations));
+
+/** Writes down which worlds take the tests straight to every listed state and every planted fault. */
+async function pin(seeds: number): Promise<void> {
+  const pins = await findPins(seeds, (line) => process.stderr.write(`\r${line.padEnd(78)}`));
+  const file = new URL("../packages/testing/src/simulator/__fixtures__/pins.json", import.meta.url);
+  await writeFile(file, `${JSON.stringify(pins, null, 2)}\n`);
+  process.stderr.write("\n");
+  console.log(
+    `${pins.states.length} worlds for the states, ${Object.keys(pins.faults).length} for the faults`,
+  );
+}
 
 async function replay(seed: number, trace: boolean): Promise<void> {
   const result = await simulate(seed, { trace });

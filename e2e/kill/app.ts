@@ -3,19 +3,22 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent } from "@selvedge/core/agent";
 import { Mastra, silentLogger } from "@selvedge/core";
-import type { CommitResult, Write } from "@selvedge/core/storage";
+import type { Commit, Storage } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
-import { LibSQLStore } from "@selvedge/libsql";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { isPoint, type PointName } from "./kill-points.ts";
+import { observedStorage } from "./observed-storage.ts";
 import { type ChildConfig, errandOf } from "./protocol.ts";
+import { openStore } from "./store-factory.ts";
 
 /**
- * The app that gets killed: an agent on a file, with tools that leave a trace, and a model that does as it is told. As
+ * The app that gets killed: an agent on a store, with tools that leave a trace, and a model that does as it is told. As
  * real ones do, it answers differently when asked again: its calls have other ids each time.
  */
-export function openApp(config: ChildConfig): { agent: Agent; mastra: Mastra; storage: LibSQLStore } {
+export async function openApp(
+  config: ChildConfig,
+): Promise<{ agent: Agent; mastra: Mastra; storage: Storage }> {
   let left = config.kill?.nth ?? 0;
 
   /** Dies at once, without a chance to do anything, if this is the place. */
@@ -24,16 +27,12 @@ export function openApp(config: ChildConfig): { agent: Agent; mastra: Mastra; st
     process.kill(process.pid, "SIGKILL");
   }
 
-  class MortalStore extends LibSQLStore {
-    override async commit(writes: readonly Write[]): Promise<CommitResult> {
+  const onCommit =
+    (when: "before" | "after") =>
+    (commits: readonly Commit[]): void => {
       const name = config.kill?.name;
-      const isHere = name !== undefined && isPoint(name, writes);
-      if (isHere) maybeDie(name, "before");
-      const result = await super.commit(writes);
-      if (isHere) maybeDie(name, "after");
-      return result;
-    }
-  }
+      if (name !== undefined && commits.some(({ writes }) => isPoint(name, writes))) maybeDie(name, when);
+    };
 
   async function run(toolCallId: string): Promise<{ did: string }> {
     maybeDie("tool", "before");
@@ -102,9 +101,9 @@ export function openApp(config: ChildConfig): { agent: Agent; mastra: Mastra; st
     if (!fits) appendFileSync(config.effects, `! calls ${calls.join()} results ${results.join()}\n`);
   }
 
-  const storage = new MortalStore({
-    url: `file:${config.file}`,
-    ...(config.durability && { durability: config.durability }),
+  const storage = observedStorage(await openStore(config.store), {
+    beforeCommit: onCommit("before"),
+    afterCommit: onCommit("after"),
   });
   const agent = new Agent({
     id: "agent",

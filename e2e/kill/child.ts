@@ -6,7 +6,7 @@ import { type Answer, type ChildConfig, type Command, RESOURCE } from "./protoco
 
 /** A process with the app in it, told what to do by its parent. */
 const config = JSON.parse(process.argv[2]!) as ChildConfig;
-const { agent, mastra, storage } = openApp(config);
+const { agent, mastra, storage } = await openApp(config);
 
 process.on("message", (command: Command) => void answer(command));
 process.on("disconnect", () => process.exit());

@@ -4,6 +4,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import type { ChildHandle } from "./child-handle.ts";
 import { NOTIFICATIONS } from "./kill-points.ts";
 import type { Session } from "./session.ts";
+import { HANGS_AFTER_MS } from "./store-factory.ts";
 
 interface Notice {
   recordId?: string;
@@ -30,12 +31,13 @@ export class Inboxes {
 
   /** Files one to three notifications; the answer counts only if it comes. */
   async notify(child: ChildHandle, threadId: string): Promise<void> {
-    const notifications = Array.from({ length: 1 + Math.floor(Math.random() * 3) }, () => ({
-      source: pick(SOURCES),
+    const { random } = this.#session;
+    const notifications = Array.from({ length: random.between(1, 3) }, () => ({
+      source: random.pick(SOURCES),
       kind: "event",
-      priority: pick(PRIORITIES),
+      priority: random.pick(PRIORITIES),
       summary: `n${++this.#sent} happened`,
-      ...(Math.random() < 0.4 && { dedupeKey: pick(["a", "b"]) }),
+      ...(random.chance(0.4) && { dedupeKey: random.pick(["a", "b"]) }),
     }));
     const answer = await child.call({ do: "notify", threadId, notifications });
     if (!answer?.ok) return;
@@ -43,17 +45,17 @@ export class Inboxes {
   }
 
   /** I7: waits until nothing is due any more. */
-  async rest(children: readonly ChildHandle[], withinMs: number): Promise<void> {
-    const until = performance.now() + withinMs;
+  async rest(children: readonly ChildHandle[]): Promise<void> {
+    const until = performance.now() + HANGS_AFTER_MS;
     for (let quiet = 0; quiet < 2;) {
-      await this.#session.rest(children, () => true, Math.max(1_000, until - performance.now()));
+      await this.#session.rest(children, () => true);
       const due = await this.#session.store.select({
         table: NOTIFICATIONS,
         where: { status: "pending", due_at: { ne: null } },
       });
       quiet = due.length === 0 ? quiet + 1 : 0;
       if (performance.now() > until)
-        throw new Error(`After ${withinMs} ms ${due.length} records still wait: ${show(due[0])}`);
+        throw new Error(`After ${HANGS_AFTER_MS} ms ${due.length} records still wait: ${show(due[0])}`);
       await delay(20);
     }
   }
@@ -127,10 +129,6 @@ function doubles(rows: readonly Row[]): string[] {
   const pending = rows.filter((row) => row["status"] === "pending" && row["dedupe_key"] !== null);
   const byKey = Map.groupBy(pending, (row) => show([row["thread_id"], row["source"], row["dedupe_key"]]));
   return [...byKey].filter(([, all]) => all.length > 1).map(([key]) => `I8 two pending records have ${key}`);
-}
-
-export function pick<Value>(values: readonly Value[]): Value {
-  return values[Math.floor(Math.random() * values.length)]!;
 }
 
 function show(value: unknown): string {

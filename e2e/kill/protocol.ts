@@ -1,5 +1,6 @@
 import type { NotificationSignalInput } from "@selvedge/core/notifications";
 import type { PointName } from "./kill-points.ts";
+import type { StorePlace } from "./store-factory.ts";
 
 /** Where a child kills itself: before or after the `nth` commit of a kind, or inside a tool or the model. */
 export interface KillPoint {
@@ -10,7 +11,7 @@ export interface KillPoint {
 
 /** What a child is started with. */
 export interface ChildConfig {
-  file: string;
+  store: StorePlace;
   /** Tools append a line to it each time they run. */
   effects: string;
   lease: { leaseMs: number; renewMs: number };
@@ -18,7 +19,6 @@ export interface ChildConfig {
   chunkDelayMs: number;
   /** Whether it delivers notifications that are due. */
   dispatches?: boolean;
-  durability?: "process-safe" | "power-safe";
   /** Gets the name of each message before its sender hears that it was accepted. */
   marks?: string;
   kill?: KillPoint;
@@ -42,7 +42,7 @@ export type Command =
   | { id: number; do: "read"; threadId: string }
   /** Closes in order and ends. */
   | { id: number; do: "close" }
-  /** Stands still until somebody lets it go on. Between two transactions: one that holds the file's lock would stop everybody. */
+  /** Stands still until somebody lets it go on. Between two transactions: one that holds a lock would stop everybody. */
   | { id: number; do: "stop" };
 
 export type Answer =

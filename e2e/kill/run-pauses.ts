@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ChildHandle } from "./child-handle.ts";
 import { ACTORS } from "./kill-points.ts";
 import { Session } from "./session.ts";
+import { HANGS_AFTER_MS, type StoreFactory } from "./store-factory.ts";
 
 export interface PauseReport {
   rounds: number;
@@ -12,17 +13,19 @@ export interface PauseReport {
 }
 
 const LEASE = { leaseMs: 250, renewMs: 80 };
-const TAKE_OVER_WITHIN_MS = LEASE.leaseMs + 2_000;
 
-/** Two or three processes on one file: the one that runs a thread is stopped past its lease, and then goes on. */
+/** Two or three processes on one store: the one that runs a thread is stopped past its lease, and then goes on. */
 export async function runPauses(options: {
+  factory: StoreFactory;
   rounds: number;
   processes: 2 | 3;
+  seed: number;
   onRound?: (round: number) => void;
 }): Promise<PauseReport> {
-  const session = new Session(3);
+  const { factory, seed } = options;
+  const session = await Session.open({ factory, seed, threads: 3 });
   const report: PauseReport = { rounds: 0, takeovers: 0, slowestTakeoverMs: 0, problems: [] };
-  const config = { file: session.file, effects: session.effects, lease: LEASE, chunkDelayMs: 4 };
+  const config = { ...session.config, lease: LEASE, chunkDelayMs: 4 };
   const children = Array.from({ length: options.processes }, () => new ChildHandle(config));
   try {
     await Promise.all(children.map((child) => child.ready));
@@ -52,13 +55,13 @@ async function oneRound(
   const others = children.filter((child) => child !== owner);
   const threadId = session.threads[round % session.threads.length]!;
   await session.send(owner, threadId, round % 3 === 0 ? ["plain", "approve"] : ["plain"], "message", false);
-  await delay(Math.random() * 40);
+  await delay(session.random.between(0, 40));
   const before = await actor(session, threadId);
   await owner.stop();
   // Same-instant sends from those who go on.
   await Promise.all(
     others.map((child) =>
-      session.send(child, threadId, ["plain"], Math.random() < 0.5 ? "queue" : "message", true),
+      session.send(child, threadId, ["plain"], session.random.chance(0.5) ? "queue" : "message", true),
     ),
   );
   const stopped = performance.now();
@@ -67,7 +70,7 @@ async function oneRound(
     await takenOver(session, threadId, held.fence, stopped, report);
   } else await delay(LEASE.leaseMs);
   owner.goOn();
-  await session.rest(children, () => Math.random() < 0.7, 15_000);
+  await session.rest(children, () => session.random.chance(0.7));
 }
 
 async function takenOver(
@@ -85,8 +88,7 @@ async function takenOver(
       report.slowestTakeoverMs = Math.max(report.slowestTakeoverMs, took);
       return;
     }
-    if (took > TAKE_OVER_WITHIN_MS)
-      return void report.problems.push(`I12 nobody took ${threadId} over within ${TAKE_OVER_WITHIN_MS} ms`);
+    if (took > HANGS_AFTER_MS) return void report.problems.push(`I12 no process took ${threadId} over`);
     await delay(10);
   }
 }

@@ -2,12 +2,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Row } from "@selvedge/core/storage";
-import { LibSQLStore } from "@selvedge/libsql";
+import type { Row, Storage } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
+import { Random } from "@selvedge/testing/simulator";
 import type { ChildHandle } from "./child-handle.ts";
 import { ACTORS, CALLS, EVENTS, MAILBOX } from "./kill-points.ts";
-import { errandOf, messageText } from "./protocol.ts";
+import { type ChildConfig, errandOf, messageText } from "./protocol.ts";
+import { HANGS_AFTER_MS, openStore, type StoreFactory, type StorePlace } from "./store-factory.ts";
 
 interface Sent {
   token: string;
@@ -18,21 +19,45 @@ interface Sent {
   order: number;
 }
 
-/** One file, what was sent to the processes on it, and what must be true of it. */
+export interface SessionOptions {
+  factory: StoreFactory;
+  /** Decides what is sent when. What the processes make of it depends on their timing. */
+  seed: number;
+  threads: number;
+}
+
+/** One store, what was sent to the processes on it, and what must be true of it. */
 export class Session {
-  readonly folder: string = mkdtempSync(join(tmpdir(), "selvedge-kill-"));
-  readonly file: string = join(this.folder, "threads.db");
-  readonly effects: string = join(this.folder, "effects.txt");
-  readonly store: LibSQLStore = new LibSQLStore({ url: `file:${this.file}` });
+  readonly folder: string;
+  readonly place: StorePlace;
+  readonly store: Storage;
+  readonly random: Random;
+  readonly effects: string;
   readonly sent: Sent[] = [];
   readonly decisions: Map<string, boolean[]> = new Map();
   readonly threads: string[];
 
-  constructor(threads: number) {
-    this.threads = Array.from({ length: threads }, (_, index) => `thread-${index + 1}`);
+  private constructor(folder: string, place: StorePlace, store: Storage, options: SessionOptions) {
+    this.folder = folder;
+    this.place = place;
+    this.store = store;
+    this.random = new Random(options.seed);
+    this.effects = join(folder, "effects.txt");
+    this.threads = Array.from({ length: options.threads }, (_, index) => `thread-${index + 1}`);
   }
 
-  /** Puts threads into the file that nobody uses: they must not make a restart slower. */
+  static async open(options: SessionOptions): Promise<Session> {
+    const folder = mkdtempSync(join(tmpdir(), "selvedge-kill-"));
+    const place = options.factory.create(folder);
+    return new Session(folder, place, await openStore(place), options);
+  }
+
+  /** What every process of the session is started with. */
+  get config(): Pick<ChildConfig, "store" | "effects"> {
+    return { store: this.place, effects: this.effects };
+  }
+
+  /** Puts threads into the store that nobody uses: they must not make a restart slower. */
   async crowd(threads: number): Promise<void> {
     const memory = (await this.store.getStore("memory"))!;
     const at = new Date(0);
@@ -143,8 +168,8 @@ export class Session {
   }
 
   /** I12: waits until nothing runs and nothing waits, answering what waits for somebody. */
-  async rest(children: readonly ChildHandle[], approve: () => boolean, withinMs: number): Promise<void> {
-    const until = performance.now() + withinMs;
+  async rest(children: readonly ChildHandle[], approve: () => boolean): Promise<void> {
+    const until = performance.now() + HANGS_AFTER_MS;
     // The three looks of `state` are not one: a letter may become a run between them. So it has to be quiet twice.
     for (let quiet = 0; ;) {
       const { running, letters, waiting } = await this.state();
@@ -152,7 +177,7 @@ export class Session {
       if (quiet === 2) return;
       if (performance.now() > until) {
         throw new Error(
-          `After ${withinMs} ms: running ${running.join() || "nothing"}, ${letters} messages and ${waiting} calls wait.`,
+          `After ${HANGS_AFTER_MS} ms: running ${running.join() || "nothing"}, ${letters} messages and ${waiting} calls wait.`,
         );
       }
       if (waiting > 0) await this.decideAll(children, approve);

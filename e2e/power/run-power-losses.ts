@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Durability } from "@selvedge/libsql";
 import { openApp } from "../kill/app.ts";
 import { ChildHandle } from "../kill/child-handle.ts";
+import { fileIn, libsqlStore } from "../kill/libsql-store.ts";
 import { Session } from "../kill/session.ts";
 import { buildRecorder } from "./build-recorder.ts";
 import { Disk } from "./disk.ts";
@@ -34,24 +35,26 @@ const TOOLS = [[], ["plain"], ["plain", "idempotent"], []] as const;
 export async function runPowerLosses(options: {
   losses: number;
   durability: Durability;
-  random?: () => number;
-  onLoss?: (loss: number) => void;
+  seed: number;
+  onRound?: (round: number) => void;
 }): Promise<PowerReport> {
-  const { losses, durability, random = Math.random } = options;
+  const { losses, durability, seed } = options;
   const report: PowerReport = { losses: 0, acknowledged: 0, lost: 0, problems: [] };
   const folder = mkdtempSync(join(tmpdir(), "selvedge-power-"));
   try {
     const recorder = buildRecorder(folder);
     if ("reason" in recorder) return { ...report, skipped: recorder.reason };
     while (report.losses < losses && report.problems.length === 0) {
-      const record = await recordWork(recorder.path, durability);
+      const record = await recordWork(recorder.path, durability, seed);
+      const { random } = record.session;
       try {
         for (let loss = 0; loss < LOSSES_PER_RECORD && report.losses < losses; loss++) {
           // Anywhere, and now and then at the very end, where nothing may be missing.
-          const moment = random() < 0.1 ? record.disk.length : Math.floor(random() * record.disk.length);
-          await lose(record, moment, durability, random, report);
+          const { length } = record.disk;
+          const moment = random.chance(0.1) ? length : random.between(0, length - 1);
+          await lose(record, moment, durability, report);
           report.losses++;
-          options.onLoss?.(report.losses);
+          options.onRound?.(report.losses);
           if (report.problems.length > 0) break;
         }
       } finally {
@@ -70,13 +73,13 @@ interface Recorded {
   marks: string;
 }
 
-async function recordWork(recorder: string, durability: Durability): Promise<Recorded> {
-  const session = new Session(4);
+async function recordWork(recorder: string, durability: Durability, seed: number): Promise<Recorded> {
+  const session = await Session.open({ factory: libsqlStore(durability), seed, threads: 4 });
   const marks = join(session.folder, "marks.txt");
   const log = `${session.folder}.log`;
-  const { file, effects, folder } = session;
+  const { folder } = session;
   const child = new ChildHandle(
-    { file, effects, marks, durability, lease: LEASE, chunkDelayMs: 0 },
+    { ...session.config, marks, lease: LEASE, chunkDelayMs: 0 },
     { LD_PRELOAD: recorder, POWER_FOLDER: folder, POWER_LOG: log },
   );
   try {
@@ -99,28 +102,32 @@ async function lose(
   { session: before, disk, marks }: Recorded,
   moment: number,
   durability: Durability,
-  random: () => number,
   report: PowerReport,
 ): Promise<void> {
-  const session = new Session(4);
+  const { random } = before;
+  // The process that starts on it waits for no disk: what counts is what was found.
+  const session = await Session.open({
+    factory: libsqlStore(),
+    seed: random.between(1, 2 ** 31),
+    threads: 4,
+  });
+  const file = fileIn(session.folder);
   const fail = (problem: string) => report.problems.push(`at ${moment} of ${disk.length}: ${problem}`);
   try {
     for (const suffix of ["", "-wal"]) {
-      const found = disk.survived(`${before.file}${suffix}`, moment, random);
-      if (found) writeFileSync(`${session.file}${suffix}`, found);
+      const found = disk.survived(`${fileIn(before.folder)}${suffix}`, moment, () => random.next());
+      if (found) writeFileSync(`${file}${suffix}`, found);
     }
     // What tools did and what was answered happened in the world outside, which had no power failure.
     writeFileSync(session.effects, disk.seen(before.effects, moment));
     const acknowledged = new Set(disk.seen(marks, moment).toString().split("\n").filter(Boolean));
     report.acknowledged += acknowledged.size;
-    const integrity = checkIntegrity(session.file);
+    const integrity = checkIntegrity(file);
     if (integrity !== "ok") return void fail(`the file is not sound: ${integrity}`);
-    const { file, effects } = session;
-    // Who starts on it now waits for no disk: what counts is what was found.
-    const { mastra, storage } = openApp({ file, effects, lease: LEASE, chunkDelayMs: 0 });
+    const { mastra, storage } = await openApp({ ...session.config, lease: LEASE, chunkDelayMs: 0 });
     try {
       await mastra.start();
-      await session.rest([], () => true, 20_000);
+      await session.rest([], () => true);
     } finally {
       await mastra.close();
       await storage.close();

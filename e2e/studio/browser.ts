@@ -1,5 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
+
+/** Only what hangs takes this long, on any machine. */
+export const PATIENCE_MS = 100_000;
 
 /** Where Chromium is, if it is. `scripts/ensure-chromium` installs it where it can. */
 export function findChromium(): string | undefined {
@@ -27,4 +30,11 @@ export function launch(executablePath: string): Promise<Browser> {
       "--disable-sync",
     ],
   });
+}
+
+/** A browser window as the tests use it. */
+export async function openContext(browser: Browser): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, locale: "en-GB" });
+  context.setDefaultTimeout(PATIENCE_MS);
+  return context;
 }

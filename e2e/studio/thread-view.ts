@@ -1,4 +1,5 @@
-import { expect } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { PATIENCE_MS } from "./browser.ts";
 import { TRANSCRIPT } from "./in-page.ts";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 
@@ -18,7 +19,6 @@ export class ThreadView {
 
   static async open(context: BrowserContext, url: string, threadId: string): Promise<ThreadView> {
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
     await page.goto(`${url}/threads/${threadId}?agent=assistant`);
     const view = new ThreadView(page, "Assistant");
     await view.isLive();
@@ -57,9 +57,17 @@ export class ThreadView {
 
   /** Waits until the conversation stands like this. */
   async reads(expected: (string | RegExp)[]): Promise<void> {
-    const matchers = expected.map((line) =>
-      typeof line === "string" ? expect.stringContaining(line) : expect.stringMatching(line),
-    );
-    await expect.poll(() => this.transcript(), { timeout: 20_000 }).toEqual(matchers);
+    for (const since = performance.now(); ; await delay(50)) {
+      const lines = await this.transcript();
+      const fits = (line: string, index: number): boolean => {
+        const wanted = expected[index]!;
+        return typeof wanted === "string" ? line.includes(wanted) : wanted.test(line);
+      };
+      if (lines.length === expected.length && lines.every(fits)) return;
+      if (performance.now() - since > PATIENCE_MS)
+        throw new Error(
+          `Expected ${expected.map(String).join(" | ")}, and the page shows ${lines.join(" | ")}`,
+        );
+    }
   }
 }

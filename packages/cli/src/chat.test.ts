@@ -4,7 +4,7 @@ import { InMemoryStore } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
 import { createTool, type Tool } from "@selvedge/core/tools";
 import { type Script, type ScriptedReply, scriptedModel } from "@selvedge/testing";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Chat } from "./chat.ts";
 import { LocalPeer } from "./local-peer.ts";
 import { createStyle } from "./style.ts";
@@ -22,7 +22,7 @@ async function startChat(script: Script, tools: Record<string, Tool> = {}) {
   await peer.open(undefined);
   const chat = new Chat({ peer, style: createStyle(false), input, output, terminal: true });
   const ended = chat.run();
-  const shows = (text: string) => vi.waitFor(() => expect(screen).toContain(text));
+  const shows = (text: string) => expect.poll(() => screen).toContain(text);
   /** Types something, and waits until it was read. */
   const type = async (text: string): Promise<void> => {
     input.write(text);
@@ -72,7 +72,7 @@ describe("Chat on a terminal", () => {
     await type("go\r");
     await type("and then?\r");
     first.resolve("the first answer");
-    await vi.waitFor(() => expect(screen()).toContain("the second answer"));
+    await expect.poll(screen).toContain("the second answer");
     expect(screen()).toMatch(/the first answer\n\n> and then\?\nthe second answer/);
     input.end();
     await ended;
@@ -92,7 +92,7 @@ describe("Chat on a terminal", () => {
     await type("go\r");
     await type("yes\r");
     first.resolve({ toolCalls: [{ toolName: "wipe", input: {} }] });
-    await shows("May wipe run?");
+    await shows("Allow wipe to run?");
     await type("");
     expect(ran).toEqual([]);
     await type("y\r");

@@ -1,4 +1,4 @@
-import type { AgentChunk } from "@selvedge/protocol";
+import { type AgentChunk, type Answer, answerFrom } from "@selvedge/protocol";
 import type { ChatPeer, WaitingCall } from "./chat-peer.ts";
 import { LineReader } from "./line-reader.ts";
 import { describeError, showRun } from "./show-run.ts";
@@ -76,25 +76,27 @@ export class Chat {
   async #turn(text: string): Promise<boolean> {
     const { peer, terminal } = this.#settings;
     if (!terminal && this.#turns++ > 0) this.#write("\n");
-    let answer = await this.#show((signal) => peer.send(text, signal));
-    for (let call = answer.waiting[0]; call !== undefined; call = answer.waiting[0]) {
+    const answer = answerFrom();
+    let shown = await this.#show(answer, (signal) => peer.send(text, signal));
+    for (let call = shown.waiting[0]; call !== undefined; call = shown.waiting[0]) {
       const approved = await this.#ask(call);
       if (approved === undefined) break;
       const waiting = call;
-      answer = await this.#show((signal) => peer.decide(waiting, approved, signal));
+      shown = await this.#show(answer, (signal) => peer.decide(waiting, approved, signal));
     }
     if (terminal) this.#write("\n");
-    return answer.well;
+    return shown.well;
   }
 
   async #show(
+    answer: Answer,
     open: (signal: AbortSignal) => Promise<AsyncIterable<AgentChunk>>,
   ): Promise<{ well: boolean; waiting: WaitingCall[] }> {
     const { style } = this.#settings;
     this.#answer = new AbortController();
     try {
       const run = await open(this.#answer.signal);
-      const { outcome, waiting } = await showRun(run, (piece) => this.#write(piece), style);
+      const { outcome, waiting } = await showRun(run, answer, (piece) => this.#write(piece), style);
       return { well: outcome !== "failed", waiting };
     } catch (error) {
       this.#write(`${style.red(describeError(error))}\n`);

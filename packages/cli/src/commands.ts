@@ -17,7 +17,7 @@ export interface CliCommand<Flags extends object = object> {
   run(args: readonly string[], flags: Flags): Promise<number>;
 }
 
-export type CliOption = readonly [flags: string, meaning: string, byDefault?: string];
+type CliOption = readonly [flags: string, meaning: string, byDefault?: string];
 
 const MODEL_HELP = `The model is the first of these that is available: --model, SELVEDGE_MODEL, the model of the
 first provider whose key is set (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), a model that ollama or

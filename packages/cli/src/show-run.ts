@@ -1,5 +1,11 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
-import type { AgentChunk } from "@selvedge/protocol";
+import {
+  type AgentChunk,
+  type Answer,
+  foldChunk,
+  ignoreChunk,
+  type ToolInvocation,
+} from "@selvedge/protocol";
 import type { WaitingCall } from "./chat-peer.ts";
 import type { Style } from "./style.ts";
 
@@ -7,14 +13,18 @@ const SHOWN_LENGTH = 200;
 
 export type RunOutcome = "done" | "aborted" | "failed";
 
-/** Writes a run to a terminal as it goes: the answer as text, tool calls and results on lines of their own. */
+/**
+ * Writes a run to a terminal as it goes: the answer as text, tool calls and results on lines of their own. `answer` is what
+ * has been shown of it: a run that waited goes on with the same one.
+ */
 export async function showRun(
   run: AsyncIterable<AgentChunk>,
+  answer: Answer,
   write: (text: string) => void,
   style: Style,
 ): Promise<{ outcome: RunOutcome; waiting: WaitingCall[] }> {
   let outcome: RunOutcome = "done";
-  const waiting: WaitingCall[] = [];
+  let runId = "";
   let atLineStart = true;
   const put = (text: string): void => {
     if (text === "") return;
@@ -24,6 +34,9 @@ export async function showRun(
   const putLine = (line: string): void => put(`${atLineStart ? "" : "\n"}${line}\n`);
 
   for await (const chunk of run) {
+    runId = chunk.runId;
+    const changed = foldChunk(answer, chunk);
+    const part = typeof changed === "number" ? answer.parts[changed] : undefined;
     switch (chunk.type) {
       case "text-delta":
         put(printable(chunk.payload.text));
@@ -36,22 +49,11 @@ export async function showRun(
         if (!atLineStart) put("\n");
         break;
       case "tool-call":
-        putLine(style.dim(`→ ${chunk.payload.toolName} ${toShown(chunk.payload.args)}`));
-        break;
       case "tool-result":
-        putLine(style.dim(`← ${toShown(chunk.payload.result)}`));
-        break;
       case "tool-error":
-        putLine(style.dim(`← failed: ${printable(errorMessage(chunk.payload.error))}`));
-        break;
       case "tool-output-denied":
-        putLine(style.dim("← declined"));
+        if (part?.type === "tool-invocation") putLine(style.dim(describeCall(part.toolInvocation)));
         break;
-      case "tool-call-approval": {
-        const { toolCallId, toolName, args } = chunk.payload;
-        waiting.push({ runId: chunk.runId, toolCallId, toolName, args });
-        break;
-      }
       case "tripwire":
         putLine(style.red(`Stopped: ${printable(chunk.payload.reason)}`));
         break;
@@ -63,10 +65,23 @@ export async function showRun(
         outcome = "failed";
         putLine(style.red(describeError(chunk.payload.error)));
         break;
+      default:
+        ignoreChunk<"run" | "step" | "content" | "input" | "question" | "progress" | "other" | "data">(chunk);
     }
   }
   if (!atLineStart) put("\n");
+  const waiting = [...answer.questions.values()].flatMap(({ requiresApproval, toolCallId, toolName, args }) =>
+    requiresApproval ? [{ runId, toolCallId, toolName, args }] : [],
+  );
   return { outcome, waiting };
+}
+
+/** A call, or what became of it. */
+function describeCall({ state, toolName, args, result }: ToolInvocation): string {
+  if (state === "result") return `← ${toShown(result)}`;
+  if (state === "output-error") return `← failed: ${printable(String(result))}`;
+  if (state === "output-denied") return "← declined";
+  return `→ ${toolName} ${toShown(args)}`;
 }
 
 export function describeError(error: unknown): string {

@@ -1,5 +1,5 @@
-import { AgentError, type AgentChunk } from "@selvedge/protocol";
-import { backoff, pause } from "./backoff.ts";
+import { AgentError, type AgentChunk, backoff } from "@selvedge/protocol";
+import { pause } from "./pause.ts";
 import type { Connection } from "./connection.ts";
 
 /** A chunk as it comes over the wire; on a thread it has a number. */
@@ -162,7 +162,7 @@ export class ChunkStream {
     const { signal } = this.#leaving;
     for (let error = broken; ;) {
       if (attempt >= maxRetries) throw error;
-      await pause(backoff(attempt, delayMs, MAX_DELAY_MS), signal);
+      await pause(backoff(attempt, Math.random(), { firstMs: delayMs, capMs: MAX_DELAY_MS }), signal);
       attempt++;
       if (this.left) return undefined;
       try {

@@ -93,7 +93,7 @@ export class ClientAgent {
     const thread = threadOf(options);
     let body = describeOptions({ ...rest, messages });
     for (let round = 0; ; round++) {
-      const result = await this.#call("generate", { body, ...(signal && { signal }) });
+      const result = await this.#call("generate", { body, signal });
       const calls = localCalls(openCallsOf(result), tools);
       if (!calls || round >= MAX_ROUNDS) return result;
       const where = { runId: result.runId, ...thread };
@@ -112,7 +112,7 @@ export class ClientAgent {
     const { threadId, resourceId } = threadOf(options);
     let body = describeOptions({ ...rest, messages });
     const open = async () => {
-      const connection = await this.#call("stream", { body, ...(signal && { signal }) });
+      const connection = await this.#call("stream", { body, signal });
       return this.#runStream(connection, options);
     };
     const stream = await open();
@@ -167,7 +167,7 @@ export class ClientAgent {
     const { clientTools, signal: given, after, ...thread } = params;
     const open = ({ after: from }: Place, signal: AbortSignal | undefined, repeatable = false) => {
       const body = { ...thread, ...(from !== undefined && { after: from }) };
-      return this.#call("subscribe", { body, ...(signal && { signal }) }, repeatable);
+      return this.#call("subscribe", { body, signal }, repeatable);
     };
     const stream = new ChunkStream(await open({ after }, given, true), open, { after, endsWithRun: false });
     given?.addEventListener("abort", () => stream.leave(), { once: true });
@@ -205,17 +205,11 @@ export class ClientAgent {
   }
 
   approveToolCallGenerate({ signal, ...params }: AnswerOptions): Promise<GenerateResult> {
-    return this.#call("approveToolCallGenerate", {
-      body: describeOptions(params),
-      ...(signal && { signal }),
-    });
+    return this.#call("approveToolCallGenerate", { body: describeOptions(params), signal });
   }
 
   declineToolCallGenerate({ signal, ...params }: DeclineOptions): Promise<GenerateResult> {
-    return this.#call("declineToolCallGenerate", {
-      body: describeOptions(params),
-      ...(signal && { signal }),
-    });
+    return this.#call("declineToolCallGenerate", { body: describeOptions(params), signal });
   }
 
   /** The chunks of one run on a thread, from its start or after a number. */
@@ -265,7 +259,7 @@ export class ClientAgent {
   ): Promise<RunStream> {
     const connection = (await this.#call(name, {
       body: describeOptions(params),
-      ...(signal && { signal }),
+      signal,
     })) as Connection<WireChunk>;
     const stream = new ChunkStream(connection, undefined, { endsWithRun: true });
     signal?.addEventListener("abort", () => stream.leave(), { once: true });
@@ -299,7 +293,7 @@ export class ClientAgent {
     signal: AbortSignal | undefined,
     repeatable = false,
   ): Promise<Connection<WireChunk>> {
-    return this.#call("observe", { body, ...(signal && { signal }) }, repeatable);
+    return this.#call("observe", { body, signal }, repeatable);
   }
 
   /** Carries out the calls that a run leaves to this client, and goes on with `follow`. */

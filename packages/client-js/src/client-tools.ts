@@ -1,6 +1,7 @@
 import {
   AgentError,
   type AgentChunk,
+  ignoreChunk,
   type ToolArgument,
   toolArgument,
   type ToolCallPayload,
@@ -105,6 +106,8 @@ export class OpenCalls {
         this.#open.clear();
         return calls;
       }
+      default:
+        ignoreChunk<"run" | "step" | "content" | "input" | "question" | "progress" | "other" | "data">(chunk);
     }
     return [];
   }

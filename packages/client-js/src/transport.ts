@@ -1,6 +1,6 @@
-import { AgentError } from "@selvedge/protocol";
+import { AgentError, backoff } from "@selvedge/protocol";
 import { type AnyRoute, routePath } from "@selvedge/protocol/routes";
-import { backoff, pause } from "./backoff.ts";
+import { pause } from "./pause.ts";
 import type { ClientOptions, Headers } from "./client-options.ts";
 import { connectionError, errorFromResponse } from "./wire-error.ts";
 
@@ -10,7 +10,7 @@ export interface RequestInput {
   query?: object;
   body?: object;
   headers?: Record<string, string>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const RETRIES = 3;
@@ -49,7 +49,8 @@ export class Transport {
       const outcome = await this.#once(route, input, signal, read);
       if ("answer" in outcome) return outcome.answer;
       if (!repeatable || !outcome.error.retryable || attempt >= retries) throw outcome.error;
-      await pause(Math.max(outcome.waitMs, backoff(attempt, backoffMs, maxBackoffMs)), signal);
+      const waitMs = backoff(attempt, Math.random(), { firstMs: backoffMs, capMs: maxBackoffMs });
+      await pause(Math.max(outcome.waitMs, waitMs), signal);
       signal?.throwIfAborted();
     }
   }

@@ -1,4 +1,4 @@
-import { AgentError, ERROR_CODES, type ErrorCode } from "@selvedge/protocol";
+import { AgentError, ERROR_CODES, type ErrorCode, isObject } from "@selvedge/protocol";
 
 const SHOWN_LENGTH = 300;
 
@@ -7,7 +7,7 @@ export async function errorFromResponse(response: Response): Promise<AgentError>
   const { status } = response;
   const text = await response.text().catch(() => "");
   const body = parse(text);
-  if (isRecord(body)) {
+  if (isObject(body)) {
     const message = typeof body["message"] === "string" ? body["message"] : body["error"];
     if (typeof message === "string") return errorFromWire({ ...body, message }, status);
   }
@@ -22,14 +22,14 @@ export async function errorFromResponse(response: Response): Promise<AgentError>
 /** The error that an `error` chunk or an answer holds as JSON. A code that this version does not know stands in `details.code`. */
 export function errorFromWire(body: unknown, status = 500): AgentError {
   if (AgentError.is(body)) return body;
-  const { code, message, details } = (isRecord(body) ? body : { message: body }) as {
+  const { code, message, details } = (isObject(body) ? body : { message: body }) as {
     code?: unknown;
     message?: unknown;
     details?: unknown;
   };
   const known = typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
   const more = {
-    ...(isRecord(details) && details),
+    ...(isObject(details) && details),
     ...(!known && { status, ...(code !== undefined && { code }) }),
   };
   return new AgentError(
@@ -61,8 +61,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

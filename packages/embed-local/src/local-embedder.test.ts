@@ -30,7 +30,7 @@ const embedInProcess = async (text: string, ...flags: string[]): Promise<number[
   return JSON.parse(stdout) as number[];
 };
 
-describe("localEmbedder", { timeout: 60_000 }, () => {
+describe("localEmbedder", () => {
   const embedder = localEmbedder();
 
   it("puts what means the same near to each other", async () => {

@@ -155,7 +155,7 @@ describe("the HNSW cache", () => {
     expect(await files()).toEqual([]);
   });
 
-  it("holds while several processes write, search and are killed", { timeout: 60_000 }, async () => {
+  it("holds while several processes write, search and are killed", { tags: ["long"] }, async () => {
     const vector = await filled();
     const script = fileURLToPath(new URL("__fixtures__/vector-writer.ts", import.meta.url));
     const children = [0, 1, 2].map((number) =>

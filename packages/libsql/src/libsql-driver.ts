@@ -124,7 +124,16 @@ export class LibSQLDriver implements StorageDriver {
     return row!.n;
   }
 
-  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+  async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    if (commits.length > 1) {
+      try {
+        const works = commits.map((commit) => this.#work(commit));
+        const results = await this.#connection.write(() => works.map((work) => work()));
+        return results.map((result) => ({ result }));
+      } catch {
+        // Nothing was written. One by one, each learns its own reason.
+      }
+    }
     return Promise.all(
       commits.map((commit) =>
         this.#commit(commit).then(
@@ -137,11 +146,17 @@ export class LibSQLDriver implements StorageDriver {
 
   async #commit(commit: Commit): Promise<CommitResult> {
     const { writes } = commit;
-    const silent = isSilent(writes);
     const [first] = writes;
-    const isOneStatement = !silent && writes.length === 1 && first?.op === "update" && !first.merge;
+    const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge && !isSilent(writes);
+    return this.#connection.write(this.#work(commit), isOneStatement);
+  }
+
+  /** What a commit does inside a transaction. */
+  #work(commit: Commit): () => CommitResult {
+    const { writes } = commit;
+    const silent = isSilent(writes);
     const operations = writes.map((write) => this.#prepare(write));
-    return this.#connection.write(() => {
+    return () => {
       const result: CommitResult = { changes: [], auto: [] };
       for (const [index, operation] of operations.entries()) {
         const { changes, auto } = perform(operation, index, writes[index]!.table);
@@ -150,7 +165,7 @@ export class LibSQLDriver implements StorageDriver {
       }
       if (silent) this.#news.tell(commit);
       return result;
-    }, isOneStatement);
+    };
   }
 
   /** Rewrites the file without the space that deleted rows left. */

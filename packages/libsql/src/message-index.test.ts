@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 import Database from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LibSQLStore } from "./libsql-store.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function memory(): Promise<MemoryDomain> {
+async function memory(): Promise<ThreadDomain> {
   const store = new LibSQLStore({ url: `file:${file}` });
   open.push(store);
   const domain = (await store.getStore("memory"))!;
@@ -30,7 +30,7 @@ async function memory(): Promise<MemoryDomain> {
   return domain;
 }
 
-async function say(domain: MemoryDomain, ...texts: string[]): Promise<void> {
+async function say(domain: ThreadDomain, ...texts: string[]): Promise<void> {
   await domain.saveMessages({
     messages: texts.map((text) => ({
       id: text,
@@ -43,7 +43,7 @@ async function say(domain: MemoryDomain, ...texts: string[]): Promise<void> {
   });
 }
 
-async function found(domain: MemoryDomain, text: string): Promise<string[]> {
+async function found(domain: ThreadDomain, text: string): Promise<string[]> {
   return (await domain.searchMessages({ text, resourceId: "r" })).map(({ id }) => id);
 }
 

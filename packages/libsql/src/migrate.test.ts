@@ -64,7 +64,7 @@ describe("a file of an older version", () => {
     expect(await texts("interrupted")).toContain("tool-outcome-unknown");
     expect(await texts("interrupted")).toContain("queued behind");
     await mastra.close();
-  }, 20_000);
+  });
 
   it("loses the rows of a domain with their thread, before the domain is used", async () => {
     oldFile();

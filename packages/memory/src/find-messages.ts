@@ -1,4 +1,4 @@
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { RecallSettings } from "./memory-settings.ts";
 import type { MessageIndex } from "./message-index.ts";
@@ -18,7 +18,7 @@ export interface MessageSearch {
 
 /** The stored messages nearest in meaning, with their neighbours, each thread's in its order. */
 export async function findMessages(
-  store: MemoryDomain,
+  store: ThreadDomain,
   index: MessageIndex,
   search: MessageSearch,
 ): Promise<StoredMessage[]> {

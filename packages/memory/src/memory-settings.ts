@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import { AgentError } from "@selvedge/core/errors";
 import type {
   MemoryConfig,
@@ -98,13 +99,13 @@ function recall(
   has: { vector: boolean; embedder: boolean },
 ): RecallSettings | undefined {
   for (const option of [base, call]) {
-    if (option !== undefined && typeof option !== "boolean" && !isRecord(option)) {
+    if (option !== undefined && typeof option !== "boolean" && !isObject(option)) {
       throw invalid("semanticRecall must be true, false or an object", option);
     }
   }
   const chosen = call ?? base ?? false;
   if (chosen === false) return undefined;
-  const options: SemanticRecallConfig = { ...(isRecord(base) && base), ...(isRecord(call) && call) };
+  const options: SemanticRecallConfig = { ...(isObject(base) && base), ...(isObject(call) && call) };
   const missing = [...(has.vector ? [] : ["vector"]), ...(has.embedder ? [] : ["embedder"])];
   if (missing.length > 0) {
     throw new AgentError(
@@ -124,9 +125,9 @@ function recall(
     throw invalid("semanticRecall.indexName must be a non-empty string", indexName);
   }
   if (
-    isRecord(call) &&
+    isObject(call) &&
     call.indexName !== undefined &&
-    call.indexName !== (isRecord(base) ? base.indexName : undefined)
+    call.indexName !== (isObject(base) ? base.indexName : undefined)
   ) {
     // Deleting a thread must find its vectors again, so the name cannot differ from call to call.
     throw invalid("semanticRecall.indexName is set once, in new Memory({ options })", call.indexName);
@@ -152,7 +153,7 @@ function workingMemory(
 ): WorkingMemorySettings | undefined {
   for (const option of [base, call]) {
     if (option === undefined) continue;
-    if (!isRecord(option)) throw invalid("workingMemory must be an object such as { enabled: true }", option);
+    if (!isObject(option)) throw invalid("workingMemory must be an object such as { enabled: true }", option);
     if (option.template !== undefined && option.schema !== undefined) {
       throw new AgentError(
         "invalid-argument",
@@ -179,7 +180,7 @@ function titleOf(config: MemoryConfig | undefined): boolean | TitleConfig | unde
 function title(option: boolean | TitleConfig | undefined): TitleConfig | undefined {
   if (option === undefined || option === false) return undefined;
   if (option === true) return {};
-  if (!isRecord(option))
+  if (!isObject(option))
     throw invalid("threads.generateTitle must be true, false or { model, instructions }", option);
   const { instructions } = option;
   if (instructions !== undefined && typeof instructions !== "string" && typeof instructions !== "function") {
@@ -199,11 +200,6 @@ function checkScope(owner: string, scope: unknown): "thread" | "resource" {
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
-
-function isRecord<T>(value: T): value is Extract<T, object> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function invalid(problem: string, value: unknown): AgentError {
   const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
   return new AgentError("invalid-argument", `${problem}, got ${shown.slice(0, 200)}.`);

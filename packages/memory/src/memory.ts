@@ -9,14 +9,15 @@ import {
 } from "@selvedge/core/memory";
 import { type MessageLike, MessageList } from "@selvedge/core/message";
 import type { Processor } from "@selvedge/core/processors";
-import type {
-  CloneThreadOptions,
-  CloneThreadResult,
-  ListMessagesResult,
-  ListThreadsOptions,
-  ListThreadsResult,
-  MemoryDomain,
-  Storage,
+import {
+  type CloneThreadOptions,
+  type CloneThreadResult,
+  type ListMessagesResult,
+  type ListThreadsOptions,
+  type ListThreadsResult,
+  type ThreadDomain,
+  noThread,
+  type Storage,
 } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
 import { type Embedder, toEmbedder } from "@selvedge/core/vector";
@@ -308,7 +309,7 @@ export class Memory implements MastraMemory {
     return toMemorySettings(this.#options, call, this.#has);
   }
 
-  async #store(): Promise<MemoryDomain> {
+  async #store(): Promise<ThreadDomain> {
     const store = await this.#storage?.getStore("memory");
     if (store) return store;
     throw new AgentError(
@@ -363,9 +364,4 @@ export class Memory implements MastraMemory {
     const [stored] = new MessageList(this.#system).add(message, "input").get.all.db();
     return { ...(stored as StoredMessage), threadId, resourceId };
   }
-}
-
-/** Absent and somebody else's read alike. */
-function noThread(threadId: string): AgentError {
-  return new AgentError("not-found", `There is no thread ${JSON.stringify(threadId)}.`);
 }

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import type { JsonSchema } from "@selvedge/core/tools";
 
 type Json = Record<string, unknown>;
@@ -30,7 +31,3 @@ export function toPatchSchema(schema: JsonSchema): JsonSchema {
 }
 
 const REFUSED_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,11 +1,11 @@
-import { InMemoryStorage, type MemoryDomain } from "@selvedge/core/storage";
+import { InMemoryStorage, type ThreadDomain } from "@selvedge/core/storage";
 import { describe, expect, it } from "vitest";
 import { conversation, runOn, texts } from "./__fixtures__/run-processors.ts";
 import { MessageHistory } from "./message-history.ts";
 
 const owner = { threadId: "t", resourceId: "r" };
 
-async function storeWith(...lines: string[]): Promise<MemoryDomain> {
+async function storeWith(...lines: string[]): Promise<ThreadDomain> {
   const store = (await new InMemoryStorage().getStore("memory"))!;
   await store.saveMessages({ messages: conversation(owner, ...lines) });
   return store;

@@ -1,13 +1,13 @@
 import type { ProcessInputArgs, Processor } from "@selvedge/core/processors";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 
 /** Puts the newest messages of the thread before the input. Reads only as many as it shows. */
 export class MessageHistory implements Processor {
   readonly id = "message-history";
-  readonly #store: MemoryDomain;
+  readonly #store: ThreadDomain;
   readonly #lastMessages: number;
 
-  constructor(options: { store: MemoryDomain; lastMessages: number }) {
+  constructor(options: { store: ThreadDomain; lastMessages: number }) {
     this.#store = options.store;
     this.#lastMessages = options.lastMessages;
   }

@@ -1,6 +1,6 @@
 import type { MemoryParts, MemoryRun } from "@selvedge/core/memory";
 import type { Processor } from "@selvedge/core/processors";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
 import type { MemorySettings } from "./memory-settings.ts";
 import { MessageHistory } from "./message-history.ts";
@@ -15,7 +15,7 @@ import { WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
 
 /** What the runs of one memory share. */
 export interface MemoryKit {
-  store: MemoryDomain;
+  store: ThreadDomain;
   index: MessageIndex | undefined;
   workingMemory: WorkingMemoryStore;
   /** The input of the working-memory tool, where that is enabled. */

@@ -1,6 +1,6 @@
 import type { System } from "@selvedge/core/memory";
 import type { ProcessOutputResultArgs, Processor } from "@selvedge/core/processors";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { MessageIndex } from "./message-index.ts";
 import type { Warn } from "./warning.ts";
@@ -11,12 +11,12 @@ const PATIENCE_MS = 60_000;
 /** After a run, makes its messages findable by meaning. Works beside the answer and never fails it. */
 export class RecallIndexer implements Processor {
   readonly id = "recall-indexer";
-  readonly #store: MemoryDomain;
+  readonly #store: ThreadDomain;
   readonly #index: MessageIndex;
   readonly #system: System;
   readonly #warn: Warn;
 
-  constructor(options: { store: MemoryDomain; index: MessageIndex; system: System; warn: Warn }) {
+  constructor(options: { store: ThreadDomain; index: MessageIndex; system: System; warn: Warn }) {
     this.#store = options.store;
     this.#index = options.index;
     this.#system = options.system;

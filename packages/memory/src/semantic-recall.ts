@@ -1,6 +1,6 @@
 import type { System } from "@selvedge/core/memory";
 import type { ProcessInputArgs, Processor } from "@selvedge/core/processors";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import { isFromPerson } from "./is-from-person.ts";
 import { findMessages } from "./find-messages.ts";
@@ -20,14 +20,14 @@ const PATIENCE_MS = 10_000;
  */
 export class SemanticRecall implements Processor {
   readonly id = "semantic-recall";
-  readonly #store: MemoryDomain;
+  readonly #store: ThreadDomain;
   readonly #index: MessageIndex;
   readonly #settings: RecallSettings;
   readonly #system: System;
   readonly #warn: Warn;
 
   constructor(options: {
-    store: MemoryDomain;
+    store: ThreadDomain;
     index: MessageIndex;
     settings: RecallSettings;
     system: System;

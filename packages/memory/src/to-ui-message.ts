@@ -1,4 +1,9 @@
-import type { MessagePart, StoredMessage, ToolInvocationPart } from "@selvedge/protocol";
+import {
+  type MessagePart,
+  type StoredMessage,
+  type ToolInvocationPart,
+  toUiSource,
+} from "@selvedge/protocol";
 
 /** A message in the form of the AI SDK's `UIMessage`. */
 export interface UIMessage {
@@ -41,7 +46,7 @@ function toUIPart(part: MessagePart): UIMessagePart[] {
         },
       ];
     case "source":
-      return [{ ...toSourcePart(part.source), ...meta }];
+      return [{ ...toUiSource(part.source), ...meta }];
     case "custom":
       return [{ type: "custom", kind: part.kind, ...meta }];
     case "tool-invocation":
@@ -49,19 +54,6 @@ function toUIPart(part: MessagePart): UIMessagePart[] {
     default:
       return [{ type: part.type, data: part.data }];
   }
-}
-
-function toSourcePart(source: Extract<MessagePart, { type: "source" }>["source"]): UIMessagePart {
-  const { id: sourceId, title, filename } = source;
-  if (source.sourceType === "url")
-    return { type: "source-url", sourceId, url: source.url ?? "", ...(title !== undefined && { title }) };
-  return {
-    type: "source-document",
-    sourceId,
-    mediaType: source.mimeType ?? "application/octet-stream",
-    title: title ?? filename ?? sourceId,
-    ...(filename !== undefined && { filename }),
-  };
 }
 
 const STATES = {

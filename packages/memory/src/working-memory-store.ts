@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core/errors";
 import { sleep, type System } from "@selvedge/core/memory";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 
 /** Where a working memory lives: with the resource, or in the metadata of one thread. */
 export interface WorkingMemoryPlace {
@@ -20,11 +20,11 @@ const MOST_ATTEMPTS = 10;
  * the resource decides, and the loser reads again. No change is lost.
  */
 export class WorkingMemoryStore {
-  readonly #store: () => Promise<MemoryDomain>;
+  readonly #store: () => Promise<ThreadDomain>;
   readonly #system: System;
   readonly #last = new Map<string, Promise<void>>();
 
-  constructor(options: { store: () => Promise<MemoryDomain>; system: System }) {
+  constructor(options: { store: () => Promise<ThreadDomain>; system: System }) {
     this.#store = options.store;
     this.#system = options.system;
   }

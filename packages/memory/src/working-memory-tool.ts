@@ -1,7 +1,8 @@
 import { AgentError } from "@selvedge/core/errors";
 import { compileSchema, createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
 import type { WorkingMemorySettings } from "./memory-settings.ts";
-import { isObject, mergePatch, toPatchSchema } from "./merge-patch.ts";
+import { isObject } from "@selvedge/protocol";
+import { mergePatch, toPatchSchema } from "./merge-patch.ts";
 import type { WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-store.ts";
 import { WORKING_MEMORY_TOOL } from "./working-memory.ts";
 

@@ -32,7 +32,8 @@ export interface ToolResultPayload {
 /** What each chunk type carries in `payload`. The keys are the chunk types of a run. */
 export interface ChunkPayloads {
   start: Record<string, never>;
-  "step-start": { messageId?: string; request?: unknown; warnings?: unknown[] };
+  /** `messageId`: the message that the step is stored in. */
+  "step-start": { messageId: string; model?: string; request?: unknown; warnings?: unknown[] };
   "response-metadata": { id?: string; modelId?: string; timestamp?: Date };
   "text-start": { id: string; providerMetadata?: ProviderMetadata };
   "text-delta": { id: string; text: string; providerMetadata?: ProviderMetadata };
@@ -56,6 +57,8 @@ export interface ChunkPayloads {
     base64?: string;
     mimeType: string;
     filename?: string;
+    /** Made while the model was reasoning. */
+    reasoning?: boolean;
     providerMetadata?: ProviderMetadata;
   };
   "tool-call-input-streaming-start": {

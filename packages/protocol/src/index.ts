@@ -12,7 +12,24 @@ export type {
   ToolResultPayload,
 } from "./chunk.ts";
 
+export { type ChunkKind, type ChunkOf, ignoreChunk, isDataChunk } from "./chunk-kind.ts";
+
+// Answers, from chunks
+export {
+  type Answer,
+  answerFrom,
+  callOf,
+  type Changed,
+  dropPartialCalls,
+  dropStep,
+  foldChunk,
+  openCalls,
+  type Question,
+} from "./fold-chunk.ts";
+export { LiveAnswer } from "./live-answer.ts";
+
 // Messages and threads
+export { MESSAGE_ROLES } from "./message.ts";
 export type {
   CustomMessagePart,
   DataMessagePart,
@@ -31,13 +48,23 @@ export type {
   ToolInvocationState,
 } from "./message.ts";
 
+// Signals
+export { SIGNAL_TYPES, type SignalType } from "./signal-type.ts";
+
 // Notifications
-export type { NotificationPriority, NotificationRecord, NotificationStatus } from "./notification.ts";
+export {
+  NOTIFICATION_STATUSES,
+  type NotificationPriority,
+  type NotificationRecord,
+  type NotificationStatus,
+} from "./notification.ts";
 
 // Tools
+export { toUiSource } from "./ui-source.ts";
 export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argument.ts";
 
 // Values
+export { backoff } from "./backoff.ts";
 export { isObject } from "./is-object.ts";
 export type { JSONValue, ProviderMetadata } from "./json.ts";
 export type { FinishReason, Usage } from "./usage.ts";
@@ -45,4 +72,5 @@ export type { FinishReason, Usage } from "./usage.ts";
 // Errors
 export { AgentError } from "./agent-error.ts";
 export { ERROR_CODES, type ErrorCode, UNEXPECTED_CODES } from "./error-codes.ts";
+export { errorMessage, showValue, toolErrorCode } from "./error-message.ts";
 export { isHiddenFailure, toolFailed } from "./hidden-failure.ts";

@@ -1,7 +1,8 @@
 import type { ErrorCode } from "./error-codes.ts";
 import type { JSONValue, ProviderMetadata } from "./json.ts";
 
-export type MessageRole = "user" | "assistant" | "system" | "signal";
+export const MESSAGE_ROLES = ["user", "assistant", "system", "signal"] as const;
+export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
 /** The stored form of any contribution to a thread ("format 2"). Parts stand in the order they were streamed. */
 export interface StoredMessage {
@@ -40,14 +41,16 @@ export interface ReasoningMessagePart extends PartBase {
   details: ({ type: "text"; text: string; signature?: string } | { type: "redacted"; data: string })[];
 }
 
-export type ToolInvocationState =
-  | "partial-call"
-  | "call"
-  | "result"
-  | "approval-requested"
-  | "approval-responded"
-  | "output-error"
-  | "output-denied";
+export const TOOL_INVOCATION_STATES = [
+  "partial-call",
+  "call",
+  "result",
+  "approval-requested",
+  "approval-responded",
+  "output-error",
+  "output-denied",
+] as const;
+export type ToolInvocationState = (typeof TOOL_INVOCATION_STATES)[number];
 
 export interface ToolInvocation {
   state: ToolInvocationState;

@@ -1,14 +1,18 @@
 import type { JSONValue } from "./json.ts";
 
-export type NotificationPriority = "low" | "medium" | "high" | "urgent";
-export type NotificationStatus =
-  | "pending"
-  | "delivered"
-  | "seen"
-  | "dismissed"
-  | "archived"
-  | "discarded"
-  | "failed";
+export const NOTIFICATION_PRIORITIES = ["low", "medium", "high", "urgent"] as const;
+export type NotificationPriority = (typeof NOTIFICATION_PRIORITIES)[number];
+
+export const NOTIFICATION_STATUSES = [
+  "pending",
+  "delivered",
+  "seen",
+  "dismissed",
+  "archived",
+  "discarded",
+  "failed",
+] as const;
+export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
 
 /** An external event in a thread's inbox. */
 export interface NotificationRecord {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "./error-codes.ts";
+import { SIGNAL_TYPES } from "./signal-type.ts";
 import { payloadTypes } from "./schemas.ts";
 
 const page = readFileSync(new URL("../../../PROTOCOL.md", import.meta.url), "utf8");
@@ -22,5 +23,12 @@ describe("PROTOCOL.md", () => {
     const chunks = page.slice(page.indexOf("## Chunks"), page.indexOf("## Offsets"));
     const types = [...chunks.matchAll(/^\| `([\w-]+)` \|/gm)].map((match) => match[1]);
     expect(types).toEqual(expect.arrayContaining([...payloadTypes]));
+  });
+});
+
+describe("docs/threads.md", () => {
+  it.each(SIGNAL_TYPES)("describes the signal type %s", (type) => {
+    const page = readFileSync(new URL("../../../docs/threads.md", import.meta.url), "utf8");
+    expect(page).toContain(`\n| \`${type}\` |`);
   });
 });

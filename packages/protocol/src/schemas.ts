@@ -12,8 +12,16 @@ import type {
 } from "./chunk.ts";
 import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 import type { JSONValue, ProviderMetadata } from "./json.ts";
-import type { MessageContent, MessagePart, MessageRole, StoredMessage, ToolInvocation } from "./message.ts";
-import type { FinishReason, Usage } from "./usage.ts";
+import {
+  MESSAGE_ROLES,
+  TOOL_INVOCATION_STATES,
+  type MessageContent,
+  type MessagePart,
+  type MessageRole,
+  type StoredMessage,
+  type ToolInvocation,
+} from "./message.ts";
+import { FINISH_REASONS, type FinishReason, type Usage } from "./usage.ts";
 
 /*
  * Schemas of what crosses the wire. The types are written by hand beside this file, and the annotations here make the
@@ -34,19 +42,7 @@ const json: z.ZodType<JSONValue> = z.lazy(() =>
 );
 const providerMetadata: z.ZodType<ProviderMetadata> = z.record(z.string(), z.record(z.string(), json));
 
-const finishReason: z.ZodType<FinishReason> = z.enum([
-  "stop",
-  "length",
-  "tool-calls",
-  "content-filter",
-  "error",
-  "other",
-  "unknown",
-  "tripwire",
-  "retry",
-  "suspended",
-  "aborted",
-]);
+const finishReason: z.ZodType<FinishReason> = z.enum(FINISH_REASONS);
 
 // JSON drops keys that are `undefined`, so a count that is not known may be absent.
 const tokens = z.number().optional();
@@ -72,15 +68,7 @@ const usage: z.ZodType<Usage> = z
 const partBase = { providerMetadata: optional(providerMetadata), createdAt: optional(z.number()) };
 
 const toolInvocation: z.ZodType<ToolInvocation> = z.object({
-  state: z.enum([
-    "partial-call",
-    "call",
-    "result",
-    "approval-requested",
-    "approval-responded",
-    "output-error",
-    "output-denied",
-  ]),
+  state: z.enum(TOOL_INVOCATION_STATES),
   toolCallId: z.string(),
   toolName: z.string(),
   args: z.unknown(),
@@ -148,7 +136,7 @@ const messageContent: z.ZodType<MessageContent> = z.object({
   content: optional(z.string()),
 });
 
-const messageRole: z.ZodType<MessageRole> = z.enum(["user", "assistant", "system", "signal"]);
+const messageRole: z.ZodType<MessageRole> = z.enum(MESSAGE_ROLES);
 
 /** A message as it is stored ("format 2"). */
 export const storedMessageSchema: z.ZodType<StoredMessage> = z.object({
@@ -220,7 +208,8 @@ const call = { toolCallId: z.string(), toolName: z.string() };
 const payloads: { [Type in keyof ChunkPayloads]: z.ZodType<ChunkPayloads[Type]> } = {
   start: empty,
   "step-start": z.object({
-    messageId: optional(z.string()),
+    messageId: z.string(),
+    model: optional(z.string()),
     request: optional(z.unknown()),
     warnings: optional(z.array(z.unknown())),
   }),
@@ -243,6 +232,7 @@ const payloads: { [Type in keyof ChunkPayloads]: z.ZodType<ChunkPayloads[Type]> 
     base64: optional(z.string()),
     mimeType: z.string(),
     filename: optional(z.string()),
+    reasoning: optional(z.boolean()),
     providerMetadata: optional(providerMetadata),
   }),
   "tool-call-input-streaming-start": z.object({

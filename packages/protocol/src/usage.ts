@@ -10,15 +10,17 @@ export interface Usage {
   raw?: unknown;
 }
 
-export type FinishReason =
-  | "stop"
-  | "length"
-  | "tool-calls"
-  | "content-filter"
-  | "error"
-  | "other"
-  | "unknown"
-  | "tripwire"
-  | "retry"
-  | "suspended"
-  | "aborted";
+export const FINISH_REASONS = [
+  "stop",
+  "length",
+  "tool-calls",
+  "content-filter",
+  "error",
+  "other",
+  "unknown",
+  "tripwire",
+  "retry",
+  "suspended",
+  "aborted",
+] as const;
+export type FinishReason = (typeof FINISH_REASONS)[number];

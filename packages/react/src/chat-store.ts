@@ -12,7 +12,7 @@ import {
 import type { SignalContents } from "@selvedge/protocol/routes";
 import { ExternalStore } from "./external-store.ts";
 import { type ThreadMessage, toParts } from "./thread-message.ts";
-import { type Approval, toApproval } from "./approval.ts";
+import { type Approval, approvalsAfter } from "./approval.ts";
 import { Transcript } from "./transcript.ts";
 
 export interface ChatStoreOptions {
@@ -174,27 +174,9 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
   #take(chunk: WireChunk): void {
     this.#transcript.take(chunk, false);
     this.#run = { runId: chunk.runId };
-    switch (chunk.type) {
-      case "tool-call-approval":
-      case "tool-call-suspended":
-        this.#approvals = [...this.#approvals, toApproval(chunk)];
-        break;
-      case "tool-result":
-      case "tool-error":
-      case "tool-output-denied":
-        this.#approvals = this.#approvals.filter(({ toolCallId }) => toolCallId !== chunk.payload.toolCallId);
-        break;
-      case "tripwire":
-        this.#runError = new AgentError("tripwire", chunk.payload.reason);
-        break;
-      case "error":
-        this.#runError = errorFromWire(chunk.payload.error);
-        this.#approvals = [];
-        break;
-      case "abort":
-        this.#approvals = [];
-        break;
-    }
+    this.#approvals = approvalsAfter(this.#approvals, chunk);
+    if (chunk.type === "tripwire") this.#runError = new AgentError("tripwire", chunk.payload.reason);
+    if (chunk.type === "error") this.#runError = errorFromWire(chunk.payload.error);
     this.publishSoon();
   }
 

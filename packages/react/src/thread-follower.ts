@@ -1,6 +1,7 @@
 import { AgentError, errorFromWire, type ThreadSubscription } from "@selvedge/client-js";
+import { ignoreChunk } from "@selvedge/protocol";
 import type { NumberedChunk } from "@selvedge/protocol/routes";
-import { toApproval } from "./approval.ts";
+import { approvalsAfter } from "./approval.ts";
 import type { ThreadDoor } from "./thread-door.ts";
 import type { ThreadLoader } from "./thread-loader.ts";
 import type { ThreadModel } from "./thread-model.ts";
@@ -138,6 +139,7 @@ export class ThreadFollower {
     const model = this.#model;
     const { runId } = chunk;
     if (model.run?.runId !== runId || model.run.state !== "running") model.run = { runId, state: "running" };
+    model.approvals = approvalsAfter(model.approvals, chunk);
     switch (chunk.type) {
       case "start":
         model.runError = undefined;
@@ -156,17 +158,6 @@ export class ThreadFollower {
         if (this.#askedIn !== runId && !isPast) this.#loader.refreshInBackground();
         this.#askedIn = runId;
         break;
-      case "tool-call-approval":
-      case "tool-call-suspended":
-        model.dropApproval(chunk.payload.toolCallId);
-        model.approvals = [...model.approvals, toApproval(chunk)];
-        break;
-      case "tool-call-decided":
-      case "tool-result":
-      case "tool-error":
-      case "tool-output-denied":
-        model.dropApproval(chunk.payload.toolCallId);
-        break;
       case "tripwire":
         model.runError = new AgentError("tripwire", chunk.payload.reason);
         break;
@@ -181,12 +172,15 @@ export class ThreadFollower {
         if (chunk.payload.stepResult.reason === "suspended") model.run = { runId, state: "suspended" };
         else this.#endRun(isPast);
         break;
+      default:
+        ignoreChunk<
+          "step" | "content" | "input" | "call" | "question" | "progress" | "outcome" | "other" | "data"
+        >(chunk);
     }
   }
 
   #endRun(isPast: boolean): void {
     this.#model.run = undefined;
-    this.#model.approvals = [];
     if (!isPast) this.#loader.refreshInBackground();
   }
 

@@ -50,7 +50,7 @@ describe("ThreadStore", () => {
       const { messages } = store.getSnapshot();
       return messages.length === 4 && messages.every(({ state }) => state === "done");
     };
-    await expect.poll(isDone, { timeout: 15_000 }).toBe(true);
+    await expect.poll(isDone).toBe(true);
     expect(proxy.cuts).toBeGreaterThan(3);
     // What was shown on the way was always a beginning of the answer: nothing missing, nothing twice.
     expect(seen.every((text) => words.join("").startsWith(text))).toBe(true);

@@ -1,15 +1,7 @@
 import { errorFromWire } from "@selvedge/client-js";
-import type { AgentChunk, MessagePart } from "@selvedge/protocol";
-import type { Wire, WireMessage, WireSignal } from "@selvedge/protocol/routes";
-import { AnswerBuilder } from "./answer-builder.ts";
+import { type AgentChunk, LiveAnswer } from "@selvedge/protocol";
+import type { WireMessage, WireSignal } from "@selvedge/protocol/routes";
 import { fromSignal, fromStored, type ThreadMessage } from "./thread-message.ts";
-
-const CALL_CHUNKS: ReadonlySet<string> = new Set([
-  "tool-result",
-  "tool-error",
-  "tool-output-denied",
-  "tool-call-approval",
-]);
 
 /**
  * The messages of a thread, from what is stored and what is streamed. Both name a message by the same id: the store is
@@ -21,7 +13,7 @@ const CALL_CHUNKS: ReadonlySet<string> = new Set([
 export class Transcript {
   #confirmed: ThreadMessage[] = [];
   #pending: ThreadMessage[] = [];
-  #builders = new Map<string, AnswerBuilder>();
+  readonly #answers = new Map<string, LiveAnswer>();
   /** The answer that chunks are added to. */
   #currentId: string | undefined;
   #dirty = new Set<string>();
@@ -63,7 +55,7 @@ export class Transcript {
   /** The stream was left: nothing is being written any more, as far as we know. */
   rest(): void {
     this.#settle();
-    this.#builders.clear();
+    this.#answers.clear();
     this.#currentId = undefined;
     this.#confirmed = this.#confirmed.map((message) =>
       message.state === "streaming" ? { ...message, state: "done" } : message,
@@ -74,7 +66,7 @@ export class Transcript {
   set(messages: readonly ThreadMessage[]): void {
     this.#confirmed = [...messages];
     this.#pending = [];
-    this.#builders.clear();
+    this.#answers.clear();
     this.#touched.clear();
     this.#dirty.clear();
     this.#currentId = undefined;
@@ -113,29 +105,20 @@ export class Transcript {
    */
   take(chunk: AgentChunk, rebuild: boolean): void {
     this.#clock++;
-    switch (chunk.type) {
-      case "data-user-message":
-      case "data-signal":
-        this.confirm(fromSignal(chunk.data as WireSignal, chunk.runId));
-        this.#currentId = undefined;
-        return;
-      case "step-start":
-        this.#begin(chunk.payload.messageId ?? chunk.runId, chunk.runId, rebuild);
-        break;
-      case "finish":
-      case "abort":
-        this.#end(chunk.runId, chunk.type === "abort" ? { metadata: { incomplete: true } } : {});
-        return;
-      case "error":
-        this.#end(chunk.runId, { state: "failed", error: errorFromWire(chunk.payload.error) });
-        return;
+    if (chunk.type === "data-user-message" || chunk.type === "data-signal") {
+      this.confirm(fromSignal(chunk.data as WireSignal, chunk.runId));
+      this.#currentId = undefined;
+      return;
     }
-    const id = CALL_CHUNKS.has(chunk.type) ? this.#messageOfCall(chunk) : this.#currentId;
-    const builder = id === undefined ? undefined : this.#builderOf(id);
-    if (id === undefined || !builder) return;
-    builder.take(chunk);
-    this.#touched.set(id, this.#clock);
-    this.#dirty.add(id);
+    if (chunk.type === "step-start") this.#begin(chunk.payload.messageId, chunk.runId, rebuild);
+    const id = this.#currentId ?? this.#messageOfCall(chunk);
+    if (id !== undefined && this.#answerOf(id)?.take(chunk) !== undefined) this.#touch(id);
+    if (chunk.type === "abort") this.#end(chunk.runId, { metadata: { incomplete: true } });
+    else if (chunk.type === "error")
+      this.#end(chunk.runId, { state: "failed", error: errorFromWire(chunk.payload.error) });
+    else if (chunk.type === "finish") this.#end(chunk.runId, {});
+    // It goes on with the same answer when somebody has decided.
+    if (chunk.type === "finish" && chunk.payload.stepResult.reason === "suspended") this.#currentId = id;
   }
 
   /** Brings in the newest stored messages, as they were at `clock`. Answers whether older ones are shown no longer. */
@@ -145,7 +128,7 @@ export class Transcript {
       const known = ours.get(message.id);
       const newer = (this.#touched.get(message.id) ?? -1) > clock || known?.state === "streaming";
       if (known && newer) return known;
-      this.#builders.delete(message.id);
+      this.#answers.delete(message.id);
       const fresh = fromStored(message);
       return {
         ...fresh,
@@ -176,22 +159,32 @@ export class Transcript {
     return older.length > 0;
   }
 
-  /** Gives the answers that have changed their new parts. */
+  #touch(id: string): void {
+    this.#touched.set(id, this.#clock);
+    this.#dirty.add(id);
+  }
+
+  /** Gives the answers that have changed their new parts. One of which nothing is left is not shown. */
   #settle(): void {
     if (this.#dirty.size === 0) return;
-    this.#confirmed = this.#confirmed.map((message) => {
-      const builder = this.#dirty.has(message.id) ? this.#builders.get(message.id) : undefined;
-      return builder ? { ...message, parts: builder.parts } : message;
+    this.#confirmed = this.#confirmed.flatMap((message) => {
+      const answer = this.#dirty.has(message.id) ? this.#answers.get(message.id) : undefined;
+      if (!answer) return [message];
+      return answer.parts.length > 0 ? [{ ...message, parts: answer.parts }] : [];
     });
     this.#dirty.clear();
     this.#changed = true;
   }
 
   #begin(id: string, runId: string, rebuild: boolean): void {
+    const left = this.#currentId;
+    // Its process died in the middle of a step: another one writes that step again, as another message.
+    if (left !== undefined && left !== id && this.#answers.get(left)?.dropStep() !== undefined)
+      this.#touch(left);
     this.#currentId = id;
     const at = this.#confirmed.findIndex((message) => message.id === id);
     if (at === -1) {
-      this.#builders.set(id, new AnswerBuilder());
+      this.#answers.set(id, new LiveAnswer());
       const message: ThreadMessage = {
         id,
         role: "assistant",
@@ -203,8 +196,7 @@ export class Transcript {
       this.#confirmed = [...this.#confirmed, message];
     } else {
       const message = this.#confirmed[at] as ThreadMessage;
-      if (!this.#builders.has(id))
-        this.#builders.set(id, new AnswerBuilder(rebuild ? [] : (message.parts as Wire<MessagePart>[])));
+      if (!this.#answers.has(id)) this.#answers.set(id, new LiveAnswer(rebuild ? [] : message.parts));
       this.#confirmed = this.#confirmed.with(at, { ...message, runId, state: "streaming" });
     }
     this.#changed = true;
@@ -225,20 +217,20 @@ export class Transcript {
     this.#changed = true;
   }
 
+  /** For who began to read in the middle: the answer whose call a chunk is about. */
   #messageOfCall(chunk: AgentChunk): string | undefined {
-    const { toolCallId } = (chunk as { payload: { toolCallId: string } }).payload;
-    if (this.#currentId !== undefined && this.#builderOf(this.#currentId)?.hasCall(toolCallId))
-      return this.#currentId;
-    return this.#confirmed.findLast((message) => this.#builderOf(message.id)?.hasCall(toolCallId))?.id;
+    const { toolCallId } = Object("payload" in chunk && chunk.payload) as { toolCallId?: string };
+    if (toolCallId === undefined) return undefined;
+    return this.#confirmed.findLast(({ id }) => this.#answerOf(id)?.answer.calls.has(toolCallId))?.id;
   }
 
-  #builderOf(id: string): AnswerBuilder | undefined {
-    const builder = this.#builders.get(id);
-    if (builder) return builder;
+  #answerOf(id: string): LiveAnswer | undefined {
+    const answer = this.#answers.get(id);
+    if (answer) return answer;
     const message = this.#confirmed.find((each) => each.id === id);
     if (message?.role !== "assistant") return undefined;
-    const fresh = new AnswerBuilder(message.parts);
-    this.#builders.set(id, fresh);
+    const fresh = new LiveAnswer(message.parts);
+    this.#answers.set(id, fresh);
     return fresh;
   }
 }

@@ -235,7 +235,7 @@ describe("useThread", () => {
       await page.agent.sendMessage("while away", HERE).admitted;
     });
     await expect
-      .poll(() => lines(thread.current), { timeout: 10_000 })
+      .poll(() => lines(thread.current))
       .toEqual(["user done: one", "assistant done: ok", "user done: while away", "assistant done: ok"]);
     expect(thread.current.connection).toBe("live");
   });

@@ -16,7 +16,8 @@ import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
 import { Turns } from "./turns.ts";
 
-type AnyAgent = Agent<string, Record<string, never>>;
+/** An agent, whatever its tools are. */
+export type AnyAgent = Agent<string, Record<string, never>>;
 
 /** Who reads a live answer, and the request whose abort says that it has left. */
 interface Reader {

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import { dereference, type Schema } from "@cfworker/json-schema";
 import { AgentError } from "@selvedge/core";
 
@@ -14,8 +15,6 @@ const TYPES: ReadonlySet<unknown> = new Set([
   "integer",
 ]);
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isSchema = (value: unknown): boolean => isObject(value) || typeof value === "boolean";
 const isText = (value: unknown): value is string => typeof value === "string";
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);

@@ -25,6 +25,11 @@ export type Answer<Name extends RouteName> = RouteTable[Name] extends { readonly
 /** Returns the value that is sent as JSON, or a response of its own. */
 type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer<Name> | Response>;
 
+/** The routes with one of these tags. */
+export type Tagged<Tag extends string> = {
+  [Name in RouteName]: RouteTable[Name] extends { readonly tag: Tag } ? Name : never;
+}[RouteName];
+
 /** Every route has a handler: the compiler checks it. */
 export type Handlers<Names extends RouteName = RouteName> = { readonly [Name in Names]: Handler<Name> };
 

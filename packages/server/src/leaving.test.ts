@@ -21,7 +21,6 @@ interface Example {
 }
 
 const ANN = "ann+run-options,mcp";
-const PATIENT = { timeout: 15_000 };
 const LIMITS = { streamsPerResource: 2 };
 const agentId = "helper";
 const params = { agentId };
@@ -134,8 +133,8 @@ async function expectNothingLeft(
   { server, call, model }: Pick<Served, "server" | "call" | "model">,
   { endsRun }: Example,
 ): Promise<void> {
-  await expect.poll(() => server.streamCount, PATIENT).toBe(0);
-  if (endsRun) await expect.poll(() => model.calls.filter(goesOn), PATIENT).toEqual([]);
+  await expect.poll(() => server.streamCount).toBe(0);
+  if (endsRun) await expect.poll(() => model.calls.filter(goesOn)).toEqual([]);
   const room = await call("watchThread", { params: { agentId, threadId: newId() } }, ANN);
   expect(room.status).toBe(200);
   await room.body!.cancel();

@@ -1,9 +1,10 @@
-import { type Agent, AgentError, RequestContext } from "@selvedge/core";
+import { AgentError, RequestContext } from "@selvedge/core";
 import type { AgentExecutionOptions } from "@selvedge/core/agent";
 import { OPTION_NAMES, OPTION_RULES } from "@selvedge/core/guards";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "@selvedge/core/request-context";
 import type { RunOptions } from "@selvedge/protocol/routes";
 import { admitContents } from "./admit-contents.ts";
+import type { AnyAgent } from "./app.ts";
 import type { Principal } from "./caller.ts";
 import { checkCallerSchema } from "./check-caller-schema.ts";
 import { checkForeignSchema } from "./check-foreign-schema.ts";
@@ -19,13 +20,13 @@ const MODEST_STEPS = 25;
 /** Names of a request context that say whose a run is. */
 const RESERVED: ReadonlySet<string> = new Set([RESOURCE_ID_KEY, THREAD_ID_KEY]);
 
-type AnyAgent = Pick<Agent<string, Record<string, never>>, "listTools">;
+type ToolOwner = Pick<AnyAgent, "listTools">;
 
 /** What a request may ask of a run, as options of one. */
 export async function toRunOptions(
   options: RunOptions,
   call: Pick<Call, "app" | "caller">,
-  agent: AnyAgent,
+  agent: ToolOwner,
 ): Promise<AgentExecutionOptions> {
   const { caller } = call;
   if (!caller.has("run-options")) await checkModest(options, caller, agent);
@@ -63,7 +64,7 @@ function schemasOf({ output, structuredOutput, clientTools }: RunOptions): [stri
   return all.filter(([, schema]) => schema !== undefined);
 }
 
-async function checkModest(options: RunOptions, caller: Principal, agent: AnyAgent): Promise<void> {
+async function checkModest(options: RunOptions, caller: Principal, agent: ToolOwner): Promise<void> {
   for (const name of GRANTED)
     if (options[name] !== undefined) caller.require("run-options", `The option "${name}"`);
   if (options.requireToolApproval === false) caller.require("run-options", "requireToolApproval: false");

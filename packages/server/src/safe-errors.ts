@@ -1,4 +1,4 @@
-import { type AgentChunk, ERROR_CODES, toolFailed, UNEXPECTED_CODES } from "@selvedge/protocol";
+import { type AgentChunk, ERROR_CODES, ignoreChunk, toolFailed, UNEXPECTED_CODES } from "@selvedge/protocol";
 import { safeMessage } from "@selvedge/core/guards";
 import type { RunRecord } from "@selvedge/core/threads";
 
@@ -45,6 +45,9 @@ export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
       });
     }
     default:
+      ignoreChunk<"run" | "step" | "content" | "input" | "call" | "question" | "outcome" | "other" | "data">(
+        given,
+      );
       return chunk;
   }
 }

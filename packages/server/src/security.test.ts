@@ -6,7 +6,6 @@ import { App } from "./app.ts";
 import { serve } from "./node.ts";
 import { createServer } from "./server.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server-options.ts";
-import { neutralise } from "./untrusted-text.ts";
 
 const agentId = "helper";
 const params = { agentId };
@@ -654,13 +653,6 @@ test("neither a reason to decline nor a tag with gaps passes for a reminder", as
   await stream.return(undefined);
   expect(prompt().match(/Because/g)).toHaveLength(2);
   expect(prompt()).not.toMatch(/<\s*\/?\s*system-reminder/);
-});
-
-test("neutralising a megabyte of tag beginnings takes no time", () => {
-  const hostile = "<".repeat(500_000) + "<system-reminder".repeat(30_000);
-  const begun = performance.now();
-  neutralise(hostile);
-  expect(performance.now() - begun).toBeLessThan(200);
 });
 
 test("runs that wait without a thread are a caller's own: another's crowd does not drive them out", async () => {

@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core";
-import { checkId, type Storage } from "@selvedge/core/storage";
+import { checkId, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfRun, ownerOfThread } from "@selvedge/core/threads";
 import type { AnyRoute } from "@selvedge/protocol/routes";
 import type { App } from "./app.ts";
@@ -126,8 +126,4 @@ function firstText(input: Input, paths: readonly string[]): string | undefined {
     if (typeof value === "string") return value;
   }
   return undefined;
-}
-
-function noThread(threadId: string): AgentError {
-  return new AgentError("not-found", `There is no thread "${threadId}".`);
 }

@@ -1,3 +1,4 @@
+import { growthOf } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { neutralise, neutraliseContents, neutraliseDeep } from "./untrusted-text.ts";
 
@@ -75,18 +76,20 @@ describe("untrusted text", () => {
   });
 
   it.each([
-    ["beginnings", "<".repeat(500_000) + "<system-reminder".repeat(30_000)],
-    ["gaps", `<${" ".repeat(1_000_000)}x`],
-    ["many gaps", "< ".repeat(300_000)],
-    ["tags that never end", "< notification ".repeat(60_000)],
-    ["characters nobody sees", `<${"\u200B".repeat(300_000)}x`],
-  ])("takes no time to neutralise: %s", (_, hostile) => {
-    const begun = performance.now();
-    neutralise(hostile);
-    neutraliseContents([
-      { type: "text", text: hostile },
-      { type: "text", text: hostile },
-    ]);
-    expect(performance.now() - begun).toBeLessThan(10_000);
+    ["beginnings", (size: number) => "<".repeat(15 * size) + "<system-reminder".repeat(size)],
+    ["gaps", (size: number) => `<${" ".repeat(30 * size)}x`],
+    ["many gaps", (size: number) => "< ".repeat(10 * size)],
+    ["tags that never end", (size: number) => "< notification ".repeat(2 * size)],
+    ["characters nobody sees", (size: number) => `<${"\u200B".repeat(10 * size)}x`],
+  ])("is neutralised in time that grows with its length: %s", async (_, hostile) => {
+    const read = (size: number): void => {
+      const text = hostile(size);
+      neutralise(text);
+      neutraliseContents([
+        { type: "text", text },
+        { type: "text", text },
+      ]);
+    };
+    expect(await growthOf(read, 1_000)).toBeLessThan(1.5);
   });
 });

@@ -13,4 +13,11 @@ export {
   type ScriptedUsage,
 } from "./scripted-model.ts";
 export { cuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
+// Time and ids
+export { VirtualClock, type Waiting } from "./virtual-clock.ts";
+export { virtualSystem, type VirtualSystem, type VirtualSystemOptions } from "./virtual-system.ts";
+
+export { growthOf } from "./growth-of.ts";
+
+// Networks
 export { startRecordingServer, type RecordedRequest, type RecordingServer } from "./recording-server.ts";

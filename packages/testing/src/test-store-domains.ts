@@ -18,7 +18,7 @@ function notes(version: 1 | 2, readableFrom: number = version): Domain<Notes> {
     name: "notes",
     version,
     readableFrom,
-    tables: [typed as object as Table],
+    tables: [typed],
     open: (storage) => new Notes(storage, typed),
   };
 }

@@ -4,7 +4,7 @@ import { testCommit } from "./test-store-commit.ts";
 import { testConnections } from "./test-store-connections.ts";
 import { testDomains } from "./test-store-domains.ts";
 import { testIsolation } from "./test-store-isolation.ts";
-import { testMemoryDomain } from "./test-store-memory.ts";
+import { testThreadDomain } from "./test-store-threads.ts";
 import { testNotificationDomain } from "./test-store-notifications.ts";
 import { testOrder } from "./test-store-order.ts";
 import { testPrune } from "./test-store-prune.ts";
@@ -74,7 +74,7 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("isolation", () => testIsolation(test));
     describe("order", () => testOrder(test));
     describe("connections", () => testConnections(test));
-    describe("memory domain", () => testMemoryDomain(test));
+    describe("thread domain", () => testThreadDomain(test));
     describe("notification domain", () => testNotificationDomain(test));
     describe("domains of other rooms", () => testDomains(test));
     describe("thread state domain", () => testThreadStateDomain(test));

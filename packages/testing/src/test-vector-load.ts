@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { indexName, type VectorTest } from "./vector-test.ts";
 
 /** Many entries, and many calls at once. */
-export function testVectorLoad(test: VectorTest): void {
+export function testVectorLoad(test: VectorTest, entries: number): void {
   test("keeps entries whole when many write at once", async (vector) => {
     await vector.createIndex({ indexName, dimension: 2 });
     const ids = Array.from({ length: 20 }, (_, index) => `id${index}`);
@@ -33,12 +33,12 @@ export function testVectorLoad(test: VectorTest): void {
   });
 
   test(
-    "finds the nearest of ten thousand, and those that a filter leaves",
+    `finds the nearest of ${entries.toLocaleString("en")}, and those that a filter leaves`,
     { timeout: 120_000 },
     async (vector) => {
       const random = seeded(7);
       const dimension = 24;
-      const vectors = Array.from({ length: 10_000 }, () => Array.from({ length: dimension }, random));
+      const vectors = Array.from({ length: entries }, () => Array.from({ length: dimension }, random));
       await vector.createIndex({ indexName, dimension });
       for (let start = 0; start < vectors.length; start += 2_500) {
         const part = vectors.slice(start, start + 2_500);
@@ -49,7 +49,7 @@ export function testVectorLoad(test: VectorTest): void {
           metadata: part.map((_, index) => ({ part: (start + index) % 100 })),
         });
       }
-      expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 10_000 });
+      expect(await vector.describeIndex({ indexName })).toMatchObject({ count: entries });
       const found = { all: 0, rare: 0 };
       for (let round = 0; round < 20; round++) {
         const queryVector = Array.from({ length: dimension }, random);

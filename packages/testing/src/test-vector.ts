@@ -7,8 +7,15 @@ import { testVectorSearch } from "./test-vector-search.ts";
 import { testVectorWords } from "./test-vector-words.ts";
 import type { VectorHarness, VectorTest, VectorTestBody } from "./vector-test.ts";
 
-/** The vector contract. `create` makes an empty store for each test; `close` gets rid of it. */
-export function testVector(name: string, create: () => Promise<VectorHarness>): void {
+/**
+ * The vector contract. `create` makes an empty store for each test; `close` gets rid of it. `entries` is how many the largest
+ * test writes: at least 2,000, and 10,000 unless the store is slow.
+ */
+export function testVector(
+  name: string,
+  create: () => Promise<VectorHarness>,
+  { entries = 10_000 }: { entries?: number } = {},
+): void {
   const test: VectorTest = (
     title: string,
     ...rest: [VectorTestBody] | [{ timeout: number }, VectorTestBody]
@@ -29,6 +36,6 @@ export function testVector(name: string, create: () => Promise<VectorHarness>): 
     describe("changes", () => testVectorChanges(test));
     describe("words", () => testVectorWords(test));
     describe("filters", () => testVectorFilters(test));
-    describe("load", () => testVectorLoad(test));
+    describe("load", () => testVectorLoad(test, entries));
   });
 }

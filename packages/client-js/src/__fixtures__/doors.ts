@@ -48,7 +48,7 @@ export function directDoor({ agent, storage }: Host): ThreadDoor {
 /** A thread reached by requests to the handler, without a socket. */
 export function handlerDoor(server: Server): ThreadDoor {
   const request = async (name: RouteName, body?: object, query: object = {}): Promise<Response> => {
-    const route = ROUTES[name] as unknown as AnyRoute;
+    const route: AnyRoute = ROUTES[name];
     const path = routePath(
       route.path,
       { agentId: "weaver", threadId: HERE.threadId },

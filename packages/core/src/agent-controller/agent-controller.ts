@@ -8,7 +8,7 @@ import type { MastraMemory } from "../memory/memory.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { checkId } from "../storage/check-id.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
-import type { MemoryDomain } from "../storage/memory-domain.ts";
+import type { ThreadDomain } from "../storage/thread-domain.ts";
 import type { Storage } from "../storage/storage.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { realSystem, type System } from "../system.ts";
@@ -397,7 +397,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     return this.#config.idGenerator?.() ?? this.#system.newId();
   }
 
-  async #memoryDomain(): Promise<MemoryDomain> {
+  async #memoryDomain(): Promise<ThreadDomain> {
     return (await this.#storage.getStore("memory"))!;
   }
 

@@ -29,5 +29,5 @@ export interface AgentControllerRequestContext {
 
 /** Puts an event on the stream of the run that this code is part of. */
 export function emitOnStream(event: AgentControllerEvent): void {
-  void currentRun()?.custom({ type: "data-controller-event", data: event, transient: true });
+  void currentRun()?.stream.custom({ type: "data-controller-event", data: event, transient: true });
 }

@@ -2,7 +2,7 @@ import type { AgentChunk, StoredThread } from "@selvedge/protocol";
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import type { MemoryDomain } from "../storage/memory-domain.ts";
+import type { ThreadDomain } from "../storage/thread-domain.ts";
 import { SESSION_DOMAIN, type SessionPatch, type StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
@@ -32,7 +32,7 @@ export interface SessionHost {
   readonly agent: Agent;
   readonly stateRules: StateRules;
   newId(): string;
-  memory(): Promise<MemoryDomain>;
+  memory(): Promise<ThreadDomain>;
   /** Puts a session's row into the store, where it is not there yet. */
   storeRow(seed: StoredSession): Promise<StoredSession>;
 }

@@ -13,9 +13,9 @@ import { checkCallId, type checkDecision } from "./check-decision.ts";
 import { checkOptions } from "./check-options.ts";
 import { type Expectation, ExpectedRuns } from "./expected-runs.ts";
 import { ParkedRuns } from "./parked-runs.ts";
-import { DEFAULT_RUN_LIMITS, prepareRun, type RunStart } from "./prepare-run.ts";
+import { DEFAULT_RUN_LIMITS, resolveRun, type RunStart } from "./resolve-run.ts";
 
-/** Answers a waiting call and goes on with its run; the other options are for the rest of the run. */
+/** Answers a waiting call and continues its run. The other options are for the rest of the run. */
 export type AnswerCallOptions = AgentExecutionOptions & {
   runId: string;
   toolCallId?: string;
@@ -29,7 +29,7 @@ export class AgentRuns implements RunCarrier {
   readonly #environment: AgentEnvironment;
   readonly #parked = new ParkedRuns();
   readonly #expected = new ExpectedRuns();
-  /** Options of runs that go on or wait here, with all that the store cannot hold, such as tools and functions. */
+  /** Options of active and waiting runs, with everything that the store cannot hold, such as tools and functions. */
   readonly #live = new Map<string, AgentExecutionOptions>();
   readonly #endListeners = new Set<(threadId: string) => void>();
 
@@ -41,7 +41,7 @@ export class AgentRuns implements RunCarrier {
     return this.#environment.id;
   }
 
-  /** Starts a run of a call's own. It goes on by itself. */
+  /** Starts the run of a call. It continues by itself. */
   async start(
     messages: MessagesInput,
     options: AgentExecutionOptions | undefined,
@@ -53,7 +53,7 @@ export class AgentRuns implements RunCarrier {
     return run;
   }
 
-  /** Answers a waiting call of a run and goes on with the run. */
+  /** Answers a waiting call of a run and continues the run. */
   async answer(options: AnswerCallOptions, decision: ReturnType<typeof checkDecision>): Promise<Run> {
     const { runId, toolCallId, resumeData: _, ...rest } = options;
     checkOptions(rest);
@@ -65,9 +65,10 @@ export class AgentRuns implements RunCarrier {
       });
     }
     refuseOwnRun(runId);
-    const expected = this.#expected.expect(runId, rest, this.#environment.system);
+    const threads = await this.#environment.threads();
+    const isInLine = () => threads.known({ runId })?.isInLine ?? false;
+    const expected = this.#expected.expect(runId, rest, this.#environment.system, isInLine);
     try {
-      const threads = await this.#environment.threads();
       await threads.decide({ runId, agentId: this.id, toolCallId: checkCallId(toolCallId) }, decision);
     } catch (error) {
       expected.forget();
@@ -98,16 +99,16 @@ export class AgentRuns implements RunCarrier {
     }
   }
 
-  /** Calls back when a run on a thread is over that this process carried out. */
+  /** Calls back when a run that this process carried out on a thread has ended. */
   onEnd(listener: (threadId: string) => void): () => void {
     this.#endListeners.add(listener);
     return () => this.#endListeners.delete(listener);
   }
 
-  /** Every run of the agent comes through here, however it began and on whichever thread, or on none. */
+  /** Carries out a run and sees to its end. Every run of the agent comes through here, with a thread or without. */
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
     await runLoop(run, resumption);
-    // A run that waits may go on here; of one that is over nothing is needed.
+    // A run that waits may continue here, so its options are kept.
     if (run.status === "suspended") return;
     const { journal, runId, threadId } = run.spec;
     if (!journal) return this.#parked.drop(run);
@@ -121,20 +122,19 @@ export class AgentRuns implements RunCarrier {
     start?: RunStart,
   ): Promise<RunSpec> {
     const park: RunSpec["park"] = (run, step) => this.#parked.park(run, step);
-    return prepareRun(this.#environment, park, messages, options, start);
+    return resolveRun(this.#environment, park, messages, options, start);
   }
 
-  /** What an agent is made of may be made by functions of the app, which may never answer. */
+  /** Functions of the app may make what an agent is made of, and may never return. */
   async #prepareFor(
     { threadId, resourceId, runId, journal, opener }: RunAssignment,
     { threadId: _t, resourceId: _r, ...options }: AgentExecutionOptions,
     abortSignal: AbortSignal,
   ): Promise<RunSpec> {
     const { system } = this.#environment;
-    const signal = opener?.signal;
-    if (signal) signal.createdAt = new Date(system.now());
+    const signal = opener?.signal.with({ createdAt: new Date(system.now()) });
     const memory = { ...options.memory, thread: threadId, resource: resourceId };
-    const signals = signal && !opener.messages ? [signal] : [];
+    const signals = signal && !opener?.messages ? [signal] : [];
     const { processorTimeoutMs } = { ...DEFAULT_RUN_LIMITS, ...options.limits };
     const patience = new Patience(system, abortSignal, processorTimeoutMs);
     try {

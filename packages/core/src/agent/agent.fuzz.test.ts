@@ -121,23 +121,17 @@ const options = fc.oneof(
   { weight: 1, arbitrary: garbage },
 );
 
-/** Gives anything to `generate`; only a result or a typed error may come back, at once. */
+/** Gives anything to `generate`; only a result or a typed error may come back. */
 async function probe(messages: unknown, given: unknown): Promise<void> {
   const t = createTool({ id: "t", description: "", execute: async () => 1 });
   const { agent } = agentWith([{ toolCalls: [{ toolName: "t", input: {} }] }, "ok"], { tools: { t } });
-  const started = performance.now();
   try {
     await agent.generate(messages as never, given as never);
   } catch (error) {
     if (!AgentError.is(error)) throw error;
     expect(error.message).not.toMatch(/Cannot read|is not a function|is not iterable|undefined \(reading/);
   }
-  // A garbage collection may fall into one probe; twenty times in a row it cannot.
-  slow = performance.now() - started > 50 ? slow + 1 : 0;
-  expect(slow).toBeLessThan(20);
 }
-let slow = 0;
-
 describe("whatever is given to an agent", () => {
   it("as messages, only typed errors come back", async () => {
     await fc.assert(

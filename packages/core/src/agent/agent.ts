@@ -84,7 +84,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /**
-   * Starts a run and answers at once with its streams and promises. The run goes on by itself, read or not. Throws
+   * Starts a run and returns its streams and promises at once. The run continues whether or not they are read. Throws
    * only for calls that cannot be started: bad options, bad input, a request context that does not fit.
    */
   async stream<const Output extends Schema | undefined = undefined>(
@@ -166,12 +166,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return sendToolApproval(this.#environment, options, alongside);
   }
 
-  /** Approves a waiting tool call and streams the rest of its run as a stream. */
+  /** Approves a waiting tool call and returns the rest of its run as a stream. */
   approveToolCall(options: AnswerCallOptions): Promise<RunOutput> {
     return this.#answerCall(options, { approved: true, resumeData: options?.resumeData });
   }
 
-  /** Declines a waiting tool call and streams the rest of its run as a stream. */
+  /** Declines a waiting tool call and returns the rest of its run as a stream. */
   declineToolCall(options: AnswerCallOptions & { reason?: string }): Promise<RunOutput> {
     const { reason, ...rest } = options ?? {};
     return this.#answerCall(rest, {

@@ -4,7 +4,7 @@ import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { CALLS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith, chunksOf } from "./__fixtures__/agent-with.ts";
-import { Follower, HERE, ON, onThread, until } from "./__fixtures__/on-thread.ts";
+import { Follower, gate, HERE, ON, onThread, until } from "./__fixtures__/on-thread.ts";
 
 const refusal = (code: string) => expect.objectContaining({ name: "AgentError", code });
 
@@ -445,6 +445,33 @@ describe("a tool that suspends", () => {
       { toolInvocation: { toolCallId: "q", state: "output-error" } },
       { toolInvocation: { toolName: "safe", state: "result" } },
     ]);
+  });
+
+  it("has an answer in the history when its run is aborted while it runs", async () => {
+    const started = gate();
+    const slow = createTool({
+      id: "slow",
+      description: "waits until it is aborted",
+      requireApproval: true,
+      execute: (_, { abortSignal }) =>
+        new Promise((_, reject) => {
+          abortSignal!.addEventListener("abort", () => reject(new Error("aborted")));
+          started.open();
+        }),
+    });
+    const script = [{ toolCalls: [{ toolName: "slow", input: {}, toolCallId: "s" }] }];
+    const { agent, follow, idle, messages } = onThread(script, { tools: { slow } });
+    await chunksOf(await agent.stream("go", ON));
+    const reader = await follow();
+    await agent.sendToolApproval({ ...HERE, toolCallId: "s", approved: true });
+    await started.opened;
+    reader.subscription.abort();
+    await idle();
+    reader.stop();
+    expect((await messages()).at(-1)!.content).toMatchObject({
+      parts: [{ type: "step-start" }, { toolInvocation: { toolCallId: "s", state: "output-error" } }],
+      metadata: { incomplete: true },
+    });
   });
 
   it("is not run with data that do not fit: who answers is told, and may answer again", async () => {

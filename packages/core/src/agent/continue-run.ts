@@ -56,7 +56,7 @@ export async function continueRun(
     const recent = (await domain?.recentMessages({ threadId, limit: RECENT })) ?? [];
     const calls = recent.filter((message) => message.resourceId === resourceId).flatMap(callsOf);
     for (const answer of answers) checkOpen(threadId, answer.toolCallId, calls);
-    return [];
+    return { writes: [] };
   };
   const newRunId = system.newId();
   const admitted = await threads.send(
@@ -65,12 +65,10 @@ export async function continueRun(
       signal: createSignal({ type: "reactive", contents: "" }, system, threadsConfig.signal),
       messages,
       agentId: environment.id,
-      hasOwnId: false,
       delivery: { queued: true, ifActive: "deliver", ifIdle: "wake" },
       newRunId,
       streamOptions: options.streamOptions,
       durableContextKeys,
-      attributes: { active: undefined, idle: undefined },
       idempotencyKey: `results-of:${toolCallId}`,
       alongside: checkCalls,
     },
@@ -90,7 +88,7 @@ function checkOpen(threadId: string, toolCallId: string, calls: readonly ToolInv
   throw call
     ? new AgentError(
         "already-decided",
-        `Tool call "${toolCallId}" of thread "${threadId}" already already already already has a result.`,
+        `Tool call "${toolCallId}" of thread "${threadId}" already has a result.`,
       )
     : new AgentError(
         "not-found",

@@ -3,27 +3,30 @@ import type { Run } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { System } from "../system.ts";
 
-/** How long a run whose call was answered may take to go on here. */
+/** How long a run whose call was answered may take to continue here. */
 const CONTINUE_WITHIN_MS = 10_000;
 
-/** Somebody who answered a call and waits for its run to go on. */
+/** A caller who answered a call and waits for its run to continue. */
 export interface Expectation {
   options: AgentExecutionOptions;
   resolve(run: Run): void;
   reject(error: unknown): void;
 }
 
-/** Runs that callers wait for, because they answered a call of theirs. */
+/** Runs that callers wait for because they answered one of their calls. */
 export class ExpectedRuns {
   readonly #byRun = new Map<string, Set<Expectation>>();
 
-  /** Expects a run to go on in this process. Call it before the answer is stored. */
+  /** Expects a run to continue in this process. Call it before the answer is stored. */
   expect(
     runId: string,
     options: AgentExecutionOptions,
     system: System,
+    /** Whether the run waits for its turn in this process. */
+    isInLine: () => boolean,
   ): { run: Promise<Run>; forget(): void } {
     const { promise, resolve, reject } = Promise.withResolvers<Run>();
+    let cancel = (): void => {};
     // Several calls of one run may be answered at once, by several callers.
     const all = this.#byRun.get(runId) ?? new Set();
     this.#byRun.set(runId, all);
@@ -45,6 +48,7 @@ export class ExpectedRuns {
       if (all.size === 0 && this.#byRun.get(runId) === all) this.#byRun.delete(runId);
     };
     const elsewhere = () => {
+      if (isInLine()) return wait();
       forget();
       reject(
         new AgentError(
@@ -53,12 +57,15 @@ export class ExpectedRuns {
         ),
       );
     };
-    const cancel = system.setTimer(CONTINUE_WITHIN_MS, elsewhere, { background: true });
+    const wait = () => {
+      cancel = system.setTimer(CONTINUE_WITHIN_MS, elsewhere, { background: true });
+    };
+    wait();
     promise.catch(() => {});
     return { run: promise, forget };
   }
 
-  /** Those who wait for a run that goes on now. */
+  /** The callers who wait for a run that continues now. */
   take(runId: string): readonly Expectation[] {
     const expected = this.#byRun.get(runId) ?? [];
     this.#byRun.delete(runId);

@@ -32,6 +32,7 @@ export interface SendResult {
   accepted: true;
   /** The run that will see the message, as far as this process knows. `admitted` knows. */
   runId: string;
+  /** The signal as it was sent; once `admitted` has resolved, as it was accepted. */
   signal: CreatedAgentSignal;
   /** For `persist`: resolves when it is stored. */
   persisted?: Promise<void>;

@@ -1,7 +1,6 @@
 import { AgentError } from "../errors.ts";
 import {
   cleanAttributes,
-  type CreatedAgentSignal,
   createSignal,
   type MessageInput,
   messageToSignal,
@@ -28,6 +27,7 @@ import {
   type SendToThreadOptions,
   toDelivery,
 } from "./send-options.ts";
+import { noThread } from "../storage/no-thread.ts";
 
 /** What an agent sends to threads. It checks what comes in, finds the thread, and leaves the rest to it. */
 export class ThreadSends {
@@ -67,10 +67,7 @@ export class ThreadSends {
     const domain = await memory.storage?.getStore("memory");
     const stored = await domain?.getThreadById({ threadId: target.threadId });
     if (!stored || stored.resourceId !== target.resourceId) {
-      throw new AgentError(
-        "not-found",
-        `There is no thread "${target.threadId}" for resource "${target.resourceId}".`,
-      );
+      throw noThread(target.threadId, target.resourceId);
     }
     const current = await readLane(storage, target.threadId, laneId);
     if (current?.cacheKey === cacheKey && current.mode === mode)
@@ -89,24 +86,18 @@ export class ThreadSends {
       ...(state.attributes && { attributes: state.attributes }),
     };
     let unchanged = false;
-    const result = this.#send(input, options, false, async (signal) => {
+    const result = this.#send(input, options, false, async (_, signal) => {
       const seen = await readLane(storage, target.threadId, laneId);
       if (seen?.cacheKey === cacheKey && seen.mode === mode) {
         unchanged = true;
         throw new AgentError("conflict", "The state is already current.");
       }
-      signal.metadata = JSON.parse(JSON.stringify(metadata((seen?.version ?? 0) + 1))) as Record<
-        string,
-        unknown
-      >;
-      return [
-        advanceLane(target.threadId, laneId, seen, {
-          cacheKey,
-          mode,
-          signalId: signal.id,
-          now: this.#environment.system.now(),
-        }),
-      ];
+      const json = JSON.stringify(metadata((seen?.version ?? 0) + 1));
+      const next = { cacheKey, mode, signalId: signal.id, now: this.#environment.system.now() };
+      return {
+        signal: signal.with({ metadata: JSON.parse(json) as Record<string, unknown> }),
+        writes: [advanceLane(target.threadId, laneId, seen, next)],
+      };
     });
     try {
       await result.admitted;
@@ -122,7 +113,7 @@ export class ThreadSends {
     // Callers without types may leave it out, and are told what is missing.
     options: SendOptions = {} as SendOptions,
     queued: boolean,
-    alongside?: (signal: CreatedAgentSignal) => ReturnType<NonNullable<SendRequest["alongside"]>>,
+    alongside?: SendRequest["alongside"],
   ): SendResult {
     checkSend(options);
     const { id: agentId, system, threadsConfig, durableContextKeys } = this.#environment;
@@ -145,7 +136,7 @@ export class ThreadSends {
       agentId,
       delivery,
     );
-    const admitted = this.#admit(threads, target, {
+    const admitting = this.#admit(threads, target, {
       signal,
       agentId,
       hasOwnId: input.id !== undefined,
@@ -155,7 +146,11 @@ export class ThreadSends {
       durableContextKeys,
       attributes,
       idempotencyKey,
-      ...(alongside && { alongside: (decided) => (decided.action === "discard" ? [] : alongside(signal)) }),
+      ...(alongside && { alongside }),
+    });
+    const admitted = admitting.then(({ signal: accepted, ...outcome }): Admitted => {
+      result.signal = accepted;
+      return outcome;
     });
     if (known && guess.action === "wake") this.#reserve(known, newRunId, admitted);
     admitted.catch((error: unknown) =>
@@ -163,13 +158,14 @@ export class ThreadSends {
     );
     const persisted = guess.action === "persist" ? admitted.then(() => {}) : undefined;
     persisted?.catch(() => {});
-    return {
+    const result: SendResult = {
       accepted: true,
       runId: guess.action === "deliver" ? guess.runId : ("runId" in guess && guess.runId) || newRunId,
       signal,
       ...(persisted && { persisted }),
       admitted,
     };
+    return result;
   }
 
   /** What is sent before the store has answered joins the run that is about to be opened. */
@@ -182,7 +178,7 @@ export class ThreadSends {
     pending: Threads | Promise<Threads>,
     target: ThreadAddress,
     request: SendRequest,
-  ): Promise<Admitted> {
+  ): ReturnType<Threads["send"]> {
     const { ifActive, ifIdle } = request.delivery;
     if (ifActive === "persist" || ifIdle === "persist") await this.#environment.requireMemory(`"persist"`);
     const threads = pending instanceof Promise ? await pending : pending;

@@ -6,7 +6,7 @@ export type {
   EditorConfig,
   ThreadsConfig,
 } from "../agent/agent-config.ts";
-export { DEFAULT_RUN_LIMITS } from "../agent/prepare-run.ts";
+export { DEFAULT_RUN_LIMITS } from "../agent/resolve-run.ts";
 export type { DynamicArgument, DynamicContext } from "../agent/dynamic.ts";
 export type { SubagentInput, SubagentOutput } from "../agent/subagent-tool.ts";
 
@@ -21,7 +21,7 @@ export {
   type SignalContents,
   type SignalInput,
 } from "../signal/signal.ts";
-export type { SignalType } from "../message/signal-record.ts";
+export type { SignalType } from "@selvedge/protocol";
 export type { StateSignalInput } from "../signal/lane.ts";
 export type { ListSuspendedRunsOptions, SuspendedRun } from "../thread/inspect/list-suspended-runs.ts";
 export {

@@ -7,3 +7,4 @@ export { safeMessage, safeOutput, safeWaitingCall } from "../guard/safe-output.t
 export { transcriptPart } from "../guard/transcript-part.ts";
 export { toJson } from "../json.ts";
 export { OPTION_NAMES, OPTION_RULES, type OptionRule } from "../run/option-rules.ts";
+export { backoff, isObject } from "@selvedge/protocol";

@@ -23,8 +23,8 @@ export { InMemoryDriver } from "../storage/in-memory-driver.ts";
 export { InMemoryStorage, InMemoryStore } from "../storage/in-memory-storage.ts";
 
 // Threads, messages and resources.
-export { MemoryDomain } from "../storage/memory-domain.ts";
-export type { ListThreadsOptions, ListThreadsResult } from "../storage/memory-domain.ts";
+export { ThreadDomain } from "../storage/thread-domain.ts";
+export type { ListThreadsOptions, ListThreadsResult } from "../storage/thread-domain.ts";
 export type { ListMessagesOptions, ListMessagesResult } from "../storage/list-messages.ts";
 export type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
 export type { SearchMessagesOptions } from "../storage/search-messages.ts";
@@ -76,5 +76,6 @@ export {
 export type { Cell, Cells } from "../storage/row-codec.ts";
 export { checkSelect } from "../storage/check-select.ts";
 export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
+export { noThread } from "../storage/no-thread.ts";
 export { realSystem, sleep } from "../system.ts";
 export type { System } from "../system.ts";

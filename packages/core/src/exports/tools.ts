@@ -14,6 +14,7 @@ export type { ToolInputError } from "../tool/check-payload.ts";
 export type { ToolPayloadTransformPolicy, ToolTransform, TransformContext } from "../tool/transform.ts";
 
 // Schemas of any kind
+export { showIssues } from "../schema/show-issues.ts";
 export { compileSchema, type CompiledSchema } from "../schema/compile-schema.ts";
 export type {
   InferInput,

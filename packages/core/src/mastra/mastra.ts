@@ -4,7 +4,10 @@ import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
-import { type NotificationDispatchConfig, NotificationDispatcher } from "../notification/dispatcher.ts";
+import {
+  type NotificationDispatchConfig,
+  NotificationDispatcher,
+} from "../notification/notification-dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolLike } from "../tool/tool.ts";

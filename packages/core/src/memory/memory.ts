@@ -67,7 +67,7 @@ export interface MemoryParts {
 
 /**
  * What an agent asks of its memory: where things are stored, and which processors and tools take part in a run. That
- * messages are stored at all, and when, is the run's business (`run/recorder.ts`), not the memory's.
+ * messages are stored at all, and when, is the run's business (`run/run-journal.ts`), not the memory's.
  */
 export interface MastraMemory {
   /** The store, once the memory or its host has one. */

@@ -1,5 +1,6 @@
+import { isObject } from "@selvedge/protocol";
 import type { FileMessagePart } from "@selvedge/protocol";
-import { invalid, isRecord, type LoosePart, optionalText } from "./invalid-message.ts";
+import { invalid, type LoosePart, optionalText } from "./invalid-message.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
 /** A file or image of a message in any form, as it is stored. */
@@ -25,7 +26,7 @@ export function toFilePart(part: LoosePart): FileMessagePart {
 }
 
 function isReference(value: unknown): value is Record<string, string> {
-  return isRecord(value) && Object.values(value).every((name) => typeof name === "string");
+  return isObject(value) && Object.values(value).every((name) => typeof name === "string");
 }
 
 function toFileString(source: unknown): string {

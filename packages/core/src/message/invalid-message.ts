@@ -23,7 +23,3 @@ export function optionalText<Name extends string>(
   const value: unknown = part[name];
   return typeof value === "string" ? ({ [name]: value } as { [Key in Name]: string }) : undefined;
 }
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import type {
   MessagePart,
   MessageRole,
@@ -6,7 +7,7 @@ import type {
   TextMessagePart,
 } from "@selvedge/protocol";
 import { toFilePart } from "./file-part.ts";
-import { invalid, isRecord, type LoosePart, textOf } from "./invalid-message.ts";
+import { invalid, type LoosePart, textOf } from "./invalid-message.ts";
 import { isStoredPart } from "./stored-part.ts";
 import { fromUiPart } from "./ui-part.ts";
 
@@ -139,7 +140,7 @@ function build(
     content: {
       format: 2,
       parts,
-      ...(isRecord(item.metadata) && { metadata: item.metadata }),
+      ...(isObject(item.metadata) && { metadata: item.metadata }),
       ...(item.providerOptions && { providerMetadata: item.providerOptions as ProviderMetadata }),
     },
   };
@@ -147,7 +148,7 @@ function build(
 
 /** A UI message has no date of its own; ours carry it in their metadata. */
 function shownDate({ parts, metadata }: Partial<MessageLike>): Date | undefined {
-  const value = parts && isRecord(metadata) ? metadata["createdAt"] : undefined;
+  const value = parts && isObject(metadata) ? metadata["createdAt"] : undefined;
   const date = value instanceof Date || typeof value === "string" ? new Date(value) : undefined;
   return date && !Number.isNaN(date.getTime()) ? date : undefined;
 }
@@ -247,7 +248,7 @@ function findCall(messages: StoredMessage[], toolCallId: string): object | undef
 
 function unwrapOutput(output: unknown): { result: unknown; isError?: boolean; modelOutput?: unknown } {
   const tagged = output as { type?: unknown; value?: unknown } | null;
-  if (isRecord(tagged) && typeof tagged.type === "string" && "value" in tagged) {
+  if (isObject(tagged) && typeof tagged.type === "string" && "value" in tagged) {
     const isError = tagged.type.startsWith("error-");
     return {
       result: tagged.value,

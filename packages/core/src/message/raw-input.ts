@@ -1,6 +1,6 @@
+import { isObject } from "@selvedge/protocol";
 import type { LanguageModelV4ToolResultOutput } from "@ai-sdk/provider";
 import type { ToolInvocation } from "@selvedge/protocol";
-import { isRecord } from "./invalid-message.ts";
 
 const MAX_SHOWN = 4000;
 
@@ -10,7 +10,7 @@ const MAX_SHOWN = 4000;
  */
 export function isMalformed(call: ToolInvocation): boolean {
   const { args } = call;
-  if (args === undefined || args === null || isRecord(args) || call.providerExecuted) return false;
+  if (args === undefined || args === null || isObject(args) || call.providerExecuted) return false;
   const answered = call.state === "result" && call.isError !== true;
   return typeof args !== "string" || !answered;
 }
@@ -29,7 +29,7 @@ export function withRawInput(
     case "json":
     case "error-json": {
       const { value } = output;
-      return { ...output, value: { ...(isRecord(value) ? value : { result: value }), rawInput } };
+      return { ...output, value: { ...(isObject(value) ? value : { result: value }), rawInput } };
     }
     case "content":
       return { ...output, value: [...output.value, { type: "text", text: note }] };

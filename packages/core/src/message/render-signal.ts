@@ -1,8 +1,8 @@
-import type { JSONValue, MessageContent, ProviderMetadata } from "@selvedge/protocol";
+import type { JSONValue, MessageContent, ProviderMetadata, SignalType } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import type { ModelMessage } from "./model-message.ts";
 import { userContent } from "./user-content.ts";
-import type { SignalRecord, SignalType } from "./signal-record.ts";
+import type { SignalRecord } from "./signal-record.ts";
 
 const XML_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/;
 

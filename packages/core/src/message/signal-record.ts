@@ -1,6 +1,4 @@
-import type { JSONValue } from "@selvedge/protocol";
-
-export type SignalType = "user" | "state" | "reactive" | "notification";
+import type { JSONValue, SignalType } from "@selvedge/protocol";
 
 /** What is stored of a signal besides its parts, in `content.metadata.signal`. Dates are ISO texts. */
 export interface SignalRecord {

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import type {
   MessagePart,
   ProviderMetadata,
@@ -5,7 +6,7 @@ import type {
   ToolInvocation,
   ToolInvocationState,
 } from "@selvedge/protocol";
-import { isRecord, type LoosePart, optionalText, textOf } from "./invalid-message.ts";
+import { type LoosePart, optionalText, textOf } from "./invalid-message.ts";
 
 const STATES: Readonly<Record<string, ToolInvocationState>> = {
   "input-streaming": "partial-call",
@@ -58,7 +59,7 @@ function toToolPart(part: LoosePart, toolName: string): MessagePart {
 }
 
 function toApproval(approval: unknown): Pick<ToolInvocation, "approval"> | undefined {
-  if (!isRecord(approval) || typeof approval["id"] !== "string") return undefined;
+  if (!isObject(approval) || typeof approval["id"] !== "string") return undefined;
   const { id, approved } = approval;
   return {
     approval: {

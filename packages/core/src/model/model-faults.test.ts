@@ -1,9 +1,8 @@
 import { getEventListeners } from "node:events";
 import type { UnderlyingSource } from "node:stream/web";
-import { type ScriptedReply, scriptedModel } from "@selvedge/testing";
+import { type ScriptedReply, scriptedModel, virtualSystem } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { LIMITS, open, readAll, textOf } from "./__fixtures__/open.ts";
-import { settle, virtualSystem } from "./__fixtures__/virtual-system.ts";
 import { AgentError } from "../errors.ts";
 import type { LanguageModel, ModelPart } from "./model.ts";
 
@@ -32,7 +31,7 @@ async function endOf(
   const outcome = await system
     .until(ending)
     .catch((thrown: unknown) => (AgentError.is(thrown) ? thrown.code : thrown));
-  await settle();
+  await system.settle();
   return { outcome, parts, left: system.pending + getEventListeners(controller.signal, "abort").length };
 }
 
@@ -224,7 +223,7 @@ describe("models that misbehave", () => {
     const late = misbehaving(() => new Promise((resolve) => void (answer = resolve)));
     await expect(system.until(open(late, { system }))).rejects.toMatchObject({ code: "model-timeout" });
     answer({ stream: stream({ cancel: () => void (cancelled = true) }) });
-    await settle();
+    await system.settle();
     expect(cancelled).toBe(true);
   });
 
@@ -233,7 +232,7 @@ describe("models that misbehave", () => {
     const reply = await open(scriptedModel([SIX_PARTS]), { system });
     const parts: ModelPart[] = [];
     while (parts.at(-1)?.type !== "finish") parts.push((await reply.read())!);
-    await settle();
+    await system.settle();
     expect([textOf(parts), system.pending]).toEqual(["ab", 0]);
   });
 });

@@ -1,9 +1,8 @@
 import { getEventListeners } from "node:events";
 import { APICallError } from "@ai-sdk/provider";
-import { scriptedModel } from "@selvedge/testing";
+import { scriptedModel, virtualSystem } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { open, readAll, textOf, watch } from "./__fixtures__/open.ts";
-import { settle, virtualSystem } from "./__fixtures__/virtual-system.ts";
 import type { ModelRetry } from "./open-model-reply.ts";
 
 function apiError(statusCode: number, responseHeaders: Record<string, string> = {}): APICallError {
@@ -127,7 +126,7 @@ describe("openModelReply", () => {
   it("spreads its own delays between nothing and a doubling bound", async () => {
     const delays = async (random: () => number): Promise<number[]> => {
       const seen: number[] = [];
-      const system = virtualSystem(random);
+      const system = virtualSystem({ random });
       const opened = watch(
         open(
           scriptedModel(() => ({ error: apiError(500) })),
@@ -352,9 +351,9 @@ describe("abort", () => {
           maxRetries: 3,
         }),
       );
-      await settle();
+      await system.settle();
       controller.abort(reason);
-      await settle();
+      await system.settle();
       expect(opened).toEqual({ outcome: "rejected", value: reason });
       expect(system.pending).toBe(0);
       expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
@@ -366,9 +365,9 @@ describe("abort", () => {
     const controller = new AbortController();
     const model = scriptedModel(() => ({ error: apiError(429) }));
     const opened = watch(open(model, { system, abortSignal: controller.signal, maxRetries: 3 }));
-    await settle();
+    await system.settle();
     controller.abort(reason);
-    await settle();
+    await system.settle();
     expect(opened.value).toBe(reason);
     expect(model.calls).toHaveLength(1);
     expect(system.pending).toBe(0);
@@ -397,15 +396,16 @@ describe("abort", () => {
 
   it("leaves no listener on a signal that outlives 10,000 replies", async () => {
     const { signal } = new AbortController();
+    const system = virtualSystem();
     const model = scriptedModel(() => "hi");
     for (let n = 0; n < 10_000; n++) {
-      const reply = await open(model, { abortSignal: signal });
+      const reply = await open(model, { abortSignal: signal, system });
       if (n % 3 === 0) reply.cancel();
       else if (n % 3 === 1) while ((await reply.read())?.type !== "finish");
       else await readAll(reply);
       model.calls.length = 0;
     }
-    await settle();
+    await system.settle();
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 });

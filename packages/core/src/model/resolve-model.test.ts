@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
@@ -163,6 +164,13 @@ describe("PROVIDERS", () => {
     expect(entry.package ?? entry.baseUrl).toBeDefined();
     expect(Boolean(entry.package)).toBe(Boolean(entry.factories));
     if (entry.baseUrl) expect(entry.baseUrl).toMatch(/^https:\/\/[^ ]+[^/]$|^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+  });
+
+  it.each(Object.entries(PROVIDERS))("%s is in docs/models.md with its keys", (id, { keys }) => {
+    const page = readFileSync(new URL("../../../../docs/models.md", import.meta.url), "utf8");
+    const row = page.split("\n").find((line) => line.startsWith(`| \`${id}\` |`));
+    expect(row).toBeDefined();
+    for (const key of keys) expect(row).toContain(`\`${key}\``);
   });
 
   it("knows other spellings", () => {

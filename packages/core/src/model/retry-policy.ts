@@ -1,3 +1,4 @@
+import { backoff } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { System } from "../system.ts";
 
@@ -69,7 +70,7 @@ function judge(error: unknown, depth = 0): boolean | undefined {
 export function retryDelay(error: unknown, attempt: number, system: System): number {
   const asked = retryAfter(error, system);
   if (asked !== undefined) return Math.min(asked, LONGEST_RETRY_AFTER_MS);
-  return system.random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt);
+  return backoff(attempt, system.random(), { firstMs: FIRST_DELAY_MS, capMs: LONGEST_DELAY_MS });
 }
 
 function retryAfter(error: unknown, system: System): number | undefined {

@@ -2,6 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { ModelConfig } from "./model.ts";
 import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { JsonSchema, Schema } from "../schema/schema.ts";
+import { showIssues } from "../schema/show-issues.ts";
 
 export interface StructuredOutputOptions<Output extends Schema | undefined = any> {
   schema: Output;
@@ -77,9 +78,7 @@ export class ObjectFormat {
     }
     const checked = await this.#schema.validate(value);
     if (checked.ok) return checked.value;
-    const list = checked.issues
-      .map((issue) => `${issue.path.join(".") || "value"}: ${issue.message}`)
-      .join("; ");
+    const list = showIssues(checked.issues, "value");
     throw new AgentError(
       "structured-output-invalid",
       `The model's answer does not match the schema: ${list}`,

@@ -11,7 +11,7 @@ import {
   type Where,
 } from "../storage/storage.ts";
 import type { Table } from "../storage/table.ts";
-import { virtualSystem, type VirtualSystem } from "../model/__fixtures__/virtual-system.ts";
+import { virtualSystem, type VirtualSystem } from "@selvedge/testing";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
 
 /** A process's way to a shared store. At one commit the process dies: before it took effect, or right after. */

@@ -40,7 +40,7 @@ export async function decideAndSend(
   return outcomes;
 }
 
-/** One look at the thread, and a decision for each record. Answers those that have to be decided anew. */
+/** One look at the thread, and a decision for each record. Returns those that have to be decided again. */
 async function decideOnce(
   context: NotificationContext,
   waiting: ReadonlyMap<string, VersionedNotification>,
@@ -80,7 +80,7 @@ async function decideOnce(
   return again;
 }
 
-/** Carries a decision out. Answers `undefined` when the record changed meanwhile. */
+/** Carries a decision out. Returns `undefined` when the record changed meanwhile. */
 async function act(
   context: NotificationContext,
   seen: VersionedNotification,
@@ -104,7 +104,7 @@ async function act(
     case "persist":
       return change({});
     default: {
-      // One that was merged keeps the earlier time, or it would wait for ever while others come.
+      // One that was merged keeps the earlier time, or it would wait forever while others come.
       const deliverAt = earliest(record.deliverAt, decision.deliverAt);
       const isSummary = decision.action === "summarize";
       // Of one that waits to be delivered in full the model has been told already.

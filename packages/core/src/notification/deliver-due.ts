@@ -25,7 +25,7 @@ export async function deliverDue(
     throw error;
   });
   if (AgentError.is(state)) {
-    // The thread is another resource's. That may change, and is not tried for ever.
+    // The thread is another resource's. That may change, but it is not retried forever.
     for (const one of due) await recordFailure(context, one, {}, state);
     return;
   }

@@ -3,7 +3,7 @@ import type { DueOptions, NotificationDomain } from "../storage/notification-dom
 import type { VersionedNotification } from "../storage/notification-rows.ts";
 import type { System } from "../system.ts";
 
-/** Somebody who can deliver. */
+/** An agent that delivers its notifications. */
 export interface DispatchAgent {
   readonly id: string;
   deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void>;

@@ -43,7 +43,7 @@ export async function emit(
   const signal = createSignal(emission.signal, system, limits.signal);
   const newRunId = system.newId();
   try {
-    const admitted = await threads.send(inbox, {
+    const { signal: accepted, ...admitted } = await threads.send(inbox, {
       signal,
       agentId,
       hasOwnId: emission.signal.id !== undefined,
@@ -51,12 +51,10 @@ export async function emit(
       newRunId,
       streamOptions: emission.streamOptions,
       durableContextKeys: inbox.durableContextKeys,
-      attributes: { active: undefined, idle: undefined },
-      idempotencyKey: undefined,
       alongside: async (delivery) => {
         if (emission.only && !emission.only(delivery)) throw new Stale();
         const now = Math.trunc(system.now());
-        return Promise.all(
+        const writes = await Promise.all(
           emission.records.map(async (seen) => {
             const current = await domain.read(seen.record);
             if (current?.version !== seen.version) throw new Stale();
@@ -64,9 +62,10 @@ export async function emit(
             return updateRecord(seen, patch, now, more);
           }),
         );
+        return { writes };
       },
     });
-    return { signal, admitted };
+    return { signal: accepted, admitted };
   } catch (error) {
     // A store that failed may have done it all the same.
     const admitted = await findAdmitted(domain, emission, signal.id).catch(() => undefined);

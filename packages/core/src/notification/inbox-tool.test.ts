@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bareMemory } from "../agent/__fixtures__/agent-with.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
-import { virtualSystem } from "../model/__fixtures__/virtual-system.ts";
+import { virtualSystem } from "@selvedge/testing";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
 import { createNotificationInboxTool, type NotificationInboxInput } from "./inbox-tool.ts";
 

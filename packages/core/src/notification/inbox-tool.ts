@@ -1,4 +1,9 @@
-import type { NotificationPriority, NotificationRecord, NotificationStatus } from "@selvedge/protocol";
+import {
+  NOTIFICATION_STATUSES,
+  type NotificationPriority,
+  type NotificationRecord,
+  type NotificationStatus,
+} from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { defaultLogger } from "../logger.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
@@ -32,7 +37,7 @@ const INPUT = {
     },
     threadId: { type: "string", description: "Leave out for this thread." },
     id: { type: "string", description: "The record. Needed by markSeen, dismiss and archive." },
-    status: { enum: ["pending", "delivered", "seen", "dismissed", "archived", "discarded", "failed"] },
+    status: { enum: NOTIFICATION_STATUSES as readonly NotificationStatus[] },
     priority: { enum: ["low", "medium", "high", "urgent"] },
     source: { type: "string" },
     query: {
@@ -157,7 +162,7 @@ function isBeingDecided(
   return undecided && claimOwner !== undefined && dueAt > system.now() && !storage.isOwnerDead(claimOwner);
 }
 
-/** Brings the notification into the chat and marks it seen, in one commit. Answers false when it changed meanwhile. */
+/** Brings the notification into the chat and marks it seen, in one commit. Returns false when it changed meanwhile. */
 async function inject(
   domain: NotificationDomain,
   place: Place,

@@ -26,7 +26,7 @@ export interface Sent {
   persisted?: Promise<void>;
 }
 
-/** Sends a record in full. Answers `undefined` when it has changed meanwhile, or has to wait. */
+/** Sends a record in full. Returns `undefined` when it has changed meanwhile, or has to wait. */
 export async function deliver(
   context: NotificationContext,
   seen: VersionedNotification,

@@ -4,6 +4,7 @@ import type { Write } from "../storage/storage.ts";
 import { THREADS } from "../storage/tables.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { requireNone } from "../storage/writes.ts";
+import { noThread } from "../storage/no-thread.ts";
 
 /** Writes that go with a record: its thread is the resource's own, and is there from now on. */
 export function ownThread(target: { threadId: string; resourceId: string }, now: number): Write[] {
@@ -24,6 +25,6 @@ export function explainForeignThread(
 ): (error: unknown) => never {
   return (error) => {
     if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) >= guards) throw error;
-    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+    throw noThread(threadId, resourceId);
   };
 }

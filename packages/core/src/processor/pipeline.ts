@@ -19,6 +19,7 @@ import type {
   ProcessorContext,
   StepOverrides,
 } from "./processor.ts";
+import { forEachHook, type Hook, HOOKS } from "./hooks.ts";
 import { Tripwire } from "./tripwire.ts";
 
 /** What a run lends to all its processors; `abort` and `state` are each processor's own. */
@@ -31,7 +32,6 @@ interface Bound {
 
 type StreamResult = AgentChunk | AgentChunk[] | null | undefined | void;
 type Rest<Args> = Omit<Args, keyof ProcessorContext>;
-type Hook = Exclude<keyof Processor, "id" | "name" | "stateId" | "processDataParts">;
 
 /**
  * The processors of one run. Each hook is a fold over those that have it; a hook nobody has costs nothing. What a
@@ -59,22 +59,12 @@ export class Pipeline {
     }
     const shared = share();
     this.#bound = all.map((processor) => ({ processor, context: bind(processor, shared) }));
-    const having = (list: readonly Processor[], hook: Hook) =>
+    const lists = { input, output, either: all };
+    this.#hooks = forEachHook((hook) =>
       this.#bound.filter(
-        ({ processor }) => list.includes(processor) && typeof processor[hook] === "function",
-      );
-    this.#hooks = {
-      processInput: having(input, "processInput"),
-      processInputStep: having(input, "processInputStep"),
-      computeStateSignal: having(input, "computeStateSignal"),
-      processLLMRequest: having(all, "processLLMRequest"),
-      processOutputStream: having(output, "processOutputStream"),
-      processLLMResponse: having(all, "processLLMResponse"),
-      processOutputStep: having(output, "processOutputStep"),
-      processToolResult: having(all, "processToolResult"),
-      processOutputResult: having(output, "processOutputResult"),
-      processAPIError: having(all, "processAPIError"),
-    };
+        ({ processor }) => lists[HOOKS[hook]].includes(processor) && typeof processor[hook] === "function",
+      ),
+    );
   }
 
   get seesStepInput(): boolean {
@@ -273,18 +263,7 @@ export class Pipeline {
   }
 }
 
-const NO_HOOKS: Record<Hook, readonly Bound[]> = {
-  processInput: [],
-  processInputStep: [],
-  computeStateSignal: [],
-  processLLMRequest: [],
-  processOutputStream: [],
-  processLLMResponse: [],
-  processOutputStep: [],
-  processToolResult: [],
-  processOutputResult: [],
-  processAPIError: [],
-};
+const NO_HOOKS: Record<Hook, readonly Bound[]> = forEachHook(() => []);
 
 function bind(processor: Processor, shared: SharedContext): ProcessorContext {
   return {

@@ -1,4 +1,4 @@
-import type { AgentChunk, PayloadChunk } from "@selvedge/protocol";
+import { type AgentChunk, ignoreChunk, type PayloadChunk } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { findSecrets, type SecretSpan } from "./find-secrets.ts";
 import type { Processor, ProcessOutputStreamArgs } from "./processor.ts";
@@ -65,6 +65,18 @@ export class SecretRedactor implements Processor {
         return [withText(delta, this.redact(rest)), part];
       }
       default:
+        ignoreChunk<
+          | "run"
+          | "step"
+          | "content"
+          | "input"
+          | "call"
+          | "question"
+          | "progress"
+          | "outcome"
+          | "other"
+          | "data"
+        >(part);
         return part;
     }
   }

@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import { showIssues } from "../schema/show-issues.ts";
 import type { Decision } from "./resume.ts";
 import type { OpenCall } from "./run.ts";
 
@@ -24,10 +25,9 @@ export async function checkAnswer(call: Asked, decision: Decision): Promise<Deci
   const { resumeData = { approved: true } } = decision;
   const checked = await compileSchema(JSON.parse(call.resumeSchema) as Schema).validate(resumeData);
   if (checked.ok) return { ...decision, resumeData };
-  const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "resumeData"}: ${message}`);
   throw new AgentError(
     "tool-input-invalid",
-    `Tool call "${call.toolCallId}" is still waiting: resumeData does not match the resumeSchema of tool "${call.toolName}": ${issues.join("; ")}`,
+    `Tool call "${call.toolCallId}" is still waiting: resumeData does not match the resumeSchema of tool "${call.toolName}": ${showIssues(checked.issues, "resumeData")}`,
     { details: { issues: checked.issues } },
   );
 }

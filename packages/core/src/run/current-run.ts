@@ -17,9 +17,19 @@ const MAX_LEVELS = 10;
 
 /** Carries out a run. What its code starts with `stream()` or `generate()` counts as awaited by it. */
 export function insideRun<Value>(run: Run, work: () => Value): Value {
-  let startedBy = current.getStore();
-  while (startedBy?.run.events.ended) startedBy = startedBy.startedBy;
-  return current.run({ run, startedBy }, work);
+  return current.run({ run, startedBy: underWay() }, work);
+}
+
+/** Whether a run that is still under way made this call. */
+export function isInsideRun(): boolean {
+  return underWay() !== undefined;
+}
+
+/** The innermost run around this call that has not ended. */
+function underWay(): Current | undefined {
+  let at = current.getStore();
+  while (at?.run.stream.events.ended) at = at.startedBy;
+  return at;
 }
 
 /** An agent that is a tool of itself, or of one it calls, would call on without end. */

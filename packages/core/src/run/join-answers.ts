@@ -4,7 +4,7 @@ import type { RunJournal } from "./run-journal.ts";
 
 /**
  * Input may bring the results of calls that an earlier run left to the client. Each goes to the call it answers, so
- * that the prompt has every call once, with one result. Answers the stored messages that this changed.
+ * that the prompt has every call once, with one result. Returns the stored messages that this changed.
  */
 export async function joinAnswers(
   list: MessageList,

@@ -47,7 +47,7 @@ async function carryOut(run: Run, resumption: Resumption | undefined): Promise<v
       run.earlierSteps = resumption.step;
       await answer(run, await resume(run, resumption, leavesRoom(run)));
     } else {
-      await run.announce(agentChunk("start", spec.runId, {}));
+      await run.stream.announce(agentChunk("start", spec.runId, {}));
       await begin(run);
       await answer(run, { stepNumber: 0, next: "continue" });
     }
@@ -55,7 +55,7 @@ async function carryOut(run: Run, resumption: Resumption | undefined): Promise<v
     endAbnormally(run, thrown);
     await announceEnd(run);
   } finally {
-    await run.heard();
+    await run.stream.heard();
     run.span?.end();
     run.close();
   }
@@ -69,7 +69,7 @@ async function begin(run: Run): Promise<void> {
   run.early = undefined;
   const input = [...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())];
   const folded = await journal?.begin(input, answered, signals, run.spec.pinned);
-  for (const signal of signals) await run.reveal(echoOf(signal, run.spec.runId));
+  for (const signal of signals) await run.stream.reveal(echoOf(signal, run.spec.runId));
   for (const signal of folded ?? []) await run.join(signal);
   await run.joinLater();
 }
@@ -113,7 +113,7 @@ async function suspend(run: Run): Promise<void> {
   run.controller.signal.throwIfAborted();
   run.status = "suspended";
   run.finishReason = "suspended";
-  await run.emit(finishChunk(run));
+  await run.stream.emit(finishChunk(run));
   try {
     await run.spec.journal?.park();
   } catch (error) {

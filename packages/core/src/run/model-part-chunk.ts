@@ -61,7 +61,9 @@ export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined 
     case "reasoning-file": {
       const data = part.data.type === "url" ? part.data.url.toString() : toBase64(part.data.data);
       const base64 = part.data.type === "data" && { base64: data };
-      return agentChunk("file", runId, withMeta({ data, ...base64, mimeType: part.mediaType }, part));
+      const reasoning = part.type === "reasoning-file" && { reasoning: true };
+      const payload = { data, ...base64, mimeType: part.mediaType, ...reasoning };
+      return agentChunk("file", runId, withMeta(payload, part));
     }
     case "response-metadata":
       return agentChunk("response-metadata", runId, {

@@ -33,7 +33,7 @@ function withTool(work: (agent: Agent) => unknown, script: Script = [calls, "don
   return { ...world, outcome };
 }
 
-describe("a tool", { timeout: 5000 }, () => {
+describe("a tool", () => {
   it.each(["generate", "stream"] as const)(
     "that calls %s() on its own thread is refused at once",
     async (how) => {
@@ -141,7 +141,7 @@ describe("a tool", { timeout: 5000 }, () => {
   });
 });
 
-describe("a processor", { timeout: 5000 }, () => {
+describe("a processor", () => {
   it.each([
     ["its last", ["one", "two"]],
     ["a question's last", [calls, "two"]],

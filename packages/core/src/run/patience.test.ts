@@ -1,15 +1,9 @@
+import { virtualSystem } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { agentWith } from "../agent/__fixtures__/agent-with.ts";
 import { gate, HERE, ON, onThread } from "../agent/__fixtures__/on-thread.ts";
-import { realSystem } from "../system.ts";
 
 const never = () => new Promise<never>(() => {});
-/** A second is twenty milliseconds. */
-const system = {
-  ...realSystem,
-  setTimer: (ms: number, callback: () => void, options?: { background?: boolean }) =>
-    realSystem.setTimer(ms / 50, callback, options),
-};
 
 describe("code of the app that never answers", () => {
   const hooks = [
@@ -25,6 +19,7 @@ describe("code of the app that never answers", () => {
   it.each([...hooks, "prepareStep", "stopWhen", "onChunk", "onStepFinish"])(
     "does not keep an aborted run from ending: %s",
     async (name) => {
+      const system = virtualSystem();
       const begun = gate();
       const hang = () => {
         begun.open();
@@ -43,14 +38,14 @@ describe("code of the app that never answers", () => {
       });
       await begun.opened;
       controller.abort();
-      const types: string[] = [];
-      for await (const chunk of output.fullStream) types.push(chunk.type);
+      const types = (await system.until(Array.fromAsync(output.fullStream))).map((chunk) => chunk.type);
       const over = name === "onStepFinish" ? ["finish", "success"] : ["abort", "canceled"];
       expect([types.at(-1), output.status]).toEqual(over);
     },
   );
 
   it("does not keep a thread, even where the run cannot be prepared", async () => {
+    const system = virtualSystem();
     const begun = gate();
     let first = true;
     const { agent, follow, idle, history } = onThread(["second"], {
@@ -66,9 +61,9 @@ describe("code of the app that never answers", () => {
     await agent.sendMessage("one", HERE).admitted;
     await begun.opened;
     expect(reader.subscription.abort()).toBe(true);
-    await reader.until("abort");
-    await idle();
-    expect((await agent.generate("two", ON)).text).toBe("second");
+    await system.until(reader.until("abort"));
+    await system.until(idle());
+    expect((await system.until(agent.generate("two", ON))).text).toBe("second");
     expect(await history()).toEqual(["signal: one", "user: two", "assistant: second"]);
     reader.stop();
   });

@@ -76,7 +76,11 @@ function change(run: Run, index: number, parts: MessagePart[]): void {
   const step = run.steps[index] as StepResult;
   run.steps[index] = {
     ...step,
-    ...readParts(step, parts),
+    ...readParts(
+      parts,
+      step.toolCalls.map(({ payload }) => payload),
+      step.toolResults.map(({ toolCallId }) => toolCallId),
+    ),
     // What a provider says about its words may quote them, and a later request quotes earlier steps.
     providerMetadata: undefined,
     request: {},

@@ -1,5 +1,5 @@
-import type { MessagePart, ToolInvocation } from "@selvedge/protocol";
-import type { StepResult } from "../processor/step-result.ts";
+import type { MessagePart, ToolCallPayload, ToolInvocation } from "@selvedge/protocol";
+import type { StepResult, ToolResultView } from "../processor/step-result.ts";
 
 /** What a step's result repeats of its parts. */
 type Told = Pick<
@@ -7,37 +7,56 @@ type Told = Pick<
   "content" | "text" | "reasoning" | "reasoningText" | "files" | "sources" | "toolCalls" | "toolResults"
 >;
 
-/** The result of a step whose parts a processor changed: what is not in the parts is not in the result either. */
-export function readParts(before: Told, parts: MessagePart[]): Told {
-  const calls = invocationsOf(parts);
-  return {
+/**
+ * What the parts of a step say. What is not in them is not in its result either. `calls` and `answered` are what the model
+ * called and the ids of the calls with a result, in the order in which they came.
+ */
+export function readParts(
+  parts: MessagePart[],
+  calls: readonly ToolCallPayload[],
+  answered: readonly string[],
+): Told {
+  const told: Told = {
     content: parts,
     text: textOf(parts),
-    ...reasoningOf(parts),
-    files: parts.flatMap((part) => {
-      if (part.type !== "file") return [];
-      const { data, mimeType, filename } = part;
-      const known = before.files.find((file) => file.data === data);
-      return [known ?? { data, mimeType, ...(filename !== undefined && { filename }) }];
-    }),
-    sources: parts.flatMap((part) => {
-      if (part.type !== "source") return [];
-      const { source, providerMetadata } = part;
-      return [{ ...source, ...(providerMetadata && { providerMetadata }) } as StepResult["sources"][number]];
-    }),
-    toolCalls: before.toolCalls.flatMap(({ payload }) => {
-      const call = calls.get(payload.toolCallId);
-      if (!call) return [];
-      const now = { ...payload, args: call.args };
-      return [{ ...now, payload: now }];
-    }),
-    toolResults: before.toolResults.flatMap(({ payload }) => {
-      const call = calls.get(payload.toolCallId);
-      if (!call) return [];
-      const now = { ...payload, args: call.args, result: call.result };
-      return [{ ...now, payload: now }];
-    }),
+    reasoning: [],
+    reasoningText: undefined,
+    files: [],
+    sources: [],
+    toolCalls: [],
+    toolResults: [],
   };
+  const invocations = new Map<string, ToolInvocation>();
+  for (const part of parts) {
+    const meta = part.providerMetadata && { providerMetadata: part.providerMetadata };
+    if (part.type === "reasoning") {
+      told.reasoning.push({ text: part.reasoning, ...meta });
+      told.reasoningText = (told.reasoningText ?? "") + part.reasoning;
+    } else if (part.type === "file") {
+      const { data, mimeType, filename, reasoning } = part;
+      told.files.push({
+        data,
+        ...(!isUrl(data) && { base64: data }),
+        mimeType,
+        ...(filename !== undefined && { filename }),
+        ...(reasoning && { reasoning }),
+        ...meta,
+      });
+    } else if (part.type === "source") told.sources.push({ ...part.source, ...meta });
+    else if (part.type === "tool-invocation")
+      invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
+  }
+  for (const call of calls) {
+    const invocation = invocations.get(call.toolCallId);
+    if (!invocation) continue;
+    const payload = { ...call, args: invocation.args };
+    told.toolCalls.push({ ...payload, payload });
+  }
+  for (const toolCallId of answered) {
+    const invocation = invocations.get(toolCallId);
+    if (invocation) told.toolResults.push(toResult(invocation));
+  }
+  return told;
 }
 
 export function textOf(parts: readonly MessagePart[]): string {
@@ -46,21 +65,20 @@ export function textOf(parts: readonly MessagePart[]): string {
   return text;
 }
 
-export function reasoningOf(parts: readonly MessagePart[]): Pick<StepResult, "reasoning" | "reasoningText"> {
-  const reasoning = parts.filter((part) => part.type === "reasoning");
-  if (reasoning.length === 0) return { reasoning: [], reasoningText: undefined };
-  return {
-    reasoning: reasoning.map((part) => ({
-      text: part.reasoning,
-      ...(part.providerMetadata && { providerMetadata: part.providerMetadata }),
-    })),
-    reasoningText: reasoning.map((part) => part.reasoning).join(""),
+function toResult(call: ToolInvocation): ToolResultView {
+  const { toolCallId, toolName, args, result, isError, providerExecuted, resultProviderMetadata } = call;
+  const payload = {
+    toolCallId,
+    toolName,
+    args,
+    result,
+    ...(isError && { isError }),
+    ...(providerExecuted && { providerExecuted }),
+    ...(resultProviderMetadata && { providerMetadata: resultProviderMetadata }),
   };
+  return { ...payload, payload };
 }
 
-export function invocationsOf(parts: readonly MessagePart[]): Map<string, ToolInvocation> {
-  const calls = new Map<string, ToolInvocation>();
-  for (const part of parts)
-    if (part.type === "tool-invocation") calls.set(part.toolInvocation.toolCallId, part.toolInvocation);
-  return calls;
+function isUrl(data: string): boolean {
+  return /^(?:https?|data|file):/i.test(data);
 }

@@ -1,12 +1,13 @@
 import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import { Tripwire } from "../processor/tripwire.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
 import { agentChunk } from "./model-part-chunk.ts";
+import { NOBODY_ASKED } from "./open-calls.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
-import { endStep, type Next, type StepPolicy } from "./step.ts";
+import { endStep, type Next, type StepPolicy, storePartial } from "./step.ts";
 import { StepBuilder } from "./step-builder.ts";
-import { stepRecord } from "./step-record.ts";
-import { NOBODY_ASKED, runToolCalls } from "./tool-calls.ts";
+import { runToolCalls } from "./tool-calls.ts";
 
 /** A decision about a waiting call. */
 export interface Decision {
@@ -58,7 +59,7 @@ export interface Resumption {
   responseSteps: Map<string, number>;
 }
 
-/** Takes up a run where it stopped: finishes the step whose calls were open, and answers where the loop goes on. */
+/** Takes up a run where it stopped: finishes the step whose calls were open, and returns where the loop continues. */
 export async function resume(
   run: Run,
   resumption: Resumption,
@@ -74,21 +75,24 @@ export async function resume(
   if (resumption.responseId !== undefined) run.responseId = resumption.responseId;
   if (resumption.usage) run.totalUsage = resumption.usage;
   const { step: stepNumber, calls } = resumption;
-  if (resumption.abort) {
-    await answerOpenCalls(run, resumption);
-    run.controller.abort();
+  if (resumption.abort) run.controller.abort();
+  if (calls.length === 0) {
     run.controller.signal.throwIfAborted();
+    return { stepNumber, next: resumption.next };
   }
-  if (calls.length === 0) return { stepNumber, next: resumption.next };
   const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts, resumption.openUsage));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
   for (const { toolCallId, toolName, decision, state } of calls)
     if (state === "decided" && decision && !decision.announced && run.spec.journal)
-      await run.emit(decidedChunk(run.spec.runId, { toolCallId, toolName }, decision));
+      await run.stream.emit(decidedChunk(run.spec.runId, { toolCallId, toolName }, decision));
   try {
+    run.controller.signal.throwIfAborted();
     const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
     const next = await endStep(run, step, tools, mayContinue);
     return { stepNumber: stepNumber + 1, next };
+  } catch (thrown) {
+    if (!(thrown instanceof Tripwire)) await storePartial(run, step, thrown, NOBODY_ASKED);
+    throw thrown;
   } finally {
     run.step = undefined;
   }
@@ -110,19 +114,4 @@ export function decidedChunk(
 
 function forgetWaiting({ content }: StoredMessage): void {
   for (const key of Object.keys(NOBODY_ASKED)) delete content.metadata?.[key];
-}
-
-/** An aborted run leaves no call without an answer. */
-async function answerOpenCalls(run: Run, { step: stepNumber, parts, calls }: Resumption): Promise<void> {
-  if (calls.length === 0) return;
-  const step = StepBuilder.resume(stepNumber, parts);
-  for (const { toolCallId } of step.openCalls()) {
-    step.updateCall(toolCallId, {
-      state: "output-error",
-      result: "The run was aborted before this call was answered.",
-      isError: true,
-    });
-  }
-  run.spec.list.appendResponse(run.responseMessage(), step.parts);
-  await run.spec.journal?.commitStep(stepRecord(run, step, NOBODY_ASKED), { take: false, next: "stop" });
 }

@@ -97,17 +97,17 @@ export interface RunJournal {
     },
   ): Promise<CreatedAgentSignal[]>;
   /**
-   * Before the model is asked again: lets who reads along in this process answer what it has just read, and answers the
-   * signals that have joined the run since the last step.
+   * Called before the model is asked again. Lets readers in this process react to what they have just read, and returns
+   * the signals that have joined the run since the last step.
    */
   takeSignals(): Promise<CreatedAgentSignal[]>;
   /** Parks the run: the calls wait in the store, and any process may go on with it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
-  /** Ends the run, unless signals joined it at the last moment: then answers false, and they are the next to take. */
+  /** Ends the run, unless signals joined it at the last moment: then returns false, and they are the next to take. */
   end(end: RunEnd): Promise<boolean>;
   /** Lets go of a parked run, once its last chunks are on the stream. */
   park(): Promise<void>;
-  /** Lets go without a word: the store or the thread is lost to this process. */
+  /** Lets go without storing anything: the store or the thread is lost to this process. */
   abandon(): void;
   /** Puts whole messages in the place of what was stored of them. */
   replace(messages: readonly StoredMessage[]): Promise<void>;

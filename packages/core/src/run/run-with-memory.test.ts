@@ -59,6 +59,60 @@ function expectWellFormed(messages: StoredMessage[]) {
   expect(parts.filter((part) => part.type === "tool-result").map((part) => part.toolCallId)).toEqual(calls);
 }
 
+describe("what a provider says about its own work", () => {
+  it("is stored with files and with the results of its tools, and told to it in the next step", async () => {
+    const meta = (n: number) => ({ p: { n } });
+    const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+    const reply = [
+      { type: "stream-start", warnings: [] },
+      {
+        type: "file",
+        mediaType: "image/png",
+        data: { type: "data", data: "AAAA" },
+        providerMetadata: meta(1),
+      },
+      { type: "reasoning-file", mediaType: "image/png", data: { type: "data", data: "BBBB" } },
+      { type: "tool-call", toolCallId: "s", toolName: "search", input: "{}", providerExecuted: true },
+      { type: "tool-result", toolCallId: "s", toolName: "search", result: "hit", providerMetadata: meta(2) },
+      { type: "tool-call", toolCallId: "c", toolName: "t", input: "{}" },
+      { type: "finish", finishReason: { unified: "tool-calls", raw: "x" }, usage },
+    ];
+    const { agent, model, messages } = recorded([{ parts: reply as never }, "done"]);
+    const { steps } = await agent.generate("go", thread);
+    expect((await messages()).at(-1)!.content.parts.slice(1, 4)).toMatchObject([
+      { type: "file", data: "AAAA", providerMetadata: meta(1) },
+      { type: "file", data: "BBBB", reasoning: true },
+      { toolInvocation: { state: "result", result: "hit", resultProviderMetadata: meta(2) } },
+    ]);
+    expect(steps[0]!.files).toMatchObject([
+      { base64: "AAAA", providerMetadata: meta(1) },
+      { reasoning: true },
+    ]);
+    expect(steps[0]!.toolResults[0]).toMatchObject({ toolCallId: "s", providerMetadata: meta(2) });
+    const said = model.calls[1]!.prompt.find((message) => message.role === "assistant")!.content;
+    expect(said).toMatchObject([
+      { type: "file", providerOptions: meta(1) },
+      { type: "reasoning-file" },
+      { type: "tool-call" },
+      { type: "tool-result", providerOptions: meta(2) },
+      { type: "tool-call" },
+    ]);
+  });
+});
+
+describe("a chunk of an app's own", () => {
+  it("says that it is not stored where no step is under way that it could be stored with", async () => {
+    const late = {
+      id: "late",
+      processOutputResult: ({ writer }: any) => writer.custom({ type: "data-late", data: 1 }),
+    };
+    const { agent, messages } = recorded(["hi"], { outputProcessors: [late as never] });
+    const chunks = await chunksOf(await agent.stream("go", thread));
+    expect(chunks.find(({ type }) => type === "data-late")).toMatchObject({ transient: true });
+    expect((await messages()).at(-1)!.content.parts.map(({ type }) => type)).toEqual(["step-start", "text"]);
+  });
+});
+
 describe("a run with memory", () => {
   it("stores the user's message before the model is called", async () => {
     let stored: StoredMessage[] = [];

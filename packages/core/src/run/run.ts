@@ -1,14 +1,6 @@
-import type {
-  AgentChunk,
-  DataChunk,
-  FinishReason,
-  JSONValue,
-  StoredMessage,
-  Usage,
-} from "@selvedge/protocol";
+import type { AgentChunk, FinishReason, JSONValue, StoredMessage, Usage } from "@selvedge/protocol";
+import type { StateSignalInput } from "../signal/lane.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
-import { AgentError } from "../errors.ts";
-import { roughSize } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { MessageList } from "../message/message-list.ts";
 import type { ModelCandidate, ModelConfig } from "../model/model.ts";
@@ -16,21 +8,17 @@ import { Pipeline, type SharedContext } from "../processor/pipeline.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { StateSignalInput } from "../signal/lane.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import { EventStream } from "./event-stream.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
-import { limitResult } from "../tool/limit-result.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { PayloadTransform } from "../tool/transform.ts";
-import { chunkSize } from "./chunk-size.ts";
-import { outsideRuns } from "./current-run.ts";
 import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
+import { RunStream } from "./run-stream.ts";
 import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
@@ -90,16 +78,13 @@ export interface OpenCall {
   reason?: string;
 }
 
-/** A chunk as the processors left it: `null` when they dropped it, a list when they put several in its place. */
-export type Emitted = AgentChunk | AgentChunk[] | null;
-
 /** One activity of an agent: its events, its steps and how it ended. The loop writes it; outputs read it. */
 export class Run {
   readonly spec: RunSpec;
-  readonly events: EventStream<AgentChunk> = new EventStream();
   readonly steps: StepResult[] = [];
   readonly controller: AbortController = new OwnAbortController();
   readonly pipeline: Pipeline;
+  readonly stream: RunStream;
   readonly patience: Patience;
   /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
   readonly finished: Promise<void>;
@@ -128,15 +113,6 @@ export class Run {
   format: ObjectFormat | undefined;
   readonly #later: CreatedAgentSignal[] = [];
   readonly #states: (StateSignalInput & { id: string })[] = [];
-  #tail: Promise<unknown> = Promise.resolve();
-  /** What the stream holds of this run. */
-  #bytes = 0;
-  readonly #maxBytes: number;
-  #full: AgentError | undefined;
-  /** Chunks that processors hold at this moment. */
-  #held = 0;
-  readonly #asked: Promise<void>[] = [];
-  readonly #slow: boolean;
   readonly #unfollow: (() => void) | undefined;
   readonly #close: () => void;
 
@@ -144,8 +120,7 @@ export class Run {
     this.spec = spec;
     this.responseId = spec.system.newId();
     this.format = spec.format;
-    this.#maxBytes = spec.limits.runBytes || Infinity;
-    const { abortSignal, onChunk } = spec.options;
+    const { abortSignal } = spec.options;
     this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
     if (spec.transform) spec.transform.wait = (answer) => this.patience.for("A transform", answer);
     this.pipeline = new Pipeline(
@@ -154,7 +129,7 @@ export class Run {
       () => this.#processorContext(),
       this.patience,
     );
-    this.#slow = this.pipeline.seesStream || spec.transform !== undefined || onChunk !== undefined;
+    this.stream = new RunStream(this);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.finished = promise;
     this.#close = resolve;
@@ -172,7 +147,7 @@ export class Run {
       threadId: spec.threadId,
       resourceId: spec.resourceId,
       runId: spec.runId,
-      writer: new RunWriter(this),
+      writer: { custom: (chunk) => this.stream.custom(chunk) },
       waitUntil: spec.waitUntil,
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
@@ -191,99 +166,19 @@ export class Run {
   }
 
   /**
-   * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
-   * there is nothing to wait for, and the answer comes at once.
-   */
-  emit(chunk: AgentChunk): AgentChunk | Promise<Emitted> {
-    this.#weigh(chunk);
-    if (!this.#slow) {
-      this.#push(chunk);
-      return chunk;
-    }
-    const emitted = this.#tail.then(() => this.#emitThrough(chunk));
-    this.#tail = emitted.catch(() => {});
-    return emitted;
-  }
-
-  /** Puts an app's own chunk on the stream and, unless it is transient, into the step under way. */
-  custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
-    const full: DataChunk = {
-      ...chunk,
-      data: this.limitWritten(chunk.data, chunk.type),
-      runId: this.spec.runId,
-      from: "AGENT",
-    };
-    const step = this.step;
-    const take = async (): Promise<void> => {
-      // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
-      if (this.#held > 0) this.#weigh(full);
-      const passed = await (this.#held > 0 ? this.#emitThrough(full) : this.emit(full));
-      if (passed) for (const one of [passed].flat()) step?.take(one);
-    };
-    const taken = take();
-    taken.catch(() => {});
-    return taken;
-  }
-
-  /** A value that an app writes to the stream, cut if it is too large. */
-  limitWritten(value: unknown, name: string): unknown {
-    const { toolResultBytes } = this.spec.limits;
-    return roughSize(value, toolResultBytes) > toolResultBytes
-      ? limitResult(value, toolResultBytes, name)
-      : value;
-  }
-
-  #weigh(chunk: AgentChunk): void {
-    this.count(chunkSize(chunk, this.#maxBytes));
-  }
-
-  /** Counts what will be on the stream, or is kept for it. Throws when there is no room for it any more. */
-  count(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes <= this.#maxBytes) return;
-    const { runBytes } = this.spec.limits;
-    // One error for all: who does not listen to it may ask many times.
-    throw (this.#full ??= new AgentError(
-      "limit-exceeded",
-      `Run ${this.spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
-      { details: { limit: "runBytes", bytes: runBytes } },
-    ));
-  }
-
-  /** Puts a chunk on the stream that processors have no say in. */
-  async announce(chunk: AgentChunk): Promise<void> {
-    await this.#tail;
-    await this.#show(chunk);
-  }
-
-  /**
-   * Ends a run that went well, with the chunk that says so. Answers false when signals joined it at the last moment:
+   * Ends a run that went well, with the chunk that says so. Returns false when signals joined it at the last moment:
    * then it is not over. Throws when a processor objects to the chunk.
    */
   async finish(chunk: AgentChunk): Promise<boolean> {
-    const chunks = await this.prepare(chunk);
+    const chunks = await this.stream.prepare(chunk);
     const ended = await this.#end({ state: "done", mayContinue: this.mayContinue, chunks });
-    if (ended) for (const one of chunks) await this.reveal(one);
+    if (ended) for (const one of chunks) await this.stream.reveal(one);
     return ended;
-  }
-
-  /** A chunk as it will be shown, for a commit that puts it on the thread's stream. Show it with `reveal` after that. */
-  async prepare(chunk: AgentChunk): Promise<AgentChunk[]> {
-    await this.#tail;
-    const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
-    return Promise.all([passed ?? []].flat().map((one) => this.#displayed(one)));
-  }
-
-  /** Shows the caller a chunk that is on the thread's stream already. */
-  async reveal(chunk: AgentChunk): Promise<void> {
-    await this.#tail;
-    await this.#shown(chunk);
   }
 
   /** Ends a run that did not go well. Processors have no say in it, and neither has a store that fails. */
   async conclude(state: RunEnd["state"], error: unknown, chunks: AgentChunk[]): Promise<void> {
-    await this.#tail;
-    const displayed = await Promise.all(chunks.map((chunk) => this.#displayed(chunk)));
+    const displayed = await this.stream.display(chunks);
     try {
       await this.#end({
         state,
@@ -295,62 +190,11 @@ export class Run {
       this.spec.journal?.abandon();
       this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);
     }
-    for (const chunk of displayed) await this.reveal(chunk);
+    for (const chunk of displayed) await this.stream.reveal(chunk);
   }
 
   async #end(end: RunEnd): Promise<boolean> {
     return this.spec.journal ? this.spec.journal.end(end) : true;
-  }
-
-  async #emitThrough(chunk: AgentChunk): Promise<Emitted> {
-    const passed = this.pipeline.seesStream ? await this.#process(chunk) : chunk;
-    if (!Array.isArray(passed)) {
-      if (passed) await this.#show(passed);
-      return passed;
-    }
-    for (const [index, one] of passed.entries()) {
-      // The first takes the place of the chunk, which was counted.
-      if (index > 0) this.#weigh(one);
-      await this.#show(one);
-    }
-    return passed;
-  }
-
-  async #process(chunk: AgentChunk): Promise<Emitted> {
-    this.#held++;
-    try {
-      return await this.pipeline.outputStream(chunk, this.events.events);
-    } finally {
-      this.#held--;
-    }
-  }
-
-  async #show(chunk: AgentChunk): Promise<void> {
-    const shown = await this.#displayed(chunk);
-    this.spec.journal?.publish(shown);
-    await this.#shown(shown);
-  }
-
-  async #displayed(chunk: AgentChunk): Promise<AgentChunk> {
-    return this.spec.transform ? this.spec.transform.display(chunk) : chunk;
-  }
-
-  async #shown(chunk: AgentChunk): Promise<void> {
-    this.events.push(chunk);
-    if (!this.spec.options.onChunk) return;
-    // Who is asked may answer and wait for what comes of it, so the run must not wait for them before it lets go.
-    if (isQuestion(chunk)) this.#asked.push(outsideRuns(() => this.call("onChunk", chunk)));
-    else await this.call("onChunk", chunk);
-  }
-
-  /** Resolves when those who were asked have had their say. */
-  async heard(): Promise<void> {
-    await Promise.all(this.#asked);
-  }
-
-  #push(chunk: AgentChunk): void {
-    this.events.push(chunk);
-    this.spec.journal?.publish(chunk);
   }
 
   /** Calls back into the app. What a callback throws is logged: it must not break the run. */
@@ -398,7 +242,7 @@ export class Run {
    */
   async sendSignal(input: SignalInput): Promise<CreatedAgentSignal> {
     const signal = createSignal(input, this.spec.system);
-    this.#weigh(echoOf(signal, this.spec.runId));
+    this.stream.weigh(echoOf(signal, this.spec.runId));
     if (this.step) {
       this.#later.push(signal);
       return signal;
@@ -443,30 +287,13 @@ export class Run {
   async join(signal: CreatedAgentSignal): Promise<void> {
     this.spec.list.append(signal.toDBMessage(), "response");
     this.responseId = this.spec.system.newId();
-    await this.reveal(echoOf(signal, this.spec.runId));
+    await this.stream.reveal(echoOf(signal, this.spec.runId));
   }
 
   close(): void {
     this.#unfollow?.();
     this.patience.close();
-    this.events.end();
+    this.stream.end();
     this.#close();
-  }
-}
-
-function isQuestion({ type }: AgentChunk): boolean {
-  return type === "tool-call-approval" || type === "tool-call-suspended";
-}
-
-/** What processors write with. */
-class RunWriter {
-  readonly #run: Run;
-
-  constructor(run: Run) {
-    this.#run = run;
-  }
-
-  custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
-    return this.#run.custom(chunk);
   }
 }

@@ -1,119 +1,99 @@
-import type {
-  AgentChunk,
-  FinishReason,
-  MessagePart,
-  ProviderMetadata,
-  ReasoningMessagePart,
-  TextMessagePart,
-  ToolCallPayload,
-  ToolInvocation,
+import {
+  type AgentChunk,
+  type Answer,
+  answerFrom,
+  callOf,
+  dropPartialCalls,
+  type FinishReason,
+  foldChunk,
+  type MessagePart,
+  openCalls,
+  type PayloadChunk,
+  type ProviderMetadata,
+  type ToolCallPayload,
+  type ToolInvocation,
 } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { roughSize, toJson } from "../json.ts";
 import type { ModelPart } from "../model/model.ts";
 import { inputError } from "../tool/check-payload.ts";
 import type { CheckedCall } from "../tool/execute-tool.ts";
-import { limitResult } from "../tool/limit-result.ts";
-import { invocationsOf, readParts, reasoningOf, textOf } from "./read-parts.ts";
+import { readParts, textOf } from "./read-parts.ts";
 import type { RunLimits } from "./run-options.ts";
 import type { StepResult } from "../processor/step-result.ts";
 import { NO_USAGE, toUsage } from "./usage.ts";
 
-const MAX_DATA_BYTES = 1 << 20;
 /** How much is shown of arguments that are too long. */
 const SHOWN_INPUT = 1000;
 /** What a part takes beside its text. */
 const MARKUP = 100;
 
-/** Collects what a step writes, chunk by chunk, in the order it was streamed. Work per chunk does not grow. */
+/** Collects what a step writes: its parts, by the fold that every reader of the stream uses, and facts about the reply. */
 export class StepBuilder {
-  parts: MessagePart[] = [];
-  readonly calls: ToolCallPayload[] = [];
+  readonly stepNumber: number;
+  calls: ToolCallPayload[] = [];
   finishReason: FinishReason = "unknown";
+  usage: StepResult["usage"] = NO_USAGE;
+  providerMetadata: ProviderMetadata | undefined;
   /** False until the model said it was done: a reply that just stops is not a reply. */
   finished = false;
   /** True once the parts stand in the message list. */
   listed = false;
   /** True once the step was handed to the conversation and the store, whether that went well or not. */
   stored = false;
-  readonly #open = new Map<string, TextMessagePart | ReasoningMessagePart>();
-  readonly #invocations = new Map<string, ToolInvocation>();
+  #answer: Answer;
+  /** The calls with a result, in the order in which the results came. */
+  #answered: string[] = [];
   /** Calls whose arguments were over the limit, with what the model is told. */
   #tooLong: Map<string, string> | undefined;
-  readonly #result: StepResult;
+  #warnings: unknown[] = [];
+  #request: StepResult["request"] = {};
+  readonly #response: StepResult["response"] = {};
 
-  readonly stepNumber: number;
-
-  constructor(stepNumber: number, model: string) {
+  private constructor(stepNumber: number, answer: Answer) {
     this.stepNumber = stepNumber;
-    this.parts.push({ type: "step-start", model });
-    this.#result = {
-      stepNumber,
-      text: "",
-      reasoning: [],
-      reasoningText: undefined,
-      files: [],
-      sources: [],
-      toolCalls: [],
-      toolResults: [],
-      finishReason: "unknown",
-      usage: NO_USAGE,
-      warnings: [],
-      request: {},
-      response: {},
-      providerMetadata: undefined,
-      content: this.parts,
-    };
+    this.#answer = answer;
+  }
+
+  static begin(stepNumber: number, start: PayloadChunk<"step-start">): StepBuilder {
+    const step = new StepBuilder(stepNumber, answerFrom());
+    foldChunk(step.#answer, start);
+    return step;
   }
 
   /** A step that was stored before its calls were answered. */
   static resume(
     stepNumber: number,
     parts: MessagePart[],
-    usage: StepResult["usage"] = NO_USAGE,
+    usage: StepBuilder["usage"] = NO_USAGE,
   ): StepBuilder {
-    const step = new StepBuilder(stepNumber, "");
-    step.#result.usage = usage;
-    step.adopt(parts);
+    const step = new StepBuilder(stepNumber, { ...answerFrom(parts), isOpen: true });
+    step.usage = usage;
     step.finished = true;
     step.finishReason = "tool-calls";
-    for (const { toolCallId, toolName, args } of step.openCalls()) {
-      const call = { toolCallId, toolName, args };
-      step.calls.push(call);
-      step.#result.toolCalls.push({ ...call, payload: call });
-    }
+    for (const { toolCallId, toolName, args } of step.openCalls())
+      step.calls.push({ toolCallId, toolName, args });
     return step;
+  }
+
+  get parts(): MessagePart[] {
+    return this.#answer.parts;
   }
 
   get text(): string {
     return textOf(this.parts);
   }
 
-  get usage(): StepResult["usage"] {
-    return this.#result.usage;
-  }
-
-  get providerMetadata(): ProviderMetadata | undefined {
-    return this.#result.providerMetadata;
-  }
-
-  /** True once the step holds something worth storing. */
-  get hasContent(): boolean {
-    return this.parts.some(
-      (part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""),
-    );
-  }
-
   /** Parts of the reply that are about the call, not in it. */
   takeMeta(part: ModelPart): void {
     if (part.type === "stream-start") {
-      if (part.warnings?.length > 0) this.#result.warnings = toJson(part.warnings) as unknown[];
+      if (part.warnings?.length > 0) this.#warnings = toJson(part.warnings) as unknown[];
     } else if (part.type === "finish") {
       this.finished = true;
       this.finishReason = part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified;
-      this.#result.usage = toUsage(part.usage);
-      if (part.providerMetadata)
-        this.#result.providerMetadata = toJson(part.providerMetadata) as ProviderMetadata;
+      this.usage = toUsage(part.usage);
+      if (part.providerMetadata) this.providerMetadata = toJson(part.providerMetadata) as ProviderMetadata;
+      dropPartialCalls(this.#answer);
     }
   }
 
@@ -121,8 +101,8 @@ export class StepBuilder {
     request: { body?: unknown } | undefined,
     response: { headers?: Record<string, string> } | undefined,
   ): void {
-    if (request) this.#result.request = request;
-    if (response?.headers) this.#result.response.headers = response.headers;
+    if (request) this.#request = request;
+    if (response?.headers) this.#response.headers = response.headers;
   }
 
   /** A call as it came, or with only the beginning of its arguments where those are too long for a tool. */
@@ -153,7 +133,7 @@ export class StepBuilder {
     let left = length;
     const kept = this.parts.filter((part) => {
       if (part.type === "text") part.text = part.text.slice(0, left).toWellFormed();
-      else if (part.type === "reasoning") {
+      else if (part.type === "reasoning" && part.reasoning.length > left) {
         part.reasoning = part.reasoning.slice(0, left).toWellFormed();
         part.details = [{ type: "text", text: part.reasoning }];
       }
@@ -167,167 +147,57 @@ export class StepBuilder {
 
   /** Takes in a chunk as it was after the processors had seen it. */
   take(chunk: AgentChunk): void {
-    switch (chunk.type) {
-      case "text-delta":
-        this.#textPart(chunk.payload.id).text += chunk.payload.text;
-        break;
-      case "text-start":
-        withMeta(this.#textPart(chunk.payload.id), chunk.payload.providerMetadata);
-        break;
-      case "text-end":
-      case "reasoning-end":
-        this.#close(chunk.payload.id, chunk.payload.providerMetadata);
-        break;
-      case "reasoning-start":
-        withMeta(this.#reasoningPart(chunk.payload.id), chunk.payload.providerMetadata);
-        break;
-      case "reasoning-delta": {
-        const part = this.#reasoningPart(chunk.payload.id);
-        part.reasoning += chunk.payload.text;
-        withMeta(part, chunk.payload.providerMetadata);
-        break;
-      }
-      case "tool-call":
-        this.#takeCall(chunk.payload);
-        break;
-      case "tool-call-input-streaming-start":
-      case "tool-call-delta":
-      case "tool-call-input-streaming-end":
-        break; // The call itself has it all.
-      default:
-        this.#takeRare(chunk);
-    }
+    const changed = foldChunk(this.#answer, chunk);
+    if (chunk.type === "text-delta") return;
+    if (chunk.type === "tool-call") {
+      if (changed !== undefined) this.calls.push(chunk.payload);
+    } else if (chunk.type === "tool-result" || chunk.type === "tool-error") {
+      if (changed !== undefined) this.#answered.push(chunk.payload.toolCallId);
+    } else if (chunk.type === "response-metadata") Object.assign(this.#response, chunk.payload);
   }
 
-  #takeRare(chunk: AgentChunk): void {
-    switch (chunk.type) {
-      case "tool-result":
-        // Only the provider's own tools answer inside the reply.
-        this.updateCall(chunk.payload.toolCallId, {
-          state: "result",
-          result: chunk.payload.result,
-          ...(chunk.payload.isError && { isError: true }),
-        });
-        break;
-      case "file": {
-        this.#result.files.push(chunk.payload);
-        const { data, mimeType, filename } = chunk.payload;
-        this.parts.push({ type: "file", data, mimeType, ...(filename !== undefined && { filename }) });
-        break;
-      }
-      case "source": {
-        this.#result.sources.push(chunk.payload);
-        const { providerMetadata, ...source } = chunk.payload;
-        this.parts.push(withMeta<MessagePart>({ type: "source", source }, providerMetadata));
-        break;
-      }
-      case "response-metadata":
-        Object.assign(this.#result.response, chunk.payload);
-        break;
-      default:
-        if (chunk.type.startsWith("data-") && "data" in chunk && !chunk.transient) {
-          const data = limitResult(chunk.data, MAX_DATA_BYTES, chunk.type);
-          this.parts.push({ type: chunk.type as `data-${string}`, data });
-        }
-    }
+  /** Ends the step early, with the chunk that says why. Answers whether there is anything worth storing. */
+  breakOff(chunk: PayloadChunk<"abort" | "error">): boolean {
+    for (const { toolCallId } of this.openCalls()) this.#answered.push(toolCallId);
+    foldChunk(this.#answer, chunk);
+    return this.parts.length > 0;
   }
 
-  /** Records what became of a call. */
-  updateCall(toolCallId: string, outcome: Partial<ToolInvocation>): void {
-    const invocation = this.#invocations.get(toolCallId);
-    if (!invocation) return;
-    Object.assign(invocation, outcome);
-    if (invocation.state !== "result" && invocation.state !== "output-error") return;
-    const payload = {
-      toolCallId,
-      toolName: invocation.toolName,
-      args: invocation.args,
-      result: invocation.result,
-      ...(invocation.isError && { isError: true }),
-      ...(invocation.providerExecuted && { providerExecuted: true }),
-    };
-    this.#result.toolResults.push({ ...payload, payload });
+  /** Adds what only the store knows about a call: what the model and the transcript are shown in its place. */
+  annotate(toolCallId: string, more: Pick<ToolInvocation, "modelOutput" | "transcript"> | undefined): void {
+    Object.assign(this.invocation(toolCallId) ?? {}, more);
   }
 
   /** Goes on with parts that a processor put in the place of these. Calls that are not among them are not made. */
   adopt(parts: MessagePart[]): void {
-    this.parts = parts;
-    Object.assign(this.#result, readParts(this.#result, parts));
-    this.#invocations.clear();
-    for (const [toolCallId, call] of invocationsOf(parts)) this.#invocations.set(toolCallId, call);
-    const kept = this.calls.flatMap((call) => {
-      const invocation = this.#invocations.get(call.toolCallId);
+    const { isOpen } = this.#answer;
+    this.#answer = { ...answerFrom(parts), isOpen };
+    this.calls = this.calls.flatMap((call) => {
+      const invocation = this.invocation(call.toolCallId);
       return invocation ? [{ ...call, args: invocation.args }] : [];
     });
-    this.calls.length = 0;
-    for (const call of kept) this.calls.push(call);
   }
 
   invocation(toolCallId: string): ToolInvocation | undefined {
-    return this.#invocations.get(toolCallId);
+    return callOf(this.#answer, toolCallId);
   }
 
   /** Every call that has no answer yet. */
   openCalls(): ToolInvocation[] {
-    return [...this.#invocations.values()].filter(
-      (call) => call.state === "call" || call.state === "approval-requested",
-    );
+    return openCalls(this.#answer);
   }
 
   build(): StepResult {
-    this.#result.finishReason = this.finishReason;
-    this.#result.text = this.text;
-    return Object.assign(this.#result, reasoningOf(this.parts));
-  }
-
-  #takeCall(call: ToolCallPayload): void {
-    if (this.#invocations.has(call.toolCallId)) return; // A provider repeated itself.
-    this.calls.push(call);
-    this.#result.toolCalls.push({ ...call, payload: call });
-    const toolInvocation: ToolInvocation = {
-      state: "call",
-      toolCallId: call.toolCallId,
-      toolName: call.toolName,
-      args: call.args,
-      ...(call.providerExecuted && { providerExecuted: true }),
+    const { stepNumber, finishReason, usage, providerMetadata } = this;
+    return {
+      ...readParts(this.parts, this.calls, this.#answered),
+      stepNumber,
+      finishReason,
+      usage,
+      warnings: this.#warnings,
+      request: this.#request,
+      response: this.#response,
+      providerMetadata,
     };
-    this.#invocations.set(call.toolCallId, toolInvocation);
-    this.parts.push(
-      withMeta<MessagePart>({ type: "tool-invocation", toolInvocation }, call.providerMetadata),
-    );
   }
-
-  #textPart(id: string): TextMessagePart {
-    const open = this.#open.get(id);
-    if (open?.type === "text") return open;
-    const part: TextMessagePart = { type: "text", text: "" };
-    this.#open.set(id, part);
-    this.parts.push(part);
-    return part;
-  }
-
-  #reasoningPart(id: string): ReasoningMessagePart {
-    const open = this.#open.get(id);
-    if (open?.type === "reasoning") return open;
-    const part: ReasoningMessagePart = { type: "reasoning", reasoning: "", details: [] };
-    this.#open.set(id, part);
-    this.parts.push(part);
-    return part;
-  }
-
-  #close(id: string, providerMetadata: ProviderMetadata | undefined): void {
-    const part = this.#open.get(id);
-    this.#open.delete(id);
-    if (!part) return;
-    withMeta(part, providerMetadata);
-    if (part.type === "reasoning") part.details = [{ type: "text", text: part.reasoning }];
-  }
-}
-
-function withMeta<Part extends { providerMetadata?: ProviderMetadata }>(
-  part: Part,
-  meta: ProviderMetadata | undefined,
-): Part {
-  if (meta) part.providerMetadata = meta;
-  return part;
 }

@@ -6,13 +6,15 @@ import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { InputWatcher } from "../tool/input-watcher.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { agentChunk, toChunk } from "./model-part-chunk.ts";
-import type { Emitted, Run } from "./run.ts";
+import type { Run } from "./run.ts";
+import type { Emitted } from "./run-stream.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "../processor/step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { finalRecord } from "./step-record.ts";
-import { announceOpenCalls, NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
+import { announceOpenCalls } from "./open-calls.ts";
+import { NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
 import { PartialObjectReader } from "../model/structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
@@ -54,16 +56,16 @@ async function takeReply(
   span: OpenSpan | undefined,
 ): Promise<Next> {
   const { spec } = run;
-  const step = (run.step = new StepBuilder(stepNumber, reply.candidate.model.modelId));
+  const start = agentChunk("step-start", spec.runId, {
+    messageId: run.responseId,
+    model: reply.candidate.model.modelId,
+    request: reply.request ?? {},
+    warnings: [],
+  });
+  const step = (run.step = StepBuilder.begin(stepNumber, start));
   step.setExchange(reply.request, reply.response);
   try {
-    const started = run.emit(
-      agentChunk("step-start", spec.runId, {
-        messageId: run.responseId,
-        request: reply.request ?? {},
-        warnings: [],
-      }),
-    );
+    const started = run.stream.emit(start);
     if (started instanceof Promise) await started;
     await reply.each(partTaker(run, step, settings.toolSet));
     if (!step.finished) throw incomplete(step);
@@ -83,12 +85,12 @@ async function takeReply(
       step.finishReason = "retry";
       const result = step.build();
       run.totalUsage = addUsage(run.totalUsage, result.usage);
-      await run.emit(stepFinish(run, result, "continue"));
+      await run.stream.emit(stepFinish(run, result, "continue"));
       await run.joinLater();
       return "again";
     }
     if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
-    await storePartial(run, step);
+    await storePartial(run, step, thrown);
     await keepSignals(run);
     throw thrown;
   } finally {
@@ -117,9 +119,9 @@ function partTaker(run: Run, step: StepBuilder, tools: ToolSet): Parameters<Mode
     const chunk = toChunk(part, runId);
     if (!chunk) return step.takeMeta(part);
     watcher?.see(chunk);
-    const emitted = run.emit(chunk);
-    if (objects || emitted instanceof Promise) return takeEmitted(run, step, emitted, objects);
-    step.take(emitted);
+    const emitted = run.stream.emit(chunk, true);
+    if (objects) return showObject(run, objects, emitted);
+    return emitted instanceof Promise ? emitted.then(() => {}) : undefined;
   };
 }
 
@@ -130,18 +132,17 @@ function incomplete({ text }: StepBuilder): AgentError {
   );
 }
 
-async function takeEmitted(
+/** Shows the structured answer as far as it has come. */
+async function showObject(
   run: Run,
-  step: StepBuilder,
+  objects: PartialObjectReader,
   emitted: AgentChunk | Promise<Emitted>,
-  objects: PartialObjectReader | undefined,
 ): Promise<void> {
   for (const chunk of [(await emitted) ?? []].flat()) {
-    step.take(chunk);
-    const partial = chunk.type === "text-delta" ? await objects?.add(chunk.payload.text) : undefined;
+    const partial = chunk.type === "text-delta" ? await objects.add(chunk.payload.text) : undefined;
     if (!partial) continue;
     const object = run.format!.unwrap(partial.value);
-    await run.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
+    await run.stream.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
   }
 }
 
@@ -212,7 +213,7 @@ export async function endStep(
       if (joined && next === "stop") step.finishReason = "other";
       if (isLast(joined || own.length > 0)) return [];
       try {
-        shown = await run.prepare(stepFinish(run, step.build(), joined ? "continue" : next));
+        shown = await run.stream.prepare(stepFinish(run, step.build(), joined ? "continue" : next));
       } catch (thrown) {
         // A processor's. It ends the run, not the commit of what was said before.
         objection = { thrown };
@@ -224,7 +225,7 @@ export async function endStep(
   const joining = [...own, ...signals];
   if (isLast(joining.length > 0)) run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
   else {
-    for (const chunk of shown) await run.reveal(chunk);
+    for (const chunk of shown) await run.stream.reveal(chunk);
     if (objection) throw (objection as { thrown: unknown }).thrown;
     await run.call("onStepFinish", run.steps.at(-1)!);
   }
@@ -239,18 +240,19 @@ function converse(run: Run, step: StepBuilder): void {
   else run.spec.list.appendResponse(run.responseMessage(), step.parts);
 }
 
-/** Keeps what there is of a step that did not come to its end, marked as incomplete. */
-async function storePartial(run: Run, step: StepBuilder): Promise<void> {
+/** Keeps what there is of a step that did not come to its end, marked as incomplete. No call is left without an answer. */
+export async function storePartial(
+  run: Run,
+  step: StepBuilder,
+  error: unknown,
+  metadata?: Record<string, unknown>,
+): Promise<void> {
   if (step.stored) return;
-  for (const call of step.openCalls()) {
-    const result = run.aborted
-      ? "The run was aborted before this call was answered."
-      : "The run failed before this call was answered.";
-    step.updateCall(call.toolCallId, { state: "output-error", result, isError: true });
-  }
-  if (!step.hasContent) return;
+  const { runId } = run.spec;
+  const end = run.aborted ? agentChunk("abort", runId, {}) : agentChunk("error", runId, { error });
+  if (!step.breakOff(end)) return;
   step.finishReason = run.aborted ? "aborted" : "error";
-  const record = await finalRecord(run, step, { incomplete: true });
+  const record = await finalRecord(run, step, { ...metadata, incomplete: true });
   run.addStep(step.build());
   try {
     converse(run, step);
@@ -270,7 +272,7 @@ async function keepSignals(run: Run): Promise<void> {
 }
 
 function tellStep(run: Run, step: StepResult, next: Next): Promise<void> | undefined {
-  const told = run.emit(stepFinish(run, step, next));
+  const told = run.stream.emit(stepFinish(run, step, next));
   if (!(told instanceof Promise) && !run.spec.options.onStepFinish) return undefined;
   return Promise.resolve(told).then(() => run.call("onStepFinish", step));
 }

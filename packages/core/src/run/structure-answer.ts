@@ -26,5 +26,5 @@ export async function structureAnswer(run: Run, format: ObjectFormat): Promise<v
     if (options.errorStrategy === "warn") return;
     run.object = options.fallbackValue;
   }
-  await run.emit({ type: "object-result", runId: run.spec.runId, from: "AGENT", object: run.object });
+  await run.stream.emit({ type: "object-result", runId: run.spec.runId, from: "AGENT", object: run.object });
 }

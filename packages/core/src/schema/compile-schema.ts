@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AgentError, showValue } from "../errors.ts";
 import { quickCheck } from "./quick-check.ts";
@@ -26,8 +27,7 @@ export function compileSchema(schema: Schema): CompiledSchema {
   // zod before 3.24 is no Standard Schema, and would pass for a JSON Schema without any rules.
   if (typeof (schema as { safeParse?: unknown } | null)?.safeParse === "function")
     throw missingConverter("zod");
-  if (typeof schema === "object" && schema !== null && !Array.isArray(schema))
-    return compilePlain(schema as JsonSchema);
+  if (isObject(schema)) return compilePlain(schema as JsonSchema);
   throw new AgentError(
     "invalid-schema",
     `Expected a Standard Schema or a JSON Schema object, got ${showValue(schema)}.`,

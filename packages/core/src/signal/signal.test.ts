@@ -164,6 +164,18 @@ describe("createSignal", () => {
     ]);
   });
 
+  it("stays as it is when a changed copy is made", () => {
+    const signal = create({ type: "user", contents: "x", attributes: { own: 1 } });
+    const before = signal.toJSON();
+    const later = signal.with({ attributes: { own: 2 }, createdAt: new Date(5) });
+    expect(later.toJSON()).toEqual({
+      ...before,
+      attributes: { own: 2 },
+      createdAt: new Date(5).toISOString(),
+    });
+    expect(signal.toJSON()).toEqual(before);
+  });
+
   it("comes back from JSON as it was", () => {
     const signal = create({
       type: "notification",

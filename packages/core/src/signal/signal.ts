@@ -1,11 +1,18 @@
-import type { DataChunk, JSONValue, ProviderMetadata, StoredMessage } from "@selvedge/protocol";
+import {
+  type DataChunk,
+  type JSONValue,
+  type ProviderMetadata,
+  SIGNAL_TYPES,
+  type SignalType,
+  type StoredMessage,
+} from "@selvedge/protocol";
 import { AgentError, errorMessage, showValue } from "../errors.ts";
 import type { FilePart, TextPart } from "../message/message-input.ts";
 import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import { checkXmlName, renderSignal } from "../message/render-signal.ts";
-import type { SignalRecord, SignalType } from "../message/signal-record.ts";
+import type { SignalRecord } from "../message/signal-record.ts";
 
 /** Types of older payloads, still taken. */
 type LegacySignalType = "user-message" | "system-reminder";
@@ -48,22 +55,30 @@ const LEGACY: Record<LegacySignalType, { type: SignalType; tagName: string }> = 
   "user-message": { type: "user", tagName: "user" },
   "system-reminder": { type: "reactive", tagName: "system-reminder" },
 };
-const TYPES: ReadonlySet<string> = new Set<SignalType>(["user", "state", "reactive", "notification"]);
+const TYPES: ReadonlySet<string> = new Set(SIGNAL_TYPES);
 
-/** Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. */
+/** What a signal is made of. */
+type SignalFields = Omit<
+  CreatedAgentSignal,
+  "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON" | "with"
+>;
+
+/**
+ * Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. It
+ * never changes: who needs it different makes another one.
+ */
 export class CreatedAgentSignal {
   readonly id: string;
   readonly type: SignalType;
   readonly tagName: string;
   readonly contents: JsonContents;
-  /** Settled when the signal is admitted: which branch's attributes apply is decided there. */
-  attributes: Record<string, JSONValue> | undefined;
-  metadata: Record<string, unknown> | undefined;
+  readonly attributes: Record<string, JSONValue> | undefined;
+  readonly metadata: Record<string, unknown> | undefined;
   readonly providerOptions: ProviderMetadata | undefined;
-  createdAt: Date;
-  acceptedAt: Date | undefined;
+  readonly createdAt: Date;
+  readonly acceptedAt: Date | undefined;
 
-  constructor(fields: Omit<CreatedAgentSignal, "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON">) {
+  constructor(fields: SignalFields) {
     this.id = fields.id;
     this.type = fields.type;
     this.tagName = fields.tagName;
@@ -73,6 +88,11 @@ export class CreatedAgentSignal {
     this.providerOptions = fields.providerOptions;
     this.createdAt = fields.createdAt;
     this.acceptedAt = fields.acceptedAt;
+  }
+
+  /** A copy with these fields changed. */
+  with(changes: Partial<SignalFields>): CreatedAgentSignal {
+    return new CreatedAgentSignal(Object.assign({}, this, changes));
   }
 
   toDBMessage(target: { threadId?: string; resourceId?: string } = {}): StoredMessage {
@@ -143,7 +163,7 @@ export function createSignal(
   const type = (legacy?.type ?? input.type) as SignalType;
   if (!TYPES.has(type)) {
     throw bad(
-      `Unknown signal type ${showValue(input.type)}. Use "user", "state", "reactive" or "notification", and tagName for your own XML tag.`,
+      `Unknown signal type ${showValue(input.type)}. Use ${SIGNAL_TYPES.join(", ")}, and tagName for your own XML tag.`,
     );
   }
   const tagName = input.tagName ?? legacy?.tagName ?? (type === "reactive" ? "system-reminder" : type);

@@ -2,7 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { System } from "../system.ts";
 import type { StorageDriver } from "./driver.ts";
 import type { Storage } from "./storage.ts";
-import type { Table } from "./table.ts";
+import type { AnyTable, Table } from "./table.ts";
 import { insert, requireNone } from "./writes.ts";
 
 /**
@@ -17,7 +17,7 @@ export interface Domain<Store = unknown> {
   readonly version: number;
   /** The oldest version that can work with the tables of this one, beside it. `version` when absent. */
   readonly readableFrom?: number;
-  readonly tables: readonly Table[];
+  readonly tables: readonly AnyTable[];
   /** Called once per store, when the tables are there. */
   open(storage: Storage, system: System): Store;
 }

@@ -2,7 +2,7 @@ import { AgentError } from "../errors.ts";
 import { checkSelect } from "./check-select.ts";
 import { toConditions } from "./conditions.ts";
 import type { Commit, CommitOutcome, CommitResult, Select, StorageDriver, Where, Write } from "./driver.ts";
-import { MemoryTable } from "./memory-table.ts";
+import { InMemoryTable } from "./in-memory-table.ts";
 import { type Cells, columnType, decodeRow, encodeNewRow, encodeRow, mergeCell } from "./row-codec.ts";
 import type { Row, Table } from "./table.ts";
 
@@ -11,7 +11,7 @@ type Applied = { changes: number; auto?: number };
 /** The contract in the memory of one process. Commits are synchronous inside, so nothing ever sees half of one. */
 export class InMemoryDriver implements StorageDriver {
   readonly #name: string;
-  readonly #tables = new Map<string, MemoryTable>();
+  readonly #tables = new Map<string, InMemoryTable>();
   #closed = false;
 
   constructor(name: string) {
@@ -105,15 +105,15 @@ export class InMemoryDriver implements StorageDriver {
     return { changes: found.length };
   }
 
-  #table(table: Table): MemoryTable {
+  #table(table: Table): InMemoryTable {
     if (this.#closed) throw new AgentError("storage-closed", `Storage ${this.#name} is closed`);
     let rows = this.#tables.get(table.name);
-    if (!rows) this.#tables.set(table.name, (rows = new MemoryTable(table)));
+    if (!rows) this.#tables.set(table.name, (rows = new InMemoryTable(table)));
     return rows;
   }
 }
 
-function insert(table: MemoryTable, write: Write & { op: "insert" }, undo: (() => void)[]): Applied {
+function insert(table: InMemoryTable, write: Write & { op: "insert" }, undo: (() => void)[]): Applied {
   const { auto } = table.table;
   const cells = encodeNewRow(table.table, write.row);
   const current =
@@ -129,7 +129,7 @@ function insert(table: MemoryTable, write: Write & { op: "insert" }, undo: (() =
   return { changes: 1, ...(auto !== undefined && { auto: current[auto] as number }) };
 }
 
-function replace(table: MemoryTable, current: Cells, next: Cells, undo: (() => void)[]): void {
+function replace(table: InMemoryTable, current: Cells, next: Cells, undo: (() => void)[]): void {
   table.replace(current, next);
   undo.push(() => table.replace(next, current));
 }

@@ -19,6 +19,11 @@ export class KeyLines {
     return turn;
   }
 
+  /** Whether work about these keys would have its turn at once. */
+  areFree(keys: readonly string[]): boolean {
+    return !keys.some((key) => this.#last.has(key));
+  }
+
   /** Resolves when everything that was asked for is over. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay);

@@ -1,9 +1,10 @@
-import type {
-  MessageContent,
-  MessagePart,
-  MessageRole,
-  StoredMessage,
-  StoredThread,
+import {
+  MESSAGE_ROLES,
+  type MessageContent,
+  type MessagePart,
+  type MessageRole,
+  type StoredMessage,
+  type StoredThread,
 } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
@@ -12,7 +13,7 @@ import type { MessageRow, ThreadRow } from "./tables.ts";
 /** A message row as it is written: its number comes from the store. */
 export type NewMessageRow = Omit<MessageRow, "seq" | "resource_id"> & { resource_id?: string };
 
-const ROLES: ReadonlySet<string> = new Set<MessageRole>(["user", "assistant", "system", "signal"]);
+const ROLES: ReadonlySet<string> = new Set(MESSAGE_ROLES);
 
 export function toThreadRow(thread: StoredThread): ThreadRow {
   return {

@@ -1,4 +1,4 @@
-import type { NotificationStatus } from "@selvedge/protocol";
+import { NOTIFICATION_STATUSES } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { sleep, type System } from "../system.ts";
 import { COMMITS } from "./commit-table.ts";
@@ -43,14 +43,7 @@ export interface PruneReport {
 
 /** Rows that one commit deletes at most, so that nobody waits long for it. */
 const BATCH = 500;
-const SETTLED: readonly NotificationStatus[] = [
-  "delivered",
-  "seen",
-  "dismissed",
-  "archived",
-  "discarded",
-  "failed",
-];
+const SETTLED = NOTIFICATION_STATUSES.filter((status) => status !== "pending");
 
 /**
  * Deletes what is over and old, of all threads, in small commits. Messages, threads and waiting work are never touched,

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { ColumnValue, Row } from "./storage.ts";
 import type { Table } from "./tables.ts";
@@ -104,8 +105,4 @@ function toWellFormedDeep(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key.toWellFormed(), toWellFormedDeep(item)]),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -15,7 +15,7 @@ import { COMMITS } from "./commit-table.ts";
 import { addDomain, type Domain } from "./domain.ts";
 import { KeyLines } from "./key-lines.ts";
 import { keysOf } from "./keys-of.ts";
-import { MemoryDomain } from "./memory-domain.ts";
+import { ThreadDomain } from "./thread-domain.ts";
 import { ThreadStateDomain } from "./thread-state-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
@@ -79,7 +79,7 @@ export class Storage {
   async getStore<Name extends keyof StorageDomains>(name: Name): Promise<StorageDomains[Name] | undefined> {
     await this.init();
     this.#domains ??= {
-      memory: new MemoryDomain(this, this.system),
+      memory: new ThreadDomain(this, this.system),
       notifications: new NotificationDomain(this, this.system),
       threadState: new ThreadStateDomain(this, this.system),
     };
@@ -168,7 +168,7 @@ export class Storage {
     if (!this.#driver.losesAnswers) return this.#commitNow(commit);
     // One that is sent again keeps its place before later ones of its keys.
     return this.#lines.run(keysOf(commit), () =>
-      options.id === undefined ? this.#commitNow(commit) : this.#commitOnce(commit, options.id),
+      options.id === undefined ? this.#commitNow(commit) : this.#commitOnce(this.#traced(commit)),
     );
   }
 
@@ -180,9 +180,26 @@ export class Storage {
   /** Several commits at once, each with its own outcome. */
   commitAll(commits: readonly Commit[]): Promise<CommitOutcome[]> {
     if (!this.#driver.losesAnswers) return this.#driver.commit(commits);
+    const together: Commit[] = [];
+    // When the first has its turn, all that go together have theirs.
+    let sent: Promise<CommitOutcome[]> | undefined;
+    const outcomes = commits.map(({ writes, ...options }) => {
+      const keys = keysOf({ ...options, writes });
+      // One that has to wait for others of its key goes alone, so that nobody waits with it.
+      if (options.id === undefined || !this.#lines.areFree(keys)) return this.commit(writes, options);
+      const commit = this.#traced({ ...options, writes });
+      const index = together.push(commit) - 1;
+      return this.#lines.run(keys, () => {
+        sent ??= this.#driver.commit(together);
+        return this.#commitOnce(
+          commit,
+          sent.then((all) => all[index]!),
+        );
+      });
+    });
     return Promise.all(
-      commits.map(({ writes, ...options }) =>
-        this.commit(writes, options).then(
+      outcomes.map((outcome) =>
+        outcome.then(
           (result) => ({ result }),
           (error: unknown) => ({ error }),
         ),
@@ -206,15 +223,19 @@ export class Storage {
   }
 
   /** The commit leaves its id, so that it can be told from one that did not take effect. */
-  async #commitOnce(commit: Commit, id: string): Promise<CommitResult> {
-    const trace = insert(COMMITS, { id, created_at: Math.trunc(this.system.now()) });
-    const writes = [trace, ...commit.writes];
+  #traced(commit: Commit): Commit {
+    const trace = insert(COMMITS, { id: commit.id!, created_at: Math.trunc(this.system.now()) });
+    return { ...commit, writes: [trace, ...commit.writes] };
+  }
+
+  /** Sends a traced commit until its answer is known. It may have been sent once already. */
+  async #commitOnce(traced: Commit, sent?: Promise<CommitOutcome>): Promise<CommitResult> {
+    const send = (): Promise<CommitOutcome> => this.#driver.commit([traced]).then(([outcome]) => outcome!);
     for (let attempt = 0; ; attempt++) {
-      const [outcome] = await this.#driver
-        .commit([{ ...commit, writes }])
-        .catch((error: unknown) => [{ error }]);
-      if (outcome && "result" in outcome) return withoutFirst(outcome.result);
-      const error = outcome?.error;
+      const answer = attempt === 0 && sent ? sent : send();
+      const outcome = await answer.catch((error: unknown) => ({ error }));
+      if ("result" in outcome) return withoutFirst(outcome.result);
+      const { error } = outcome;
       if (AgentError.is(error, "conflict")) {
         const index = Number(error.details?.["index"]);
         // It is there: an earlier attempt took effect.
@@ -238,7 +259,7 @@ function withoutFirst({ changes, auto }: CommitResult): CommitResult {
 }
 
 export interface StorageDomains {
-  memory: MemoryDomain;
+  memory: ThreadDomain;
   /** The notification inbox. */
   notifications: NotificationDomain;
   /** Named values of threads. */

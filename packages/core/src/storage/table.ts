@@ -46,5 +46,8 @@ export interface Table<R extends object = Row> {
   }[];
 }
 
+/** A table, whatever its rows hold. */
+export type AnyTable = Pick<Table, keyof Table>;
+
 /** What the rows of a table hold. A column without a value is `null`. */
 export type RowOf<T> = T extends Table<infer R> ? R : never;

@@ -2,7 +2,7 @@ import { COMMITS } from "./commit-table.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
 import { DOMAINS } from "./domain.ts";
 import { THREAD_STATE } from "./thread-state-table.ts";
-import type { Table } from "./table.ts";
+import type { AnyTable, Table } from "./table.ts";
 import { THREAD_TABLES } from "./thread-tables.ts";
 
 export type { Table };
@@ -118,7 +118,7 @@ export const SCHEMA_VERSION: number = 9;
 export const READABLE_FROM: number = 7;
 
 /** Core's own tables, in the order migrations create them. Other rooms declare theirs in a `Domain`. */
-export const TABLES: readonly Table[] = [
+export const TABLES: readonly AnyTable[] = [
   THREADS,
   MESSAGES,
   MESSAGE_STEPS,
@@ -128,4 +128,4 @@ export const TABLES: readonly Table[] = [
   COMMITS,
   DOMAINS,
   THREAD_STATE,
-] as readonly object[] as readonly Table[];
+];

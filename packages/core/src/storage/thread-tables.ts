@@ -1,4 +1,4 @@
-import type { Table } from "./table.ts";
+import type { AnyTable, Table } from "./table.ts";
 
 /** What the row of a thread's actor holds. */
 export type ActorRow = {
@@ -311,7 +311,7 @@ export const CHORES: Table<ChoreRow> = {
   indexes: [],
 };
 
-export const THREAD_TABLES: readonly object[] = [
+export const THREAD_TABLES: readonly AnyTable[] = [
   ACTORS,
   OWNERS,
   MAILBOX,

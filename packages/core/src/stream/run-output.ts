@@ -181,7 +181,7 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
     this.#done((run) => fullOutput<Output>(run, this.tripwire));
 
   #stream<Out>(pick: (chunk: AgentChunk) => Out | undefined): ChunkStream<Out> {
-    return new ChunkStream(() => this.#run.events.read(pick));
+    return new ChunkStream(() => this.#run.stream.events.read(pick));
   }
 
   #done<Value>(read: (run: Run) => Value): Promise<Value> {

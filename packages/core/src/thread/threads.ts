@@ -7,7 +7,7 @@ import type { StoredOptions } from "../run/stored-options.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
-import type { Admitted, SendRequest } from "./admit/admission.ts";
+import type { AdmittedSignal, SendRequest } from "./admit/admission.ts";
 import { LocalThreads } from "./hold/local-threads.ts";
 import type { DecideOptions } from "./journal/decide-call.ts";
 import type { ThreadLimits } from "./hold/thread-limits.ts";
@@ -28,12 +28,16 @@ export interface JoinRequest {
   /** What the caller says about the thread. */
   title?: string;
   metadata?: Record<string, unknown>;
+  /** A run of this process waits for it, so it does not wait for a free place among the process's runs. */
+  nested: boolean;
 }
 
 /** What this process knows about a thread without asking the store. */
 export interface KnownThread extends ThreadAddress {
   /** The active run, or one that a send of this process is about to open. */
   readonly activeRun: { runId: string; agentId: string | undefined } | undefined;
+  /** Whether it waits for a free place among the process's runs. */
+  readonly isInLine: boolean;
   /** A send is about to open a run: what is sent meanwhile joins it. Returns what takes that back. */
   reserve(runId: string, agentId: string): () => void;
 }
@@ -76,7 +80,7 @@ export interface Threads {
   readonly system: System;
   readonly limits: ThreadLimits;
   /** Decides what becomes of a message and stores it. Resolves when it is durable. */
-  send(target: ThreadAddress, request: SendRequest): Promise<Admitted>;
+  send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal>;
   /** A place for a call's own run. The run waits for its turn when it acquires the journal. */
   join(target: ThreadAddress, request: JoinRequest): RunJournal;
   /** Answers a waiting tool call, once. Its run goes on in whichever process takes it up. */

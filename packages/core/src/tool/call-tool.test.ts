@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { DEFAULT_RUN_LIMITS } from "../agent/prepare-run.ts";
+import { DEFAULT_RUN_LIMITS } from "../agent/resolve-run.ts";
 import { callTool } from "./call-tool.ts";
 import { createTool } from "./tool.ts";
 

@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { CompiledSchema } from "../schema/compile-schema.ts";
 import type { SchemaIssue, Validation } from "../schema/schema.ts";
+import { showIssues } from "../schema/show-issues.ts";
 
 /** What a tool answers when its input does not fit: a result the model can read and repair. */
 export interface ToolInputError {
@@ -33,10 +34,8 @@ export function checkInput(
 
 function tellIssues(name: string, checked: Validation<unknown>): InputCheck {
   if (checked.ok) return checked;
-  const list = checked.issues
-    .map((issue) => `- ${issue.path.join(".") || "input"}: ${issue.message}`)
-    .join("\n");
-  const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n${list}`;
+  const list = showIssues(checked.issues, "input", "\n- ");
+  const message = `The input of tool "${name}" is not valid. Please correct it and call again:\n- ${list}`;
   return { ok: false, error: inputError(message, checked.issues) };
 }
 
@@ -49,9 +48,7 @@ export async function checkOutput(
   if (!schema) return output;
   const checked = await schema.validate(output);
   if (checked.ok) return checked.value;
-  const list = checked.issues
-    .map((issue) => `${issue.path.join(".") || "output"}: ${issue.message}`)
-    .join("; ");
+  const list = showIssues(checked.issues, "output");
   throw new AgentError(
     "tool-output-invalid",
     `Tool "${name}" returned output that does not match its schema: ${list}`,

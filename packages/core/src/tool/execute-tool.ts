@@ -14,6 +14,7 @@ import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
 import type { ToolExecutionOptions, ToolThreadState, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
+import { showIssues } from "../schema/show-issues.ts";
 
 /** What became of a tool call. Every call ends as one of these; nothing is thrown. */
 export type ToolOutcome =
@@ -308,9 +309,7 @@ const ANSWERS: Record<ToolPermission["decision"], true> = { allow: true, ask: tr
 async function checkResumeData(schema: Schema, data: unknown, name: string): Promise<AgentError | undefined> {
   const checked = await compileSchema(schema).validate(data);
   if (checked.ok) return undefined;
-  const list = checked.issues
-    .map((issue) => `${issue.path.join(".") || "resumeData"}: ${issue.message}`)
-    .join("; ");
+  const list = showIssues(checked.issues, "resumeData");
   return new AgentError(
     "tool-input-invalid",
     `The answer to tool "${name}" does not match its resumeSchema: ${list}`,

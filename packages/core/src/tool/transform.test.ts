@@ -99,4 +99,17 @@ describe("transform", () => {
       transcript: { args: "[hidden]" },
     });
   });
+
+  it("hides the arguments of a call that is declined", async () => {
+    const login = createTool({ id: "login", description: "", requireApproval: true, execute: () => "in" });
+    const { agent } = agentWith([{ toolCalls: calls }, "done"], {
+      tools: { login },
+      transform: { transformToolPayload: hide },
+    });
+    const output = await agent.stream("go");
+    await output.consumeStream();
+    const chunks = await chunksOf(await agent.declineToolCall({ runId: output.runId }));
+    expect(chunks.map(({ type }) => type)).toContain("tool-output-denied");
+    expect(JSON.stringify(chunks)).not.toContain(SECRET);
+  });
 });

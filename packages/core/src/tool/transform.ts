@@ -1,9 +1,10 @@
-import type {
-  AgentChunk,
-  MessagePart,
-  PayloadChunk,
-  ProviderMetadata,
-  StoredMessage,
+import {
+  type AgentChunk,
+  ignoreChunk,
+  type MessagePart,
+  type PayloadChunk,
+  type ProviderMetadata,
+  type StoredMessage,
 } from "@selvedge/protocol";
 
 type TransformTarget = "display" | "transcript";
@@ -149,7 +150,10 @@ export class PayloadTransform {
         const nonUser = shown.filter((message) => message.role !== "user");
         return { ...chunk, payload: { ...chunk.payload, messages: { all: shown, user, nonUser } } };
       }
+      case "tool-output-denied":
+        return this.#hideArgs(chunk);
       default:
+        ignoreChunk<"run" | "step" | "content" | "input" | "progress" | "other" | "data">(chunk);
         return chunk;
     }
   }
@@ -225,6 +229,7 @@ type ToolChunk = PayloadChunk<
   | "tool-call-suspended"
   | "tool-result"
   | "tool-error"
+  | "tool-output-denied"
 >;
 
 function withPayload<Chunk extends ToolChunk>(chunk: Chunk, changes: Record<string, unknown>): Chunk {

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { compareCells } from "../storage/conditions.ts";
 import type { VectorFilter } from "./vector.ts";
@@ -209,11 +210,6 @@ function lookUp(value: unknown, path: readonly string[]): unknown {
   }
   return current;
 }
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function invalid(place: string, problem: string): AgentError {
   return new AgentError("invalid-argument", `Vector filter: ${place} ${problem}`);
 }

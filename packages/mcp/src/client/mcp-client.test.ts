@@ -178,7 +178,7 @@ describe("MCPClient tools", () => {
     expect(Object.keys(usable)).toEqual(["a_good"]);
     expect(errors["a"]).toMatch(/"bad" was left out[\s\S]*"worse" was left out: its input schema/);
     expect(errors["a"]).toMatch(
-      /"__proto__" was left out[\s\S]*200 characters, of 128[\s\S]*"huge".*of 100000 allowed/,
+      /"__proto__" was left out[\s\S]*200 characters; the limit is 128[\s\S]*"huge".*the limit is 100000/,
     );
     expect(usable["a_good"]!.description).toMatch(/^\[MCP server "a" describes its tool/);
   });

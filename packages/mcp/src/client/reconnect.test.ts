@@ -32,7 +32,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)(
             await second.server.resources.notifyUpdated({ uri: "note://1" });
             return heard.length;
           },
-          { timeout: 10_000, interval: 100 },
+          { interval: 100 },
         )
         .toBeGreaterThan(0);
     });

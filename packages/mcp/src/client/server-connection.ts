@@ -1,4 +1,5 @@
 import { AgentError, type Logger, type System } from "@selvedge/core";
+import { backoff } from "@selvedge/core/guards";
 import type { Client, LoggingLevel, Root } from "@modelcontextprotocol/client";
 import { sleep } from "../system.ts";
 import { checkAudience } from "./check-audience.ts";
@@ -14,7 +15,7 @@ import type { WaitingOAuthProvider } from "./server-definition.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 const RETRIES = 4;
-const FIRST_DELAY_MS = 100;
+const DELAY = { firstMs: 150, jitter: 0.5 };
 
 /**
  * The connection to one server: opened on first use by whoever comes first, opened again after it broke. Each attempt
@@ -96,7 +97,7 @@ export class ServerConnection {
             { cause: error },
           );
         }
-        await sleep(this.#system, FIRST_DELAY_MS * 2 ** attempt * (0.5 + this.#system.random()));
+        await sleep(this.#system, backoff(attempt, this.#system.random(), DELAY));
       }
     }
   }

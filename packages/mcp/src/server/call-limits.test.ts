@@ -45,7 +45,7 @@ describe.each(["legacy", "modern"] as const)("a call over HTTP, %s generation", 
     const { url } = await hosted({ tools: { sleep: tool }, limits: { toolTimeoutMs: 50 } });
     const result = await (await clientOf(url, era)).callTool({ name: "sleep", arguments: {} });
     expect(result).toMatchObject({ isError: true });
-    expect(textOf(result)).toMatch(/"sleep" did not answer in time/);
+    expect(textOf(result)).toMatch(/"sleep" did not finish in time/);
     expect(await stopped).toMatch(/in time/);
   });
 
@@ -95,13 +95,13 @@ describe.each(["legacy", "modern"] as const)("what is no tool, %s generation,", 
   it("has as much time as tools have", async () => {
     const { url } = await hosted({ resources, prompts, complete: never, limits: { toolTimeoutMs: 50 } });
     const client = await clientOf(url, era);
-    await expect(client.readResource({ uri: "note://1" })).rejects.toThrow(/did not answer in time/);
+    await expect(client.readResource({ uri: "note://1" })).rejects.toThrow(/did not finish in time/);
     await expect(client.getPrompt({ name: "greet" })).rejects.toThrow(
-      /Prompt "greet" did not answer in time/,
+      /Prompt "greet" did not finish in time/,
     );
     const ref = { type: "ref/prompt" as const, name: "greet" };
     const argument = { name: "who", value: "A" };
-    await expect(client.complete({ ref, argument })).rejects.toThrow(/did not answer in time/);
+    await expect(client.complete({ ref, argument })).rejects.toThrow(/did not finish in time/);
   });
 
   it("has no time to list without end either", async () => {
@@ -112,9 +112,9 @@ describe.each(["legacy", "modern"] as const)("what is no tool, %s generation,", 
       limits,
     });
     const client = await clientOf(url, era);
-    await expect(client.listResources()).rejects.toThrow(/did not answer in time/);
-    await expect(client.listResourceTemplates()).rejects.toThrow(/did not answer in time/);
-    await expect(client.listPrompts()).rejects.toThrow(/did not answer in time/);
+    await expect(client.listResources()).rejects.toThrow(/did not finish in time/);
+    await expect(client.listResourceTemplates()).rejects.toThrow(/did not finish in time/);
+    await expect(client.listPrompts()).rejects.toThrow(/did not finish in time/);
   });
 
   it("answers no more than tools do", async () => {

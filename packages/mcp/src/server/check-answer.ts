@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core";
-import { compileSchema, type JsonSchema } from "@selvedge/core/tools";
+import { compileSchema, type JsonSchema, showIssues } from "@selvedge/core/tools";
 import type { AskRequest } from "./ask.ts";
 
 /** Returns a client's answer, or throws what is wrong with it, for the tool that asked. */
@@ -26,6 +26,5 @@ async function problemOf(
   const schema = params?.["requestedSchema"] as JsonSchema | undefined;
   const checked = schema && (await compileSchema(schema).validate(content ?? {}));
   if (!checked || checked.ok) return undefined;
-  const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "content"}: ${message}`);
-  return `does not match the requested schema (${issues.join("; ")})`;
+  return `does not match the requested schema (${showIssues(checked.issues, "content")})`;
 }

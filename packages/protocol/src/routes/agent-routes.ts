@@ -1,3 +1,4 @@
+import { SIGNAL_TYPES } from "../signal-type.ts";
 import { routesOf } from "./route.ts";
 import {
   anyObject,
@@ -95,7 +96,7 @@ export const notificationResult = openObject({
 });
 
 export const signalBody = object({
-  type: oneOf("user", "state", "reactive", "notification", "user-message", "system-reminder"),
+  type: oneOf(...SIGNAL_TYPES, "user-message", "system-reminder"),
   tagName: optional(text({ minLength: 1, maxLength: 256 })),
   contents: shapes.contents,
   attributes: optional(shapes.attributes),

@@ -80,7 +80,7 @@ type Params<Path> = [NamesIn<Path>] extends [never]
   ? unknown
   : { readonly params: Shape<{ [Name in NamesIn<Path>]: string }> };
 
-type Route<Path, Row> = AnyRoute & Row & Params<Path>;
+type Route<Tag, Path, Row> = AnyRoute & { readonly tag: Tag } & Row & Params<Path>;
 
 /** What goes in and comes out of a route. */
 export type CallOf<R> = {
@@ -92,12 +92,12 @@ export type CallOf<R> = {
 };
 
 /** Makes the rows of a table. The parameters of a route are in its path. */
-export function routesOf(
-  tag: string,
+export function routesOf<const Tag extends string>(
+  tag: Tag,
 ): <const Path extends string, const Row extends Definition>(
   line: `${Method} ${Path}`,
   row: Row,
-) => Route<Path, Row> {
+) => Route<Tag, Path, Row> {
   return <const Path extends string, const Row extends Definition>(line: string, row: Row) => {
     const [method, path = ""] = line.split(" ");
     const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
@@ -111,6 +111,6 @@ export function routesOf(
       ...(names.length > 0 && { params: object(Object.fromEntries(names.map((name) => [name, id()]))) }),
       ...(event && { events: "chunks" }),
       ...row,
-    } as object as Route<Path, Row>;
+    } as object as Route<Tag, Path, Row>;
   };
 }

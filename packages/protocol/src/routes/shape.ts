@@ -28,22 +28,21 @@ const OPTIONAL: unique symbol = Symbol("optional");
 
 type Properties = Readonly<Record<string, Shape | OptionalShape>>;
 type Flat<Type> = Type extends infer Part ? { [Key in keyof Part]: Part[Key] } : never;
-type Required<P> = { [Key in keyof P as P[Key] extends OptionalShape ? never : Key]: P[Key] };
-type Optional<P> = {
-  [Key in keyof P as P[Key] extends OptionalShape ? Key : never]: P[Key] extends { readonly shape: infer S }
-    ? S
-    : never;
-};
+type OptionalKeys<P> = { [Key in keyof P]: P[Key] extends OptionalShape ? Key : never }[keyof P];
+/** Without renaming keys, so that editors show their comments. */
+type Required<P> = Pick<P, Exclude<keyof P, OptionalKeys<P>>>;
+type Optional<P> = Pick<P, OptionalKeys<P>>;
+type Inner<O> = O extends OptionalShape<infer Type, infer Given> ? Shape<Type, Given> : never;
 
 type ObjectType<P> = Flat<
   { [Key in keyof Required<P>]: TypeOf<Required<P>[Key]> } & {
-    [Key in keyof Optional<P>]?: TypeOf<Optional<P>[Key]>;
+    [Key in keyof Optional<P>]?: TypeOf<Inner<Optional<P>[Key]>>;
   }
 >;
 /** JSON leaves out keys that are `undefined`. */
 type ObjectGiven<P> = Flat<
   { [Key in keyof Required<P>]: GivenOf<Required<P>[Key]> } & {
-    [Key in keyof Optional<P>]?: GivenOf<Optional<P>[Key]> | undefined;
+    [Key in keyof Optional<P>]?: GivenOf<Inner<Optional<P>[Key]>> | undefined;
   }
 >;
 

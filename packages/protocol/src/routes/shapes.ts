@@ -1,7 +1,9 @@
 import type { AgentChunk } from "../chunk.ts";
 import { ERROR_CODES, type ErrorCode } from "../error-codes.ts";
-import type { MessageContent } from "../message.ts";
-import type { FinishReason, Usage } from "../usage.ts";
+import { MESSAGE_ROLES, type MessageContent } from "../message.ts";
+import { NOTIFICATION_PRIORITIES, NOTIFICATION_STATUSES } from "../notification.ts";
+import { SIGNAL_TYPES } from "../signal-type.ts";
+import { FINISH_REASONS, type Usage } from "../usage.ts";
 import {
   anyObject,
   anything,
@@ -35,9 +37,9 @@ const jsonSchema = anyObject("A JSON Schema");
 export const providerOptions = record(record(json()));
 export const attributes = record(json());
 export const resourceId = id("The server's `authorize` function decides it, if there is one.");
-export const priority = oneOf("low", "medium", "high", "urgent");
+export const priority = oneOf(...NOTIFICATION_PRIORITIES);
 
-export const finishReason = anything<FinishReason>();
+export const finishReason = oneOf(...FINISH_REASONS);
 export const usage = objectLike<Usage>();
 
 export const errorCode = oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[]));
@@ -131,7 +133,7 @@ export const runMemory = object({
     id(),
     object({ id: id(), title: optional(text({ maxLength: LONG })), metadata: optional(metadata) }),
   ),
-  /** Taken from the authoriser where there is one. */
+  /** The server's `authorize` function decides it, if there is one. */
   resource: optional(resourceId),
   /** Needs the grant `run-options`. */
   options: optional(anyObject()),
@@ -177,7 +179,7 @@ export const signal = named(
   "Signal",
   openObject({
     id: id(),
-    type: oneOf("user", "state", "reactive", "notification"),
+    type: oneOf(...SIGNAL_TYPES),
     tagName: text(),
     contents,
     createdAt: time(),
@@ -208,7 +210,7 @@ export const storedMessage = named(
   "StoredMessage",
   openObject({
     id: id(),
-    role: oneOf("user", "assistant", "system", "signal"),
+    role: oneOf(...MESSAGE_ROLES),
     createdAt: time(),
     threadId: optional(id()),
     resourceId: optional(id()),
@@ -239,7 +241,7 @@ export const notification = named(
     source: text(),
     kind: text(),
     priority,
-    status: oneOf("pending", "delivered", "seen", "dismissed", "archived", "discarded", "failed"),
+    status: oneOf(...NOTIFICATION_STATUSES),
     summary: text(),
     payload: optional(anything()),
     sourceId: optional(text()),

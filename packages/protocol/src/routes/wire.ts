@@ -44,80 +44,80 @@ export interface StreamEnd {
   details?: { after?: number };
 }
 
-export type ErrorBody = TypeOf<typeof shapes.errorBody>;
-export type OpenAIErrorBody = TypeOf<typeof compat.openAIErrorBody>;
+export interface ErrorBody extends TypeOf<typeof shapes.errorBody> {}
+export interface OpenAIErrorBody extends TypeOf<typeof compat.openAIErrorBody> {}
 
 // Agents
-export type AgentInfo = TypeOf<typeof agents.agentInfo>;
-export type ToolInfo = TypeOf<typeof shapes.toolInfo>;
-export type ExecuteToolBody = TypeOf<typeof shapes.executeToolBody>;
-export type ClientTool = TypeOf<typeof shapes.clientTool>;
+export interface AgentInfo extends TypeOf<typeof agents.agentInfo> {}
+export interface ToolInfo extends TypeOf<typeof shapes.toolInfo> {}
+export interface ExecuteToolBody extends TypeOf<typeof shapes.executeToolBody> {}
+export interface ClientTool extends TypeOf<typeof shapes.clientTool> {}
 export type ToolChoice = TypeOf<typeof shapes.toolChoice>;
-export type RunMemory = TypeOf<typeof shapes.runMemory>;
-export type RunOptions = NonNullable<Body<"sendToolApproval">["streamOptions"]>;
-export type GenerateBody = Body<"generate">;
-export type GenerateResult = Answer<"generate">;
-export type ObserveBody = Body<"observe">;
-export type AnswerCallBody = Body<"approveToolCall">;
-export type DeclineCallBody = Body<"declineToolCall">;
-export type ToolApprovalBody = Body<"sendToolApproval">;
-export type SuspendedRun = TypeOf<typeof agents.suspendedRun>;
+export interface RunMemory extends TypeOf<typeof shapes.runMemory> {}
+export interface RunOptions extends NonNullable<Body<"sendToolApproval">["streamOptions"]> {}
+export interface GenerateBody extends Body<"generate"> {}
+export interface GenerateResult extends Answer<"generate"> {}
+export interface ObserveBody extends Body<"observe"> {}
+export interface AnswerCallBody extends Body<"approveToolCall"> {}
+export interface DeclineCallBody extends Body<"declineToolCall"> {}
+export interface ToolApprovalBody extends Body<"sendToolApproval"> {}
+export interface SuspendedRun extends TypeOf<typeof agents.suspendedRun> {}
 
 // Messages and signals
-export type TextPart = TypeOf<typeof shapes.textPart>;
-export type FilePart = TypeOf<typeof shapes.filePart>;
+export interface TextPart extends TypeOf<typeof shapes.textPart> {}
+export interface FilePart extends TypeOf<typeof shapes.filePart> {}
 export type SignalContents = TypeOf<typeof shapes.contents>;
 export type Attributes = TypeOf<typeof shapes.attributes>;
-export type MessageBody = TypeOf<typeof shapes.messageBody>;
+export interface MessageBody extends TypeOf<typeof shapes.messageBody> {}
 export type MessageInput = TypeOf<typeof shapes.message>;
-export type SendMessageBody = Body<"sendMessage">;
-export type SendTarget = Omit<SendMessageBody, "message">;
-export type SignalBody = TypeOf<typeof agents.signalBody>;
-export type SendSignalBody = Body<"sendSignal">;
-export type SendStateBody = Body<"sendStateSignal">;
-export type NotificationBody = TypeOf<typeof agents.notificationBody>;
-export type SendNotificationBody = Body<"sendNotification">;
-export type WireSignal = TypeOf<typeof shapes.signal>;
-export type SendResult = TypeOf<typeof shapes.sendResult>;
+export interface SendMessageBody extends Body<"sendMessage"> {}
+export interface SendTarget extends Omit<SendMessageBody, "message"> {}
+export interface SignalBody extends TypeOf<typeof agents.signalBody> {}
+export interface SendSignalBody extends Body<"sendSignal"> {}
+export interface SendStateBody extends Body<"sendStateSignal"> {}
+export interface NotificationBody extends TypeOf<typeof agents.notificationBody> {}
+export interface SendNotificationBody extends Body<"sendNotification"> {}
+export interface WireSignal extends TypeOf<typeof shapes.signal> {}
+export interface SendResult extends TypeOf<typeof shapes.sendResult> {}
 export type SendStateResult = Answer<"sendStateSignal">;
-export type SendNotificationResult = TypeOf<typeof agents.notificationResult>;
+export interface SendNotificationResult extends TypeOf<typeof agents.notificationResult> {}
 
 // Threads
-export type WireThread = TypeOf<typeof shapes.thread>;
-export type WireMessage = TypeOf<typeof shapes.storedMessage>;
+export interface WireThread extends TypeOf<typeof shapes.thread> {}
+export interface WireMessage extends TypeOf<typeof shapes.storedMessage> {}
 export type WireMemoryConfig = Answer<"memoryConfig">["config"];
-export type ThreadAddress = Body<"abortThread">;
-export type SubscribeBody = Body<"subscribe">;
-export type Page = Omit<Answer<"listRuns">, "runs">;
-export type PageQuery = Pick<Query<"listRuns">, "page" | "perPage">;
-export type ThreadQuery = Query<"getThread">;
-export type ListThreadsQuery = Query<"listThreads">;
-export type ListMessagesQuery = Query<"listMessages">;
-export type CreateThreadBody = Body<"createThread">;
-export type UpdateThreadBody = Body<"updateThread">;
-export type CloneThreadBody = Body<"cloneThread">;
-export type SearchQuery = Query<"searchMemory">;
-export type SearchResult = Answer<"searchMemory">;
-export type ThreadState = Answer<"getThreadState">;
-export type QueuedMessage = TypeOf<typeof memory.queuedMessage>;
-export type EditQueuedBody = Body<"editQueued">;
-export type Lane = TypeOf<typeof memory.lane>;
-export type RunInfo = TypeOf<typeof memory.runInfo>;
-export type RunTimeline = Answer<"getRun">;
+export interface ThreadAddress extends Body<"abortThread"> {}
+export interface SubscribeBody extends Body<"subscribe"> {}
+export interface Page extends Omit<Answer<"listRuns">, "runs"> {}
+export interface PageQuery extends Pick<Query<"listRuns">, "page" | "perPage"> {}
+export interface ThreadQuery extends Query<"getThread"> {}
+export interface ListThreadsQuery extends Query<"listThreads"> {}
+export interface ListMessagesQuery extends Query<"listMessages"> {}
+export interface CreateThreadBody extends Body<"createThread"> {}
+export interface UpdateThreadBody extends Body<"updateThread"> {}
+export interface CloneThreadBody extends Body<"cloneThread"> {}
+export interface SearchQuery extends Query<"searchMemory"> {}
+export interface SearchResult extends Answer<"searchMemory"> {}
+export interface ThreadState extends Answer<"getThreadState"> {}
+export interface QueuedMessage extends TypeOf<typeof memory.queuedMessage> {}
+export interface EditQueuedBody extends Body<"editQueued"> {}
+export interface Lane extends TypeOf<typeof memory.lane> {}
+export interface RunInfo extends TypeOf<typeof memory.runInfo> {}
+export interface RunTimeline extends Answer<"getRun"> {}
 export type TimelineStep = RunTimeline["timeline"][number];
 export type TimelineTool = TimelineStep["toolCalls"][number];
-export type WireNotification = TypeOf<typeof shapes.notification>;
-export type NotificationQuery = Query<"listNotifications">;
-export type NotificationAction = Body<"updateNotification">;
+export interface WireNotification extends TypeOf<typeof shapes.notification> {}
+export interface NotificationQuery extends Query<"listNotifications"> {}
+export interface NotificationAction extends Body<"updateNotification"> {}
 
 // MCP and vectors
-export type McpServerInfo = TypeOf<typeof app.mcpServerInfo>;
-export type McpResource = TypeOf<typeof app.mcpResource>;
-export type McpResourceContent = TypeOf<typeof app.mcpResourceContent>;
-export type EmbedderInfo = TypeOf<typeof app.embedderInfo>;
-export type VectorQueryBody = Body<"queryVectors">;
+export interface McpServerInfo extends TypeOf<typeof app.mcpServerInfo> {}
+export interface McpResource extends TypeOf<typeof app.mcpResource> {}
+export interface McpResourceContent extends TypeOf<typeof app.mcpResourceContent> {}
+export interface EmbedderInfo extends TypeOf<typeof app.embedderInfo> {}
+export interface VectorQueryBody extends Body<"queryVectors"> {}
 
 // Other protocols
-export type ChatBody = Body<"chat">;
-export type ChatCompletionsBody = Body<"chatCompletions">;
-export type ResponsesBody = Body<"responses">;
+export interface ChatBody extends Body<"chat"> {}
+export interface ChatCompletionsBody extends Body<"chatCompletions"> {}
+export interface ResponsesBody extends Body<"responses"> {}

@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/core/guards";
 import { AgentError } from "@selvedge/core/errors";
 
 /** Options of one kind of store each. Those of the store in use reach its `query`; a store refuses what would widen a search it cannot narrow. */
@@ -44,11 +45,6 @@ export function flattenDatabaseConfig(config: unknown): Record<string, unknown> 
 function isKnownStore(store: string): boolean {
   return store === "pinecone" || store === "pgvector" || store === "chroma";
 }
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isCount(value: unknown): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }

@@ -1,4 +1,5 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
+import { backoff } from "@selvedge/core/guards";
 import { realSystem, sleep, type System } from "@selvedge/core/storage";
 import type { Embedder } from "@selvedge/core/vector";
 
@@ -30,7 +31,11 @@ export async function embedQuery(
           },
         );
       }
-      await sleep(system, FIRST_WAIT_MS * 2 ** attempt, abortSignal);
+      await sleep(
+        system,
+        backoff(attempt, system.random(), { firstMs: FIRST_WAIT_MS, jitter: 0.5 }),
+        abortSignal,
+      );
     }
   }
 }

@@ -130,7 +130,7 @@ describe("where it searches", () => {
     });
     await expect(homeless.execute({ context: query })).rejects.toMatchObject({ code: "storage-required" });
     expect(() => createVectorQueryTool({ model: "text-embedding" as never })).toThrow(/embedder/);
-    expect(() => createVectorQueryTool(undefined as never)).toThrow(/takes an object/);
+    expect(() => createVectorQueryTool(undefined as never)).toThrow(/needs an object/);
     const reranker = { model: { score: async () => [] }, options: { topK: 0 } };
     await expect(toolWith({ reranker })).rejects.toMatchObject({ code: "invalid-argument" });
   });

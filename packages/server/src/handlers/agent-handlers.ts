@@ -1,4 +1,4 @@
-import { type Agent, AgentError } from "@selvedge/core";
+import { AgentError } from "@selvedge/core";
 import {
   type AgentExecutionOptions,
   DEFAULT_RUN_LIMITS,
@@ -10,18 +10,16 @@ import {
   type SignalInput,
 } from "@selvedge/core/agent";
 import { safeWaitingCall } from "@selvedge/core/guards";
-import { ownerOfRun, readRunRecord, readThreadOverview, watchQueue } from "@selvedge/core/threads";
+import { ownerOfRun, readRunRecord, watchQueue } from "@selvedge/core/threads";
 import { callTool, type ToolLike } from "@selvedge/core/tools";
 import type { StoredMessage } from "@selvedge/protocol";
 import type * as Wire from "@selvedge/protocol/routes";
-import type { AgentInfo } from "@selvedge/protocol/routes";
-import type { App } from "../app.ts";
-import { type Answer, type Call, type Handlers, ownerOf } from "../handler.ts";
+import type { AnyAgent, App } from "../app.ts";
+import { type Answer, type Call, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
 import { toRequestContext, toRunOptions } from "../run-options.ts";
 import { opening, startHeader, startAfter } from "../sse/frames.ts";
-import { RunEvents } from "../sse/run-events.ts";
 import { ThreadEvents } from "../sse/thread-events.ts";
 import { neutraliseContents, neutraliseDeep, neutraliseReasons } from "../untrusted-text.ts";
 import { agentInfo, toolInfo } from "./agent-info.ts";
@@ -29,6 +27,7 @@ import { generateResult } from "./generate-result.ts";
 import {
   chunkResponse,
   endIfRunning,
+  followRun,
   readDirectly,
   type RunReader,
   saysWhose,
@@ -37,38 +36,10 @@ import {
   withReader,
 } from "./run-answers.ts";
 
-type AnyAgent = Agent<string, Record<string, never>>;
-type Names =
-  | "listAgents"
-  | "getAgent"
-  | "generate"
-  | "stream"
-  | "observe"
-  | "sendMessage"
-  | "queueMessage"
-  | "sendSignal"
-  | "sendStateSignal"
-  | "sendNotification"
-  | "subscribe"
-  | "watchThread"
-  | "abortThread"
-  | "sendToolApproval"
-  | "approveToolCall"
-  | "declineToolCall"
-  | "approveToolCallGenerate"
-  | "declineToolCallGenerate"
-  | "resumeStream"
-  | "listSuspendedRuns"
-  | "getAgentTool"
-  | "executeAgentTool";
-
-export const AGENT_HANDLERS: Handlers<Names> = {
+export const AGENT_HANDLERS: Handlers<Tagged<"agents">> = {
   listAgents: async ({ app, caller }) => {
     const agents = Object.entries(app.mastra.listAgents()) as [string, AnyAgent][];
-    const infos = agents.map(async ([name, agent]): Promise<[string, AgentInfo]> => [
-      name,
-      await agentInfo(agent, caller),
-    ]);
+    const infos = agents.map(async ([name, agent]) => [name, await agentInfo(agent, caller)] as const);
     return Object.fromEntries(await Promise.all(infos));
   },
   getAgent: async ({ app, caller, params }) => agentInfo(app.agent(params.agentId), caller),
@@ -77,16 +48,8 @@ export const AGENT_HANDLERS: Handlers<Names> = {
   stream: async (call) => chunkResponse(call, await startRun(call)),
   observe,
 
-  sendMessage: async (call) => {
-    const { app, body, params } = call;
-    const options = await sendOptions(call, body);
-    return sent(app.agent(params.agentId).sendMessage(await toMessage(call, body.message), options));
-  },
-  queueMessage: async (call) => {
-    const { app, body, params } = call;
-    const options = await sendOptions(call, body);
-    return sent(app.agent(params.agentId).queueMessage(await toMessage(call, body.message), options));
-  },
+  sendMessage: (call) => sendPersons(call, "sendMessage"),
+  queueMessage: (call) => sendPersons(call, "queueMessage"),
   sendSignal: async (call) => {
     const { app, body, params } = call;
     const options = await sendOptions(call, body);
@@ -313,21 +276,12 @@ export async function admitMessages(
 /** The chunks of one run, as long as they are kept. */
 async function observe(call: Call<"observe">): Promise<Response> {
   const { app, params, body, request } = call;
+  const { runId, threadId } = body;
   const agent = app.agent(params.agentId);
-  const storage = await agent.getThreadStorage();
-  const run = await readRunRecord(storage, body);
-  if (!run)
-    throw new AgentError("not-found", `There is no run "${body.runId}" on thread "${body.threadId}".`);
-  const overview = await readThreadOverview(storage, body.threadId);
-  const after = startAfter(request, body.after) ?? 0;
-  const subscription = await agent.subscribeToThread({
-    threadId: body.threadId,
-    resourceId: ownerOf(call),
-    after: Math.max(after, run.firstSeq - 1),
-  });
-  const isOver = run.endedAt !== undefined;
-  const over = isOver ? Promise.resolve({ lastSeq: overview?.lastSeq ?? 0 }) : new Promise<never>(() => {});
-  return chunkResponse(call, new RunEvents(subscription, body.runId, over));
+  if (!(await readRunRecord(await agent.getThreadStorage(), body)))
+    throw new AgentError("not-found", `There is no run "${runId}" on thread "${threadId}".`);
+  const run = { threadId, resourceId: ownerOf(call), runId };
+  return chunkResponse(call, await followRun(agent, run, startAfter(request, body.after)));
 }
 
 async function follow(
@@ -387,6 +341,15 @@ async function answer(
   );
 }
 
+async function sendPersons(
+  call: Call<"sendMessage"> | Call<"queueMessage">,
+  method: "sendMessage" | "queueMessage",
+): Promise<Answer<"sendMessage">> {
+  const { app, body, params } = call;
+  const options = await sendOptions(call, body);
+  return sent(app.agent(params.agentId)[method](await toMessage(call, body.message), options));
+}
+
 async function sendOptions(
   call: Pick<Call<"sendMessage">, "app" | "params" | "caller" | "request" | "threadId" | "resourceId">,
   body: Wire.SendTarget,
@@ -432,7 +395,9 @@ async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBo
   return { ...signal, contents: neutraliseContents(signal.contents) };
 }
 
-async function sent({ admitted, signal, runId }: SendResult): Promise<Answer<"sendMessage">> {
-  const { action, duplicate, runId: own = runId } = await admitted;
-  return { accepted: true, runId: own, signal, action, duplicate };
+async function sent(result: SendResult): Promise<Answer<"sendMessage">> {
+  const { runId = result.runId, action, duplicate } = await result.admitted;
+  // Not before it is admitted: of one that was sent before, it is the first.
+  const { signal } = result;
+  return { accepted: true, runId, signal, action, duplicate };
 }

@@ -1,13 +1,11 @@
-import type { Agent } from "@selvedge/core";
 import { compileSchema, type Schema, type ToolLike } from "@selvedge/core/tools";
-import type { AgentInfo, ToolInfo } from "@selvedge/protocol/routes";
+import type { AnyAgent } from "../app.ts";
 import type { Principal } from "../caller.ts";
+import type { Answer } from "../handler.ts";
 import { toRequestContext } from "../run-options.ts";
 
-type AnyAgent = Agent<string, Record<string, never>>;
-
 /** An agent as a caller may see it. What depends on the request and cannot be told now is left out. */
-export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<AgentInfo> {
+export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<Answer<"getAgent">> {
   const options = { requestContext: toRequestContext(undefined, caller) };
   const [tools, agents, workflows, model] = await Promise.all([
     orNothing(agent.listTools(options)),
@@ -15,17 +13,13 @@ export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<Age
     orNothing(agent.listWorkflows(options)),
     orNothing(agent.getModel(options)),
   ]);
-  const inner = caller.has("inspect")
-    ? {
-        instructions: toText(await orNothing(agent.getInstructions(options))),
-        metadata: await orNothing(agent.getMetadata(options)),
-      }
-    : {};
+  const inspects = caller.has("inspect");
   return {
     id: agent.id,
     name: agent.name,
-    ...(agent.description !== "" && { description: agent.description }),
-    ...withoutNothing(inner),
+    description: agent.description || undefined,
+    instructions: inspects ? toText(await orNothing(agent.getInstructions(options))) : undefined,
+    metadata: inspects ? await orNothing(agent.getMetadata(options)) : undefined,
     ...modelInfo(model),
     tools: Object.fromEntries(
       Object.entries((tools ?? {}) as Record<string, ToolLike>).map(([name, tool]) => [
@@ -36,7 +30,7 @@ export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<Age
     agents: Object.fromEntries(
       Object.entries((agents ?? {}) as Record<string, AnyAgent>).map(([key, { id, name, description }]) => [
         key,
-        { id, name, ...(description !== "" && { description }) },
+        { id, name, description: description || undefined },
       ]),
     ),
     workflows: Object.fromEntries(Object.keys(workflows ?? {}).map((name) => [name, { name }])),
@@ -44,7 +38,7 @@ export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<Age
   };
 }
 
-export function toolInfo(name: string, tool: ToolLike): ToolInfo {
+export function toolInfo(name: string, tool: ToolLike): Answer<"getTool"> {
   const definition = ((tool as { definition?: object }).definition ?? tool) as {
     id?: unknown;
     description?: unknown;
@@ -60,12 +54,10 @@ export function toolInfo(name: string, tool: ToolLike): ToolInfo {
   return {
     id: typeof id === "string" ? id : name,
     description: typeof description === "string" ? description : "",
-    ...withoutNothing({
-      inputSchema: jsonSchema(definition.inputSchema ?? definition.parameters),
-      outputSchema: jsonSchema(definition.outputSchema),
-    }),
-    ...(asks !== undefined && asks !== false && { requireApproval: true }),
-    ...(typeof definition.execute !== "function" && { clientSide: true }),
+    inputSchema: jsonSchema(definition.inputSchema ?? definition.parameters),
+    outputSchema: jsonSchema(definition.outputSchema),
+    requireApproval: asks === undefined || asks === false ? undefined : true,
+    clientSide: typeof definition.execute === "function" ? undefined : true,
   };
 }
 
@@ -99,12 +91,6 @@ function toText(instructions: unknown): string | undefined {
       typeof item === "string" ? item : ((item as { content?: string } | null)?.content ?? ""),
     )
     .join("\n\n");
-}
-
-function withoutNothing<Value extends object>(
-  value: Value,
-): { [Key in keyof Value]: NonNullable<Value[Key]> } {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never;
 }
 
 async function orNothing<Value>(value: Promise<Value>): Promise<Value | undefined> {

@@ -4,7 +4,7 @@ import type { Vector } from "@selvedge/core/vector";
 import type { McpResource, McpResourceContent, McpServerInfo } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
-import type { Call, Handlers } from "../handler.ts";
+import type { Call, Handlers, Tagged } from "../handler.ts";
 import { openApi } from "../open-api.ts";
 import { readBody } from "../read-body.ts";
 import { explorerPage } from "../pages/explorer.ts";
@@ -12,32 +12,6 @@ import { toRequestContext } from "../run-options.ts";
 import { pickTool, runTool } from "./agent-handlers.ts";
 import { toolInfo } from "./agent-info.ts";
 import { listEmbedders } from "./list-embedders.ts";
-
-type Names =
-  | "health"
-  | "openApi"
-  | "explorer"
-  | "listTools"
-  | "getTool"
-  | "executeTool"
-  | "listMcpServers"
-  | "getMcpServer"
-  | "listMcpTools"
-  | "getMcpTool"
-  | "executeMcpTool"
-  | "listMcpResources"
-  | "readMcpResource"
-  | "mcpHttp"
-  | "mcpSse"
-  | "mcpMessages"
-  | "listEmbedders"
-  | "listVectors"
-  | "listVectorIndexes"
-  | "getVectorIndex"
-  | "deleteVectorIndex"
-  | "createVectorIndex"
-  | "upsertVectors"
-  | "queryVectors";
 
 /** What the server asks of an MCP server. `MCPServer` of `@selvedge/mcp` has all of it. */
 interface McpServer {
@@ -70,7 +44,7 @@ interface McpCaller {
   extra: { sub?: string; inspect: boolean };
 }
 
-export const APP_HANDLERS: Handlers<Names> = {
+export const APP_HANDLERS: Handlers<Tagged<"system" | "tools" | "mcp" | "vectors">> = {
   health: async () => ({ status: "ok" }),
   openApi: async ({ app, request }) => openApi(new URL(request.url).origin, app),
   explorer: async () => explorerPage(),

@@ -1,16 +1,18 @@
 import type { Agent } from "@selvedge/core";
 import type { MastraMemory } from "@selvedge/core/memory";
 import type { Embedder } from "@selvedge/core/vector";
-import type { EmbedderInfo } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
+import type { Answer } from "../handler.ts";
+
+type Info = Answer<"listEmbedders">["embedders"][number];
 
 /** The embedders that the memories of the host and of its agents search with, each once. */
-export async function listEmbedders(app: App): Promise<EmbedderInfo[]> {
+export async function listEmbedders(app: App): Promise<Info[]> {
   const memories = new Set<MastraMemory | undefined>(Object.values(app.mastra.listMemory()));
   for (const agent of Object.values(app.mastra.listAgents()) as Agent[])
     // A memory that is chosen by the request may not be had without one.
     if (agent.hasMemory) memories.add(await agent.getMemory().catch(() => undefined));
-  const found = new Map<string, EmbedderInfo>();
+  const found = new Map<string, Info>();
   for (const memory of memories) {
     const { embedder } = (memory ?? {}) as { embedder?: Embedder };
     if (embedder) found.set(embedder.id, toInfo(embedder));
@@ -18,13 +20,13 @@ export async function listEmbedders(app: App): Promise<EmbedderInfo[]> {
   return [...found.values()];
 }
 
-function toInfo({ id, dimension }: Embedder): EmbedderInfo {
+function toInfo({ id, dimension }: Embedder): Info {
   const slash = id.indexOf("/");
   return {
     id,
     provider: slash < 0 ? "" : id.slice(0, slash),
     name: id.slice(slash + 1),
     description: "",
-    ...(dimension !== undefined && { dimensions: dimension }),
+    dimensions: dimension,
   };
 }

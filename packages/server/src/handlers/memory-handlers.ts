@@ -1,31 +1,18 @@
 import { AgentError } from "@selvedge/core";
 import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
-import type { MemoryDomain, Storage } from "@selvedge/core/storage";
+import { type ThreadDomain, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
-import type { MessageRole, StoredMessage, StoredThread } from "@selvedge/protocol";
+import { MESSAGE_ROLES, type StoredMessage, type StoredThread } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
-import { type Answer, type Handlers, ownerOf } from "../handler.ts";
+import { type Answer, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { safeMessage } from "@selvedge/core/guards";
+import { threadDomain } from "../thread-domain.ts";
+import { toNames } from "../to-names.ts";
 import { searchMessages } from "./search-messages.ts";
-
-type Names =
-  | "memoryStatus"
-  | "memoryConfig"
-  | "listThreads"
-  | "createThread"
-  | "getThread"
-  | "updateThread"
-  | "deleteThread"
-  | "listMessages"
-  | "saveMessages"
-  | "deleteMessages"
-  | "cloneThread"
-  | "getWorkingMemory"
-  | "updateWorkingMemory"
-  | "searchMemory";
+import type { ThreadRoute } from "./thread-handlers.ts";
 
 /** What a memory can do beyond the least an agent asks of it. `Memory` of `@selvedge/memory` has all of it. */
 interface FullMemory extends MastraMemory {
@@ -47,7 +34,7 @@ const THREADS_PER_PAGE = 100;
 /** Of messages in one answer, or one copy. */
 const MOST_BYTES = 64 << 20;
 
-export const MEMORY_HANDLERS: Handlers<Names> = {
+export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> = {
   memoryStatus: async ({ app, query }) => {
     const memory = await app.memory(query.agentId).catch((error: unknown) => {
       if (AgentError.is(error, "memory-required")) return undefined;
@@ -119,7 +106,7 @@ export const MEMORY_HANDLERS: Handlers<Names> = {
       perPage,
       maxBytes: MOST_BYTES,
       orderBy: { direction: direction ?? "DESC" },
-      ...(roles !== undefined && { filter: { roles: toRoles(roles) } }),
+      ...(roles !== undefined && { filter: { roles: toNames("query.roles", roles, MESSAGE_ROLES) } }),
     });
     const inOrder = direction === undefined ? messages.toReversed() : messages;
     return { ...rest, messages: shown(call.caller, inOrder) };
@@ -193,15 +180,8 @@ function shown(caller: Principal, messages: readonly StoredMessage[]): readonly 
   return caller.has("inspect") ? messages : messages.map(safeMessage);
 }
 
-async function domainOf(app: App, agentName: string | undefined): Promise<MemoryDomain> {
-  const storage = await app.storage(agentName);
-  return memoryDomain(storage);
-}
-
-export async function memoryDomain(storage: Storage | undefined): Promise<MemoryDomain> {
-  const domain = await storage?.getStore("memory");
-  if (domain) return domain;
-  throw new AgentError("storage-required", "This app has no storage for threads.");
+async function domainOf(app: App, agentName: string | undefined): Promise<ThreadDomain> {
+  return threadDomain(await app.storage(agentName));
 }
 
 /** A name that is taken; one that another has is answered as where such a thread is made by any other route. */
@@ -210,13 +190,13 @@ async function checkUnused(storage: Storage | undefined, threadId: string, calle
   if (owner === undefined) return;
   throw caller.isTrusted || owner === caller.resourceId
     ? new AgentError("conflict", `There is already a thread "${threadId}".`)
-    : new AgentError("not-found", `There is no thread "${threadId}".`);
+    : noThread(threadId);
 }
 
-async function requireThread(domain: MemoryDomain, threadId: string): Promise<StoredThread> {
+async function requireThread(domain: ThreadDomain, threadId: string): Promise<StoredThread> {
   const thread = await domain.getThreadById({ threadId });
   if (thread) return thread;
-  throw new AgentError("not-found", `There is no thread "${threadId}".`);
+  throw noThread(threadId);
 }
 
 async function fullMemory(
@@ -227,14 +207,4 @@ async function fullMemory(
   const memory = (await app.memory(agentName)) as Partial<FullMemory>;
   if (typeof memory[method] === "function") return memory as FullMemory;
   throw new AgentError("not-supported", `The memory of this app has no ${method}().`);
-}
-
-const ROLES: ReadonlySet<string> = new Set(["user", "assistant", "system", "signal"]);
-
-function toRoles(text: string): MessageRole[] {
-  const roles = text.split(",").map((role) => role.trim());
-  const unknown = roles.find((role) => !ROLES.has(role));
-  if (unknown !== undefined)
-    throw new AgentError("invalid-argument", `query.roles: "${unknown}" is not a role.`);
-  return roles as MessageRole[];
 }

@@ -1,14 +1,13 @@
-import { type Agent, AgentError } from "@selvedge/core";
+import { AgentError } from "@selvedge/core";
 import type { AgentExecutionOptions, MessagesInput, RunOutput } from "@selvedge/core/agent";
 import { RESOURCE_ID_KEY } from "@selvedge/core/request-context";
-import { readThreadOverview, toBroadcast } from "@selvedge/core/threads";
+import { readRunRecord, readThreadOverview, toBroadcast } from "@selvedge/core/threads";
 import type { AgentChunk } from "@selvedge/protocol";
+import type { AnyAgent } from "../app.ts";
 import type { Call } from "../handler.ts";
 import type { EventSourceText } from "../sse/event-body.ts";
 import { endFrame, opening, startHeader } from "../sse/frames.ts";
 import { RunEvents, type RunOver } from "../sse/run-events.ts";
-
-type AnyAgent = Agent<string, Record<string, never>>;
 
 /** The chunks of a run as somebody outside may read them. */
 export interface RunReader {
@@ -36,6 +35,22 @@ export async function startOnThread(
     subscription.unsubscribe();
     throw error;
   }
+}
+
+/** Reads one run of a thread, from a number or from its start, wherever it is carried out. */
+export async function followRun(
+  agent: AnyAgent,
+  { runId, ...address }: { threadId: string; resourceId: string; runId: string },
+  after?: number,
+): Promise<RunReader> {
+  const storage = await agent.getThreadStorage();
+  const run = await readRunRecord(storage, { threadId: address.threadId, runId });
+  const overview = await readThreadOverview(storage, address.threadId);
+  const start = run ? run.firstSeq - 1 : (overview?.activeRunAfter ?? 0);
+  const subscription = await agent.subscribeToThread({ ...address, after: Math.max(after ?? 0, start) });
+  const isOver = run?.endedAt !== undefined;
+  const over = isOver ? Promise.resolve({ lastSeq: overview?.lastSeq ?? 0 }) : new Promise<never>(() => {});
+  return new RunEvents(subscription, runId, over);
 }
 
 /** A run without a thread: it has this reader, and ends when that leaves. */

@@ -1,5 +1,5 @@
 import type { MastraMemory } from "@selvedge/core/memory";
-import type { MemoryDomain } from "@selvedge/core/storage";
+import type { ThreadDomain } from "@selvedge/core/storage";
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 
 interface Found {
@@ -25,7 +25,7 @@ interface RecallMemory extends MastraMemory {
 
 /** Messages by meaning, where the memory has an index, and then by words, the newest first. */
 export async function searchMessages(
-  domain: MemoryDomain,
+  domain: ThreadDomain,
   memory: MastraMemory,
   search: Search,
 ): Promise<Found[]> {
@@ -62,7 +62,7 @@ export async function searchMessages(
 
 /** The one thread, if it is the caller's; else the newest of the caller's. */
 async function startThread(
-  domain: MemoryDomain,
+  domain: ThreadDomain,
   { threadId, resourceId }: Search,
 ): Promise<StoredThread | undefined> {
   if (threadId !== undefined) {

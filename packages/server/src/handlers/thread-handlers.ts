@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core";
-import type { Storage } from "@selvedge/core/storage";
+import { noThread, type NotificationDomain, type Storage } from "@selvedge/core/storage";
 import {
   editQueued,
   listLanes,
@@ -11,7 +11,7 @@ import {
   readThreadOverview,
   removeQueued,
 } from "@selvedge/core/threads";
-import type { NotificationStatus, StoredMessage } from "@selvedge/protocol";
+import { NOTIFICATION_STATUSES, type StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import type { Answer, Handlers } from "../handler.ts";
@@ -19,9 +19,10 @@ import { safeWaitingCall } from "@selvedge/core/guards";
 import { safeRun } from "../safe-errors.ts";
 import { admitContents } from "../admit-contents.ts";
 import { neutraliseContents } from "../untrusted-text.ts";
-import { memoryDomain } from "./memory-handlers.ts";
+import { threadDomain, requireStorage } from "../thread-domain.ts";
+import { toNames } from "../to-names.ts";
 
-type Names =
+export type ThreadRoute =
   | "getThreadState"
   | "listQueue"
   | "editQueued"
@@ -34,22 +35,13 @@ type Names =
 
 const INBOX_LIMIT = 200;
 const STATUS_OF = { markSeen: "seen", dismiss: "dismissed", archive: "archived" } as const;
-const STATUSES: ReadonlySet<string> = new Set<NotificationStatus>([
-  "pending",
-  "delivered",
-  "seen",
-  "dismissed",
-  "archived",
-  "discarded",
-  "failed",
-]);
 
-export const THREAD_HANDLERS: Handlers<Names> = {
+export const THREAD_HANDLERS: Handlers<ThreadRoute> = {
   getThreadState: async ({ app, params, query, caller }) => {
     const storage = await storageOf(app, query.agentId);
     const { threadId } = params;
     const overview = await readThreadOverview(storage, threadId);
-    if (!overview) throw new AgentError("not-found", `There is no thread "${threadId}".`);
+    if (!overview) throw noThread(threadId);
     const [queue, lanes] = await Promise.all([listQueued(storage, threadId), lanesOf(storage, threadId)]);
     return {
       threadId,
@@ -92,11 +84,11 @@ export const THREAD_HANDLERS: Handlers<Names> = {
     return shown(caller, run);
   },
   listNotifications: async ({ app, params, query }) => {
-    const domain = await inbox(await storageOf(app, query.agentId));
+    const domain = await inbox(app, query.agentId);
     const { status, priority, source, search, limit = INBOX_LIMIT } = query;
     const notifications = await domain.listNotifications({
       threadId: params.threadId,
-      ...(status !== undefined && { status: toStatuses(status) }),
+      ...(status !== undefined && { status: toNames("query.status", status, NOTIFICATION_STATUSES) }),
       priority,
       source,
       search,
@@ -105,7 +97,7 @@ export const THREAD_HANDLERS: Handlers<Names> = {
     return { notifications };
   },
   updateNotification: async ({ app, params, query, body }) => {
-    const domain = await inbox(await storageOf(app, query.agentId));
+    const domain = await inbox(app, query.agentId);
     const notification = await domain.updateNotification({
       threadId: params.threadId,
       id: params.notificationId,
@@ -120,17 +112,11 @@ function shown<Run extends RunRecord>(caller: Principal, run: Run): Run {
 }
 
 async function storageOf(app: App, agentName: string | undefined): Promise<Storage> {
-  const storage = await app.storage(agentName);
-  if (storage) return storage;
-  throw new AgentError("storage-required", "This app has no storage for threads.");
+  return requireStorage(await app.storage(agentName));
 }
 
-async function inbox(
-  storage: Storage,
-): Promise<NonNullable<Awaited<ReturnType<typeof storage.getStore<"notifications">>>>> {
-  const domain = await storage.getStore("notifications");
-  if (domain) return domain;
-  throw new AgentError("not-supported", "The store of this app has no notifications.");
+async function inbox(app: App, agentName: string | undefined): Promise<NotificationDomain> {
+  return (await (await storageOf(app, agentName)).getStore("notifications"))!;
 }
 
 type ShownLane = Answer<"listLanes">["lanes"][number];
@@ -139,7 +125,7 @@ type ShownLane = Answer<"listLanes">["lanes"][number];
 async function lanesOf(storage: Storage, threadId: string): Promise<ShownLane[]> {
   const lanes = await listLanes(storage, threadId);
   if (lanes.length === 0) return [];
-  const domain = await memoryDomain(storage);
+  const domain = await threadDomain(storage);
   const { messages } = await domain.listMessagesById({ messageIds: lanes.map((lane) => lane.lastSignalId) });
   const byId = new Map(messages.map((message) => [message.id, message]));
   return lanes.map((lane) => toLane(lane, byId.get(lane.lastSignalId)));
@@ -157,15 +143,7 @@ function toLane(
     cacheKey,
     mode,
     updatedAt,
-    ...(text !== undefined && { contents: text }),
-    ...(signal?.metadata?.value !== undefined && { value: signal.metadata.value }),
+    contents: text,
+    value: signal?.metadata?.value,
   };
-}
-
-function toStatuses(text: string): NotificationStatus[] {
-  const statuses = text.split(",").map((status) => status.trim());
-  const unknown = statuses.find((status) => !STATUSES.has(status));
-  if (unknown !== undefined)
-    throw new AgentError("invalid-argument", `query.status: "${unknown}" is not a status.`);
-  return statuses as NotificationStatus[];
 }

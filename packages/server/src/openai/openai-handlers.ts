@@ -2,7 +2,7 @@ import { type Agent, AgentError } from "@selvedge/core";
 import type { RunOutput } from "@selvedge/core/agent";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { App } from "../app.ts";
-import { type Call, type Handlers, ownerOf } from "../handler.ts";
+import { type Call, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { type RunPlace, startRun } from "../handlers/agent-handlers.ts";
 import { type RunReader, withReader } from "../handlers/run-answers.ts";
 import { dataFrame } from "../sse/frames.ts";
@@ -17,9 +17,7 @@ import { deleteResponse, findResponse, type Found, noResponse, readResponse } fr
 type Json = Record<string, unknown>;
 
 /** OpenAI's endpoints, with an agent's id as `model`. The agent's own tools run here and are not shown. */
-export const OPENAI_HANDLERS: Handlers<
-  "listModels" | "getModel" | "chatCompletions" | "responses" | "getResponse" | "deleteResponse"
-> = {
+export const OPENAI_HANDLERS: Handlers<Tagged<"openai">> = {
   listModels: async ({ app }) => ({
     object: "list",
     data: (Object.values(app.mastra.listAgents()) as Agent[]).map(toModel),

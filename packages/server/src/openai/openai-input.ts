@@ -1,3 +1,4 @@
+import { isObject } from "@selvedge/protocol";
 import { AgentError } from "@selvedge/core";
 import type { ClientTool, RunOptions } from "@selvedge/protocol/routes";
 import type { Principal } from "../caller.ts";
@@ -186,8 +187,4 @@ function parse(text: unknown): unknown {
 function objects(name: string, value: unknown): Json[] {
   if (Array.isArray(value) && value.every(isObject)) return value;
   throw new AgentError("invalid-argument", `body: ${name} must be a list of objects.`);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

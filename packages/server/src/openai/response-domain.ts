@@ -9,7 +9,6 @@ import {
   remove,
   requireRow,
   type Storage,
-  type Table,
   update,
   type Where,
 } from "@selvedge/core/storage";
@@ -239,7 +238,7 @@ export class ResponseDomain {
 export const RESPONSE_DOMAIN: Domain<ResponseDomain> = {
   name: "openai-responses",
   version: 1,
-  tables: [RESPONSES as object as Table],
+  tables: [RESPONSES],
   open: (storage, system) => new ResponseDomain(storage, system),
 };
 

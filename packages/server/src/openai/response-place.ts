@@ -3,7 +3,7 @@ import type { Storage } from "@selvedge/core/storage";
 import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import { type Call, ownerOf } from "../handler.ts";
 import type { RunPlace } from "../handlers/agent-handlers.ts";
-import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { threadDomain } from "../thread-domain.ts";
 import {
   checkOver,
   findResponse,
@@ -83,7 +83,7 @@ async function stored(call: ResponseCall, storage: Storage, previous: Found | un
         if (!(await hasBegun(storage, runId))) {
           await responses.forgetResponse(response);
           const isOwnThread = response.threadId !== previous?.response.threadId;
-          if (isOwnThread) await (await memoryDomain(storage)).deleteThread(response);
+          if (isOwnThread) await (await threadDomain(storage)).deleteThread(response);
         }
         throw error;
       }
@@ -113,7 +113,7 @@ async function callsOf(
     if (previous)
       return (await responsesOf(previous.storage)).listMessagesUntil(previous.response, CALLS_BACK);
     if (threadId === undefined) return [];
-    const domain = await memoryDomain(await app.agent(body.model).getThreadStorage());
+    const domain = await threadDomain(await app.agent(body.model).getThreadStorage());
     return domain.recentMessages({ threadId, limit: CALLS_BACK });
   }
 }

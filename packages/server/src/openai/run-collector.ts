@@ -1,5 +1,11 @@
 import type { RunOutput } from "@selvedge/core/agent";
-import type { AgentChunk, FinishReason, ToolCallPayload, Usage } from "@selvedge/protocol";
+import {
+  type AgentChunk,
+  type FinishReason,
+  ignoreChunk,
+  type ToolCallPayload,
+  type Usage,
+} from "@selvedge/protocol";
 import { isLast } from "../sse/run-events.ts";
 
 /** The steps of a run, as its result tells them. */
@@ -37,6 +43,7 @@ export class RunCollector {
         this.failure = chunk.payload.error;
         break;
       default:
+        ignoreChunk<"run" | "step" | "content" | "input" | "question" | "progress" | "other" | "data">(chunk);
     }
     if (!isLast(chunk)) return;
     this.isOver = true;

@@ -5,7 +5,7 @@ import { ownerOfRun, readRunRecord, readThreadOverview } from "@selvedge/core/th
 import type { StoredMessage } from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
-import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { threadDomain } from "../thread-domain.ts";
 import { safeRun } from "../safe-errors.ts";
 import { ResponseBuilder } from "./response.ts";
 import {
@@ -127,7 +127,7 @@ export async function deleteResponse(found: Found, app: App): Promise<void> {
   await checkOver(found);
   const agent = Object.values(app.mastra.listAgents()).find(({ id }) => id === response.agentId);
   const memory = (await agent?.getMemory()) as Partial<Deleting> | undefined;
-  const domain = await memoryDomain(storage);
+  const domain = await threadDomain(storage);
   const { threadId, resourceId } = response;
   await (
     await responsesOf(storage)

@@ -1,18 +1,17 @@
-import { type Agent, AgentError } from "@selvedge/core";
-import { readRunRecord, readThreadOverview } from "@selvedge/core/threads";
+import { AgentError } from "@selvedge/core";
+import { readThreadOverview } from "@selvedge/core/threads";
 import type { FilePart, SignalContents, TextPart } from "@selvedge/protocol/routes";
+import type { AnyAgent } from "../app.ts";
 import { admitContents } from "../admit-contents.ts";
-import { type Call, type Handlers, ownerOf } from "../handler.ts";
+import { type Call, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { admitMessages } from "../handlers/agent-handlers.ts";
-import { type RunReader, startDirectly } from "../handlers/run-answers.ts";
+import { followRun, type RunReader, startDirectly } from "../handlers/run-answers.ts";
 import { toRunOptions } from "../run-options.ts";
 import { dataFrame } from "../sse/frames.ts";
-import { RunEvents } from "../sse/run-events.ts";
 import { neutraliseContents, neutraliseReasons } from "../untrusted-text.ts";
 import { UiChunks } from "./ui-chunks.ts";
 import { dropAnswerTo } from "./drop-answer.ts";
 
-type AnyAgent = Agent<string, Record<string, never>>;
 type ChatCall = Call<"chat">;
 
 interface UiMessage {
@@ -50,7 +49,7 @@ const PART_TEXTS: readonly (keyof UiPart)[] = [
 ];
 
 /** The endpoint of the AI SDK's `useChat`. A chat is a thread, and what the browser says of its history does not count. */
-export const CHAT_HANDLERS: Handlers<"chat" | "resumeChat"> = {
+export const CHAT_HANDLERS: Handlers<Tagged<"ai-sdk">> = {
   chat: async (call) => {
     const agent = call.app.agent(call.params.agentId);
     const last = toUiMessage(call.body.messages.at(-1));
@@ -68,7 +67,8 @@ export const CHAT_HANDLERS: Handlers<"chat" | "resumeChat"> = {
     const overview = await readThreadOverview(await agent.getThreadStorage(), params.threadId);
     if (overview?.activeRunId === undefined || overview.runState !== "running")
       return new Response(null, { status: 204 });
-    const reader = await follow(agent, call, params.threadId, overview.activeRunId, overview.activeRunAfter);
+    const run = { threadId: params.threadId, resourceId: ownerOf(call), runId: overview.activeRunId };
+    const reader = await followRun(agent, run);
     return uiResponse(call, reader, new UiChunks());
   },
 };
@@ -97,7 +97,7 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
   const contents = await admitContents(call, toContents(last.parts ?? []));
   const again = body.trigger === "regenerate-message" && last.id !== undefined;
   if (again) await dropAnswerTo(app, agent, { ...address, messageId: last.id as string });
-  const { signal, admitted } = agent.sendMessage(
+  const sent = agent.sendMessage(
     {
       contents: caller.has("signals") ? contents : neutraliseContents(contents),
       ...(last.id !== undefined && last.id !== "" && { id: last.id }),
@@ -109,9 +109,9 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
       ...(last.id && !again && { idempotencyKey: last.id }),
     },
   );
-  const { runId, action } = await admitted;
-  const reader = await follow(agent, call, body.id, runId as string, undefined);
-  return uiResponse(call, reader, new UiChunks(action === "deliver" ? { from: signal.id } : {}));
+  const { runId, action } = await sent.admitted;
+  const reader = await followRun(agent, { ...address, runId: runId as string });
+  return uiResponse(call, reader, new UiChunks(action === "deliver" ? { from: sent.signal.id } : {}));
 }
 
 /** The browser answered tool calls: approvals, or results of tools that it ran itself. */
@@ -145,7 +145,7 @@ async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
     const streamOptions = await toRunOptions({}, call, agent);
     ({ runId } = await agent.sendToolApproval({ ...address, approved: true, messages, streamOptions }));
   }
-  const reader = await follow(agent, call, body.id, runId, after);
+  const reader = await followRun(agent, { ...address, runId }, after);
   return uiResponse(call, reader, new UiChunks({ messageId: last.id }));
 }
 
@@ -156,27 +156,6 @@ async function chatWithoutMemory(call: ChatCall, agent: AnyAgent): Promise<Respo
   app.keepRun(reader.output.runId, ownerOf(call));
   app.countRun(ownerOf(call), reader.output);
   return uiResponse(call, reader, new UiChunks());
-}
-
-/** Reads one run of a thread, from a number or from its start, wherever it is carried out. */
-async function follow(
-  agent: AnyAgent,
-  call: { resourceId: string | undefined },
-  threadId: string,
-  runId: string,
-  after: number | undefined,
-): Promise<RunReader> {
-  const storage = await agent.getThreadStorage();
-  const run = await readRunRecord(storage, { threadId, runId });
-  const overview = await readThreadOverview(storage, threadId);
-  const subscription = await agent.subscribeToThread({
-    threadId,
-    resourceId: ownerOf(call),
-    after: after ?? (run ? run.firstSeq - 1 : (overview?.activeRunAfter ?? 0)),
-  });
-  const isOver = run?.endedAt !== undefined;
-  const over = isOver ? Promise.resolve({ lastSeq: overview?.lastSeq ?? 0 }) : new Promise<never>(() => {});
-  return new RunEvents(subscription, runId, over);
 }
 
 function uiResponse(

@@ -1,6 +1,6 @@
 import { type Agent, AgentError } from "@selvedge/core";
 import type { App } from "../app.ts";
-import { memoryDomain } from "../handlers/memory-handlers.ts";
+import { threadDomain } from "../thread-domain.ts";
 
 const RECENT = 200;
 
@@ -10,7 +10,7 @@ export async function dropAnswerTo(
   agent: Agent<string, Record<string, never>>,
   address: { threadId: string; resourceId: string; messageId: string },
 ): Promise<void> {
-  const domain = await memoryDomain(await agent.getThreadStorage());
+  const domain = await threadDomain(await agent.getThreadStorage());
   const { messages } = await domain.listMessages({
     threadId: address.threadId,
     orderBy: { direction: "DESC" },

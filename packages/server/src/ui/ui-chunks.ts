@@ -1,4 +1,11 @@
-import type { AgentChunk, FinishReason } from "@selvedge/protocol";
+import {
+  type AgentChunk,
+  type DataChunk,
+  type FinishReason,
+  ignoreChunk,
+  isDataChunk,
+  toUiSource,
+} from "@selvedge/protocol";
 
 /** A chunk of the AI SDK's UI message stream. */
 export type UiChunk = { type: string; [key: string]: unknown };
@@ -33,7 +40,7 @@ export class UiChunks {
     if (parts.length === 0 || this.#started) return parts;
     this.#started = true;
     const messageId =
-      this.#messageId ?? (chunk.type === "step-start" ? chunk.payload.messageId : undefined) ?? chunk.runId;
+      this.#messageId ?? (chunk.type === "step-start" ? chunk.payload.messageId : chunk.runId);
     return [{ type: "start", messageId }, ...parts];
   }
 
@@ -108,7 +115,7 @@ export class UiChunks {
       case "tool-output":
         return [{ type: "data-tool-output", data: chunk.payload, transient: true }];
       case "source":
-        return [toSource(chunk.payload)];
+        return [toUiSource(chunk.payload)];
       case "file":
         return [
           {
@@ -127,14 +134,18 @@ export class UiChunks {
         return [{ type: "abort" }];
       case "error":
         return [{ type: "error", errorText: errorText(chunk.payload.error) }];
+      case "start":
+      case "tool-call-input-streaming-end":
+      case "object":
+        return [];
       default:
-        return this.#other(chunk);
+        if (isDataChunk(chunk)) return this.#data(chunk);
+        ignoreChunk<"other">(chunk);
+        return [];
     }
   }
 
-  #other(chunk: AgentChunk): UiChunk[] {
-    if (!chunk.type.startsWith("data-")) return [];
-    const { type, data, id, transient } = chunk as Extract<AgentChunk, { data: unknown }>;
+  #data({ type, data, id, transient }: DataChunk): UiChunk[] {
     // Before the first step stands what opened the run.
     if (type === "data-user-message" || type === "data-signal") {
       if (!this.#started) return [];
@@ -209,26 +220,6 @@ function toolOutput({
       ...(providerExecuted && { providerExecuted }),
     },
   ];
-}
-
-function toSource(source: {
-  id: string;
-  sourceType: "url" | "document";
-  url?: string;
-  title?: string;
-  mimeType?: string;
-  filename?: string;
-}): UiChunk {
-  const { id: sourceId, title, filename } = source;
-  if (source.sourceType === "url")
-    return { type: "source-url", sourceId, url: source.url ?? "", ...(title !== undefined && { title }) };
-  return {
-    type: "source-document",
-    sourceId,
-    mediaType: source.mimeType ?? "application/octet-stream",
-    title: title ?? filename ?? sourceId,
-    ...(filename !== undefined && { filename }),
-  };
 }
 
 function toReason(reason: FinishReason): string {

@@ -28,7 +28,9 @@ describe("readAttachments", () => {
     expect(first.problems).toEqual(["none.txt is empty."]);
     const second = await readAttachments([file("six.txt", "123456"), file("five.txt", "12345")], first.added);
     expect(second.added.map(({ name }) => name)).toEqual(["five.txt"]);
-    expect(second.problems).toEqual(["six.txt has 6 B: the files of a message may have 6.0 MB in total."]);
+    expect(second.problems).toEqual([
+      "six.txt is too large (6 B): the files of a message may have 6.0 MB in total.",
+    ]);
   });
 });
 

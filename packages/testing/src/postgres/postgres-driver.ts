@@ -33,6 +33,8 @@ export interface PostgresOptions {
   system?: System;
 }
 
+/** A round trip takes longer than in a file, and readers notice a tenth of a second. */
+const FLUSH_MS = 50;
 const MAX_PREPARED = 500;
 const TRIES = 5;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(key, hashtext($2))) FROM unnest($1::text[]) AS key`;
@@ -47,6 +49,7 @@ const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(key, hashtext($2))) 
  */
 export class PostgresDriver implements StorageDriver {
   readonly losesAnswers = true;
+  readonly flushMs = FLUSH_MS;
   readonly #schema: string;
   readonly #system: System;
   readonly #config: pg.ClientConfig;
@@ -100,7 +103,9 @@ export class PostgresDriver implements StorageDriver {
     return (result!.rows[0] as { n: number }).n;
   }
 
-  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+  async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    const together = commits.length > 1 ? await this.#track(() => this.#commitTogether(commits)) : undefined;
+    if (together) return together;
     return Promise.all(
       commits.map((commit) =>
         this.#track(() => this.#commit(commit)).then(
@@ -129,6 +134,23 @@ export class PostgresDriver implements StorageDriver {
     await Promise.allSettled(this.#underWay);
     await this.#news.close();
     await this.#pool.end();
+  }
+
+  /** In one transaction. Answers `undefined` when one was refused and nothing took effect: alone, each learns its reason. */
+  async #commitTogether(commits: readonly Commit[]): Promise<CommitOutcome[] | undefined> {
+    const writes = commits.flatMap((commit) => commit.writes);
+    try {
+      const { changes, auto } = await this.#commit({ key: commits.flatMap(keysOf), writes });
+      let first = 0;
+      return commits.map((commit) => {
+        const end = first + commit.writes.length;
+        const result = { changes: changes.slice(first, end), auto: auto.slice(first, end) };
+        first = end;
+        return { result };
+      });
+    } catch (error) {
+      return AgentError.is(error, "storage-failed") ? commits.map(() => ({ error })) : undefined;
+    }
   }
 
   async #commit(commit: Commit): Promise<CommitResult> {

@@ -1,5 +1,5 @@
 import { AgentError } from "@selvedge/core/errors";
-import { SCHEMA_VERSION, type Table } from "@selvedge/core/storage";
+import { READABLE_FROM, SCHEMA_VERSION, type Table } from "@selvedge/core/storage";
 import type { ClientBase } from "pg";
 
 export const SQL_TYPES = { text: "text", integer: "bigint", real: "double precision", json: "text" } as const;
@@ -23,13 +23,13 @@ export function migrate(
   return locked(client, schema, async () => {
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${quote(schema)}`);
     await client.query(
-      `CREATE TABLE IF NOT EXISTS ${versions} (version bigint PRIMARY KEY, applied_at bigint)`,
+      `CREATE TABLE IF NOT EXISTS ${versions} (version bigint PRIMARY KEY, applied_at bigint, readable_from bigint)`,
     );
-    const { rows } = await client.query<{ version: number | null }>(
-      `SELECT max(version) AS version FROM ${versions}`,
+    const { rows } = await client.query<{ version: number; readable_from: number }>(
+      `SELECT version, readable_from FROM ${versions} ORDER BY version DESC LIMIT 1`,
     );
-    const version = rows[0]!.version ?? 0;
-    if (version > SCHEMA_VERSION) {
+    const { version, readable_from: readableFrom } = rows[0] ?? { version: 0, readable_from: 0 };
+    if (version > SCHEMA_VERSION && readableFrom > SCHEMA_VERSION) {
       throw new AgentError(
         "storage-failed",
         `The schema ${schema} was written by a newer version (schema ${version}, this one supports ${SCHEMA_VERSION}); upgrade to open it`,
@@ -38,7 +38,7 @@ export function migrate(
     }
     if (version < SCHEMA_VERSION) {
       await client.query([requireSql(schema), ...tablesSql(schema, tables)].join(";\n"));
-      await client.query(`INSERT INTO ${versions} VALUES ($1, $2)`, [SCHEMA_VERSION, now]);
+      await client.query(`INSERT INTO ${versions} VALUES ($1, $2, $3)`, [SCHEMA_VERSION, now, READABLE_FROM]);
     }
   });
 }

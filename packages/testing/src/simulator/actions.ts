@@ -128,10 +128,14 @@ async function sendState(stage: Stage): Promise<void> {
     actors.some((actor) => actor["thread_id"] === threadId),
   );
   const thread = random.pick(busy.length > 0 && random.chance(0.7) ? busy : stage.threads);
-  for (let times = random.chance(0.5) ? 2 : 1; times > 0; times--) tellState(stage, thread, id);
+  const apps = stage.apps();
+  const first = random.between(0, apps.length - 1);
+  // In one process they would stand in line.
+  for (let times = random.chance(0.5) ? 2 : 1; times > 0; times--)
+    tellState(stage, thread, id, apps[(first + times) % apps.length]!.process);
 }
 
-function tellState(stage: Stage, thread: SimThread, id: string): void {
+function tellState(stage: Stage, thread: SimThread, id: string, process: SimProcess): void {
   const { random } = stage.world;
   const cacheKey = random.pick(["a", "b", "c"]);
   const mode = random.pick(["snapshot", "delta"] as const);
@@ -141,7 +145,7 @@ function tellState(stage: Stage, thread: SimThread, id: string): void {
     const result = await agent.sendStateSignal(state, { ...thread, ...quiet });
     return result.skipped ? "skipped" : result.admitted;
   });
-  message.send(random.pick(stage.apps()).process);
+  message.send(process);
 }
 
 function stream(stage: Stage): void {

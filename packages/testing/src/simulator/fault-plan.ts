@@ -21,6 +21,8 @@ export interface FaultPlan {
   lostNews: number;
   /** How long the store keeps events, where that is less than usual. */
   retentionMs: number | undefined;
+  /** How many runs a process carries out at once, where that is less than usual. */
+  maxRuns: number | undefined;
   /** How often a process that crashed or closed never comes back, so that only the others can take over. */
   staysDead: number;
   /** A process that is closed in order, as in a rolling restart. */
@@ -39,6 +41,7 @@ export const NO_FAULTS: FaultPlan = {
   slowNews: false,
   lostNews: 0,
   retentionMs: undefined,
+  maxRuns: undefined,
   staysDead: 0,
   shutdown: 0,
 };
@@ -47,7 +50,7 @@ export const NO_FAULTS: FaultPlan = {
 export function drawFaults(random: Random): FaultPlan {
   const sometimes = (probability: number, rates: readonly number[]) =>
     random.chance(probability) ? random.pick(rates) : 0;
-  return {
+  const plan = {
     crash: sometimes(0.6, [0.003, 0.008, 0.02]),
     failedCommit: sometimes(0.3, [0.005, 0.02]),
     unsureCommit: sometimes(0.25, [0.005, 0.02]),
@@ -62,4 +65,6 @@ export function drawFaults(random: Random): FaultPlan {
     staysDead: sometimes(0.5, [0.5, 1]),
     shutdown: sometimes(0.3, [0.003, 0.01]),
   };
+  // Not drawn, so that a seed keeps the faults it has.
+  return { ...plan, maxRuns: plan.slowNews ? (plan.deathIsKnown ? 1 : 2) : undefined };
 }

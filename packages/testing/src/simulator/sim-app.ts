@@ -67,7 +67,10 @@ export function startApp(
     storage,
     system: process,
     logger,
-    ...(world.plan.retentionMs !== undefined && { threads: { retentionMs: world.plan.retentionMs } }),
+    threads: {
+      ...(world.plan.retentionMs !== undefined && { retentionMs: world.plan.retentionMs }),
+      ...(world.plan.maxRuns !== undefined && { maxRuns: world.plan.maxRuns }),
+    },
     notifications: { dispatch: { enabled: inbox?.dispatches(process.slot) ?? false } },
   });
   mastra.start().catch((error: unknown) => {

@@ -1,57 +1,34 @@
-import type { Change, System } from "@selvedge/core/storage";
+import type { Change } from "@selvedge/core/storage";
+import { VirtualSystem } from "../virtual-system.ts";
 import { Random } from "./random.ts";
 import type { World } from "./world.ts";
-
-/** Any moment will do, as long as it is always the same. */
-const EPOCH = 1_800_000_000_000;
 
 /** A slot below 0 stands for what is outside all processes, and never dies. */
 export const OUTSIDE = -1;
 
 /** A process of a simulated world: its own clock, its own ids, and a life that can end at any await. */
-export class SimProcess implements System {
-  readonly name: string;
+export class SimProcess extends VirtualSystem {
   readonly slot: number;
   readonly world: World;
   alive = true;
   pausedUntil = 0;
-  /** How far its wall clock is off. */
-  clockOffset = 0;
   /** Tools that are working at this moment. */
   toolsAtWork = 0;
   readonly watchers: Set<(change: Change) => void> = new Set();
   onCrash: () => void = () => {};
-  readonly #random: Random;
-  #ids = 0;
   #newsOnTheWay = false;
   #newsKeys = new Set<string>();
 
   constructor(world: World, slot: number, incarnation: number) {
+    const random = new Random(world.random.between(1, 2 ** 31));
+    super({ name: `p${slot + 1}.${incarnation}`, random: () => random.next(), clock: world.clock });
     this.world = world;
     this.slot = slot;
-    this.name = `p${slot + 1}.${incarnation}`;
-    this.#random = new Random(world.random.between(1, 2 ** 31));
     if (slot >= 0) world.processes.push(this);
   }
 
-  now(): number {
-    return EPOCH + this.world.time + this.clockOffset;
-  }
-
-  monotonic(): number {
-    return this.world.time;
-  }
-
-  setTimer(ms: number, callback: () => void): () => void {
+  override setTimer(ms: number, callback: () => void): () => void {
     return this.world.wait(this, "timer", Math.max(0, ms), callback, true);
-  }
-
-  newId(): string {
-    return `${this.name}-${++this.#ids}`;
-  }
-
-  random(): number {
-    return this.#random.next();
   }
 
   /** Does something the process has to wait for, and answers it after a while. Never settles when the process dies. */

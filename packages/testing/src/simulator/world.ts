@@ -1,4 +1,5 @@
 import { drawFaults, type FaultPlan } from "./fault-plan.ts";
+import { VirtualClock, type Waiting } from "../virtual-clock.ts";
 import { Random } from "./random.ts";
 import type { SimProcess } from "./sim-process.ts";
 
@@ -6,12 +7,10 @@ import type { SimProcess } from "./sim-process.ts";
 export type Label = string | (() => string);
 
 /** Something a simulated process waits for. */
-interface Pending {
+interface Pending extends Waiting {
   process: SimProcess;
   label: Label;
-  at: number;
   timer: boolean;
-  run: () => void;
 }
 
 /** A promise of the system that did not hold. */
@@ -40,9 +39,8 @@ export class World {
   faults: FaultPlan;
   /** Whether processes can tell that another one is gone. */
   readonly deathIsKnown: boolean;
-  time = 0;
+  readonly clock: VirtualClock<Pending> = new VirtualClock<Pending>();
   steps = 0;
-  #pending: Pending[] = [];
   #violation: Violation | undefined;
   #numbers = 0;
 
@@ -51,6 +49,10 @@ export class World {
     this.plan = this.faults = options.faults ?? drawFaults(this.random);
     this.deathIsKnown = this.plan.deathIsKnown;
     this.trace = options.trace ? [] : undefined;
+  }
+
+  get time(): number {
+    return this.clock.time;
   }
 
   /** Each number once, for names. */
@@ -71,12 +73,7 @@ export class World {
   /** Has a process wait for something that takes `ms`. */
   wait(process: SimProcess, label: Label, ms: number, run: () => void, timer = false): () => void {
     if (!process.alive) return () => {};
-    const pending: Pending = { process, label, at: this.time + ms, timer, run };
-    this.#pending.push(pending);
-    return () => {
-      const index = this.#pending.indexOf(pending);
-      if (index >= 0) this.#pending.splice(index, 1);
-    };
+    return this.clock.add({ process, label, at: this.time + ms, timer, run });
   }
 
   /** Lets all code run until it waits for the world. */
@@ -87,7 +84,7 @@ export class World {
 
   /** Whether any process waits for more than a timer. */
   get busy(): boolean {
-    return this.#pending.some((pending) => !pending.timer);
+    return this.clock.waiting.some((pending) => !pending.timer);
   }
 
   /** Completes one thing; moves the clock when nothing is due. Answers false when nobody waits for anything. */
@@ -97,12 +94,12 @@ export class World {
     if (ready.length === 0) {
       const next = this.#nextTime();
       if (next === undefined) return false;
-      this.time = next;
+      this.clock.time = next;
       ready = this.#ready();
     }
     const pending = this.random.pick(ready);
     const { process } = pending;
-    this.#pending.splice(this.#pending.indexOf(pending), 1);
+    this.clock.remove(pending);
     const crash = process.slot >= 0 && this.random.chance(this.faults.crash);
     if (crash && this.random.chance(0.5)) {
       this.note(() => `${process.name} crashes before: ${text(pending.label)}`);
@@ -119,17 +116,17 @@ export class World {
   }
 
   forgetProcess(process: SimProcess): void {
-    this.#pending = this.#pending.filter((pending) => pending.process !== process);
+    this.clock.keep((pending) => pending.process !== process);
   }
 
   #ready(): Pending[] {
     const { time } = this;
-    return this.#pending.filter(({ at, process }) => at <= time && process.pausedUntil <= time);
+    return this.clock.waiting.filter(({ at, process }) => at <= time && process.pausedUntil <= time);
   }
 
   #nextTime(): number | undefined {
     let next: number | undefined;
-    for (const { at, process } of this.#pending) {
+    for (const { at, process } of this.clock.waiting) {
       const time = Math.max(at, process.pausedUntil);
       if (next === undefined || time < next) next = time;
     }

@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelCandidate, ModelPart, ModelReply } from "../model.ts";
 import { openModelReply, type OpenModelReplySettings } from "../open-model-reply.ts";
-import { virtualSystem } from "./virtual-system.ts";
+import { virtualSystem } from "@selvedge/testing";
 
 export const LIMITS = { firstChunkMs: 1_000, chunkMs: 500, totalMs: 10_000, replyBytes: 1 << 20 };
 

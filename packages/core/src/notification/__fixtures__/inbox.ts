@@ -1,10 +1,9 @@
 import type { NotificationRecord } from "@selvedge/protocol";
-import { type ScriptedReply, scriptedModel } from "@selvedge/testing";
+import { type ScriptedReply, scriptedModel, virtualSystem, type VirtualSystem } from "@selvedge/testing";
 import { bareMemory } from "../../agent/__fixtures__/agent-with.ts";
 import { Agent } from "../../agent/agent.ts";
 import type { AgentConfig } from "../../agent/agent-config.ts";
 import { silentLogger } from "../../logger.ts";
-import { settle, virtualSystem, type VirtualSystem } from "../../model/__fixtures__/virtual-system.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import type { NotificationDomain } from "../../storage/notification-domain.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -66,7 +65,7 @@ export function inbox(
   const idle = async (): Promise<void> => {
     for (let turn = 0; turn < 500; turn++) {
       await system.advance(10);
-      await settle();
+      await system.settle();
       const [actor] = await storage.select({ table: ACTORS, where: { thread_id: TARGET.threadId } });
       const items = await storage.count({ table: MAILBOX });
       if (items === 0 && (actor === undefined || actor["run_state"] === "idle")) return;

@@ -1,4 +1,4 @@
-import type { JSONValue, StoredMessage } from "@selvedge/protocol";
+import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../../errors.ts";
 import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { echoOf } from "../../signal/echo.ts";
@@ -26,6 +26,7 @@ import { storeOptions } from "../../run/stored-options.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { LocalThreads } from "../hold/local-threads.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 /** What became of a send, once it is durable. */
 export interface Admitted {
@@ -35,6 +36,11 @@ export interface Admitted {
   duplicate?: true;
 }
 
+/** The same with the signal as it was accepted: with the attributes of the branch that was decided on. */
+export interface AdmittedSignal extends Admitted {
+  signal: CreatedAgentSignal;
+}
+
 export interface SendRequest {
   signal: CreatedAgentSignal;
   /** What is sent in place of the signal: results of a client's tools. */
@@ -42,16 +48,23 @@ export interface SendRequest {
   agentId: string;
   delivery: DeliveryOptions;
   /** The sender made the id, so somebody else may have had it before. */
-  hasOwnId: boolean;
+  hasOwnId?: boolean;
   /** The run it opens, if it opens one. */
   newRunId: string;
-  streamOptions: AgentExecutionOptions | undefined;
+  streamOptions?: AgentExecutionOptions | undefined;
   /** What of their request context may be stored. */
   durableContextKeys: readonly string[];
-  attributes: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
-  idempotencyKey: string | undefined;
-  /** Writes that count only if the signal is accepted, such as the new state of a lane. May still change the signal. */
-  alongside?: (delivery: Delivery) => Promise<Write[]> | Write[];
+  /** Further attributes of the signal, by what becomes of it. */
+  attributes?: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
+  idempotencyKey?: string | undefined;
+  /** What counts only if the signal is accepted, such as the new state of a lane. Not asked about one that is discarded. */
+  alongside?: (delivery: Delivery, signal: CreatedAgentSignal) => Promise<Alongside>;
+}
+
+interface Alongside {
+  writes: readonly Write[];
+  /** The signal, where it says what it is accepted with. */
+  signal?: CreatedAgentSignal;
 }
 
 /** What a decision is made on. */
@@ -66,9 +79,8 @@ export interface Admission {
   request: SendRequest;
   delivery: Delivery;
   runId: string;
-  /** The signal's attributes with those of the branch, and as they were sent. */
-  attributes: Record<string, JSONValue> | undefined;
-  sent: Record<string, JSONValue> | undefined;
+  /** The signal with the attributes of the branch. */
+  signal: CreatedAgentSignal;
 }
 
 export async function readState(thread: Thread, agentId: string): Promise<ThreadState> {
@@ -93,12 +105,11 @@ export function decide({ actor, reserved }: ThreadState, request: SendRequest): 
     delivery.action === "deliver"
       ? delivery.runId
       : ("runId" in delivery && delivery.runId) || request.newRunId;
-  const attributes = mergeAttributes(request.signal, request.attributes[delivery.branch]);
-  return { request, delivery, runId, attributes, sent: request.signal.attributes };
+  return { request, delivery, runId, signal: onBranch(request, delivery) };
 }
 
-export function toAdmitted({ delivery: { action }, runId }: Admission): Admitted {
-  return { action, runId };
+export function toAdmitted({ delivery: { action }, runId, signal }: Admission): AdmittedSignal {
+  return { action, runId, signal };
 }
 
 /** The state the decisions were made on. */
@@ -112,9 +123,9 @@ export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[
   ];
 }
 
-/** What the decisions come to. The signals get the attributes they will have. */
+/** What the decisions come to. */
 export function deliveryWrites(
-  runtime: LocalThreads,
+  threads: LocalThreads,
   thread: Thread,
   { actor }: ThreadState,
   admissions: readonly Admission[],
@@ -124,13 +135,12 @@ export function deliveryWrites(
   let nextSeq = first;
   const items: Write[] = [];
   const stored: Write[] = [];
-  for (const { request, delivery, runId, attributes } of admissions) {
+  for (const admission of admissions) {
+    const { request, delivery, runId, signal } = admission;
     if (delivery.action === "discard") continue;
-    const { signal } = request;
-    signal.attributes = attributes;
     if (delivery.action !== "persist") {
       if (request.hasOwnId) items.push(requireNone(MESSAGES, { id: signal.id }));
-      items.push(...post(runtime, thread, request, delivery, runId));
+      items.push(...post(threads, thread, admission));
       continue;
     }
     stored.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
@@ -151,14 +161,9 @@ export function deliveryWrites(
   ];
 }
 
-/** The decisions came to nothing: the signals are as they were sent, for the next attempt. */
-export function takeBack(admissions: readonly Admission[]): void {
-  for (const { request, sent } of admissions) request.signal.attributes = sent;
-}
-
 /** Commits decisions and sees to what follows from them. */
 export async function commitAdmissions(
-  runtime: LocalThreads,
+  threads: LocalThreads,
   thread: Thread,
   admissions: readonly Admission[],
   writes: readonly Write[],
@@ -167,7 +172,7 @@ export async function commitAdmissions(
 ): Promise<void> {
   for (const { delivery, request } of admissions) {
     const opens = delivery.action === "wake" || delivery.action === "queue";
-    if (opens && request.streamOptions) runtime.keepOptions(request.signal.id, request.streamOptions);
+    if (opens && request.streamOptions) threads.keepOptions(request.signal.id, request.streamOptions);
   }
   try {
     const { auto } = await commit(writes);
@@ -177,18 +182,18 @@ export async function commitAdmissions(
   } catch (error) {
     // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
     if (mayHaveTakenEffect(error)) {
-      thread.pump();
+      thread.wake();
       thread.tail.refresh();
-    } else for (const { request } of admissions) runtime.dropOptions(request.signal.id);
+    } else for (const { request } of admissions) threads.dropOptions(request.signal.id);
     throw error;
   }
-  runtime.claim(thread, thread.resourceId);
+  threads.directory.claim(thread, thread.resourceId);
   for (const { delivery } of admissions) {
     if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
-    if (delivery.action === "wake" || delivery.action === "queue") thread.pump();
+    if (delivery.action === "wake" || delivery.action === "queue") thread.wake();
     else if (delivery.action === "deliver") {
       thread.mailMayHaveCome();
-      if (thread.run === undefined) thread.pump(); // The run is elsewhere; see to it that somebody carries it out.
+      if (thread.run === undefined) thread.wake(); // The run is elsewhere; see to it that somebody carries it out.
     } else if (delivery.action === "persist") thread.tail.refresh();
   }
 }
@@ -202,33 +207,26 @@ export function mayHaveTakenEffect(error: unknown): boolean {
 export function opensAtOnce(
   thread: Thread,
   { actor }: ThreadState,
-  { request, delivery, runId }: Admission,
+  admission: Admission,
 ): Omit<MailboxItem, "seq"> | undefined {
+  const { request, delivery } = admission;
   if (delivery.action !== "wake" || request.delivery.queued || request.messages) return undefined;
   const isIdle = !actor || (actor.runId === undefined && actor.mailboxCount === 0);
-  return isIdle && thread.isFreeFor(request.agentId) ? itemOf(thread, request, delivery, runId) : undefined;
+  return isIdle && thread.isFreeFor(request.agentId) ? itemOf(thread, admission) : undefined;
 }
 
-function post(
-  runtime: LocalThreads,
-  thread: Thread,
-  request: SendRequest,
-  delivery: Delivery,
-  runId: string,
-): Write[] {
-  const item = itemOf(thread, request, delivery, runId);
-  const posted = postItem(item, runtime.limits.mailbox);
+function post(threads: LocalThreads, thread: Thread, admission: Admission): Write[] {
+  const item = itemOf(thread, admission);
+  const posted = postItem(item, threads.limits.mailbox);
   // Of two that wake a thread at once one is first, and the other joins its run.
   return item.opens && item.due === NOW ? [nothingDueNow(thread.threadId, item.agentId), ...posted] : posted;
 }
 
 function itemOf(
   { threadId, resourceId }: Thread,
-  request: SendRequest,
-  delivery: Delivery,
-  runId: string,
+  { request, delivery, runId, signal }: Admission,
 ): Omit<MailboxItem, "seq"> {
-  const { signal, messages, agentId } = request;
+  const { messages, agentId } = request;
   // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
   const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
@@ -267,8 +265,7 @@ export function explainConflict(
 ): void {
   const { threadId, resourceId } = thread;
   const index = error.details?.["index"] as number;
-  if (index === 0)
-    throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+  if (index === 0) throw noThread(threadId, resourceId);
   const failed = writes[index];
   if (failed?.op === "update" && "mailbox_count" in failed.where) {
     throw new AgentError(
@@ -285,10 +282,7 @@ export function explainConflict(
   }
 }
 
-function mergeAttributes(
-  signal: CreatedAgentSignal,
-  branch: SignalAttributes | undefined,
-): Record<string, JSONValue> | undefined {
-  const extra = cleanAttributes(branch);
-  return extra || signal.attributes ? { ...signal.attributes, ...extra } : undefined;
+function onBranch({ signal, attributes }: SendRequest, { branch }: Delivery): CreatedAgentSignal {
+  const extra = cleanAttributes(attributes?.[branch]);
+  return extra ? signal.with({ attributes: { ...signal.attributes, ...extra } }) : signal;
 }

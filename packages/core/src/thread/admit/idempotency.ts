@@ -1,17 +1,10 @@
 import { reviveSignal, type CreatedAgentSignal } from "../../signal/signal.ts";
 import type { Write } from "../../storage/storage.ts";
 import { SENDS } from "../../storage/thread-tables.ts";
-import type { Admitted, SendRequest } from "./admission.ts";
+import type { AdmittedSignal } from "./admission.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Thread } from "../hold/thread.ts";
 import { insert } from "../../storage/writes.ts";
-
-/** What was answered to the first send with a key. */
-interface EarlierSend {
-  signal: CreatedAgentSignal;
-  runId: string;
-  action: Delivery["action"];
-}
 
 export function insertSend(
   thread: Thread,
@@ -30,7 +23,8 @@ export function insertSend(
   });
 }
 
-export async function readSend(thread: Thread, key: string): Promise<EarlierSend | undefined> {
+/** What was answered to the first send with a key. */
+export async function readSend(thread: Thread, key: string): Promise<AdmittedSignal | undefined> {
   const [row] = await thread.storage.select({
     table: SENDS,
     where: { thread_id: thread.threadId, key },
@@ -41,11 +35,6 @@ export async function readSend(thread: Thread, key: string): Promise<EarlierSend
     signal: reviveSignal(row.signal as never),
     runId: row.run_id as string,
     action: row.action as Delivery["action"],
+    duplicate: true,
   };
-}
-
-/** The same send again: the caller's signal becomes the one that was accepted. */
-export function adopt(request: SendRequest, earlier: EarlierSend): Admitted {
-  Object.assign(request.signal, earlier.signal);
-  return { action: earlier.action, runId: earlier.runId, duplicate: true };
 }

@@ -1,7 +1,7 @@
 import { AgentError } from "../../errors.ts";
 import {
   type Admission,
-  type Admitted,
+  type AdmittedSignal,
   commitAdmissions,
   decide,
   deliveryWrites,
@@ -11,18 +11,17 @@ import {
   opensAtOnce,
   readState,
   type SendRequest,
-  takeBack,
   toAdmitted,
 } from "./admission.ts";
 import type { Write } from "../../storage/storage.ts";
-import { adopt, insertSend, readSend } from "./idempotency.ts";
+import { insertSend, readSend } from "./idempotency.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { LocalThreads } from "../hold/local-threads.ts";
 
 /** A send that waits to be admitted. */
 export interface SendTurn {
   request: SendRequest;
-  resolve(admitted: Admitted): void;
+  resolve(admitted: AdmittedSignal): void;
   reject(error: unknown): void;
 }
 
@@ -34,23 +33,23 @@ const SMALL_TEXT = 16_384;
  * Admits a signal: reads the thread's state, decides, and writes the decision on the condition that the state is still
  * the same. When this resolves the signal is durable, or was meant not to be.
  */
-export function send(runtime: LocalThreads, thread: Thread, request: SendRequest): Promise<Admitted> {
-  const { promise, resolve, reject } = Promise.withResolvers<Admitted>();
-  thread.line.together({ request, resolve, reject }, (turns) => admitAll(runtime, thread, turns));
+export function send(threads: LocalThreads, thread: Thread, request: SendRequest): Promise<AdmittedSignal> {
+  const { promise, resolve, reject } = Promise.withResolvers<AdmittedSignal>();
+  thread.line.together({ request, resolve, reject }, (turns) => admitAll(threads, thread, turns));
   return promise;
 }
 
 /** In order, and in one commit where what becomes of one does not depend on the others. */
-async function admitAll(runtime: LocalThreads, thread: Thread, turns: SendTurn[]): Promise<void> {
+async function admitAll(threads: LocalThreads, thread: Thread, turns: SendTurn[]): Promise<void> {
   let alone = 0;
   while (turns.length > 0) {
     const group = turns.splice(0, alone > 0 ? 1 : Math.max(1, plainOnes(turns)));
     if (group.length === 1) {
       alone--;
-      await admitOne(runtime, thread, group[0] as SendTurn);
+      await admitOne(threads, thread, group[0] as SendTurn);
       continue;
     }
-    const admitted = await admitGroup(runtime, thread, group);
+    const admitted = await admitGroup(threads, thread, group);
     const rest = group.slice(admitted.length);
     // The first of the rest changes the thread for the others; or the commit failed, and each learns its own reason.
     alone = admitted.length > 0 ? Math.min(1, rest.length) : rest.length;
@@ -71,10 +70,10 @@ function plainOnes(turns: readonly SendTurn[]): number {
   return Math.min(MAX_TOGETHER, index < 0 ? turns.length : index);
 }
 
-async function admitOne(runtime: LocalThreads, thread: Thread, turn: SendTurn): Promise<void> {
+async function admitOne(threads: LocalThreads, thread: Thread, turn: SendTurn): Promise<void> {
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const admitted = await tryAdmit(runtime, thread, turn.request, attempt === 0);
+      const admitted = await tryAdmit(threads, thread, turn.request, attempt === 0);
       if (admitted) return turn.resolve(admitted);
     }
     throw new AgentError(
@@ -87,7 +86,7 @@ async function admitOne(runtime: LocalThreads, thread: Thread, turn: SendTurn): 
 }
 
 /** Admits the first of a group, as many as go together. Returns those it answered; none when they must go one by one. */
-async function admitGroup(runtime: LocalThreads, thread: Thread, group: SendTurn[]): Promise<SendTurn[]> {
+async function admitGroup(threads: LocalThreads, thread: Thread, group: SendTurn[]): Promise<SendTurn[]> {
   const admissions: Admission[] = [];
   let together: SendTurn[] = [];
   try {
@@ -99,11 +98,10 @@ async function admitGroup(runtime: LocalThreads, thread: Thread, group: SendTurn
       admissions.push(admission);
     }
     if (admissions.length === 0) return [];
-    const writes = [...guards(thread, state), ...deliveryWrites(runtime, thread, state, admissions)];
+    const writes = [...guards(thread, state), ...deliveryWrites(threads, thread, state, admissions)];
     together = group.slice(0, admissions.length);
-    await commitAdmissions(runtime, thread, admissions, writes);
+    await commitAdmissions(threads, thread, admissions, writes);
   } catch (error) {
-    takeBack(admissions);
     if (!mayHaveTakenEffect(error)) return [];
     for (const turn of together) turn.reject(error);
     return together;
@@ -113,29 +111,31 @@ async function admitGroup(runtime: LocalThreads, thread: Thread, group: SendTurn
 }
 
 async function tryAdmit(
-  runtime: LocalThreads,
+  threads: LocalThreads,
   thread: Thread,
   request: SendRequest,
   isFirstTry: boolean,
-): Promise<Admitted | undefined> {
-  const { signal, idempotencyKey } = request;
+): Promise<AdmittedSignal | undefined> {
+  const { idempotencyKey } = request;
   const state = await readState(thread, request.agentId);
   const earlier = idempotencyKey === undefined ? undefined : await readSend(thread, idempotencyKey);
-  if (earlier) return adopt(request, earlier);
-  const admission = decide(state, request);
-  const { delivery, runId } = admission;
-  if (delivery.action === "discard") return toAdmitted(admission);
-  const alongside = (await request.alongside?.(delivery)) ?? [];
-  const delivered = deliveryWrites(runtime, thread, state, [admission]);
+  if (earlier) return earlier;
+  const decided = decide(state, request);
+  const { delivery, runId } = decided;
+  if (delivery.action === "discard") return toAdmitted(decided);
+  const alongside = await request.alongside?.(delivery, decided.signal);
+  const admission = { ...decided, ...(alongside?.signal && { signal: alongside.signal }) };
+  const delivered = deliveryWrites(threads, thread, state, [admission]);
   const key =
-    idempotencyKey === undefined ? [] : [insertSend(thread, idempotencyKey, signal, runId, delivery.action)];
-  const writes = [...guards(thread, state), ...key, ...delivered, ...alongside];
+    idempotencyKey === undefined
+      ? []
+      : [insertSend(thread, idempotencyKey, admission.signal, runId, delivery.action)];
+  const writes = [...guards(thread, state), ...key, ...delivered, ...(alongside?.writes ?? [])];
   const item = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
   const commit = item && ((all: readonly Write[]) => thread.openWith(state.actor, item, all));
   try {
-    await commitAdmissions(runtime, thread, [admission], writes, commit);
+    await commitAdmissions(threads, thread, [admission], writes, commit);
   } catch (error) {
-    takeBack([admission]);
     if (!AgentError.is(error, "conflict")) throw error;
     explainConflict(thread, request, error, writes);
     return undefined;

@@ -1,7 +1,7 @@
-import { AgentError } from "../../errors.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, EVENTS, type ActorRow } from "../../storage/thread-tables.ts";
 import { insert, requireRow } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 /** The state of a thread's actor row. */
 export interface Actor {
@@ -77,5 +77,5 @@ export function checkOwnership(
   resourceId: string | undefined,
 ): void {
   if (!actor || resourceId === undefined || actor.resourceId === resourceId) return;
-  throw new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`);
+  throw noThread(threadId, resourceId);
 }

@@ -1,8 +1,7 @@
-import { scriptedModel } from "@selvedge/testing";
+import { scriptedModel, virtualSystem } from "@selvedge/testing";
 import { Memory } from "@selvedge/memory";
 import { expect, it } from "vitest";
 import { Agent } from "../../agent/agent.ts";
-import { virtualSystem } from "../../model/__fixtures__/virtual-system.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 
 it("ends the work of its runtime when a store is closed under it, without trying again and again", async () => {

@@ -9,7 +9,7 @@ import { insert, update } from "../../storage/writes.ts";
 const EVERY_MS = 60_000;
 const CHORE = "retention";
 
-/** Sees to it that what is over and old is deleted: now and then, by one of the processes that share a store. */
+/** Deletes what is over and old, now and then. One of the processes that share a store does it at a time. */
 export class Janitor {
   readonly #host: { storage: Storage; system: System; logger: Logger; limits: Retention };
   readonly #everyMs: number;

@@ -3,28 +3,13 @@ import type { Logger } from "../../logger.ts";
 import type { Row, Storage, Where } from "../../storage/storage.ts";
 import { ACTORS, CALLS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
-import type { Janitor } from "./janitor.ts";
+import type { ThreadAddress } from "../threads.ts";
 import type { Owner } from "./owner.ts";
-
-/** What the search for unfinished threads needs of the runtime. */
-export interface RecoveryHost {
-  readonly storage: Storage;
-  readonly system: System;
-  readonly logger: Logger;
-  readonly owner: Owner;
-  readonly limits: { recoverAtOnce: number };
-  readonly janitor: Janitor;
-  lookAfterReaders(): void;
-  /** Does what a thread has to do. Resolves when nothing of it is under way in this process. */
-  carryOut(threadId: string, resourceId: string): Promise<void>;
-}
 
 /** How often a process looks for threads that no process carries out: well within the 2 s it has after a lease ends. */
 const LOOK_EVERY_MS = 1_500;
 /** What could not be taken up, for instance because its agent is elsewhere, is tried again after so many looks. */
 const RETRY_AFTER_LOOKS = 20;
-/** Readers rely on news. Should one be lost, they look by themselves after so many looks. */
-const READERS_AFTER_LOOKS = 10;
 const BATCH = 500;
 
 interface Candidate {
@@ -36,30 +21,39 @@ interface Candidate {
   isOrphan: boolean;
 }
 
+/** What the search for unfinished threads needs. */
+export interface RecoveryOptions {
+  storage: Storage;
+  system: System;
+  logger: Logger;
+  owner: Owner;
+  /** Called before each look. */
+  onLook(): void;
+  /** Called with a thread that has something to do and that no process carries out. */
+  onFound(thread: ThreadAddress): void;
+}
+
 /**
- * Finds threads that no process carries out, and takes them up, a few at a time. Every process looks, again and again:
- * whoever lives takes over what a dead or closed process left.
+ * Finds threads that no process carries out. Every process looks, again and again: whoever lives takes over what a dead
+ * or closed process left.
  *
  *     running, its owner gone      → the run continues here
  *     idle, with waiting messages  → the oldest opens its run
  *     suspended, answered/aborted  → the run continues here
  */
 export class Recovery {
-  readonly #host: RecoveryHost;
+  readonly #options: RecoveryOptions;
   /** Threads as the last look found them, and how often in a row. */
   #seen = new Map<string, { mark: string; looks: number }>();
-  readonly #queue = new Map<string, Pick<Candidate, "threadId" | "resourceId">>();
-  readonly #underWay = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
   #started = false;
-  #looks = 0;
   /** Everything has to be found, also what could not be taken up before. */
   #everything = true;
   #stopped = false;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(host: RecoveryHost) {
-    this.#host = host;
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
   }
 
   /** Takes up everything that is unfinished now, and from then on what others leave. Later calls wait for the first. */
@@ -76,21 +70,14 @@ export class Recovery {
     this.#lookNext().catch((error: unknown) => this.#onFailure(error));
   }
 
-  /** A thread has something to do now: it is carried out when its turn comes. */
-  add({ threadId, resourceId }: { threadId: string; resourceId: string }): void {
-    this.#queue.set(threadId, { threadId, resourceId });
-    this.#next();
-  }
-
   stop(): void {
     this.#stopped = true;
     this.#cancelTimer?.();
-    this.#queue.clear();
   }
 
   #schedule(): void {
     if (this.#stopped) return;
-    this.#cancelTimer ??= this.#host.system.setTimer(LOOK_EVERY_MS, () => this.#lookLater(), {
+    this.#cancelTimer ??= this.#options.system.setTimer(LOOK_EVERY_MS, () => this.#lookLater(), {
       background: true,
     });
   }
@@ -102,7 +89,7 @@ export class Recovery {
 
   #onFailure(error: unknown): void {
     if (AgentError.is(error, "storage-closed")) return this.stop();
-    this.#host.logger.error("Looking for unfinished threads failed and will be retried", error);
+    this.#options.logger.error("Looking for unfinished threads failed and will be retried", error);
   }
 
   #lookNext(): Promise<void> {
@@ -113,17 +100,16 @@ export class Recovery {
 
   async #look(): Promise<void> {
     if (this.#stopped) return;
-    this.#host.janitor.nudge();
-    if (++this.#looks % READERS_AFTER_LOOKS === 0) this.#host.lookAfterReaders();
+    this.#options.onLook();
     const everything = this.#everything;
     this.#everything = false;
     try {
-      const gone = await this.#host.owner.gone();
+      const gone = await this.#options.owner.gone();
       const found = new Map<string, Candidate>();
       const orphans = everything
         ? await this.#allOrphans(found, gone.live)
         : await this.#orphansOf(found, gone.dead);
-      if (!orphans) await this.#host.owner.forget(gone.dead);
+      if (!orphans) await this.#options.owner.forget(gone.dead);
       await this.#leftAlone(found);
       this.#admit(found, everything);
     } catch (error) {
@@ -132,7 +118,6 @@ export class Recovery {
     } finally {
       this.#schedule();
     }
-    this.#next();
   }
 
   /** Threads of owners that are gone. */
@@ -154,7 +139,7 @@ export class Recovery {
 
   /** Threads without an owner that have something to do. */
   async #leftAlone(found: Map<string, Candidate>): Promise<void> {
-    const { storage } = this.#host;
+    const { storage } = this.#options;
     await this.#collect(found, { has_mail: 1, run_state: "idle" }, () => false);
     await this.#collect(found, { abort_run: { ne: null }, run_state: "suspended" }, () => false);
     const calls = await storage.select({
@@ -174,7 +159,7 @@ export class Recovery {
     isOrphan: (row: Row) => boolean,
   ): Promise<void> {
     for (let after: string | undefined; ;) {
-      const rows = await this.#host.storage.select({
+      const rows = await this.#options.storage.select({
         table: ACTORS,
         where: after === undefined ? where : { ...where, thread_id: { gt: after } },
         orderBy: [{ column: "thread_id" }],
@@ -190,43 +175,20 @@ export class Recovery {
       }
       if (rows.length < BATCH || "thread_id" in where) return;
       after = rows.at(-1)!.thread_id;
-      await sleep(this.#host.system, 0);
+      await sleep(this.#options.system, 0);
     }
   }
 
-  /** Puts in the queue what is to be taken up now, and remembers the rest. */
+  /** Tells what is to be taken up now, and remembers the rest. */
   #admit(found: ReadonlyMap<string, Candidate>, everything: boolean): void {
     const seen = new Map<string, { mark: string; looks: number }>();
-    for (const candidate of found.values()) {
-      const { threadId, mark, isOrphan } = candidate;
+    for (const { threadId, resourceId, mark, isOrphan } of found.values()) {
       const before = everything ? undefined : this.#seen.get(threadId);
       const looks = before?.mark === mark ? before.looks + 1 : 1;
       seen.set(threadId, { mark, looks });
       const wanted = everything || isOrphan ? 1 : 2;
-      if ((looks - wanted) % RETRY_AFTER_LOOKS === 0 && !this.#underWay.has(threadId))
-        this.#queue.set(threadId, candidate);
+      if ((looks - wanted) % RETRY_AFTER_LOOKS === 0) this.#options.onFound({ threadId, resourceId });
     }
     this.#seen = seen;
-  }
-
-  #next(): void {
-    const { recoverAtOnce } = this.#host.limits;
-    for (const [threadId, { resourceId }] of this.#queue) {
-      if (this.#stopped || this.#underWay.size >= recoverAtOnce) return;
-      this.#queue.delete(threadId);
-      this.#underWay.add(threadId);
-      void this.#carryOut(threadId, resourceId);
-    }
-  }
-
-  async #carryOut(threadId: string, resourceId: string): Promise<void> {
-    try {
-      await this.#host.carryOut(threadId, resourceId);
-      // A store may answer without letting anybody else have a turn, and a look at a thread may be all there is to do.
-      await sleep(this.#host.system, 0);
-    } finally {
-      this.#underWay.delete(threadId);
-      this.#next();
-    }
   }
 }

@@ -1,15 +1,21 @@
-import type { Write } from "../../storage/storage.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
-import type { Actor } from "./actor.ts";
+import { AgentError } from "../../errors.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
+import { noThread } from "../../storage/no-thread.ts";
+import type { CommitResult, Write } from "../../storage/storage.ts";
+import { THREADS } from "../../storage/tables.ts";
+import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { insert, remove, requireNone, update } from "../../storage/writes.ts";
+import type { Lease } from "../log/fenced-log.ts";
+import { type Actor, insertActor } from "./actor.ts";
 import type { Thread } from "./thread.ts";
-import { insert, remove, update } from "../../storage/writes.ts";
 
 /** What the store is told about a run that begins. */
 export interface RunTicket {
   runId: string;
   agentId: string;
   options: StoredOptions;
+  /** A run of this process waits for it, so it does not wait for a free place. */
+  nested?: boolean;
 }
 
 /** Who will hold a thread: its run, and the numbers it goes on with. */
@@ -18,6 +24,77 @@ export interface Holding {
   agentId: string;
   fence: number;
   nextSeq: number;
+}
+
+/** Takes an idle thread for a run. Returns `undefined` when somebody else was faster. */
+export async function take(
+  thread: Thread,
+  actor: Actor | undefined,
+  ticket: RunTicket,
+  conditions: readonly Write[],
+): Promise<Lease | undefined> {
+  const { threadId, resourceId } = thread;
+  const { writes, holding } = takeWrites(thread, ticket, actor);
+  const elsewhere = { id: threadId, resource_id: { ne: resourceId } };
+  const first: Write[] = actor ? [] : [requireNone(THREADS, elsewhere), insertActor(threadId, resourceId)];
+  return graspUnlessTaken(thread, [...first, ...conditions, ...writes], holding);
+}
+
+/** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
+export function takeOver(thread: Thread, actor: Actor, attempts: number): Promise<Lease | undefined> {
+  const runId = actor.runId as string;
+  const fence = actor.fence + 1;
+  const writes: Write[] = [
+    update(ACTORS, {
+      where: { thread_id: thread.threadId, fence: actor.fence, run_id: runId },
+      set: { owner: thread.owner, fence, run_state: "running" },
+      require: true,
+    }),
+    update(RUNS, {
+      where: { id: runId },
+      set: { state: "running", suspended_at: null, fence, attempts: attempts + 1 },
+    }),
+  ];
+  const holding = { runId, agentId: actor.agentId as string, fence, nextSeq: actor.nextSeq };
+  return graspUnlessTaken(thread, writes, holding);
+}
+
+/** Commits the writes that take a thread. Others see this process live before they see its thread. */
+export async function grasp(
+  thread: Thread,
+  writes: readonly Write[],
+  { runId, agentId, fence, nextSeq }: Holding,
+): Promise<{ lease: Lease; result: CommitResult }> {
+  const { owner } = thread.threads;
+  await owner.hold();
+  let result: CommitResult;
+  try {
+    // Another process may take the same run with the same fence: each has its own id.
+    const id = `${runId} ${fence} ${owner.id}`;
+    result = await thread.storage.commit(writes, { key: thread.threadId, id });
+  } catch (error) {
+    owner.release();
+    throw error;
+  }
+  thread.taken({ runId, agentId });
+  return { lease: { fence, nextSeq, responseSteps: new Map() }, result };
+}
+
+async function graspUnlessTaken(
+  thread: Thread,
+  writes: readonly Write[],
+  holding: Holding,
+): Promise<Lease | undefined> {
+  try {
+    return (await grasp(thread, writes, holding)).lease;
+  } catch (error) {
+    if (!AgentError.is(error, "conflict")) throw error;
+    // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
+    const first = writes[0];
+    if (error.details?.["index"] === 0 && first?.op === "require")
+      throw noThread(thread.threadId, thread.resourceId);
+    return undefined;
+  }
 }
 
 /** Makes a run the active one of an idle thread, if it is still as it was seen. */

@@ -9,6 +9,8 @@ export interface ThreadLimits extends Retention {
   lease: LeaseLimits;
   /** Without it a thread has signals and a stream, and forgets what was said when its run ends. */
   keepHistory: boolean;
+  /** How many runs this process carries out at once. Above it, messages and calls wait for their turn. */
+  maxRuns: number;
   /** How many threads that other processes left are carried out at the same time. */
   recoverAtOnce: number;
 }
@@ -19,5 +21,6 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
   lease: DEFAULT_LEASE,
   ...DEFAULT_RETENTION,
   keepHistory: true,
+  maxRuns: 1_000,
   recoverAtOnce: 20,
 };

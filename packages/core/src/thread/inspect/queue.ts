@@ -108,8 +108,8 @@ async function findQueued(
 }
 
 /**
- * Whoever is about to open a run has read the item and goes by the fence it saw with it. Raising the fence makes them
- * look again, so a run never begins with what was changed or taken back.
+ * A process that is about to open a run has read the item together with the fence. Raising the fence makes it look
+ * again, so a run never begins with a message that was changed or taken back.
  */
 async function commit(
   storage: Storage,

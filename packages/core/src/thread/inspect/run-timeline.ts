@@ -1,4 +1,12 @@
-import type { FinishReason, Usage } from "@selvedge/protocol";
+import {
+  answerFrom,
+  type FinishReason,
+  foldChunk,
+  type MessagePart,
+  type ToolInvocation,
+  type ToolInvocationPart,
+  type Usage,
+} from "@selvedge/protocol";
 import type { Storage } from "../../storage/storage.ts";
 import { EVENTS, type EventRow } from "../../storage/thread-tables.ts";
 import type { NumberedChunk } from "../log/event-log.ts";
@@ -57,7 +65,9 @@ export async function readRunTimeline(
 
 class TimelineWriter {
   readonly steps: TimelineStep[] = [];
-  readonly #calledAt = new Map<string, number>();
+  /** The step under way, as it is stored. */
+  #answer = answerFrom();
+  readonly #calls = new Map<string, { shown: TimelineTool; from: number }>();
   over = false;
 
   add(piece: EventRow): void {
@@ -66,36 +76,22 @@ class TimelineWriter {
   }
 
   #read(chunk: NumberedChunk, at: number): void {
-    switch (chunk.type) {
-      case "step-start":
-        this.steps.push({ step: this.steps.length, startedAt: new Date(at), toolCalls: [] });
-        return;
-      case "tool-call": {
-        const { toolCallId, toolName } = chunk.payload;
-        this.#calledAt.set(toolCallId, at);
-        this.steps.at(-1)?.toolCalls.push({ toolCallId, toolName, state: "running" });
-        return;
-      }
-      case "tool-call-approval":
-      case "tool-call-suspended":
-        return this.#tool(chunk.payload.toolCallId, "waiting", undefined);
-      case "tool-result":
-        return this.#tool(chunk.payload.toolCallId, chunk.payload.isError ? "failed" : "done", at);
-      case "tool-error":
-        return this.#tool(chunk.payload.toolCallId, "failed", at);
-      case "tool-output-denied":
-        return this.#tool(chunk.payload.toolCallId, "denied", at);
-      case "step-finish":
-        return this.#endStep(chunk, at);
-      case "finish":
-        this.over = chunk.payload.stepResult.reason !== "suspended";
-        return;
-      case "abort":
-      case "error":
-        this.over = true;
-        return;
-      default:
-    }
+    if (chunk.type === "step-start") this.#beginStep(at);
+    const changed = foldChunk(this.#answer, chunk);
+    if (changed === "several")
+      for (const { toolInvocation } of callsIn(this.#answer.parts)) this.#tell(toolInvocation, at);
+    else if (changed !== undefined)
+      for (const { toolInvocation } of callsIn([this.#answer.parts[changed]!]))
+        this.#tell(toolInvocation, at);
+    if (chunk.type === "step-finish") this.#endStep(chunk, at);
+    if (chunk.type === "finish") this.over = chunk.payload.stepResult.reason !== "suspended";
+    if (chunk.type === "abort" || chunk.type === "error") this.over = true;
+  }
+
+  #beginStep(at: number): void {
+    this.steps.push({ step: this.steps.length, startedAt: new Date(at), toolCalls: [] });
+    this.#answer = answerFrom();
+    this.#calls.clear();
   }
 
   #endStep(chunk: Extract<NumberedChunk, { type: "step-finish" }>, at: number): void {
@@ -108,11 +104,40 @@ class TimelineWriter {
     if (output.text !== "") step.text = output.text;
   }
 
-  #tool(toolCallId: string, state: TimelineTool["state"], at: number | undefined): void {
-    const call = this.steps.flatMap((step) => step.toolCalls).find((one) => one.toolCallId === toolCallId);
-    if (!call) return;
-    call.state = state;
-    const from = this.#calledAt.get(toolCallId);
-    if (at !== undefined && from !== undefined) call.durationMs = Math.max(0, at - from);
+  #tell(call: ToolInvocation, at: number): void {
+    const { toolCallId, toolName } = call;
+    const state = this.#answer.questions.has(toolCallId) ? "waiting" : stateOf(call);
+    if (!state) return;
+    let known = this.#calls.get(toolCallId);
+    if (!known) {
+      known = { shown: { toolCallId, toolName, state }, from: at };
+      this.#calls.set(toolCallId, known);
+      this.steps.at(-1)?.toolCalls.push(known.shown);
+    }
+    known.shown.state = state;
+    if (state !== "running" && state !== "waiting") known.shown.durationMs ??= Math.max(0, at - known.from);
+  }
+}
+
+function callsIn(parts: readonly MessagePart[]): ToolInvocationPart[] {
+  return parts.filter((part) => part.type === "tool-invocation");
+}
+
+/** None for a call whose arguments are still being written. */
+function stateOf({ state, isError }: ToolInvocation): TimelineTool["state"] | undefined {
+  switch (state) {
+    case "partial-call":
+      return undefined;
+    case "call":
+    case "approval-responded":
+      return "running";
+    case "approval-requested":
+      return "waiting";
+    case "result":
+      return isError ? "failed" : "done";
+    case "output-error":
+      return "failed";
+    case "output-denied":
+      return "denied";
   }
 }

@@ -1,7 +1,7 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import type { OpenCall } from "../../run/run.ts";
 import type { CallIntent, StepRecord } from "../../run/run-journal.ts";
-import { NOBODY_ASKED } from "../../run/tool-calls.ts";
+import { NOBODY_ASKED } from "../../run/open-calls.ts";
 import { readStep } from "../../storage/list-messages.ts";
 import { setMessageMetadata } from "../../storage/message-writes.ts";
 import type { Where, Write } from "../../storage/storage.ts";
@@ -38,7 +38,7 @@ export class CallJournal {
     return this.#open;
   }
 
-  /** Calls are about to run: the run's row says so. Those of a run that is gone on with may have waited before. */
+  /** Calls are about to run: the run's row says so. Those of a continued run may have waited before. */
   start(place: PlacedStep, calls: readonly CallIntent[]): { openStep: OpenStep; writes: Write[] } {
     this.#open = true;
     const { step, messageStep } = place;

@@ -53,11 +53,11 @@ export async function decideCall(
     } catch (error) {
       if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
       // The store may have done it all the same.
-      thread.pump();
+      thread.wake();
       throw AgentError.is(error, "conflict") ? decidedMeanwhile(call, error) : error;
     }
     thread.tail.refresh();
-    thread.pump();
+    thread.wake();
     return { runId: call.runId, toolCallId: call.toolCallId };
   }
 }

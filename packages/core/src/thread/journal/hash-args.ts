@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isObject } from "@selvedge/protocol";
 
 /** What a decision about a call is bound to: this tool with exactly these arguments. */
 export function hashArgs(toolName: string, args: unknown): string {
@@ -10,9 +11,7 @@ export function hashArgs(toolName: string, args: unknown): string {
 function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_, item: unknown) =>
-      typeof item === "object" && item !== null && !Array.isArray(item)
-        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : item,
+      isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
     ) ?? "null"
   );
 }

@@ -31,6 +31,7 @@ import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "../hold/thread.ts";
 import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
+import { noThread } from "../../storage/no-thread.ts";
 
 export interface ThreadJournalOptions {
   thread: Thread;
@@ -139,7 +140,7 @@ export class ThreadJournal implements RunJournal {
       writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
       writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
     }
-    const signals = folded.map(({ signal }) => restamp(signal, now));
+    const signals = folded.map(({ signal }) => signal.with({ createdAt: now }));
     for (const signal of signals) writes.push(this.#insert(signal));
     for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
     writes.push(...takeItems(threadId, items));
@@ -150,7 +151,7 @@ export class ThreadJournal implements RunJournal {
       chunks: this.#echoes([...among, ...signals]),
       explain: (index) =>
         index === 0
-          ? new AgentError("not-found", `There is no thread "${threadId}" for resource "${resourceId}".`)
+          ? noThread(threadId, resourceId)
           : new AgentError(
               "invalid-message",
               "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
@@ -223,7 +224,8 @@ export class ThreadJournal implements RunJournal {
     const { threadId, system } = this.#thread;
     const items = take ? await this.#items() : [];
     const now = new Date(system.now());
-    const signals = items.map(({ signal }) => restamp(signal, now));
+    // A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent.
+    const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
     const responseId = step?.message.id ?? this.#responseId;
@@ -310,11 +312,11 @@ export class ThreadJournal implements RunJournal {
     const guard: Write[] = end.mayContinue
       ? [requireNone(MAILBOX, { thread_id: threadId, due: NOW, agent_id: this.#options.agentId })]
       : [];
-    const unread = this.#begun ? undefined : this.#opener;
-    const opener = unread ? this.#storeOpener(unread) : [];
+    const now = new Date(system.now());
+    const unread = this.#begun ? undefined : this.#unread(now);
+    const opener = unread ? this.#storeOpener(unread, now) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
-    const now = Math.trunc(system.now());
     const error =
       end.error === undefined
         ? null
@@ -328,9 +330,16 @@ export class ThreadJournal implements RunJournal {
     } as const;
     try {
       await this.#log.commit(
-        [...guard, ...opener, ...unanswered, ...this.#journal.close(), ...also, touchThread(threadId, now)],
+        [
+          ...guard,
+          ...opener,
+          ...unanswered,
+          ...this.#journal.close(),
+          ...also,
+          touchThread(threadId, now.getTime()),
+        ],
         {
-          run: { state: end.state, ended_at: now, error, open_step: null },
+          run: { state: end.state, ended_at: now.getTime(), error, open_step: null },
           chunks: [...echo, ...end.chunks],
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new MailWaiting();
@@ -359,17 +368,22 @@ export class ThreadJournal implements RunJournal {
     return true;
   }
 
+  /** What opened the run, as it enters the history. */
+  #unread(now: Date): MailboxItem | undefined {
+    const opener = this.#opener;
+    return opener && { ...opener, signal: opener.signal.with({ createdAt: now }) };
+  }
+
   /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
-  #storeOpener(item: MailboxItem): Write[] {
-    const { threadId, resourceId, system } = this.#thread;
-    const now = new Date(system.now());
+  #storeOpener(item: MailboxItem, now: Date): Write[] {
+    const { threadId, resourceId } = this.#thread;
     return [
       ...takeItems(threadId, [item]),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
       ...describeThread(threadId, this.#details),
       ...(item.messages?.map((message) =>
         insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
-      ) ?? [this.#insert(restamp(item.signal, now))]),
+      ) ?? [this.#insert(item.signal)]),
     ];
   }
 
@@ -468,9 +482,3 @@ export class ThreadJournal implements RunJournal {
 class MailWaiting {}
 class OpenerGone {}
 class LostRace {}
-
-/** A signal enters the history when it is taken; `acceptedAt` keeps the time it was sent. */
-function restamp(signal: CreatedAgentSignal, now: Date): CreatedAgentSignal {
-  signal.createdAt = now;
-  return signal;
-}

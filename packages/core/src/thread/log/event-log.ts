@@ -64,8 +64,8 @@ export async function readEvents(
  */
 export function toBroadcast(chunk: AgentChunk): AgentChunk {
   if (chunk.type === "step-start") {
-    const { messageId } = chunk.payload;
-    return toJsonChunk({ ...chunk, payload: { ...(messageId !== undefined && { messageId }) } });
+    const { messageId, model } = chunk.payload;
+    return toJsonChunk({ ...chunk, payload: { messageId, ...(model !== undefined && { model }) } });
   }
   if (chunk.type === "finish")
     return { ...chunk, payload: { ...chunk.payload, messages: { all: [], user: [], nonUser: [] } } };

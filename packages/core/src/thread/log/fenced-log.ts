@@ -1,10 +1,11 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
-import type { Row, Storage, Write } from "../../storage/storage.ts";
+import type { Commit, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
 import { RUNS } from "../../storage/thread-tables.ts";
 import { insertEvents, toBroadcast } from "./event-log.ts";
+import { Flusher } from "./flusher.ts";
 import type { Thread } from "../hold/thread.ts";
 import { requireRow, update } from "../../storage/writes.ts";
 
@@ -31,6 +32,8 @@ export interface LogCommit {
   last?: (nextSeq: number) => Write[];
   /** Leaves the chunks for a later commit. */
   quiet?: boolean;
+  /** Goes with what other threads flush at the same moment. */
+  isFlush?: boolean;
   /** Chunks that become visible with this commit or not at all. */
   chunks?: readonly AgentChunk[];
 }
@@ -51,7 +54,8 @@ export class FencedLog {
   #buffer: AgentChunk[] = [];
   #staged: Staged | undefined;
   #commits: Promise<unknown> = Promise.resolve();
-  #flushTimer: (() => void) | undefined;
+  readonly #flusher: Flusher;
+  #cancelFlush: (() => void) | undefined;
   #flushedAt = Number.NEGATIVE_INFINITY;
   #count = 0;
   #audible = false;
@@ -62,6 +66,7 @@ export class FencedLog {
     this.#thread = thread;
     this.#runId = runId;
     this.#onLost = onLost;
+    this.#flusher = Flusher.of(thread.storage, thread.system);
   }
 
   use(thread: Thread): void {
@@ -82,18 +87,10 @@ export class FencedLog {
     this.#buffer.push(toBroadcast(chunk));
     if (!this.#audible) return;
     if (this.#buffer.length >= MAX_BUFFERED) {
-      this.#flushTimer?.();
+      this.#cancelFlush?.();
       return this.#flush();
     }
-    if (this.#flushTimer) return;
-    const { system, storage } = this.#thread;
-    const wait = this.#flushedAt + storage.flushMs - system.monotonic();
-    if (wait > 0) this.#flushTimer = system.setTimer(wait, () => this.#flush());
-    else {
-      // The first chunk after a pause goes out at once, with all that this turn of the event loop still adds.
-      this.#flushTimer = () => {};
-      void Promise.resolve().then(() => this.#flush());
-    }
+    this.#cancelFlush ??= this.#flusher.whenDue(this.#flushedAt, () => this.#flush());
   }
 
   /** Nothing becomes visible before what is staged: chunks cannot overtake it. */
@@ -114,11 +111,11 @@ export class FencedLog {
 
   close(): void {
     this.#closed = true;
-    this.#flushTimer?.();
+    this.#cancelFlush?.();
   }
 
   async #commitNow(writes: readonly Write[], options: LogCommit): Promise<void> {
-    const { explain, last, quiet, chunks: lastChunks = [] } = options;
+    const { explain, last, quiet, isFlush, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
     const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;
     const { threadId, storage, system } = this.#thread;
@@ -141,7 +138,9 @@ export class FencedLog {
     try {
       // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
       const id = `${this.#runId} ${lease.fence} ${++this.#count}`;
-      if (!(await commitJson(storage, all, { key: threadId, id })))
+      const send = (commit: Commit): Promise<unknown> =>
+        isFlush ? this.#flusher.commit(commit) : storage.commit(commit.writes, commit);
+      if (!(await commitJson(send, { key: threadId, id, writes: all })))
         shown = chunks.map((chunk) => toJson(chunk) as unknown as AgentChunk);
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw storageError(error);
@@ -161,25 +160,21 @@ export class FencedLog {
   }
 
   #flush(): void {
-    this.#flushTimer = undefined;
+    this.#cancelFlush = undefined;
     if (this.#buffer.length === 0 || this.#closed || !this.#lease) return;
     // What cannot be flushed now goes with the next commit, which reports what is wrong.
-    this.commit([]).catch(() => {});
+    this.commit([], { isFlush: true }).catch(() => {});
   }
 }
 
 /** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */
-async function commitJson(
-  storage: Storage,
-  writes: readonly Write[],
-  options: { key: string; id: string },
-): Promise<boolean> {
+async function commitJson(send: (commit: Commit) => Promise<unknown>, commit: Commit): Promise<boolean> {
   try {
-    await storage.commit(writes, options);
+    await send(commit);
     return true;
   } catch (error) {
     if (!AgentError.is(error, "invalid-argument")) throw error;
-    await storage.commit(writes.map(toJsonWrite), options);
+    await send({ ...commit, writes: commit.writes.map(toJsonWrite) });
     return false;
   }
 }

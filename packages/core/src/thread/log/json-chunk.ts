@@ -3,7 +3,18 @@ import { errorMessage } from "../../errors.ts";
 import { roughSize, toJson } from "../../json.ts";
 
 /** Fields with values of an app, a tool or a provider, which may be anything. */
-const FOREIGN: { [Type in keyof ChunkPayloads]?: readonly (keyof ChunkPayloads[Type])[] } = {
+const FOREIGN: { [Type in keyof ChunkPayloads]: readonly (keyof ChunkPayloads[Type])[] } = {
+  start: [],
+  "step-start": [],
+  "step-finish": [],
+  finish: [],
+  abort: [],
+  error: ["error"],
+  raw: [],
+  "reasoning-signature": [],
+  "tool-call-input-streaming-start": [],
+  "tool-call-delta": [],
+  "tool-call-input-streaming-end": [],
   "text-start": ["providerMetadata"],
   "text-delta": ["text", "providerMetadata"],
   "text-end": ["providerMetadata"],
@@ -16,11 +27,12 @@ const FOREIGN: { [Type in keyof ChunkPayloads]?: readonly (keyof ChunkPayloads[T
   file: ["providerMetadata"],
   "tool-call": ["args", "providerMetadata"],
   "tool-call-approval": ["args"],
+  "tool-call-decided": [],
   "tool-call-suspended": ["args", "suspendPayload"],
   "tool-output": ["output"],
   "tool-output-denied": ["args"],
   "tool-result": ["args", "result", "providerMetadata"],
-  "tool-error": ["args"],
+  "tool-error": ["args", "error"],
   tripwire: ["reason", "metadata"],
 };
 

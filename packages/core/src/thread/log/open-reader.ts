@@ -24,7 +24,8 @@ export async function openReader(
   const after = from ?? (await startingPoint(storage, actor));
   // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
   const owner = resourceId ?? actor?.resourceId;
-  const thread = owner === undefined ? threads.unclaimed(threadId) : threads.thread(threadId, owner);
+  const thread =
+    owner === undefined ? threads.unclaimed(threadId) : threads.thread({ threadId, resourceId: owner });
   thread.sawActive(actor?.runId);
   const reader = new ThreadReader(thread, after, target.resourceId);
   return {

@@ -151,6 +151,9 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     // While a run goes on its events are ahead of what the thread says.
     const end = actor ? Math.max(actor.nextSeq, await firstFreeSeq(storage, actor)) - 1 : 0;
     if (end < this.#after) {
+      // Since the thread was read, its run may have ended and its events may have been deleted as old.
+      const now = await readActor(storage, threadId);
+      if (now && now.nextSeq > this.#after) return this.#checkNumbers();
       throw new AgentError(
         "not-found",
         `Thread "${threadId}" has no event ${this.#after}: it was deleted or recreated. Subscribe again without after.`,

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startPostgres } from "../../packages/testing/src/postgres/__fixtures__/postgres-server.ts";
+import { commitSeed } from "../../packages/testing/src/simulator/__fixtures__/commit-seed.ts";
+import { libsqlStore } from "./libsql-store.ts";
+import { postgresStore } from "./postgres-store.ts";
+import { runDispatches } from "./run-dispatches.ts";
+import { runKills } from "./run-kills.ts";
+import { runPauses } from "./run-pauses.ts";
+import { runTakeovers } from "./run-takeovers.ts";
+import type { StoreFactory } from "./store-factory.ts";
+
+const seed = commitSeed();
+
+type Opened = { factory: StoreFactory; stop?(): Promise<void> } | { missing: string };
+
+async function openPostgres(): Promise<Opened> {
+  const server = await startPostgres();
+  if ("missing" in server) console.warn(`skipped: kills on PostgreSQL: ${server.missing}`);
+  return "missing" in server ? server : { ...server, factory: postgresStore(server.connectionString) };
+}
+
+const openLibsql = async (): Promise<Opened> => ({ factory: libsqlStore() });
+
+describe.each([
+  { store: "libSQL", share: 1, tags: [], open: openLibsql },
+  { store: "libSQL", share: 10, tags: ["long"], open: openLibsql },
+  { store: "PostgreSQL", share: 2, tags: ["long"], open: openPostgres },
+])("on $store, $share times", ({ open, share, tags }) => {
+  let opened: Opened;
+  beforeAll(async () => void (opened = await open()));
+  afterAll(() => ("missing" in opened ? undefined : opened.stop?.()));
+
+  function factoryOr(skip: (reason: string) => never): StoreFactory {
+    return "missing" in opened ? skip(opened.missing) : opened.factory;
+  }
+
+  it(
+    "a process that is killed loses no acknowledged message and repeats no effect",
+    { tags },
+    async ({ skip }) => {
+      const kills = 6 * share;
+      const report = await runKills({ factory: factoryOr(skip), kills, seed });
+      expect(report.problems).toEqual([]);
+      expect(report.kills).toBe(kills);
+      expect(report.atPoint).toBeGreaterThan(0);
+      expect(report.acknowledged).toBeGreaterThan(kills);
+    },
+  );
+
+  it(
+    "a process that ends and does not come back is taken over by one that lives",
+    { tags },
+    async ({ skip }) => {
+      const rounds = 2 * share;
+      const report = await runTakeovers({ factory: factoryOr(skip), rounds, seed });
+      expect(report.problems).toEqual([]);
+      expect(report.rounds).toBe(rounds);
+      expect(report.takeovers).toBeGreaterThan(0);
+    },
+  );
+
+  it(
+    "dispatchers deliver each notification in full once and lose none when one is killed",
+    { tags },
+    async ({ skip }) => {
+      const kills = 2 * share;
+      const report = await runDispatches({ factory: factoryOr(skip), kills, seed });
+      expect(report.problems).toEqual([]);
+      expect(report.kills).toBe(kills);
+      expect(report.acknowledged).toBeGreaterThan(kills);
+    },
+  );
+
+  // Standing still is seen in /proc, which only Linux has.
+  it.runIf(process.platform === "linux").for([2, 3] as const)(
+    "a thread stays in order when its owner stands still past its lease, among %i processes",
+    { tags },
+    async (processes, { skip }) => {
+      const report = await runPauses({ factory: factoryOr(skip), rounds: 3 * share, processes, seed });
+      expect(report.problems).toEqual([]);
+      expect(report.takeovers).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InMemoryStorage } from "@selvedge/core/storage";
+import { describeFailure, Random, runSimulation } from "@selvedge/testing/simulator";
+import { libsqlStore } from "../kill/libsql-store.ts";
+import { postgresStore } from "../kill/postgres-store.ts";
+import { runDispatches } from "../kill/run-dispatches.ts";
+import { runKills } from "../kill/run-kills.ts";
+import { runPauses } from "../kill/run-pauses.ts";
+import { runTakeovers } from "../kill/run-takeovers.ts";
+import { openStore, type StoreFactory } from "../kill/store-factory.ts";
+import { runPowerLosses } from "../power/run-power-losses.ts";
+import { type Moment, runRaces } from "../race/run-races.ts";
+
+/** A part of a trial: so many rounds, from one seed. Plain data, because another process carries it out. */
+export interface Job {
+  trial: TrialName;
+  rounds: number;
+  seed: number;
+  /** A PostgreSQL server to use instead of a file. */
+  postgres?: string;
+}
+
+export interface Outcome {
+  rounds: number;
+  problems: string[];
+  /** Counts are added up over the jobs of a trial. Of what begins with `slowest` the greatest is kept. */
+  figures: Record<string, number>;
+  skipped?: string;
+}
+
+interface Trial {
+  title: string;
+  /** Rounds in one job. A finding ends its job, and the other jobs go on. */
+  batch: number;
+  /** Runs on a chosen store. */
+  stores?: boolean;
+  run(job: Job, onRound: (round: number) => void): Promise<Outcome>;
+}
+
+export const TRIALS = {
+  worlds: {
+    title: "simulated worlds",
+    batch: 250,
+    async run({ rounds, seed }, onRound) {
+      const report = await runSimulation({
+        seeds: rounds,
+        from: seed,
+        maxViolations: 3,
+        onProgress: ({ done }) => onRound(done),
+      });
+      const { worlds, steps, virtualMs, failures } = report;
+      const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
+      return { rounds: worlds, problems: failures.map(describeFailure), figures };
+    },
+  },
+  kills: {
+    title: "kills of a process",
+    batch: 25,
+    stores: true,
+    async run(job, onRound) {
+      const factory = storeOf(job);
+      const report = await runKills({ factory, kills: job.rounds, seed: job.seed, onRound });
+      const { kills, atPoint, acknowledged, slowestMs, problems } = report;
+      const figures = { "at a point": atPoint, acknowledged, "slowest ms": slowestMs };
+      return { rounds: kills, problems, figures };
+    },
+  },
+  dispatches: {
+    title: "kills of a dispatcher",
+    batch: 15,
+    stores: true,
+    async run(job, onRound) {
+      const factory = storeOf(job);
+      const report = await runDispatches({ factory, kills: job.rounds, seed: job.seed, onRound });
+      const { kills, atPoint, acknowledged, problems } = report;
+      return { rounds: kills, problems, figures: { "at a point": atPoint, acknowledged } };
+    },
+  },
+  takeovers: {
+    title: "processes that stay dead",
+    batch: 10,
+    stores: true,
+    async run(job, onRound) {
+      const { rounds: count, seed } = job;
+      const report = await runTakeovers({ factory: storeOf(job), rounds: count, seed, onRound });
+      const { rounds, takeovers, slowestMs, problems } = report;
+      return { rounds, problems, figures: { takeovers, "slowest ms": slowestMs } };
+    },
+  },
+  pauses: {
+    title: "pauses past the lease",
+    batch: 20,
+    stores: true,
+    async run(job, onRound) {
+      const processes = job.seed % 2 === 0 ? 2 : 3;
+      const options = {
+        factory: storeOf(job),
+        rounds: job.rounds,
+        processes,
+        seed: job.seed,
+        onRound,
+      } as const;
+      const { rounds, takeovers, slowestTakeoverMs, problems } = await runPauses(options);
+      return { rounds, problems, figures: { takeovers, "slowest ms": slowestTakeoverMs } };
+    },
+  },
+  losses: {
+    title: "power losses",
+    batch: 40,
+    async run({ rounds, seed }, onRound) {
+      const report = await runPowerLosses({ losses: rounds, durability: "power-safe", seed, onRound });
+      const { losses, acknowledged, lost, problems, skipped } = report;
+      return { rounds: losses, problems, figures: { acknowledged, lost }, ...(skipped && { skipped }) };
+    },
+  },
+  races: {
+    title: "messages as a run ends",
+    batch: 300,
+    async run({ rounds, seed }, onRound) {
+      const random = new Random(seed);
+      const moments = Array.from({ length: rounds }, (): Moment =>
+        random.chance(0.5) ? { operation: random.between(0, 39) } : { turns: random.between(0, 199) },
+      );
+      const folder = mkdtempSync(join(tmpdir(), "selvedge-races-"));
+      const onFile = random.chance(0.3);
+      const store = onFile ? await openStore(libsqlStore().create(folder)) : new InMemoryStorage();
+      const { races, problems } = await runRaces({ store, moments, onRound });
+      rmSync(folder, { recursive: true, force: true });
+      return { rounds: races, problems, figures: { "on a file": onFile ? races : 0 } };
+    },
+  },
+} satisfies Record<string, Trial>;
+
+export type TrialName = keyof typeof TRIALS;
+
+export function trialOf(name: TrialName): Trial {
+  return TRIALS[name];
+}
+
+function storeOf({ postgres }: Job): StoreFactory {
+  return postgres === undefined ? libsqlStore() : postgresStore(postgres);
+}

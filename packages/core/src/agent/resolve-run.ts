@@ -1,0 +1,390 @@
+import { AgentError, showValue } from "../errors.ts";
+import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
+import { MessageList } from "../message/message-list.ts";
+import type { MessagesInput } from "../message/message-input.ts";
+import { toSystemMessages } from "../message/system-message.ts";
+import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
+import { resolveModel } from "../model/resolve-model.ts";
+import type { Processor } from "../processor/processor.ts";
+import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
+import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
+import type { RunSpec } from "../run/run.ts";
+import type { RunJournal } from "../run/run-journal.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
+import { checkId } from "../storage/check-id.ts";
+import type { Storage } from "../storage/storage.ts";
+import { RUNS } from "../storage/thread-tables.ts";
+import { isProcessors } from "../run/option-rules.ts";
+import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
+import { storeOptions } from "../run/stored-options.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
+import { validate } from "../schema/validate.ts";
+import { openTelemetry } from "../telemetry/telemetry.ts";
+import type { ToolLike, ToolsInput } from "../tool/tool.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
+import { PayloadTransform } from "../tool/transform.ts";
+import type { ThreadAddress } from "../thread/threads.ts";
+import type { AgentEnvironment } from "./agent-environment.ts";
+import type { AgentConfig, RunProfile } from "./agent-config.ts";
+import { checkOptions } from "./check-options.ts";
+import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
+import { mergeOptions } from "./merge-options.ts";
+import { showIssues } from "../schema/show-issues.ts";
+import { noThread } from "../storage/no-thread.ts";
+
+export const DEFAULT_RUN_LIMITS: RunLimits = {
+  ...DEFAULT_MODEL_LIMITS,
+  toolTimeoutMs: 600_000,
+  toolResultBytes: 1 << 20,
+  toolErrorBytes: 1 << 16,
+  toolInputBytes: 1 << 20,
+  toolCalls: 1000,
+  runBytes: 64 << 20,
+  processorTimeoutMs: 120_000,
+};
+
+/** The thread a run is on. */
+interface ThreadTarget extends ThreadAddress {
+  title?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** A run that does not begin with a call: its thread is already in hand. */
+export interface RunStart {
+  journal: RunJournal;
+  target: ThreadTarget;
+  signals: readonly CreatedAgentSignal[];
+}
+
+/** Resolves everything that may depend on the request, once, and checks it before any model is called. */
+export async function resolveRun(
+  environment: AgentEnvironment,
+  park: RunSpec["park"],
+  input: MessagesInput,
+  callOptions: AgentExecutionOptions | undefined,
+  start?: RunStart,
+): Promise<RunSpec> {
+  const { system, host: mastra } = environment;
+  checkOptions(callOptions);
+  const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
+  const profile = await profileOf(environment, callOptions, requestContext, start);
+  const config = profile ? { ...environment.config, ...profile.config } : environment.config;
+  const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra };
+  await checkContext(config, requestContext, start !== undefined);
+  const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
+  const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
+  if (defaults) checkOptions(options);
+  Object.assign(options, profile?.options);
+  const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
+  if (maxRetries !== undefined) options.maxRetries = maxRetries;
+  if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
+  const model = options.model ?? (await resolveDynamic(config.model, context));
+  const list = new MessageList(system);
+  list.setSystemMessages([
+    ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
+    ...toSystemMessages(options.system),
+  ]);
+  if (options.context !== undefined) list.add(options.context, "context");
+  list.add(input, "input");
+  const runId = options.runId ?? system.newId();
+  const memory = await openMemory(environment, options, context, model, runId, start);
+  const tools = await collectTools(environment, config, options, context, memory?.parts.tools);
+  const telemetry = await openTelemetry(options.telemetry);
+  const inputProcessors = await processors("inputProcessors", options, config, context);
+  const outputProcessors = await processors("outputProcessors", options, config, context);
+  if (!config.memory) checkLanes(config, inputProcessors);
+  return {
+    runId,
+    agent: { id: environment.id, name: environment.name },
+    system,
+    logger: environment.logger,
+    list,
+    model,
+    resolveModel: rememberLast(resolveModel),
+    tools,
+    compileTools: (more: ToolsInput): ToolSet => environment.compiler.prepare([more]),
+    options,
+    requestContext,
+    mastra,
+    threadId: memory?.target.threadId,
+    resourceId: memory?.target.resourceId,
+    journal: memory?.journal,
+    storage: memory?.storage,
+    mayWait: options.asTool !== true,
+    signals: start?.signals ?? [],
+    inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
+    outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
+    limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
+    transform: openTransform(config, tools),
+    telemetry,
+    format: openFormat(options),
+    waitUntil: (work) => environment.waitUntil(work),
+    pinned: profile?.pinned,
+    alongside: profile?.alongside,
+    park,
+  };
+}
+
+async function profileOf(
+  { config }: AgentEnvironment,
+  options: AgentExecutionOptions | undefined,
+  requestContext: RequestContext,
+  start: RunStart | undefined,
+): Promise<RunProfile | undefined> {
+  if (!config.profile) return undefined;
+  const asked = requestContext.get(THREAD_ID_KEY) ?? options?.memory?.thread ?? options?.threadId;
+  const threadId: unknown = start?.target.threadId ?? (typeof asked === "object" ? asked?.id : asked);
+  const resourceId = start?.target.resourceId ?? options?.memory?.resource ?? options?.resourceId;
+  return config.profile({
+    threadId: typeof threadId === "string" ? threadId : undefined,
+    resourceId,
+    requestContext,
+    pinned: options?.profile,
+  });
+}
+
+async function checkContext(
+  config: AgentConfig,
+  requestContext: RequestContext,
+  mayBeStored: boolean,
+): Promise<void> {
+  if (!config.requestContextSchema) return;
+  // Whose request it is, a server says; the app's schema speaks of the app's own values.
+  const own = requestContext.without([RESOURCE_ID_KEY, THREAD_ID_KEY]).toJSON();
+  const checked = await validate(config.requestContextSchema, own).catch((cause: unknown) => {
+    if (AgentError.is(cause)) throw cause;
+    throw new AgentError(
+      "invalid-context",
+      `The request context of agent "${config.name}" could not be checked: its schema threw.`,
+      { cause },
+    );
+  });
+  if (checked.ok) return;
+  const list = showIssues(checked.issues, "context");
+  throw new AgentError(
+    "invalid-context",
+    `The request context of agent "${config.name}" is not valid: ${list}${mayBeStored ? NOT_STORED : ""}`,
+    {
+      details: { issues: checked.issues },
+    },
+  );
+}
+
+const NOT_STORED =
+  ". A run that continues in another process only has the values listed in durableContextKeys. Add the ones that the schema needs.";
+
+/** A call's own list replaces the agent's. */
+async function processors(
+  name: "inputProcessors" | "outputProcessors",
+  options: AgentExecutionOptions,
+  config: AgentConfig,
+  context: DynamicContext,
+): Promise<Processor[]> {
+  const list = options[name] ?? (config[name] && (await resolveDynamic(config[name], context))) ?? [];
+  if (isProcessors(list)) return list;
+  throw new AgentError(
+    "invalid-argument",
+    `${name} must be an array of processors, each with an id, got ${showValue(list)}.`,
+  );
+}
+
+/** A state lane is a thing of the store: without one its processor would be silently ignored. */
+function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
+  const owner = list.find((processor) => typeof processor.computeStateSignal === "function");
+  if (!owner) return;
+  throw new AgentError(
+    "memory-required",
+    `Processor "${owner.id}" has a state lane, but agent "${name}" has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+  );
+}
+
+interface OpenMemory {
+  storage?: Storage;
+  target: ThreadTarget;
+  parts: MemoryParts;
+  journal: RunJournal | undefined;
+}
+
+const NO_PARTS: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
+
+async function openMemory(
+  environment: AgentEnvironment,
+  options: AgentExecutionOptions,
+  context: DynamicContext,
+  model: ModelConfig,
+  runId: string,
+  start: RunStart | undefined,
+): Promise<OpenMemory | undefined> {
+  const { config, system } = environment;
+  // A thread of an agent without memory lives in this process alone: it has signals and no history.
+  if (start && !config.memory) return { target: start.target, parts: NO_PARTS, journal: start.journal };
+  const asked = options.memory?.thread ?? options.threadId;
+  const threadId =
+    context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
+  if (threadId === undefined) {
+    if (options.resourceId === undefined && options.memory === undefined) return undefined;
+    throw new AgentError(
+      "invalid-argument",
+      `A resource was given without a thread: pass memory: { thread, resource }.`,
+    );
+  }
+  if (typeof threadId !== "string" || threadId === "") {
+    throw new AgentError(
+      "invalid-argument",
+      `memory.thread must be a thread id or { id }, got ${showValue(asked)}.`,
+    );
+  }
+  const memory = config.memory && (await resolveDynamic(config.memory, context));
+  if (!memory) {
+    throw new AgentError(
+      "memory-required",
+      `Agent "${config.name}" was given thread "${threadId}" but has no memory. Pass memory: new Memory({ storage }) to the agent.`,
+    );
+  }
+  const storage = requireStorage(memory, environment);
+  await storage.init();
+  const details = typeof asked === "object" ? asked : undefined;
+  const resourceId = await findResource(memory, options, context, threadId);
+  const target: ThreadTarget = {
+    threadId,
+    resourceId,
+    ...(details?.title !== undefined && { title: details.title }),
+    ...(details?.metadata && { metadata: details.metadata }),
+  };
+  const memoryConfig = options.memory?.options ?? options.memoryOptions;
+  const readOnly = options.memory?.readOnly ?? memoryConfig?.readOnly ?? false;
+  if (!readOnly && !start) refuseOwnThread(storage, threadId);
+  if (readOnly) await checkOwner(memory, target);
+  else if (options.runId !== undefined && !start) await checkFree(storage, runId);
+  const parts = await memory.prepareRun({
+    threadId,
+    resourceId,
+    config: readOnly ? { ...memoryConfig, readOnly } : memoryConfig,
+    requestContext: context.requestContext,
+    model,
+    system,
+  });
+  const journal =
+    start?.journal ?? (readOnly ? undefined : join(environment, storage, target, { runId, options }));
+  return { storage, target, parts, journal };
+}
+
+/** A place in the queue of a thread, for a run that stores what it does. */
+function join(
+  environment: AgentEnvironment,
+  storage: Storage,
+  { threadId, resourceId, ...details }: ThreadTarget,
+  { runId, options }: { runId: string; options: AgentExecutionOptions },
+): RunJournal {
+  const stored = storeOptions(options, environment.durableContextKeys);
+  const request = { runId, agentId: environment.id, options: stored, nested: isInsideRun(), ...details };
+  return environment.threadsOf(storage).join({ threadId, resourceId }, request);
+}
+
+function requireStorage(
+  memory: MastraMemory,
+  { config, host }: AgentEnvironment,
+): NonNullable<MastraMemory["storage"]> {
+  // A memory that was made for this call has not met the host yet.
+  const shared = memory.storage ? undefined : host?.getStorage();
+  if (shared) memory.useStorage(shared);
+  if (memory.storage) return memory.storage;
+  throw new AgentError(
+    "storage-required",
+    `The memory of agent "${config.name}" has no storage. Pass one to new Memory({ storage }), or register the agent in new Mastra({ storage }).`,
+  );
+}
+
+/** A second run with the same id could never take its thread, and would wait forever. */
+async function checkFree(storage: Storage, runId: string): Promise<void> {
+  const [row] = await storage.select({ table: RUNS, where: { id: checkId("runId", runId) }, limit: 1 });
+  if (row)
+    throw new AgentError("conflict", `There is already a run "${runId}". Leave the id out, or use another.`);
+}
+
+/** A run that writes finds out when it does; one that only reads has to ask. */
+async function checkOwner(memory: MastraMemory, { threadId, resourceId }: ThreadTarget): Promise<void> {
+  const domain = await memory.storage?.getStore("memory");
+  const thread = await domain?.getThreadById({ threadId });
+  if (thread && thread.resourceId !== resourceId) {
+    throw noThread(threadId, resourceId);
+  }
+}
+
+/** Whose thread it is: what the server fixed, what the caller says, whose it already is, or its own. */
+async function findResource(
+  memory: MastraMemory,
+  options: AgentExecutionOptions,
+  { requestContext }: DynamicContext,
+  threadId: string,
+): Promise<string> {
+  const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
+  if (typeof said === "string" && said !== "") return said;
+  if (said !== undefined)
+    throw new AgentError(
+      "invalid-argument",
+      `memory.resource must be a non-empty string, got ${showValue(said)}.`,
+    );
+  const domain = await memory.storage?.getStore("memory");
+  return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
+}
+
+async function collectTools(
+  environment: AgentEnvironment,
+  config: AgentConfig,
+  options: AgentExecutionOptions,
+  context: DynamicContext,
+  memoryTools: ToolsInput | undefined,
+): Promise<ToolSet> {
+  const { compiler, subagents, logger } = environment;
+  const own = config.tools && (await resolveDynamic(config.tools, context));
+  const agents = config.agents && (await resolveDynamic(config.agents, context));
+  const clientTools =
+    options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
+  for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
+  return compiler.prepare([
+    memoryTools,
+    own,
+    agents && subagents.toolsFor(agents),
+    ...Object.values(options.toolsets ?? {}),
+    clientTools,
+  ]);
+}
+
+/** A client's tool is executed by the client, even if its definition came with a function. */
+function withoutExecute([name, tool]: [string, ToolLike]): [string, ToolLike] {
+  return [
+    name,
+    {
+      id: tool.id ?? name,
+      description: tool.description ?? "",
+      inputSchema: tool.inputSchema ?? (tool as { parameters?: unknown }).parameters,
+    },
+  ];
+}
+
+function openTransform(config: AgentConfig, tools: ToolSet): PayloadTransform | undefined {
+  let wanted = config.transform !== undefined;
+  if (!wanted) for (const tool of tools.values()) if (tool.definition.transform) wanted = true;
+  return wanted
+    ? new PayloadTransform(config.transform, (name) => tools.get(name)?.definition.transform)
+    : undefined;
+}
+
+function openFormat(options: AgentExecutionOptions): ObjectFormat | undefined {
+  if (options.output !== undefined) return new ObjectFormat({ schema: options.output }, true);
+  if (options.experimental_output !== undefined)
+    return new ObjectFormat({ schema: options.experimental_output }, false);
+  return options.structuredOutput && new ObjectFormat(options.structuredOutput, false);
+}
+
+/** Most steps of a run use the model of the step before. */
+function rememberLast(resolve: (config: ModelConfig) => Promise<ModelCandidate[]>): RunSpec["resolveModel"] {
+  let last: { config: ModelConfig; candidates: ModelCandidate[] } | undefined;
+  const look = async (config: ModelConfig): Promise<ModelCandidate[]> => {
+    const candidates = await resolve(config);
+    last = { config, candidates };
+    return candidates;
+  };
+  return (config) => (last?.config === config ? last.candidates : look(config));
+}

@@ -1,0 +1,61 @@
+import type { ToolCallPayload } from "@selvedge/protocol";
+import type { CheckedCall, ToolOutcome, ToolRunContext } from "../tool/execute-tool.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
+import type { JournaledCall } from "./resume.ts";
+
+/** What the store knows about a call of a run that is gone on with; `undefined` for one that is to be carried out. */
+export function callFromJournal(
+  call: ToolCallPayload,
+  earlier: ReadonlyMap<string, JournaledCall>,
+  tools: ToolSet,
+): CheckedCall | undefined {
+  const entry = earlier.get(call.toolCallId);
+  if (!entry) return undefined;
+  switch (entry.state) {
+    case "waiting":
+      return {
+        call,
+        outcome: entry.requiresApproval
+          ? { kind: "approval", ...(entry.reason !== undefined && { reason: entry.reason }) }
+          : { kind: "suspended", payload: entry.suspendPayload },
+      };
+    case "done":
+      return { call, outcome: entry.outcome! };
+    case "started":
+      return tools.get(call.toolName)?.definition.idempotent
+        ? undefined
+        : { call, outcome: outcomeUnknown(call) };
+    case "decided": {
+      const { approved, reason, message } = entry.decision!;
+      return approved
+        ? undefined
+        : { call, outcome: { kind: "denied", reason: reason ?? message ?? NOT_APPROVED } };
+    }
+  }
+}
+
+const NOT_APPROVED = "The user did not approve this call.";
+
+function outcomeUnknown({ toolName }: ToolCallPayload): ToolOutcome {
+  const message = `The process ended while tool "${toolName}" was working, so it is unknown whether the call took effect. It was not run again. Find out before you call it again.`;
+  return { kind: "result", isError: true, result: { error: true, code: "tool-outcome-unknown", message } };
+}
+
+type Answers = ToolRunContext["answered"];
+const NOBODY: Answers = new Map();
+
+/** What people answered to the calls that they let run. */
+export function answersIn(earlier: ReadonlyMap<string, JournaledCall>): Answers {
+  if (earlier.size === 0) return NOBODY;
+  const answered = new Map<string, { resumeData?: unknown }>();
+  for (const { toolCallId, state, decision, requiresApproval } of earlier.values()) {
+    if (state === "decided" && decision?.approved)
+      // A tool that asked gets an answer, so that it can tell that it was asked for.
+      answered.set(toolCallId, {
+        resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
+      });
+    // It ran before the crash, so it was allowed to.
+    else if (state === "started") answered.set(toolCallId, { resumeData: decision?.resumeData });
+  }
+  return answered;
+}

@@ -1,0 +1,71 @@
+import type { AgentChunk, ToolCallPayload } from "@selvedge/protocol";
+import { compileSchema } from "../schema/compile-schema.ts";
+import type { ToolOutcome } from "../tool/execute-tool.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
+import { agentChunk } from "./model-part-chunk.ts";
+import type { OpenCall, Run } from "./run.ts";
+import type { StepBuilder } from "./step-builder.ts";
+
+/** Takes off a message what it said about calls that waited. */
+export const NOBODY_ASKED = { pendingToolApprovals: null, suspendedTools: null } as const;
+
+/** A call that waits, and the answer that it waits for. */
+export function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): OpenCall {
+  const schema = tools.get(call.toolName)?.definition.resumeSchema;
+  const approval = outcome.kind === "approval";
+  return {
+    toolCallId: call.toolCallId,
+    toolName: call.toolName,
+    args: call.args,
+    requiresApproval: approval,
+    resumeSchema: JSON.stringify(approval ? APPROVAL_SCHEMA : schema ? compileSchema(schema).jsonSchema : {}),
+    ...(outcome.kind === "suspended" && { suspendPayload: outcome.payload }),
+    ...(outcome.kind === "approval" && outcome.reason !== undefined && { reason: outcome.reason }),
+  };
+}
+
+const APPROVAL_SCHEMA = {
+  type: "object",
+  properties: { approved: { type: "boolean" }, reason: { type: "string" } },
+  required: ["approved"],
+};
+
+/** Says on a message which of its calls wait, as far as people may see it. */
+export function waitingMetadata(
+  run: Run,
+  step: StepBuilder,
+  waiting: OpenCall[],
+  asked: boolean,
+): Record<string, unknown> | undefined {
+  const nothing = asked ? NOBODY_ASKED : undefined;
+  if (waiting.length === 0) return nothing;
+  const { runId } = run.spec;
+  // People read this: they see the payloads as the transcript shows them.
+  const shown = (call: OpenCall) => ({
+    ...call,
+    ...step.invocation(call.toolCallId)?.transcript,
+    runId,
+  });
+  const byId = (calls: OpenCall[]) => Object.fromEntries(calls.map((call) => [call.toolCallId, shown(call)]));
+  const approvals = waiting.filter((call) => call.requiresApproval);
+  const suspended = waiting.filter((call) => !call.requiresApproval);
+  return {
+    ...nothing,
+    ...(approvals.length > 0 && { pendingToolApprovals: byId(approvals) }),
+    ...(suspended.length > 0 && { suspendedTools: byId(suspended) }),
+  };
+}
+
+/** Puts the waiting calls on the stream. To be called once the step is stored: nobody may answer what is not there yet. */
+export async function announceOpenCalls(run: Run): Promise<void> {
+  for (const call of run.openCalls) await run.stream.emit(questionOf(run, call));
+}
+
+export function questionOf(
+  { spec }: Run,
+  { requiresApproval, suspendPayload, ...payload }: OpenCall,
+): AgentChunk {
+  return requiresApproval
+    ? agentChunk("tool-call-approval", spec.runId, payload)
+    : agentChunk("tool-call-suspended", spec.runId, { ...payload, suspendPayload });
+}

@@ -1,0 +1,202 @@
+import { type AgentChunk, type DataChunk, isDataChunk } from "@selvedge/protocol";
+import { AgentError } from "../errors.ts";
+import { roughSize } from "../json.ts";
+import { EventStream } from "./event-stream.ts";
+import { limitResult } from "../tool/limit-result.ts";
+import { chunkSize } from "./chunk-size.ts";
+import { outsideRuns } from "./current-run.ts";
+import type { Run, RunSpec } from "./run.ts";
+
+/** A chunk as the processors left it: `null` when they dropped it, a list when they put several in its place. */
+export type Emitted = AgentChunk | AgentChunk[] | null;
+
+/**
+ * The way of a run's chunks, one after the other:
+ *
+ *     counted → processors → the step, for an app's own → transform → the thread's stream and the caller → onChunk
+ */
+export class RunStream {
+  /** What the caller has been shown. */
+  readonly events: EventStream<AgentChunk> = new EventStream();
+  readonly #run: Run;
+  readonly #spec: RunSpec;
+  #tail: Promise<unknown> = Promise.resolve();
+  /** What the stream holds of this run. */
+  #bytes = 0;
+  readonly #maxBytes: number;
+  #full: AgentError | undefined;
+  /** Chunks that processors hold at this moment. */
+  #held = 0;
+  readonly #asked: Promise<void>[] = [];
+  readonly #slow: boolean;
+
+  constructor(run: Run) {
+    const { spec, pipeline } = run;
+    this.#run = run;
+    this.#spec = spec;
+    this.#maxBytes = spec.limits.runBytes || Infinity;
+    this.#slow = pipeline.seesStream || spec.transform !== undefined || spec.options.onChunk !== undefined;
+  }
+
+  /**
+   * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
+   * there is nothing to wait for, and the answer comes at once. What comes of a part of the reply goes into the step too.
+   */
+  emit(chunk: AgentChunk, ofReply = false): AgentChunk | Promise<Emitted> {
+    this.weigh(chunk);
+    if (!this.#slow) {
+      const placed = this.#placed(chunk, ofReply);
+      this.events.push(placed);
+      this.#spec.journal?.publish(placed);
+      return placed;
+    }
+    const emitted = this.#tail.then(() => this.#emitThrough(chunk, ofReply));
+    this.#tail = emitted.catch(() => {});
+    return emitted;
+  }
+
+  /** Puts an app's own chunk on the stream and, unless it is transient, into the step under way. */
+  custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
+    const full: DataChunk = {
+      ...chunk,
+      data: this.limitWritten(chunk.data, chunk.type),
+      runId: this.#spec.runId,
+      from: "AGENT",
+    };
+    const put = async (): Promise<void> => {
+      // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
+      if (this.#held > 0) {
+        this.weigh(full);
+        await this.#emitThrough(full, false);
+      } else await this.emit(full);
+    };
+    const done = put();
+    done.catch(() => {});
+    return done;
+  }
+
+  /**
+   * The step takes in the reply and an app's own chunks, in the order in which readers get them. Without a step under way an
+   * app's own is shown and not stored, and says so.
+   */
+  #placed(chunk: AgentChunk, ofReply: boolean): AgentChunk {
+    const { step } = this.#run;
+    // The commonest chunk: a question less is worth it.
+    const isText = chunk.type === "text-delta";
+    if (isText || !isDataChunk(chunk)) {
+      if (ofReply) step?.take(chunk);
+      return chunk;
+    }
+    if (chunk.transient) return chunk;
+    if (!step || step.stored) return { ...chunk, transient: true };
+    const placed = { ...chunk, data: this.limitWritten(chunk.data, chunk.type) };
+    step.take(placed);
+    return placed;
+  }
+
+  /** A value that an app writes to the stream, cut if it is too large. */
+  limitWritten(value: unknown, name: string): unknown {
+    const { toolResultBytes } = this.#spec.limits;
+    return roughSize(value, toolResultBytes) > toolResultBytes
+      ? limitResult(value, toolResultBytes, name)
+      : value;
+  }
+
+  /** Counts a chunk before it is put on the stream. */
+  weigh(chunk: AgentChunk): void {
+    this.count(chunkSize(chunk, this.#maxBytes));
+  }
+
+  /** Counts what will be on the stream, or is kept for it. Throws when there is no room for it any more. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= this.#maxBytes) return;
+    const { runBytes } = this.#spec.limits;
+    // One error for all: who does not listen to it may ask many times.
+    throw (this.#full ??= new AgentError(
+      "limit-exceeded",
+      `Run ${this.#spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      { details: { limit: "runBytes", bytes: runBytes } },
+    ));
+  }
+
+  /** Puts a chunk on the stream that processors have no say in. */
+  async announce(chunk: AgentChunk): Promise<void> {
+    await this.#tail;
+    await this.#show(chunk, false);
+  }
+
+  /** A chunk as it will be shown, for a commit that puts it on the thread's stream. Show it with `reveal` after that. */
+  async prepare(chunk: AgentChunk): Promise<AgentChunk[]> {
+    await this.#tail;
+    const passed = this.#run.pipeline.seesStream ? await this.#process(chunk) : chunk;
+    return Promise.all([passed ?? []].flat().map((one) => this.#displayed(this.#placed(one, false))));
+  }
+
+  /** Shows the caller a chunk that is on the thread's stream already. */
+  async reveal(chunk: AgentChunk): Promise<void> {
+    await this.#tail;
+    await this.#shown(chunk);
+  }
+
+  async #emitThrough(chunk: AgentChunk, ofReply: boolean): Promise<Emitted> {
+    const passed = this.#run.pipeline.seesStream ? await this.#process(chunk) : chunk;
+    if (!Array.isArray(passed)) {
+      if (passed) await this.#show(passed, ofReply);
+      return passed;
+    }
+    for (const [index, one] of passed.entries()) {
+      // The first takes the place of the chunk, which was counted.
+      if (index > 0) this.weigh(one);
+      await this.#show(one, ofReply);
+    }
+    return passed;
+  }
+
+  async #process(chunk: AgentChunk): Promise<Emitted> {
+    this.#held++;
+    try {
+      return await this.#run.pipeline.outputStream(chunk, this.events.events);
+    } finally {
+      this.#held--;
+    }
+  }
+
+  async #show(chunk: AgentChunk, ofReply: boolean): Promise<void> {
+    const shown = await this.#displayed(this.#placed(chunk, ofReply));
+    this.#spec.journal?.publish(shown);
+    await this.#shown(shown);
+  }
+
+  async #displayed(chunk: AgentChunk): Promise<AgentChunk> {
+    return this.#spec.transform ? this.#spec.transform.display(chunk) : chunk;
+  }
+
+  async #shown(chunk: AgentChunk): Promise<void> {
+    this.events.push(chunk);
+    if (!this.#spec.options.onChunk) return;
+    // Who is asked may answer and wait for what comes of it, so the run must not wait for them before it lets go.
+    if (isQuestion(chunk)) this.#asked.push(outsideRuns(() => this.#run.call("onChunk", chunk)));
+    else await this.#run.call("onChunk", chunk);
+  }
+
+  /** Resolves when those who were asked have had their say. */
+  async heard(): Promise<void> {
+    await Promise.all(this.#asked);
+  }
+
+  /** Chunks as readers get them, when everything before them is on the stream. */
+  async display(chunks: readonly AgentChunk[]): Promise<AgentChunk[]> {
+    await this.#tail;
+    return Promise.all(chunks.map((chunk) => this.#displayed(chunk)));
+  }
+
+  /** No more chunks will come. */
+  end(): void {
+    this.events.end();
+  }
+}
+
+function isQuestion({ type }: AgentChunk): boolean {
+  return type === "tool-call-approval" || type === "tool-call-suspended";
+}

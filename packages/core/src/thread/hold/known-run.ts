@@ -1,0 +1,71 @@
+/** A run and whose it is. Of a run that was only heard of, the agent is not known. */
+export interface RunOfAgent {
+  runId: string;
+  agentId: string | undefined;
+}
+
+/** What a process knows about the active run of a thread, for answers that cannot wait for the store. */
+export class KnownRun {
+  #active: RunOfAgent | undefined;
+  /** The run that a send of this process is about to open. */
+  #reserved: RunOfAgent | undefined;
+  #abort: (() => void) | undefined;
+  #abortWanted: string | undefined;
+
+  /** The run that a message joins: the active one, or one that is about to be opened here. */
+  get current(): RunOfAgent | undefined {
+    return this.#active ?? this.#reserved;
+  }
+
+  /** A reader read the thread's row. What is known here is newer. */
+  heardOf(runId: string | undefined): void {
+    if (runId !== undefined) this.#active ??= { runId, agentId: undefined };
+  }
+
+  /** The store was asked. */
+  found(run: RunOfAgent | undefined): void {
+    this.#active = run;
+    if (run) this.#reserved = undefined;
+  }
+
+  /** Nothing here is about to open a run. */
+  dropReserved(): void {
+    this.#reserved = undefined;
+  }
+
+  /** Returns what takes the reservation back. */
+  reserve(runId: string, agentId: string): () => void {
+    this.#reserved = { runId, agentId };
+    return () => {
+      if (this.#reserved?.runId === runId) this.#reserved = undefined;
+    };
+  }
+
+  /** A run can be aborted from here on; one whose abort was asked for before stops now. */
+  canAbort(runId: string, abort: () => void): void {
+    this.#abort = abort;
+    if (this.#abortWanted === runId) abort();
+  }
+
+  /** Aborts the run that is carried out here. */
+  abortHere(): void {
+    this.#abort?.();
+  }
+
+  /** Aborts the run, if this process can. Returns the run that another process has to abort. */
+  abort(isHere: boolean): string | undefined {
+    const runId = this.current?.runId;
+    if (this.#active && this.#abort) this.#abort();
+    // Reserved here, or not running yet: it stops as it starts.
+    else if (!this.#active || isHere) this.#abortWanted = runId;
+    else return runId;
+    return undefined;
+  }
+
+  /** The run left this process. One that waits for somebody stays the active one. */
+  left(waits: boolean): void {
+    this.#abort = undefined;
+    this.#abortWanted = undefined;
+    if (!waits) this.#active = undefined;
+  }
+}

@@ -1,0 +1,330 @@
+import { AgentError, storageError } from "../../errors.ts";
+import { agentChunk } from "../../run/model-part-chunk.ts";
+import type { RunEnd } from "../../run/run-journal.ts";
+import type { StoredOptions } from "../../run/stored-options.ts";
+import { noThread } from "../../storage/no-thread.ts";
+import type { Write } from "../../storage/storage.ts";
+import { CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
+import {
+  countAttempt,
+  type MailboxItem,
+  nothingDueNow,
+  NOW,
+  readMailbox,
+  runOpenedBy,
+} from "../admit/mailbox.ts";
+import { readTaken } from "../journal/resumption.ts";
+import { ThreadJournal } from "../journal/thread-journal.ts";
+import type { Lease } from "../log/fenced-log.ts";
+import { type Actor, readActor } from "./actor.ts";
+import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
+import { take, takeOver } from "./take.ts";
+import type { Thread } from "./thread.ts";
+import type { Waiter } from "./waiters.ts";
+
+const MAX_LOOKS = 100;
+const AT_REST = Promise.resolve();
+
+/**
+ * Looks at what the store has of a thread and does what comes next, one look at a time:
+ *
+ *     a run that nobody carries out   → take it over and continue it
+ *     idle, a message waits           → open its run
+ *     idle, a call waits here         → admit the call's run
+ */
+export class Pump {
+  readonly #thread: Thread;
+  readonly #attempts = new Attempts();
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #rest: PromiseWithResolvers<void> | undefined;
+
+  constructor(thread: Thread) {
+    this.#thread = thread;
+  }
+
+  get isLooking(): boolean {
+    return this.#looking !== undefined;
+  }
+
+  /** Safe to call at any time. */
+  look(): void {
+    if (this.#looking) {
+      this.#again = true;
+      return;
+    }
+    const thread = this.#thread;
+    this.during(
+      this.#lookAll().catch((error: unknown) => {
+        if (AgentError.is(error, "storage-closed")) return thread.waiters.refuseAll(error);
+        thread.threads.logger.error(
+          `Thread "${thread.threadId}" could not continue and will be retried`,
+          error,
+        );
+        thread.lookAgain();
+      }),
+    );
+  }
+
+  /** Nobody else here looks at the thread while the work goes on. */
+  during(work: Promise<void>): void {
+    const thread = this.#thread;
+    this.#looking = work.finally(() => {
+      this.#looking = undefined;
+      if (this.#again) {
+        this.#again = false;
+        return this.look();
+      }
+      if (!thread.run) thread.threads.scheduler.leave(thread);
+      this.#tellRest();
+      thread.forget();
+    });
+  }
+
+  /** Resolves when nothing of the thread is under way here, or waits for a place. */
+  atRest(): Promise<void> {
+    if (this.#isAtRest) return AT_REST;
+    this.#rest ??= Promise.withResolvers();
+    return this.#rest.promise;
+  }
+
+  get #isAtRest(): boolean {
+    return !this.#thread.run && !this.#looking && !this.#thread.isInLine;
+  }
+
+  #tellRest(): void {
+    if (!this.#rest || !this.#isAtRest) return;
+    this.#rest.resolve();
+    this.#rest = undefined;
+  }
+
+  async #lookAll(): Promise<void> {
+    const thread = this.#thread;
+    for (let looks = 0; !thread.run; looks++) {
+      // Losing this often means that something is wrong: look again later instead of in a circle.
+      if (looks === MAX_LOOKS) return thread.lookAgain();
+      thread.lookingIntoMailbox();
+      const actor = await readActor(thread.storage, thread.threadId);
+      if (actor && actor.resourceId !== thread.resourceId) {
+        // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
+        thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
+        return thread.threads.directory.claim(thread, actor.resourceId);
+      }
+      thread.found(actor);
+      if (!(await (actor?.runId === undefined ? this.#onIdle(actor) : this.#onActive(actor)))) return;
+    }
+  }
+
+  /** A thread with a run that is not here. Returns whether to look again. */
+  async #onActive(actor: Actor): Promise<boolean> {
+    const thread = this.#thread;
+    const { storage, threads, waiters } = thread;
+    if (threads.isClosing) return this.#closesDown();
+    const runId = actor.runId as string;
+    const [[row], [decided]] = await storage.selectAll([
+      { table: RUNS, where: { id: runId }, limit: 1 },
+      { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
+    ]);
+    if (actor.owner === undefined && actor.runState === "suspended") {
+      if (decided || actor.abortRun === runId) return this.#resume(actor, row);
+      waiters.refuseAll(waitsForSomebody(actor));
+      return false;
+    }
+    // A run that is ours in the store and not here was left behind by a failure of the store.
+    if (actor.owner === thread.owner || (await threads.owner.mayTake(actor))) return this.#resume(actor, row);
+    // Nobody here needs it: whoever finds its owner gone takes it up.
+    if (!waiters.isEmpty) thread.lookAgain();
+    return false;
+  }
+
+  /** Continues a run that nobody carries out. Returns whether to look again. */
+  async #resume(actor: Actor, row: RunRow | undefined): Promise<boolean> {
+    const thread = this.#thread;
+    const { threads, threadId } = thread;
+    const runId = actor.runId as string;
+    const carrier = threads.carrierOf(actor.agentId);
+    if (!carrier && row?.first_message_id) return false; // Another process may have the agent.
+    // A run that waited and was answered has not failed.
+    const attempts = actor.owner === undefined ? 0 : (row?.attempts ?? 1);
+    if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
+    const lease = await takeOver(thread, actor, attempts);
+    if (!lease) return true;
+    const address = { threadId, runId, firstMessageId: row?.first_message_id ?? null };
+    const taken = await readTaken(thread.storage, address).catch((error: unknown) => {
+      // The store has the run as ours, and the next look takes it up again.
+      threads.owner.release();
+      throw error;
+    });
+    const resumption = taken?.resumption;
+    if (taken) lease.nextSeq = taken.nextSeq;
+    for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);
+    if (!resumption?.begun || !carrier) {
+      // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
+      const error = new AgentError("superseded", "The process ended before the run began.");
+      const end = { state: "failed", mayContinue: false, error, chunks: [] } as const;
+      await this.#giveUp({ runId, lease, end, also: countAttempt(threadId, runId) });
+      return true;
+    }
+    if (attempts >= MAX_ATTEMPTS) {
+      await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), begun: true });
+      return true;
+    }
+    const journal = this.#openJournal({ runId, agentId: carrier.id, lease, begun: true });
+    thread.carriesOn(journal);
+    const { resourceId } = thread;
+    void carrier.takeUp({ threadId, resourceId, runId, journal, resumption });
+    return false;
+  }
+
+  /** A free thread: the oldest of what waits for it runs. Returns whether to look again. */
+  async #onIdle(actor: Actor | undefined): Promise<boolean> {
+    const thread = this.#thread;
+    const { threads, waiters } = thread;
+    const hasMail = actor !== undefined && actor.mailboxCount > 0;
+    const [item] = hasMail ? await readMailbox(thread.storage, thread.threadId, { limit: 1 }) : [];
+    const waiter = waiters.first;
+    const goesFirst = item && (!waiter || item.seq <= waiter.after || item.due === NOW);
+    if (goesFirst && threads.hasAgent(item.agentId)) return this.#open(actor, item);
+    if (threads.isClosing) return this.#closesDown();
+    if (waiter) return this.#admit(actor, waiter, item);
+    if (!item) thread.nothingWaits();
+    return false;
+  }
+
+  /** Lets the run of a call begin. */
+  async #admit(actor: Actor | undefined, waiter: Waiter, item: MailboxItem | undefined): Promise<boolean> {
+    const thread = this.#thread;
+    const { ticket, journal } = waiter;
+    if (!thread.mayRun()) return false;
+    let lease: Lease | undefined;
+    try {
+      // A message that came first goes first.
+      const conditions = item?.due === NOW ? [] : [nothingDueNow(thread.threadId)];
+      lease = await take(thread, actor, ticket, conditions);
+    } catch (error) {
+      if (thread.waiters.dismiss(waiter)) waiter.refuse(storageError(error));
+      return true;
+    }
+    if (!lease) return true;
+    if (!thread.waiters.dismiss(waiter)) {
+      // Aborted while the store answered: the run exists there and has to be ended.
+      const end = { state: "aborted", mayContinue: false, chunks: [] } as const;
+      await this.#giveUp({ runId: ticket.runId, lease, end });
+      return true;
+    }
+    thread.begins(journal);
+    waiter.admit(lease);
+    return false;
+  }
+
+  /** Opens the run of a message. */
+  async #open(actor: Actor | undefined, item: MailboxItem): Promise<boolean> {
+    const thread = this.#thread;
+    // One that was meant for a run that is over opens a run of its own, under a name of its own.
+    const runId = runOpenedBy(item);
+    const { attempts = 0 } = item;
+    if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
+    // It goes on with the options of the run it came for.
+    item.options ??= item.opens ? {} : await this.#optionsOf(item.runId);
+    const ticket = { runId, agentId: item.agentId, options: item.options };
+    // What came to join a run must not find itself in one that was promised to somebody else.
+    const conditions = item.due === NOW ? [] : [nothingDueNow(thread.threadId)];
+    const lease = await take(thread, actor, ticket, conditions);
+    if (!lease) return true;
+    if (attempts >= MAX_ATTEMPTS) {
+      await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), opener: item });
+      return true;
+    }
+    this.start(lease, runId, item);
+    return false;
+  }
+
+  /** Hands a run whose thread is taken to its agent. */
+  start(lease: Lease, runId: string, item: MailboxItem): void {
+    const thread = this.#thread;
+    const journal = this.#openJournal({ runId, agentId: item.agentId, lease, opener: item });
+    thread.begins(journal);
+    thread.threads.open(thread, journal, item);
+  }
+
+  /** Ends a run of which nothing is here but the right to it. */
+  async #giveUp({
+    runId,
+    lease,
+    end,
+    opener,
+    begun = false,
+    also = [],
+  }: {
+    runId: string;
+    lease: Lease;
+    end: RunEnd;
+    opener?: MailboxItem;
+    begun?: boolean;
+    also?: readonly Write[];
+  }): Promise<void> {
+    const journal = this.#openJournal({ runId, agentId: "", lease, opener, begun });
+    this.#thread.begins(journal);
+    if (opener) journal.publish(agentChunk("start", runId, {}));
+    try {
+      await journal.end(end, also);
+    } catch (error) {
+      journal.abandon();
+      throw error;
+    }
+  }
+
+  #openJournal({
+    runId,
+    agentId,
+    lease,
+    opener,
+    begun = false,
+  }: {
+    runId: string;
+    agentId: string;
+    lease: Lease;
+    opener?: MailboxItem | undefined;
+    begun?: boolean;
+  }): ThreadJournal {
+    const thread = this.#thread;
+    const enter = async () => lease;
+    const journal = new ThreadJournal({ thread, runId, agentId, create: {}, opener, resumed: begun, enter });
+    journal.hold(lease, begun);
+    return journal;
+  }
+
+  #exhaustedEnd(runId: string): RunEnd {
+    const error = exhausted(runId);
+    this.#thread.threads.logger.error(error.message);
+    return { state: "failed", mayContinue: false, error, chunks: [agentChunk("error", runId, { error })] };
+  }
+
+  /** Whether what was tried that often may be tried again now. If not, the thread is looked at again in time. */
+  #mayTry(id: string, attempts: number): boolean {
+    const wait = this.#attempts.wait(id, attempts, this.#thread.system.monotonic());
+    if (wait > 0) this.#thread.lookAgain(wait);
+    return wait === 0;
+  }
+
+  #closesDown(): false {
+    const { waiters } = this.#thread;
+    waiters.refuseAll(
+      new AgentError("storage-closed", "This process is shutting down and starts no more runs."),
+    );
+    return false;
+  }
+
+  async #optionsOf(runId: string): Promise<StoredOptions> {
+    const [row] = await this.#thread.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
+    return (row?.options ?? {}) as StoredOptions;
+  }
+}
+
+function waitsForSomebody(actor: Actor): AgentError {
+  return new AgentError(
+    "thread-suspended",
+    `Thread "${actor.threadId}" is waiting for an answer to a tool call of run "${actor.runId}". Answer it with sendToolApproval(), or abort the run.`,
+    { details: { runId: actor.runId } },
+  );
+}

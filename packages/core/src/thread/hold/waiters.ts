@@ -1,0 +1,58 @@
+import type { ThreadJournal } from "../journal/thread-journal.ts";
+import type { Lease } from "../log/fenced-log.ts";
+import type { RunTicket } from "./take.ts";
+
+/** A run of a call that waits for its thread. */
+export interface Waiter {
+  ticket: RunTicket;
+  journal: ThreadJournal;
+  /** Items of the mailbox up to this number were accepted before the waiter came, so they go first. */
+  after: number;
+  admit(lease: Lease): void;
+  refuse(error: unknown): void;
+}
+
+/** The calls of this process that wait for a thread, in the order in which they came. */
+export class Waiters {
+  readonly #line: Waiter[] = [];
+
+  get isEmpty(): boolean {
+    return this.#line.length === 0;
+  }
+
+  get first(): Waiter | undefined {
+    return this.#line[0];
+  }
+
+  /** Whether a run of this process waits for the run of one of them. */
+  get hasNested(): boolean {
+    return this.#line.some(({ ticket }) => ticket.nested);
+  }
+
+  /** Gets in line. The promise is wrapped, so that who is in line need not wait for their turn. */
+  add(
+    { ticket, journal, after }: Omit<Waiter, "admit" | "refuse">,
+    abortSignal: AbortSignal,
+  ): { lease: Promise<Lease> } {
+    abortSignal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Lease>();
+    const waiter: Waiter = { ticket, journal, after, admit: resolve, refuse: reject };
+    const onAbort = () => {
+      if (this.dismiss(waiter)) reject(abortSignal.reason);
+    };
+    abortSignal.addEventListener("abort", onAbort, { once: true });
+    this.#line.push(waiter);
+    return { lease: promise.finally(() => abortSignal.removeEventListener("abort", onAbort)) };
+  }
+
+  /** Takes a waiter out of the line. Returns whether it was still in it: it may have been aborted meanwhile. */
+  dismiss(waiter: Waiter): boolean {
+    const index = this.#line.indexOf(waiter);
+    if (index >= 0) this.#line.splice(index, 1);
+    return index >= 0;
+  }
+
+  refuseAll(error: unknown): void {
+    for (const waiter of this.#line.splice(0)) waiter.refuse(error);
+  }
+}

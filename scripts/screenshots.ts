@@ -1,0 +1,67 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { findChromium, launch, PATIENCE_MS } from "../e2e/studio/browser.ts";
+import buildStudio from "../e2e/studio/build-studio.ts";
+import { StudioServer } from "../e2e/studio/studio-server.ts";
+import { ThreadView } from "../e2e/studio/thread-view.ts";
+
+// Takes the screenshots of the README: a live thread, an approval and a timeline, in light and in dark.
+
+const folder = process.argv[2] ?? "docs/images";
+const chromium = findChromium();
+if (chromium === undefined) throw new Error("Chromium is missing. Install it with scripts/ensure-chromium.");
+
+buildStudio();
+await mkdir(folder, { recursive: true });
+const [server, browser] = await Promise.all([StudioServer.start(), launch(chromium)]);
+try {
+  await takeScreenshots();
+} finally {
+  await Promise.all([server.close(), browser.close()]);
+}
+
+async function takeScreenshots(): Promise<void> {
+  const context = await browser.newContext({
+    viewport: { width: 1320, height: 820 },
+    deviceScaleFactor: 1.25,
+    locale: "en-GB",
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const view = await ThreadView.open(context, server.url, "spring-orders");
+  const { page } = view;
+  await page.getByLabel("Your name").fill("Ada");
+  await view.say("what is 48 * (12 + 7)?");
+  await view.shows("48 * (12 + 7) = 912.");
+  await view.isIdle();
+  await view.say("note that 912 metres of denim are on order");
+  await page.getByTestId("tool-call").getByText("waiting for you").waitFor();
+  await shoot(page, "approval");
+  await page.getByTestId("tool-call").getByRole("button", { name: "Approve" }).click();
+  await view.shows("Written:");
+  await view.isIdle();
+  await view.say("count to 12");
+  await view.shows(/^1 …/);
+  await view.button("Send the notification").click();
+  await page.locator('.message[data-kind="notification"]').first().waitFor();
+  await view.say("and how many bolts is that?", "Control+Enter");
+  await view.say("count a bit louder");
+  await page.getByTestId("queued").waitFor();
+  await page.getByText("while I was counting").first().waitFor();
+  await shoot(page, "thread");
+  await view.button("Stop").click();
+  await view.isIdle();
+  await page.goto(`${server.url}/threads/spring-orders/runs?agent=assistant`);
+  await page.getByRole("navigation", { name: "Runs" }).getByText("stopped").click();
+  await page.locator(".timeline-step").first().waitFor();
+  await shoot(page, "runs");
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const path = join(folder, `studio-${name}-${colorScheme}.png`);
+    await page.screenshot({ path, animations: "disabled" });
+    console.log(path);
+  }
+}

@@ -7,7 +7,7 @@ import type {
   BuiltinToolId,
 } from "./config.ts";
 
-export const BUILTIN_TOOL_IDS: readonly BuiltinToolId[] = [
+const BUILTIN_TOOL_IDS: readonly BuiltinToolId[] = [
   "ask_user",
   "submit_plan",
   "task_write",

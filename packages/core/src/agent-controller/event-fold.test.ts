@@ -49,8 +49,16 @@ describe("EventFold", () => {
       "message_start",
       "thinking",
       "message_update",
-      ...["text", "message_update", "text", "message_update", "text", "message_update"],
-      ...["image", "message_update", "file", "message_update"],
+      "text",
+      "message_update",
+      "text",
+      "message_update",
+      "text",
+      "message_update",
+      "image",
+      "message_update",
+      "file",
+      "message_update",
       "message_end",
       "agent_end",
     ]);
@@ -86,9 +94,21 @@ describe("EventFold", () => {
       chunk("step-finish", { output: { usage: { inputTokens: 2, outputTokens: 1, totalTokens: 3 } } }),
     ]).filter(({ type }) => !["message_update", "message_start", "message_end"].includes(type));
     expect(types(events)).toEqual([
-      ...["agent_start", "tool_input_start", "tool_input_delta", "tool_input_end"],
-      ...["tool_start", "tool_call", "tool_update", "shell_output", "shell_output"],
-      ...["tool_end", "tool_result", "task_updated", "tool_end", "tool_result", "usage_update"],
+      "agent_start",
+      "tool_input_start",
+      "tool_input_delta",
+      "tool_input_end",
+      "tool_start",
+      "tool_call",
+      "tool_update",
+      "shell_output",
+      "shell_output",
+      "tool_end",
+      "tool_result",
+      "task_updated",
+      "tool_end",
+      "tool_result",
+      "usage_update",
     ]);
     expect(events.at(-3)).toMatchObject({ result: "no", isError: true });
     expect(events.at(-1)).toMatchObject({ usage: { promptTokens: 2, completionTokens: 1, totalTokens: 3 } });
@@ -110,8 +130,16 @@ describe("EventFold", () => {
       finish("stop"),
     ]);
     expect(types(events).slice(3)).toEqual([
-      ...["tool_suspended", "agent_end", "tool_decided", "agent_start"],
-      ...["tool_end", "message_start", "tool_result", "message_update", "message_end", "agent_end"],
+      "tool_suspended",
+      "agent_end",
+      "tool_decided",
+      "agent_start",
+      "tool_end",
+      "message_start",
+      "tool_result",
+      "message_update",
+      "message_end",
+      "agent_end",
     ]);
     expect(types(fold([...begun, suspends, finish("suspended"), chunk("abort")])).slice(3)).toEqual([
       "tool_suspended",
@@ -182,7 +210,11 @@ describe("EventFold", () => {
       ...["observation", "reflection", "buffering"].flatMap((phase) =>
         ["start", "end", "failed"].map((moment) => `om_${phase}_${moment}`),
       ),
-      ...["om_status", "om_activation", "om_thread_title_updated", "goal_evaluation", "info"],
+      "om_status",
+      "om_activation",
+      "om_thread_title_updated",
+      "goal_evaluation",
+      "info",
     ]);
   });
 

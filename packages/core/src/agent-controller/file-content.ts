@@ -9,9 +9,9 @@ export interface AgentControllerFile {
   filename?: string;
 }
 
-export const MAX_FILES = 20;
+const MAX_FILES = 20;
 /** Of one text file, which becomes part of the message. */
-export const MAX_TEXT_FILE_BYTES = 512 << 10;
+const MAX_TEXT_FILE_BYTES = 512 << 10;
 
 const TEXTUAL = /^(?:text\/|application\/(?:json|.*\+json)\b)/i;
 const DATA_URL = /^data:[^,]*?(;base64)?,/i;

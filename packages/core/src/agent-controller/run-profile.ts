@@ -20,7 +20,7 @@ import { modelIn, sessionIdIn } from "./thread-settings.ts";
 import { addTokenUsage, createEmptyTokenUsage, toTokenUsage, type TokenUsage } from "./token-usage.ts";
 
 /** Where a thread's token usage is among its states. */
-export const USAGE_STATE = "usage";
+const USAGE_STATE = "usage";
 
 const MAX_STEPS = 1000;
 const SUBAGENT_STEPS = 50;

@@ -307,7 +307,7 @@ async function changeSetting(core: SessionCore, key: string, value: unknown): Pr
   }));
 }
 
-export function requireMode(config: AgentControllerConfig, modeId: string): AgentControllerMode {
+function requireMode(config: AgentControllerConfig, modeId: string): AgentControllerMode {
   const mode = config.modes.find(({ id }) => id === modeId);
   if (mode) return mode;
   throw new AgentError(

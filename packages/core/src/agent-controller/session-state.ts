@@ -5,7 +5,7 @@ import type { AgentControllerConfig } from "./config.ts";
 
 export type State = Record<string, unknown>;
 
-export const MAX_STATE_BYTES = 256 << 10;
+const MAX_STATE_BYTES = 256 << 10;
 
 /** Where the state of a new session begins, and what a state must be. Every check is of the state as a whole. */
 export class StateRules {

@@ -1,6 +1,6 @@
 import type { JSONValue } from "@selvedge/protocol";
 
-export type TaskStatus = "pending" | "in_progress" | "completed";
+type TaskStatus = "pending" | "in_progress" | "completed";
 
 /** A task as a model writes it. */
 export interface TaskItemInput {
@@ -18,7 +18,7 @@ export interface TaskItem extends TaskItemInput {
 /** A task as it is stored and shown. */
 export type TaskItemSnapshot = Pick<TaskItem, "id" | "content" | "status" | "activeForm">;
 
-export interface TaskSummary {
+interface TaskSummary {
   total: number;
   completed: number;
   inProgress: number;
@@ -67,7 +67,7 @@ export function keepOneInProgress(tasks: readonly TaskItem[], id?: string): Task
   );
 }
 
-export function summarizeTasks(tasks: readonly TaskItemSnapshot[]): TaskSummary {
+function summarizeTasks(tasks: readonly TaskItemSnapshot[]): TaskSummary {
   const count = (status: TaskStatus) => tasks.filter((task) => task.status === status).length;
   const [completed, inProgress, pending] = [count("completed"), count("in_progress"), count("pending")];
   return {

@@ -17,7 +17,7 @@ import { CONTROLLER_KEY } from "../request-context.ts";
 export const SUBAGENT = "subagent";
 export const IN_FORK = "The tool subagent is not available inside a forked subagent. Do the work yourself.";
 
-export interface SubagentCall {
+interface SubagentCall {
   agentType: string;
   task: string;
   modelId?: string;

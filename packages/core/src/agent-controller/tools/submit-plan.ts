@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../schema/schema.ts";
 import { createTool, type Tool } from "../../tool/tool.ts";
 
-export interface SubmittedPlan {
+interface SubmittedPlan {
   title?: string;
   plan?: string;
   /** A file that has the plan. */

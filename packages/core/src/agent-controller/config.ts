@@ -47,7 +47,7 @@ export interface AgentControllerMode {
   /** The tools that may be used, by the names the model sees. All when absent; `[]` for none. */
   availableTools?: string[];
   /** @deprecated An agent of this mode's own. */
-  agent?: Agent;
+  agent?: Agent<any, any>;
 }
 
 /** A kind of helper that the `subagent` tool can start. */
@@ -121,7 +121,7 @@ export interface AgentControllerConfig<State extends object = Record<string, unk
   memory?: DynamicArgument<MastraMemory>;
   modes: AgentControllerMode[];
   /** The agent behind all modes. Without it each mode needs an agent or a model. */
-  agent?: Agent;
+  agent?: Agent<any, any>;
   defaultModeId?: string;
   /** After the agent's own instructions and before the mode's. */
   instructions?: string;

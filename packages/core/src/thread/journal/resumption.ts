@@ -83,6 +83,7 @@ async function toResumption(
     usage: (row.usage ?? undefined) as Usage | undefined,
     begun: row.first_message_id !== null,
     abort: actor.abortRun === runId,
+    openUsage: open?.usage,
     parts,
     calls,
     messages,
@@ -145,6 +146,7 @@ function toCall(row: CallRow): JournaledCall {
     requiresApproval: row.requires_approval === 1,
     suspendPayload: row.suspend_payload ?? undefined,
     resumeSchema: row.resume_schema ?? "{}",
+    reason: row.reason ?? undefined,
     outcome: row.outcome ? restoreOutcome(row.outcome as unknown as StoredOutcome) : undefined,
     decision: (row.decision ?? undefined) as Decision | undefined,
   };

@@ -115,7 +115,7 @@ describe("the ways to the store", () => {
     driver.start();
     await agent.sendToolApproval({ ...HERE, toolCallId: "call", approved: true });
     await expect.poll(() => driver.legs).toHaveLength(2);
-    expect(driver.legs[0]).toMatchObject({ reads: 6, selects: 13 });
+    expect(driver.legs[0]).toMatchObject({ reads: 5, selects: 12 });
     await idle();
   });
 });

@@ -256,6 +256,8 @@ async function openMemory(
   if (!readOnly && !start) refuseOwnThread(storage, threadId);
   if (readOnly) await checkOwner(memory, target);
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
+  const journal =
+    start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, { runId, options }));
   const parts = await memory.prepareRun({
     threadId,
     resourceId,
@@ -264,8 +266,6 @@ async function openMemory(
     model,
     system,
   });
-  const journal =
-    start?.journal ?? (readOnly ? undefined : join(environment, storage, target, { runId, options }));
   return { storage, target, parts, journal };
 }
 
@@ -275,7 +275,7 @@ function join(
   storage: Storage,
   { threadId, resourceId, ...details }: ThreadTarget,
   { runId, options }: { runId: string; options: AgentExecutionOptions },
-): RunJournal {
+): Promise<RunJournal> {
   const stored = storeOptions(options, environment.durableContextKeys);
   const request = { runId, agentId: environment.id, options: stored, nested: isInsideRun(), ...details };
   return environment.threadsOf(storage).join({ threadId, resourceId }, request);
@@ -302,7 +302,7 @@ async function checkFree(storage: Storage, runId: string): Promise<void> {
     throw new AgentError("conflict", `There is already a run "${runId}". Leave the id out, or use another.`);
 }
 
-/** A run that writes finds out when it does; one that only reads has to ask. */
+/** A run that writes finds out when it joins the thread; one that only reads has to ask. */
 async function checkOwner(memory: MastraMemory, { threadId, resourceId }: ThreadTarget): Promise<void> {
   const domain = await memory.storage?.getStore("memory");
   const thread = await domain?.getThreadById({ threadId });

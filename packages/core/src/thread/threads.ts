@@ -81,8 +81,8 @@ export interface Threads {
   readonly limits: ThreadLimits;
   /** Decides what becomes of a message and stores it. Resolves when it is durable. */
   send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal>;
-  /** A place for a call's own run. The run waits for its turn when it acquires the journal. */
-  join(target: ThreadAddress, request: JoinRequest): RunJournal;
+  /** A place for a call's own run, if the thread is the resource's. The run waits for its turn when it acquires the journal. */
+  join(target: ThreadAddress, request: JoinRequest): Promise<RunJournal>;
   /** Answers a waiting tool call, once. Its run goes on in whichever process takes it up. */
   decide(
     address: CallAddress,

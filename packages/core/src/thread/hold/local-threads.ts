@@ -6,12 +6,14 @@ import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { checkId } from "../../storage/check-id.ts";
 import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { noThread } from "../../storage/no-thread.ts";
+import { THREADS } from "../../storage/tables.ts";
+import { ACTORS, type CallRow, CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
 import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
-import { decideCall, type DecideOptions } from "../journal/decide-call.ts";
+import { decideCall, type DecideOptions, type SeenCalls } from "../journal/decide-call.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
@@ -23,7 +25,7 @@ import type {
   ThreadAddress,
   Threads,
 } from "../threads.ts";
-import { readActor } from "./actor.ts";
+import { toActor } from "./actor.ts";
 import { Janitor } from "./janitor.ts";
 import { LeaseScheduler } from "./lease-scheduler.ts";
 import { Owner } from "./owner.ts";
@@ -98,8 +100,16 @@ export class LocalThreads implements Threads {
     return send(this, this.thread(target), request);
   }
 
-  join(target: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): RunJournal {
+  async join(target: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): Promise<RunJournal> {
+    const { threadId, resourceId } = target;
     const { runId, agentId } = ticket;
+    const [[row], [stored]] = await this.storage.selectAll([
+      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+      { table: THREADS, where: { id: threadId }, limit: 1, columns: ["resource_id"] },
+    ]);
+    const owner = row?.resource_id ?? stored?.resource_id;
+    if (owner !== undefined && owner !== resourceId) throw noThread(threadId, resourceId);
+    const actor = row && toActor(row);
     const journal: ThreadJournal = new ThreadJournal({
       thread: this.directory.peek(target),
       runId,
@@ -110,7 +120,7 @@ export class LocalThreads implements Threads {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(target);
         journal.use(thread);
-        return thread.enter(ticket, journal, abortSignal);
+        return thread.enter({ ticket, journal, seen: { actor } }, abortSignal);
       },
     });
     return journal;
@@ -130,21 +140,34 @@ export class LocalThreads implements Threads {
     const { toolCallId } = address;
     if ("runId" in address) {
       const { runId, agentId } = address;
-      const where = { id: checkId("runId", runId), agent_id: agentId };
-      const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
+      const [[row], calls] = await this.storage.selectAll([
+        { table: RUNS, where: { id: checkId("runId", runId), agent_id: agentId }, limit: 1 },
+        { table: CALLS, where: { run_id: runId } },
+      ]);
       if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-      return decideCall(
-        this.directory.peek({ threadId: row.thread_id, resourceId: row.resource_id }),
-        { toolCallId, runId },
-        decision,
-        options,
-      );
+      return this.#decideOn(row, { actor: undefined, calls }, toolCallId, decision, options);
     }
     const { threadId, resourceId } = address;
-    const actor = await readActor(this.storage, threadId);
-    if (!actor || (resourceId !== undefined && actor.resourceId !== resourceId))
+    const [[actor], calls] = await this.storage.selectAll([
+      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+      { table: CALLS, where: { thread_id: threadId } },
+    ]);
+    if (!actor || (resourceId !== undefined && actor.resource_id !== resourceId))
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
-    return decideCall(this.directory.peek(actor), { toolCallId, runId: actor.runId }, decision, options);
+    const own = actor.run_id === null ? calls : calls.filter(({ run_id }) => run_id === actor.run_id);
+    return this.#decideOn(actor, { actor: toActor(actor), calls: own }, toolCallId, decision, options);
+  }
+
+  async #decideOn(
+    { thread_id: threadId, resource_id: resourceId }: Pick<RunRow, "thread_id" | "resource_id">,
+    ...answer: [SeenCalls, string | undefined, Decision, DecideOptions | undefined]
+  ): Promise<{ runId: string; toolCallId: string }> {
+    const thread = this.thread({ threadId, resourceId });
+    try {
+      return await decideCall(thread, ...answer);
+    } finally {
+      thread.forget();
+    }
   }
 
   abort(target: ThreadAddress): boolean {

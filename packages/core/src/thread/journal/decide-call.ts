@@ -1,9 +1,9 @@
 import { AgentError } from "../../errors.ts";
-import type { Where, Write } from "../../storage/storage.ts";
+import type { Write } from "../../storage/storage.ts";
 import { ACTORS, CALLS, type CallRow } from "../../storage/thread-tables.ts";
 import { checkAnswer } from "../../run/check-answer.ts";
 import { type Decision, decidedChunk } from "../../run/resume.ts";
-import { type Actor, readActor } from "../hold/actor.ts";
+import { type Actor, toActor } from "../hold/actor.ts";
 import type { Thread } from "../hold/thread.ts";
 import { insertEvents } from "../log/event-log.ts";
 import { requireRow, update } from "../../storage/writes.ts";
@@ -22,21 +22,29 @@ export interface DecideOptions {
   alongside?: ((call: DecidedCall) => Promise<readonly Write[]>) | undefined;
 }
 
+/** The calls of a run, and the thread's row if it was read with them. */
+export interface SeenCalls {
+  actor: Actor | undefined;
+  calls: readonly CallRow[];
+}
+
 const ATTEMPTS = 50;
 
 /**
- * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
+ * Decides a waiting call of a run, once. The decision is bound to the arguments the call had when it was asked for, and to the
  * run being still the thread's active one. Where nobody writes to the stream, it says so there in the same commit;
  * otherwise the run does when it goes on.
  */
 export async function decideCall(
   thread: Thread,
-  target: { toolCallId: string | undefined; runId: string | undefined },
+  first: SeenCalls,
+  wanted: string | undefined,
   decision: Decision,
   { alongside }: DecideOptions = {},
 ): Promise<{ runId: string; toolCallId: string }> {
+  let seen = first;
   for (let attempt = 0; ; attempt++) {
-    const row = await findWaiting(thread, target);
+    const row = findWaiting(thread, seen.calls, wanted);
     const call = {
       runId: row.run_id,
       toolCallId: row.tool_call_id,
@@ -45,24 +53,39 @@ export async function decideCall(
       requiresApproval: row.requires_approval === 1,
     };
     const answer = await checkAnswer({ ...call, resumeSchema: row.resume_schema ?? "{}" }, decision);
-    const actor = await readActor(thread.storage, thread.threadId);
-    if (actor?.runId !== call.runId || actor.abortRun !== undefined) throw decidedMeanwhile(call);
+    const { actor } = seen;
+    if (actor && (actor.runId !== call.runId || actor.abortRun !== undefined)) throw decidedMeanwhile(call);
     const writes = [...decisionWrites(thread, actor, row, answer), ...((await alongside?.(call)) ?? [])];
     try {
       await thread.storage.commit(writes, { key: thread.threadId, id: thread.system.newId() });
     } catch (error) {
-      if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
+      if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) {
+        seen = await readCalls(thread, call.runId);
+        // It waited a moment ago, so it was this that changed.
+        if (!seen.calls.some((one) => one.tool_call_id === call.toolCallId))
+          throw decidedMeanwhile(call, error);
+        continue;
+      }
       // The store may have done it all the same.
       thread.wake();
       throw AgentError.is(error, "conflict") ? decidedMeanwhile(call, error) : error;
     }
     thread.tail.refresh();
+    thread.sawActive(call.runId);
     thread.wake();
     return { runId: call.runId, toolCallId: call.toolCallId };
   }
 }
 
-function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: Decision): Write[] {
+async function readCalls({ storage, threadId }: Thread, runId: string): Promise<SeenCalls> {
+  const [[actor], calls] = await storage.selectAll([
+    { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+    { table: CALLS, where: { run_id: runId } },
+  ]);
+  return { actor: actor && toActor(actor), calls };
+}
+
+function decisionWrites(thread: Thread, actor: Actor | undefined, row: CallRow, decision: Decision): Write[] {
   const { threadId, system } = thread;
   const { run_id: runId, tool_call_id: toolCallId, tool_name: toolName } = row;
   const isOurs = { thread_id: threadId, run_id: runId, abort_run: null };
@@ -74,8 +97,8 @@ function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: De
   } as const;
   const decide = (answer: Decision) =>
     update(CALLS, { where, set: { state: "decided", decision: answer }, require: true });
-  const isParked = actor.owner === undefined && actor.runState === "suspended";
-  if (!isParked) return [requireRow(ACTORS, isOurs), decide(decision)];
+  const isParked = actor?.owner === undefined && actor?.runState === "suspended";
+  if (!actor || !isParked) return [requireRow(ACTORS, isOurs), decide(decision)];
   const { nextSeq } = actor;
   const chunks = [decidedChunk(runId, { toolCallId, toolName }, decision)];
   return [
@@ -97,23 +120,15 @@ function decidedMeanwhile({ toolCallId }: DecidedCall, cause?: unknown): AgentEr
   );
 }
 
-async function findWaiting(
-  thread: Thread,
-  { toolCallId, runId }: { toolCallId: string | undefined; runId: string | undefined },
-): Promise<CallRow> {
-  const where: Where<CallRow> = {
-    thread_id: thread.threadId,
-    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
-    ...(runId !== undefined && { run_id: runId }),
-  };
-  const rows = await thread.storage.select({ table: CALLS, where });
+function findWaiting(thread: Thread, calls: readonly CallRow[], toolCallId: string | undefined): CallRow {
+  const rows = calls.filter((row) => toolCallId === undefined || row.tool_call_id === toolCallId);
   const waiting = rows.filter((row) => row.state === "waiting");
   if (waiting.length === 1) return waiting[0]!;
   if (waiting.length > 1) {
     const ids = waiting.map((row) => row.tool_call_id).join(", ");
     throw new AgentError(
       "ambiguous",
-      `Several tool calls of thread "${thread.threadId}" wait: say which one with toolCallId (${ids}).`,
+      `Several tool calls of thread "${thread.threadId}" are waiting. Choose one with toolCallId (${ids}).`,
     );
   }
   const decided = rows.find((row) => row.state === "decided");
@@ -131,6 +146,6 @@ async function findWaiting(
     "not-found",
     toolCallId === undefined
       ? `No tool call of thread "${thread.threadId}" waits for an answer.`
-      : `Tool call "${toolCallId}" of thread "${thread.threadId}" does not wait for an answer.`,
+      : `Tool call "${toolCallId}" of thread "${thread.threadId}" is not waiting for an answer.`,
   );
 }

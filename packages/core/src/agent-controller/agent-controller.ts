@@ -492,7 +492,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   /** State and rules of the last session go on in the next; what a person allowed for once does not. */
   async #inherit(seed: StoredSession, last: StoredSession): Promise<Partial<StoredSession>> {
     const state = await this.#stateRules.changed(seed.state, last.state).catch((error: unknown) => {
-      this.#logger.warn(`The state of the last session of "${this.id}" does not fit any more`, error);
+      this.#logger.warn(`The state of the last session of "${this.id}" is no longer valid`, error);
       return seed.state;
     });
     return { state, rules: last.rules, settings: last.settings };

@@ -53,7 +53,7 @@ export function decidePermission(request: PermissionRequest): PermissionAnswer {
   const rule = byCall ?? byTool;
   const ofCategory = category === null ? undefined : own(rules.categories, category);
   if (!rule && ofCategory === "deny") return answer("deny", `category "${category}"`);
-  if (yolo) return answer("allow", "nobody is asked in this session");
+  if (yolo) return answer("allow", "approvals are off in this session");
   if (rule) return answer(rule.policy, `rule "${rule.key}"`);
   if (grants.tools.includes(toolName)) return answer("allow", `"${toolName}" was granted`);
   if (category !== null && grants.categories.includes(category))

@@ -144,7 +144,7 @@ export class SessionPermissions {
     const toolName = checkId("toolName", options?.toolName);
     const policy = checkPolicy(options.policy);
     if (toolName === "__proto__")
-      throw new AgentError("invalid-argument", `toolName ${showValue(toolName)} is no name.`);
+      throw new AgentError("invalid-argument", `toolName ${showValue(toolName)} is not a name.`);
     await this.#change((rules) => ({ ...rules, tools: { ...rules.tools, [toolName]: policy } }));
   }
 

@@ -213,7 +213,7 @@ export class SessionThreads {
 
   async rename({ title }: { title: string }): Promise<void> {
     if (typeof title !== "string")
-      throw new AgentError("invalid-argument", `title must be a text, got ${showValue(title)}.`);
+      throw new AgentError("invalid-argument", `title must be a string, got ${showValue(title)}.`);
     const thread = await this.#current();
     if (thread) await (await this.#domain()).updateThread({ id: thread.id, title });
   }

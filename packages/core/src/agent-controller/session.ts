@@ -13,7 +13,7 @@ import type { Admitted, DecidedCall } from "../thread/threads.ts";
 import { categoryOf } from "./categories.ts";
 import { modeAfterPlan } from "./check-config.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
-import type { AgentControllerDisplayState } from "./display-state.ts";
+import type { AgentControllerDisplayState, PendingSuspension } from "./display-state.ts";
 import type { AgentControllerEventListener } from "./events.ts";
 import { type AgentControllerFile, toContents } from "./file-content.ts";
 import { FollowUps } from "./follow-ups.ts";
@@ -155,7 +155,7 @@ export class Session<State extends object = Record<string, unknown>> {
     hasPending: (): boolean => this.#core.display.get().pendingSuspensions.size > 0,
     has: ({ toolCallId }: { toolCallId: string }): boolean =>
       this.#core.display.get().pendingSuspensions.has(toolCallId),
-    get: ({ toolCallId }: { toolCallId: string }) =>
+    get: ({ toolCallId }: { toolCallId: string }): PendingSuspension | null =>
       this.#core.display.get().pendingSuspensions.get(toolCallId) ?? null,
   };
 

@@ -345,13 +345,19 @@ export class AgentController<State extends object = Record<string, unknown>> {
           return memory ?? new PlainHistory(this.#storage);
         },
       ),
-      profile: (run) => profileOf(this.#profileHost(), run),
+      profile: (run) => profileOf(this.#profileHost(), this.#withSession(run)),
       ...(durableContextKeys && { durableContextKeys }),
       ...(notifications && { notifications }),
       ...(threads && { threads }),
       ...(logger && { logger }),
       ...(system && { system }),
     });
+  }
+
+  /** A run without a thread belongs to the process that makes it, and so to its own session. */
+  #withSession(run: RunAddress): RunAddress {
+    if (run.threadId !== undefined || run.pinned) return run;
+    return { ...run, pinned: { sessionId: this.session.core.row.id } };
   }
 
   #profileHost(): Parameters<typeof profileOf>[0] {
@@ -556,8 +562,13 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const workspace = options.workspace ?? (await this.#workspaceFor(id, requestContext));
     const browser = options.browser ?? (await this.#browserFor(requestContext));
     const session = this.#open(row, id, { ...(workspace && { workspace }), ...(browser && { browser }) });
-    await session.core.ready();
-    await this.#settle(session, options.threadId);
+    try {
+      await session.core.ready();
+      await this.#settle(session, options.threadId);
+    } catch (error) {
+      await session.core.close();
+      throw error;
+    }
     if (workspace) await this.#initWorkspace(session, workspace);
     return session;
   }

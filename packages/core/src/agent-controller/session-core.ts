@@ -231,11 +231,20 @@ export class SessionCore {
       take: (chunk, isPast) => {
         if (this.#fold === fold) this.#take(fold, chunk, isPast);
       },
-      failed: (error) => this.#fail(error),
+      failed: (error) => this.#lost(fold, error),
     });
     if (this.#fold !== fold) return follower.stop();
     this.#follower = follower;
     this.bus.displayChanged();
+  }
+
+  /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
+  #lost(fold: EventFold, error: unknown): void {
+    if (this.#fold !== fold || this.#closed) return;
+    this.#fail(error);
+    if (AgentError.is(error, "storage-closed")) return;
+    this.#bound = undefined;
+    void this.#bindNow();
   }
 
   #leaveThread(): void {

@@ -202,8 +202,15 @@ export class Session<State extends object = Record<string, unknown>> {
   /** Aborts what goes on, and takes back what waits for an answer. */
   abort(): void {
     this.#abortRequested = true;
-    this.#core.abort();
-    if (this.#core.threadId !== undefined) void this.#quietly(() => this.#abortSubagents());
+    const { pendingApprovals, pendingSuspensions } = this.#core.display.get();
+    const questions = [...pendingApprovals.values(), ...pendingSuspensions.values()];
+    if (questions.every(({ parentToolCallId }) => parentToolCallId === undefined)) this.#core.abort();
+    else
+      void this.#quietly(async () => {
+        // While the run waits it is known what it waits for.
+        await this.#abortSubagents();
+        this.#core.abort();
+      });
   }
 
   /** The later name of `abort`. */

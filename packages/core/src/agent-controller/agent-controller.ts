@@ -16,6 +16,7 @@ import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thr
 import type { Tool, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { checkConfig, defaultMode } from "./check-config.ts";
+import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerWorkspace } from "./config.ts";
 import { checkStore, ControllerMemory } from "./controller-memory.ts";
 import type { AgentControllerEventListener, AgentControllerThread } from "./events.ts";
@@ -122,8 +123,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
   registerHeartbeat(handler: HeartbeatHandler): Promise<void> {
     return this.#heartbeats.register(handler);
   }
-  removeHeartbeat({ id }: { id: string }): Promise<void> {
-    return this.#heartbeats.remove(id);
+  async removeHeartbeat(options: { id: string }): Promise<void> {
+    await this.#heartbeats.remove(checkOptions("removeHeartbeat", options).id);
   }
   stopHeartbeats(): Promise<void> {
     return this.#heartbeats.stop();
@@ -135,7 +136,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
    * Opens a session: the one with this id, wherever it was made, or a new one. One of another resource counts as absent and
    * cannot be made.
    */
-  createSession(options: CreateSessionOptions): Promise<Session<State>> {
+  async createSession(options: CreateSessionOptions): Promise<Session<State>> {
     const id = checkId("id", options?.id);
     const known = this.#sessions.get(id);
     if (known)
@@ -149,7 +150,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
   }
 
   /** Removes a session. What it has under way is aborted; its threads stay. */
-  async deleteSession({ id }: { id: string }): Promise<void> {
+  async deleteSession(options: { id: string }): Promise<void> {
+    const { id } = checkOptions("deleteSession", options);
     const session = await this.#sessions.get(checkId("id", id))?.catch(() => undefined);
     session?.abort();
     const domain = await this.#storage.domain(SESSION_DOMAIN);
@@ -222,7 +224,9 @@ export class AgentController<State extends object = Record<string, unknown>> {
     session: Session<State>;
     requestContext?: RequestContext;
   }): Promise<AgentControllerWorkspace | undefined> {
-    const { session, requestContext } = options;
+    const { session, requestContext } = checkOptions("resolveWorkspace", options);
+    if (!(session instanceof Session))
+      throw new AgentError("invalid-argument", `session must be a Session, got ${showValue(session)}.`);
     return session.getWorkspace() ?? this.#workspaceFor(session.core.row.id, requestContext);
   }
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createTool } from "../tool/tool.ts";
+import type { AgentControllerRequestContext } from "./request-context.ts";
 import { call, controllerWith, Listener } from "./__fixtures__/controller-with.ts";
 
 const open = { id: "s", ownerId: "o" };
@@ -125,5 +127,31 @@ describe("calls of a session that nobody waits for", () => {
     const { controller } = controllerWith(() => "Hi.");
     await Promise.all([controller.sendMessage({ content: "a" }), controller.sendMessage({ content: "b" })]);
     expect(await controller.session.thread.list()).toHaveLength(1);
+  });
+});
+
+describe("what tools see of their session", () => {
+  it("shows a change of the state at once, and the tags of the session", async () => {
+    const seen: unknown[] = [];
+    const look = createTool({
+      id: "look",
+      description: "Looks.",
+      execute: async (_input, { requestContext }) => {
+        const { getState, setState } = requestContext.get("controller") as AgentControllerRequestContext;
+        seen.push(getState());
+        await setState({ count: 1 });
+        seen.push(getState());
+      },
+    });
+    const { controller } = controllerWith([call("look", {}), "Done."], {
+      tools: { look },
+      initialState: { yolo: true },
+    });
+    const session = await controller.createSession({ ...open, tags: { projectPath: "/a" } });
+    await session.sendMessage({ content: "Look" });
+    expect(seen).toEqual([
+      { yolo: true, projectPath: "/a" },
+      { yolo: true, projectPath: "/a", count: 1 },
+    ]);
   });
 });

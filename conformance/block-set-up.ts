@@ -2,7 +2,7 @@ import type { Block } from "./extract-blocks.ts";
 import type { Wrap } from "./wrap-block.ts";
 
 /** Work of a later issue that a block waits for. */
-export type Topic = "notifications" | "mcp" | "rag" | "agent controller";
+export type Topic = "notifications" | "mcp" | "rag";
 
 /** What one block needs before it can be judged. A block without an entry is checked as it stands. */
 export interface BlockSetUp<Given extends object = any> {

@@ -7,6 +7,7 @@ import { type BlockSetUp, running, type Topic } from "./block-set-up.ts";
 import { assertWrittenIn, printer, systemMessagesOf } from "./fixtures.ts";
 import { clientBlocks } from "./client-blocks.ts";
 import { notificationBlocks } from "./notification-blocks.ts";
+import { controllerBlocks } from "./controller-blocks.ts";
 import { mcpBlocks } from "./mcp-blocks.ts";
 import { serverBlocks } from "./server-blocks.ts";
 import { ragBlocks } from "./rag-blocks.ts";
@@ -14,7 +15,6 @@ import { threadBlocks } from "./thread-blocks.ts";
 
 /** Modules of later work, which blocks may wait for. */
 export const laterModules: Record<string, Topic> = {
-  "@mastra/core/agent-controller": "agent controller",
   "@mastra/core/workflows": "mcp",
 };
 
@@ -30,6 +30,7 @@ export const blockTable = {
   ...clientBlocks,
   ...serverBlocks,
   ...ragBlocks,
+  ...controllerBlocks,
 
   // 1-agent-class.md
   "1-basic-string-instructions-1": {
@@ -204,26 +205,6 @@ export const blockTable = {
   "3-queryresult-object-structure-1": signature("08ea8709", "QueryResult"),
   "3-queryresult-object-structure-2": signature("08ea8709", "QueryResult"),
   "3-example-with-filters-2": { hash: "145e973a", after: `const filter: VectorFilter = documented;` },
-
-  // 4-agent-controller.md
-  "4-resolveworkspace-1": {
-    hash: "4b9c0003",
-    repair: [
-      [
-        "const workspace = await agentController.resolveWorkspace({ session, r",
-        "const again = await agentController.resolveWorkspace({ session, r",
-      ],
-    ],
-  },
-  "4-clonethread-1": {
-    hash: "4691d4d0",
-    repair: [
-      [
-        "const cloned = await agentController.cloneThread({",
-        "const named = await agentController.cloneThread({",
-      ],
-    ],
-  },
 
   // 5-stream.md
   "5-messages-1": {

@@ -51,6 +51,7 @@ const GROUPS: Record<string, string[]> = {
     "memory",
     "threads",
     "notifications",
+    "controller",
     "storage",
     "rag",
     "vector-stores",

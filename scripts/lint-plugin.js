@@ -23,6 +23,7 @@ const ROOMS = [
   "guard",
   "agent",
   "mastra",
+  "agent-controller",
   "exports",
 ];
 

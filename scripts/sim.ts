@@ -22,7 +22,8 @@ else await run(Number(values.seeds), Number(values.from), Number(values.violatio
 async function pin(seeds: number): Promise<void> {
   const pins = await findPins(seeds, (line) => process.stderr.write(`\r${line.padEnd(78)}`));
   const file = new URL("../packages/testing/src/simulator/__fixtures__/pins.json", import.meta.url);
-  await writeFile(file, `${JSON.stringify(pins, null, 2)}\n`);
+  const text = JSON.stringify({ ...pins, states: "here" }, null, 2);
+  await writeFile(file, `${text.replace('"here"', `[${pins.states.join(", ")}]`)}\n`);
   process.stderr.write("\n");
   console.log(
     `${pins.states.length} worlds for the states, ${Object.keys(pins.faults).length} for the faults`,

@@ -5,7 +5,6 @@ export interface WaitingCall {
   runId: string;
   toolCallId: string;
   toolName: string;
-  args: unknown;
 }
 
 /** Whom a chat talks to: an agent of this process, or of a server. */

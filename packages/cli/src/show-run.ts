@@ -70,8 +70,8 @@ export async function showRun(
     }
   }
   if (!atLineStart) put("\n");
-  const waiting = [...answer.questions.values()].flatMap(({ requiresApproval, toolCallId, toolName, args }) =>
-    requiresApproval ? [{ runId, toolCallId, toolName, args }] : [],
+  const waiting = [...answer.questions.values()].flatMap(({ requiresApproval, toolCallId, toolName }) =>
+    requiresApproval ? [{ runId, toolCallId, toolName }] : [],
   );
   return { outcome, waiting };
 }

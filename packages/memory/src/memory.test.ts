@@ -1,5 +1,3 @@
-import { realSystem } from "@selvedge/core/memory";
-import { RequestContext } from "@selvedge/core/request-context";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -74,13 +72,6 @@ describe.each(STORES)("Memory on %s", (_name, open) => {
         resourceId: "stranger",
       }),
       memory.cloneThread({ sourceThreadId: "t", sourceResourceId: "stranger" }),
-      memory.prepareRun({
-        ...stranger,
-        config: undefined,
-        requestContext: new RequestContext(),
-        model: "none/none",
-        system: realSystem,
-      }),
     ];
     for (const call of refused)
       await expect(call).rejects.toMatchObject({ code: "not-found", message: 'There is no thread "t".' });

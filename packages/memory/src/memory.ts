@@ -95,8 +95,6 @@ export class Memory implements MastraMemory {
   async prepareRun(run: MemoryRun): Promise<MemoryParts> {
     const settings = this.#settings(run.config);
     const store = await this.#store();
-    const thread = await store.getThreadById({ threadId: run.threadId });
-    if (thread && thread.resourceId !== run.resourceId) throw noThread(run.threadId);
     const { workingMemory } = settings;
     return prepareRun(run, settings, {
       store,

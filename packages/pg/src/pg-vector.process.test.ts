@@ -1,3 +1,5 @@
+// @module-tag long
+
 import { testVector } from "@selvedge/testing/suites";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

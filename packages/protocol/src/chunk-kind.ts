@@ -32,6 +32,8 @@ interface Kinds {
   "tool-result": "outcome";
   "tool-error": "outcome";
   "tool-output-denied": "outcome";
+  // A question has been answered; what comes of it is an outcome.
+  "tool-call-decided": "other";
   object: "other";
   "object-result": "other";
   "response-metadata": "other";

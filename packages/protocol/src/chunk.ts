@@ -70,7 +70,14 @@ export interface ChunkPayloads {
   "tool-call-delta": { toolCallId: string; argsTextDelta: string; toolName?: string };
   "tool-call-input-streaming-end": { toolCallId: string };
   "tool-call": ToolCallPayload;
-  "tool-call-approval": { toolCallId: string; toolName: string; args: unknown; resumeSchema: string };
+  "tool-call-approval": {
+    toolCallId: string;
+    toolName: string;
+    args: unknown;
+    resumeSchema: string;
+    reason?: string;
+  };
+  "tool-call-decided": { toolCallId: string; toolName: string; approved: boolean; reason?: string };
   "tool-call-suspended": {
     toolCallId: string;
     toolName: string;

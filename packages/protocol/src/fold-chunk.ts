@@ -137,6 +137,9 @@ export function foldChunk(answer: Answer, chunk: AgentChunk): Changed {
     case "tool-call-suspended":
       answer.questions.set(chunk.payload.toolCallId, { ...chunk.payload, requiresApproval: false });
       return answer.calls.get(chunk.payload.toolCallId);
+    case "tool-call-decided":
+      answer.questions.delete(chunk.payload.toolCallId);
+      return answer.calls.get(chunk.payload.toolCallId);
     case "tool-result": {
       const { toolCallId, result, isError, providerMetadata } = chunk.payload;
       return settle(answer, toolCallId, {

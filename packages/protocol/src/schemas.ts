@@ -247,7 +247,13 @@ const payloads: { [Type in keyof ChunkPayloads]: z.ZodType<ChunkPayloads[Type]> 
   }),
   "tool-call-input-streaming-end": z.object({ toolCallId: z.string() }),
   "tool-call": toolCall,
-  "tool-call-approval": z.object({ ...call, args: z.unknown(), resumeSchema: z.string() }),
+  "tool-call-approval": z.object({
+    ...call,
+    args: z.unknown(),
+    resumeSchema: z.string(),
+    reason: optional(z.string()),
+  }),
+  "tool-call-decided": z.object({ ...call, approved: z.boolean(), reason: optional(z.string()) }),
   "tool-call-suspended": z.object({
     ...call,
     args: z.unknown(),

@@ -18,6 +18,7 @@ export function approvalsAfter(approvals: readonly Approval[], chunk: WireChunk)
           : { requiresApproval: false, suspendPayload: chunk.payload.suspendPayload };
       return [...others(toolCallId), { toolCallId, toolName, args, ...question }];
     }
+    case "tool-call-decided":
     case "tool-result":
     case "tool-error":
     case "tool-output-denied":

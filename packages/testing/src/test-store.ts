@@ -9,6 +9,8 @@ import { testNotificationDomain } from "./test-store-notifications.ts";
 import { testOrder } from "./test-store-order.ts";
 import { testPrune } from "./test-store-prune.ts";
 import { testSelect } from "./test-store-select.ts";
+import { testSessionDomain } from "./test-store-sessions.ts";
+import { testThreadStateDomain } from "./test-store-thread-state.ts";
 
 export interface StoreHarness {
   storage: Storage;
@@ -75,6 +77,8 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("thread domain", () => testThreadDomain(test));
     describe("notification domain", () => testNotificationDomain(test));
     describe("domains of other rooms", () => testDomains(test));
+    describe("thread state domain", () => testThreadStateDomain(test));
+    describe("session domain", () => testSessionDomain(test));
     describe("prune", () => testPrune(test));
   });
 }

@@ -1,3 +1,4 @@
+import type { JSONValue } from "@selvedge/protocol";
 import type { Logger } from "../logger.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { Instructions } from "../message/system-message.ts";
@@ -5,6 +6,9 @@ import type { ModelConfig } from "../model/model.ts";
 import type { NotificationsConfig } from "../notification/delivery-policy.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
+import type { StepRecord } from "../run/run-journal.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
@@ -24,6 +28,25 @@ export type AgentStreamOptions<Output extends Schema | undefined = any> = AgentE
 export interface ThreadsConfig extends Partial<ThreadLimits> {
   /** Take up what other processes left unfinished. On unless `false`. */
   recover?: boolean;
+}
+
+/** The run that a profile is for. */
+export interface RunAddress {
+  threadId: string | undefined;
+  resourceId: string | undefined;
+  requestContext: RequestContext;
+  pinned: Record<string, JSONValue> | undefined;
+}
+
+/** What an agent is made of in one run. */
+export interface RunProfile {
+  config: Partial<AgentConfig>;
+  /** Options that no caller can override. */
+  options?: AgentExecutionOptions;
+  /** Kept with the run from its beginning, and handed back when it is continued. */
+  pinned: Record<string, JSONValue>;
+  /** Writes that belong to a step, for the commit that stores it. */
+  alongside?: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
 }
 
 /** What an agent is made of. Every function form is called once per run. */
@@ -67,6 +90,11 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   editor?: EditorConfig;
   /** Limits of the agent's threads, and whether it takes up what other processes left. */
   threads?: ThreadsConfig;
+  /**
+   * What the agent is made of in a run, by its thread. Called each time a run is prepared, wherever that is. `pinned` is
+   * what it answered when the run began.
+   */
+  profile?(run: RunAddress): Promise<RunProfile>;
   logger?: Logger;
   /** Clock, ids and randomness, for tests. */
   system?: System;

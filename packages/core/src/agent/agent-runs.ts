@@ -178,7 +178,8 @@ export class AgentRuns implements RunCarrier {
     for (const listener of this.#endListeners) listener(threadId);
   }
 
-  #remember(runId: string, { abortSignal: _, ...options }: AgentExecutionOptions): void {
+  /** What a profile fixed may have changed in the store since. */
+  #remember(runId: string, { abortSignal: _, profile: __, ...options }: AgentExecutionOptions): void {
     this.#live.set(runId, options);
     if (this.#live.size > MAX_LIVE) this.#live.delete(this.#live.keys().next().value as string);
   }

@@ -18,6 +18,7 @@ import {
   type ListSuspendedRunsOptions,
   type SuspendedRun,
 } from "../thread/inspect/list-suspended-runs.ts";
+import type { DecideOptions } from "../thread/threads.ts";
 import type { AgentThreadSubscription } from "../thread/threads.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
@@ -154,11 +155,15 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return threads.read(options, options?.after);
   }
 
-  /** Answers a waiting tool call. What the run does next is on the thread's stream. */
+  /**
+   * Answers a waiting tool call. What the run does next is on the thread's stream. `alongside` gives writes that count
+   * together with the answer; it is asked again when another process got in between.
+   */
   sendToolApproval(
     options: ToolApprovalOptions,
+    alongside?: DecideOptions["alongside"],
   ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
-    return sendToolApproval(this.#environment, options);
+    return sendToolApproval(this.#environment, options, alongside);
   }
 
   /** Approves a waiting tool call and returns the rest of its run as a stream. */
@@ -180,6 +185,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   ): Promise<{ runs: SuspendedRun[]; total: number }> {
     const { storage } = await this.#environment.threads();
     return listSuspendedRuns(storage, this.id, options);
+  }
+
+  /** What waits on a thread was changed in the store: the run under way looks before its next step. */
+  async mailMayHaveCome(target: { threadId: string; resourceId: string }): Promise<void> {
+    (await this.#environment.threads()).mailMayHaveCome(target);
   }
 
   /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */
@@ -226,6 +236,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
       messages,
       await this.#withDefaults(this.#config.defaultGenerateOptionsLegacy, options),
     );
+  }
+
+  /** What the agent is made of, for a controller that works with it. */
+  get configuration(): AgentConfig {
+    return this.#environment.config;
   }
 
   get hasMemory(): boolean {

@@ -25,7 +25,7 @@ import type { ToolSet } from "../tool/tool-set.ts";
 import { PayloadTransform } from "../tool/transform.ts";
 import type { ThreadAddress } from "../thread/threads.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
-import type { AgentConfig } from "./agent-config.ts";
+import type { AgentConfig, RunProfile } from "./agent-config.ts";
 import { checkOptions } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
@@ -64,14 +64,17 @@ export async function resolveRun(
   callOptions: AgentExecutionOptions | undefined,
   start?: RunStart,
 ): Promise<RunSpec> {
-  const { config, system, host: mastra } = environment;
+  const { system, host: mastra } = environment;
   checkOptions(callOptions);
   const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
+  const profile = await profileOf(environment, callOptions, requestContext, start);
+  const config = profile ? { ...environment.config, ...profile.config } : environment.config;
   const context: DynamicContext = { requestContext, runtimeContext: requestContext, mastra };
   await checkContext(config, requestContext, start !== undefined);
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
   const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
   if (defaults) checkOptions(options);
+  Object.assign(options, profile?.options);
   const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
   if (maxRetries !== undefined) options.maxRetries = maxRetries;
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
@@ -85,7 +88,7 @@ export async function resolveRun(
   list.add(input, "input");
   const runId = options.runId ?? system.newId();
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, options, context, memory?.parts.tools);
+  const tools = await collectTools(environment, config, options, context, memory?.parts.tools);
   const telemetry = await openTelemetry(options.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
@@ -116,8 +119,28 @@ export async function resolveRun(
     telemetry,
     format: openFormat(options),
     waitUntil: (work) => environment.waitUntil(work),
+    pinned: profile?.pinned,
+    alongside: profile?.alongside,
     park,
   };
+}
+
+async function profileOf(
+  { config }: AgentEnvironment,
+  options: AgentExecutionOptions | undefined,
+  requestContext: RequestContext,
+  start: RunStart | undefined,
+): Promise<RunProfile | undefined> {
+  if (!config.profile) return undefined;
+  const asked = requestContext.get(THREAD_ID_KEY) ?? options?.memory?.thread ?? options?.threadId;
+  const threadId: unknown = start?.target.threadId ?? (typeof asked === "object" ? asked?.id : asked);
+  const resourceId = start?.target.resourceId ?? options?.memory?.resource ?? options?.resourceId;
+  return config.profile({
+    threadId: typeof threadId === "string" ? threadId : undefined,
+    resourceId,
+    requestContext,
+    pinned: options?.profile,
+  });
 }
 
 async function checkContext(
@@ -233,6 +256,8 @@ async function openMemory(
   if (!readOnly && !start) refuseOwnThread(storage, threadId);
   if (readOnly) await checkOwner(memory, target);
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
+  const journal =
+    start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, { runId, options }));
   const parts = await memory.prepareRun({
     threadId,
     resourceId,
@@ -241,8 +266,6 @@ async function openMemory(
     model,
     system,
   });
-  const journal =
-    start?.journal ?? (readOnly ? undefined : join(environment, storage, target, { runId, options }));
   return { storage, target, parts, journal };
 }
 
@@ -252,7 +275,7 @@ function join(
   storage: Storage,
   { threadId, resourceId, ...details }: ThreadTarget,
   { runId, options }: { runId: string; options: AgentExecutionOptions },
-): RunJournal {
+): Promise<RunJournal> {
   const stored = storeOptions(options, environment.durableContextKeys);
   const request = { runId, agentId: environment.id, options: stored, nested: isInsideRun(), ...details };
   return environment.threadsOf(storage).join({ threadId, resourceId }, request);
@@ -279,7 +302,7 @@ async function checkFree(storage: Storage, runId: string): Promise<void> {
     throw new AgentError("conflict", `There is already a run "${runId}". Leave the id out, or use another.`);
 }
 
-/** A run that writes finds out when it does; one that only reads has to ask. */
+/** A run that writes finds out when it joins the thread; one that only reads has to ask. */
 async function checkOwner(memory: MastraMemory, { threadId, resourceId }: ThreadTarget): Promise<void> {
   const domain = await memory.storage?.getStore("memory");
   const thread = await domain?.getThreadById({ threadId });
@@ -308,11 +331,12 @@ async function findResource(
 
 async function collectTools(
   environment: AgentEnvironment,
+  config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memoryTools: ToolsInput | undefined,
 ): Promise<ToolSet> {
-  const { config, compiler, subagents, logger } = environment;
+  const { compiler, subagents, logger } = environment;
   const own = config.tools && (await resolveDynamic(config.tools, context));
   const agents = config.agents && (await resolveDynamic(config.agents, context));
   const clientTools =

@@ -2,6 +2,7 @@ import { AgentError, showValue } from "../errors.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { checkId } from "../storage/check-id.ts";
+import type { DecideOptions } from "../thread/threads.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkCallId, checkDecision } from "./check-decision.ts";
 import { continueRun } from "./continue-run.ts";
@@ -23,6 +24,7 @@ export interface ToolApprovalOptions {
 export async function sendToolApproval(
   environment: AgentEnvironment,
   options: ToolApprovalOptions,
+  alongside?: DecideOptions["alongside"],
 ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
   if (typeof options?.approved !== "boolean") {
     throw new AgentError(
@@ -37,5 +39,8 @@ export async function sendToolApproval(
   if (messages !== undefined) return continueRun(environment, options, messages);
   const threads = await environment.threads();
   const threadId = checkId("threadId", options.threadId);
-  return { accepted: true, ...(await threads.decide({ threadId, resourceId, toolCallId }, decision)) };
+  return {
+    accepted: true,
+    ...(await threads.decide({ threadId, resourceId, toolCallId }, decision, { alongside })),
+  };
 }

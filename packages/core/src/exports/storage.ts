@@ -48,6 +48,10 @@ export type { Domain } from "../storage/domain.ts";
 export { cloneThread } from "../storage/clone-thread.ts";
 export { assemble } from "../storage/list-messages.ts";
 
+// Named values of threads.
+export { ThreadStateDomain } from "../storage/thread-state-domain.ts";
+export type { ThreadStateValue } from "../storage/thread-state-domain.ts";
+
 // For those who write a store.
 export {
   MESSAGES,

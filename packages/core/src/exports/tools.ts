@@ -29,3 +29,13 @@ export type {
 export { limitResult } from "../tool/limit-result.ts";
 export { toDefinition } from "../tool/tool-set.ts";
 export { callTool, type CallToolOptions } from "../tool/call-tool.ts";
+
+// Tools for any agent with memory: a question, a plan, a task list
+export { askUserTool } from "../agent-controller/tools/ask-user.ts";
+export { submitPlanTool } from "../agent-controller/tools/submit-plan.ts";
+export {
+  taskCheckTool,
+  taskCompleteTool,
+  taskUpdateTool,
+  taskWriteTool,
+} from "../agent-controller/tools/task-tools.ts";

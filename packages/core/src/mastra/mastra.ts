@@ -15,11 +15,24 @@ import type { Vector } from "../vector/vector.ts";
 
 type Registry<Value> = Record<string, Value>;
 
+/** A controller, as its host needs it. */
+export interface HostedController {
+  readonly id: string;
+  useHost(host: Mastra<any, any, any>): void;
+  /** The agent that carries out its runs. */
+  getCurrentAgent(): Agent<any, any>;
+  recover(): Promise<void>;
+  destroy(): Promise<void>;
+}
+
 export interface MastraConfig<
   Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
   Vectors extends Registry<Vector> = Registry<Vector>,
+  Controllers extends Registry<HostedController> = Registry<HostedController>,
 > {
   agents?: Agents;
+  /** Controllers, whose sessions are taken up and whose threads are served as those of agents are. */
+  agentControllers?: Controllers;
   tools?: Registry<ToolLike>;
   /** Given to every memory that has no storage of its own. */
   storage?: Storage;
@@ -49,16 +62,17 @@ export interface MastraConfig<
 export class Mastra<
   Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
   Vectors extends Registry<Vector> = Registry<Vector>,
+  Controllers extends Registry<HostedController> = Registry<HostedController>,
 > {
   readonly logger: Logger;
   readonly system: System;
-  readonly #config: MastraConfig<Agents, Vectors>;
+  readonly #config: MastraConfig<Agents, Vectors, Controllers>;
   #closed: Promise<void> | undefined;
   #recovery: Promise<void> | undefined;
   readonly #dispatcher: NotificationDispatcher | undefined;
   #dispatch: Promise<void> | undefined;
 
-  constructor(config: MastraConfig<Agents, Vectors> = {}) {
+  constructor(config: MastraConfig<Agents, Vectors, Controllers> = {}) {
     checkDurableContextKeys(config.durableContextKeys);
     this.#config = config;
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
@@ -67,6 +81,7 @@ export class Mastra<
     if (config.storage)
       for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
+    for (const controller of this.#controllers) controller.useHost(this);
     if (config.storage && config.threads?.recover !== false) {
       this.#recovery = this.#recover();
       this.#recovery.catch(
@@ -110,6 +125,22 @@ export class Mastra<
   /** The older name of `listAgents`. */
   getAgents(): Agents {
     return this.listAgents();
+  }
+
+  /** A controller by its name here, or by its id. */
+  getAgentController<Name extends keyof Controllers & string>(id: Name): Controllers[Name] {
+    const byId = this.#controllers.find((controller) => controller.id === id);
+    const named = this.#config.agentControllers;
+    if (byId && !(named && Object.hasOwn(named, id))) return byId as Controllers[Name];
+    return find(named, id, "agent controller") as Controllers[Name];
+  }
+
+  listAgentControllers(): Controllers {
+    return { ...this.#config.agentControllers } as Controllers;
+  }
+
+  get #controllers(): HostedController[] {
+    return Object.values(this.#config.agentControllers ?? {});
   }
 
   getTool(name: string): ToolLike {
@@ -196,20 +227,26 @@ export class Mastra<
     await this.#recovery?.catch(() => {});
     await this.#dispatch?.catch(() => {});
     await this.#dispatcher?.close();
-    await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.close()));
+    await Promise.all(this.#controllers.map((controller) => controller.destroy()));
+    const agents = [
+      ...Object.values(this.#config.agents ?? {}),
+      ...this.#controllers.map((controller) => controller.getCurrentAgent()),
+    ];
+    await Promise.all(agents.map((agent) => agent.close()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
   }
 
   async #recover(): Promise<void> {
-    await Promise.all(Object.values(this.#config.agents ?? {}).map((agent) => agent.recover()));
+    const hosted = [...Object.values(this.#config.agents ?? {}), ...this.#controllers];
+    await Promise.all(hosted.map((one) => one.recover()));
   }
 
   #makeDispatcher({
     notifications,
     storage,
     agents,
-  }: MastraConfig<Agents, Vectors>): NotificationDispatcher | undefined {
+  }: MastraConfig<Agents, Vectors, Controllers>): NotificationDispatcher | undefined {
     const { dispatch } = notifications ?? {};
     if (!dispatch?.enabled) return undefined;
     if (!storage) {
@@ -220,12 +257,25 @@ export class Mastra<
     }
     const { system, logger } = this;
     const options = { storage, system, logger, config: dispatch };
-    return new NotificationDispatcher({ ...options, agents: Object.values(agents ?? {}) });
+    const ofControllers = this.#controllers.map((controller) => controller.getCurrentAgent());
+    return new NotificationDispatcher({
+      ...options,
+      agents: [...Object.values(agents ?? {}), ...ofControllers],
+    });
   }
 
   #checkAgentIds(): void {
     const seen = new Map<string, string>();
-    for (const [key, agent] of Object.entries(this.#config.agents ?? {})) {
+    const all = { ...this.#config.agents, ...this.#config.agentControllers };
+    const shared = Object.keys(this.#config.agentControllers ?? {}).find((key) =>
+      Object.hasOwn(this.#config.agents ?? {}, key),
+    );
+    if (shared !== undefined)
+      throw new AgentError(
+        "invalid-argument",
+        `An agent and a controller are both called "${shared}". Give each its own name.`,
+      );
+    for (const [key, agent] of Object.entries(all)) {
       const other = seen.get(agent.id);
       if (other !== undefined) {
         throw new AgentError(

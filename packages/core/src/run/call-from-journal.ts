@@ -16,7 +16,7 @@ export function callFromJournal(
       return {
         call,
         outcome: entry.requiresApproval
-          ? { kind: "approval" }
+          ? { kind: "approval", ...(entry.reason !== undefined && { reason: entry.reason }) }
           : { kind: "suspended", payload: entry.suspendPayload },
       };
     case "done":

@@ -78,3 +78,8 @@ function busy({ spec: { threadId, runId } }: Run, advice: string): AgentError {
     { details: { runId } },
   );
 }
+
+/** The run that the code belongs to. */
+export function currentRun(): Run | undefined {
+  return current.getStore()?.run;
+}

@@ -68,7 +68,7 @@ async function begin(run: Run): Promise<void> {
   const early = run.early ?? [];
   run.early = undefined;
   const input = [...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())];
-  const folded = await journal?.begin(input, answered, signals);
+  const folded = await journal?.begin(input, answered, signals, run.spec.pinned);
   for (const signal of signals) await run.stream.reveal(echoOf(signal, run.spec.runId));
   for (const signal of folded ?? []) await run.join(signal);
   await run.joinLater();

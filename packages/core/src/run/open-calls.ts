@@ -20,6 +20,7 @@ export function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: T
     requiresApproval: approval,
     resumeSchema: JSON.stringify(approval ? APPROVAL_SCHEMA : schema ? compileSchema(schema).jsonSchema : {}),
     ...(outcome.kind === "suspended" && { suspendPayload: outcome.payload }),
+    ...(outcome.kind === "approval" && outcome.reason !== undefined && { reason: outcome.reason }),
   };
 }
 

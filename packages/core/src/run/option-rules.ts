@@ -85,6 +85,7 @@ export const OPTION_RULES: Readonly<Record<keyof AgentExecutionOptions, OptionRu
   onError: inProcess(["a function", isFunction]),
   onAbort: inProcess(["a function", isFunction]),
   runId: inProcess(["a non-empty string", isText]),
+  profile: { check: ["an object", isObject], merge: 0, stored: "json", wire: "closed" },
   requestContext: { check: ["a RequestContext", isContext], merge: 0, stored: "specially", wire: "granted" },
   runtimeContext: { check: ["a RequestContext", isContext], merge: 0, stored: "specially", wire: "closed" },
   telemetry: { check: ["an object", isObject], merge: 2, stored: "never", wire: "closed" },

@@ -1,6 +1,7 @@
-import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { ToolOutcome } from "../tool/execute-tool.ts";
+import { agentChunk } from "./model-part-chunk.ts";
 import { NOBODY_ASKED } from "./open-calls.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
@@ -14,6 +15,8 @@ export interface Decision {
   reason?: string;
   message?: string;
   resumeData?: unknown;
+  /** It is on the thread's stream already. */
+  announced?: true;
 }
 
 /** A tool call the store knows to be unfinished. */
@@ -26,6 +29,8 @@ export interface JournaledCall {
   requiresApproval: boolean;
   suspendPayload: unknown;
   resumeSchema: string;
+  /** The rule that made it ask. */
+  reason?: string | undefined;
   outcome: ToolOutcome | undefined;
   decision: Decision | undefined;
 }
@@ -44,6 +49,8 @@ export interface Resumption {
   begun: boolean;
   /** Somebody asked for it to be aborted. */
   abort: boolean;
+  /** What the unfinished step has cost, where no commit has counted it yet. */
+  openUsage?: Usage | undefined;
   /** The unfinished step: what the model said, and its calls in order. */
   parts: MessagePart[];
   calls: JournaledCall[];
@@ -73,8 +80,11 @@ export async function resume(
     run.controller.signal.throwIfAborted();
     return { stepNumber, next: resumption.next };
   }
-  const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts));
+  const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts, resumption.openUsage));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
+  for (const { toolCallId, toolName, decision, state } of calls)
+    if (state === "decided" && decision && !decision.announced && run.spec.journal)
+      await run.stream.emit(decidedChunk(run.spec.runId, { toolCallId, toolName }, decision));
   try {
     run.controller.signal.throwIfAborted();
     const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
@@ -86,6 +96,20 @@ export async function resume(
   } finally {
     run.step = undefined;
   }
+}
+
+/** Tells everybody who sees a question that it has been answered. */
+export function decidedChunk(
+  runId: string,
+  call: { toolCallId: string; toolName: string },
+  { approved, reason, message }: Decision,
+): AgentChunk {
+  const why = reason ?? message;
+  return agentChunk("tool-call-decided", runId, {
+    ...call,
+    approved,
+    ...(why !== undefined && { reason: why }),
+  });
 }
 
 function forgetWaiting({ content }: StoredMessage): void {

@@ -1,4 +1,4 @@
-import type { AgentChunk, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { AgentChunk, JSONValue, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Write } from "../storage/storage.ts";
 import type { Lane, StateMode } from "../signal/lane.ts";
@@ -15,7 +15,12 @@ export interface StepRecord {
   stepNumber: number;
   parts: readonly MessagePart[];
   metadata: Record<string, unknown> | undefined;
+  /** Of the run up to and with this step. */
   usage: Usage;
+  /** Of this step alone. */
+  own: Usage;
+  /** What is stored in the same commit as the step. */
+  also?: readonly Write[];
 }
 
 /** A call about to be executed. */
@@ -49,12 +54,13 @@ export interface RunJournal {
   abortWith(controller: AbortController): void;
   /**
    * Stores the input, and earlier messages that it changed; the `signals` among the input go on the stream in the same
-   * commit. Returns signals that arrived meanwhile, stored and shown as input too.
+   * commit. Returns signals that arrived meanwhile, stored and shown as input too. `pinned` is kept with the run.
    */
   begin(
     input: readonly StoredMessage[],
     changed: readonly StoredMessage[],
     signals: readonly CreatedAgentSignal[],
+    pinned?: Record<string, JSONValue>,
   ): Promise<CreatedAgentSignal[]>;
   /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */
   publish(chunk: AgentChunk): void;

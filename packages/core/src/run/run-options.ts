@@ -1,4 +1,11 @@
-import type { AgentChunk, FinishReason, ProviderMetadata, StoredMessage, Usage } from "@selvedge/protocol";
+import type {
+  AgentChunk,
+  FinishReason,
+  JSONValue,
+  ProviderMetadata,
+  StoredMessage,
+  Usage,
+} from "@selvedge/protocol";
 import type { MemoryConfig } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
@@ -119,6 +126,8 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   onError?: (event: { error: unknown }) => unknown;
   onAbort?: (event: { steps: StepResult[] }) => unknown;
   runId?: string;
+  /** What the agent's `profile` function said when the run began, for the process that continues it. Set by controllers. */
+  profile?: Record<string, JSONValue>;
   requestContext?: RequestContext<any>;
   /** The older name of `requestContext`. */
   runtimeContext?: RequestContext<any>;

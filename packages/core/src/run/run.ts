@@ -1,4 +1,4 @@
-import type { AgentChunk, FinishReason, StoredMessage, Usage } from "@selvedge/protocol";
+import type { AgentChunk, FinishReason, JSONValue, StoredMessage, Usage } from "@selvedge/protocol";
 import type { StateSignalInput } from "../signal/lane.ts";
 import { OwnAbortController, passOnAbort } from "../abort.ts";
 import type { Logger } from "../logger.ts";
@@ -10,7 +10,7 @@ import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage, Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolsInput } from "../tool/tool.ts";
@@ -56,6 +56,10 @@ export interface RunSpec {
   telemetry: Telemetry | undefined;
   format: ObjectFormat | undefined;
   waitUntil(work: Promise<unknown>): void;
+  /** What the agent's profile fixed for this run; stored with its input. */
+  pinned: Record<string, JSONValue> | undefined;
+  /** Writes that belong to a step, for the commit that stores it. */
+  alongside: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
   /** Keeps a run without a thread that waits, with the step whose calls are open. */
   park(run: Run, step: StepRecord): void;
 }
@@ -70,6 +74,8 @@ export interface OpenCall {
   requiresApproval: boolean;
   suspendPayload?: unknown;
   resumeSchema: string;
+  /** The rule that made it ask. */
+  reason?: string;
 }
 
 /** One activity of an agent: its events, its steps and how it ended. The loop writes it; outputs read it. */

@@ -62,8 +62,13 @@ export class StepBuilder {
   }
 
   /** A step that was stored before its calls were answered. */
-  static resume(stepNumber: number, parts: MessagePart[]): StepBuilder {
+  static resume(
+    stepNumber: number,
+    parts: MessagePart[],
+    usage: StepBuilder["usage"] = NO_USAGE,
+  ): StepBuilder {
     const step = new StepBuilder(stepNumber, { ...answerFrom(parts), isOpen: true });
+    step.usage = usage;
     step.finished = true;
     step.finishReason = "tool-calls";
     for (const { toolCallId, toolName, args } of step.openCalls())

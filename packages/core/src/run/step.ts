@@ -11,7 +11,7 @@ import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "../processor/step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
-import { stepRecord } from "./step-record.ts";
+import { finalRecord } from "./step-record.ts";
 import { announceOpenCalls } from "./open-calls.ts";
 import { NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
 
@@ -160,7 +160,7 @@ export async function endStep(
   const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
   if (!journal || next === "suspend") {
     if (next === "suspend") {
-      const record = stepRecord(run, step, tools.metadata);
+      const record = await finalRecord(run, step, tools.metadata);
       await (journal ? journal.suspend(record, run.openCalls) : run.spec.park(run, record));
       await announceOpenCalls(run);
     }
@@ -173,7 +173,7 @@ export async function endStep(
     if (run.hasMoreToSay) await run.joinLater();
     return next;
   }
-  const record = stepRecord(run, step, tools.metadata);
+  const record = await finalRecord(run, step, tools.metadata);
   const own = run.takeLater();
   let shown: AgentChunk[] = [];
   let objection: { thrown: unknown } | undefined;
@@ -225,7 +225,7 @@ export async function storePartial(
   const end = run.aborted ? agentChunk("abort", runId, {}) : agentChunk("error", runId, { error });
   if (!step.breakOff(end)) return;
   step.finishReason = run.aborted ? "aborted" : "error";
-  const record = stepRecord(run, step, { ...metadata, incomplete: true });
+  const record = await finalRecord(run, step, { ...metadata, incomplete: true });
   run.addStep(step.build());
   try {
     converse(run, step);

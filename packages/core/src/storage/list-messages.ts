@@ -6,7 +6,7 @@ import { mergeMessages } from "./merge-messages.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import type { Comparison, Storage, Where } from "./storage.ts";
 import { selectMessages } from "./select-messages.ts";
-import { MESSAGES, MESSAGE_STEPS, type MessageRow } from "./tables.ts";
+import { MESSAGES, MESSAGE_STEPS, type MessageRow, type MessageStepRow } from "./tables.ts";
 
 export interface ListMessagesOptions extends PageOptions {
   threadId: string | string[];
@@ -90,12 +90,20 @@ export async function readStep(storage: Storage, messageId: string, step: number
 export async function assemble(storage: Storage, rows: readonly MessageRow[]): Promise<StoredMessage[]> {
   // Only a run adds steps, and only to what the assistant says.
   const ids = rows.filter((row) => row.role === "assistant").map((row) => row.id);
-  if (ids.length === 0) return rows.map((row) => toMessage(row));
-  const steps = await storage.select({
+  return withSteps(rows, await readSteps(storage, ids));
+}
+
+/** What later steps added to messages, in order. */
+export async function readSteps(storage: Storage, messageIds: readonly string[]): Promise<MessageStepRow[]> {
+  if (messageIds.length === 0) return [];
+  return storage.select({
     table: MESSAGE_STEPS,
-    where: { message_id: { in: ids } },
+    where: { message_id: { in: messageIds } },
     orderBy: [{ column: "message_id" }, { column: "step" }],
   });
+}
+
+export function withSteps(rows: readonly MessageRow[], steps: readonly MessageStepRow[]): StoredMessage[] {
   const parts = new Map<string, MessagePart[]>();
   for (const step of steps) {
     const id = step.message_id;

@@ -16,6 +16,7 @@ import { addDomain, type Domain } from "./domain.ts";
 import { KeyLines } from "./key-lines.ts";
 import { keysOf } from "./keys-of.ts";
 import { ThreadDomain } from "./thread-domain.ts";
+import { ThreadStateDomain } from "./thread-state-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
 import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
 import type { Table } from "./table.ts";
@@ -80,6 +81,7 @@ export class Storage {
     this.#domains ??= {
       memory: new ThreadDomain(this, this.system),
       notifications: new NotificationDomain(this, this.system),
+      threadState: new ThreadStateDomain(this, this.system),
     };
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
   }
@@ -260,4 +262,6 @@ export interface StorageDomains {
   memory: ThreadDomain;
   /** The notification inbox. */
   notifications: NotificationDomain;
+  /** Named values of threads. */
+  threadState: ThreadStateDomain;
 }

@@ -1,6 +1,7 @@
 import { COMMITS } from "./commit-table.ts";
 import { NOTIFICATIONS } from "./notification-table.ts";
 import { DOMAINS } from "./domain.ts";
+import { THREAD_STATE } from "./thread-state-table.ts";
 import type { AnyTable, Table } from "./table.ts";
 import { THREAD_TABLES } from "./thread-tables.ts";
 
@@ -108,7 +109,7 @@ export const RESOURCES: Table<ResourceRow> = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 8;
+export const SCHEMA_VERSION: number = 9;
 
 /**
  * The oldest version of this package that can work with a database of `SCHEMA_VERSION`, beside newer ones, as during a
@@ -126,4 +127,5 @@ export const TABLES: readonly AnyTable[] = [
   NOTIFICATIONS,
   COMMITS,
   DOMAINS,
+  THREAD_STATE,
 ];

@@ -207,6 +207,7 @@ export type CallRow = {
   requires_approval: number;
   suspend_payload: unknown;
   resume_schema: string | null;
+  reason: string | null;
   outcome: unknown;
   decision: unknown;
 };
@@ -235,6 +236,8 @@ export const CALLS: Table<CallRow> = {
     requires_approval: "integer",
     suspend_payload: "json",
     resume_schema: "text",
+    /** The rule that made a call ask. */
+    reason: "text",
     outcome: "json",
     decision: "json",
   },

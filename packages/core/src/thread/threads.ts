@@ -9,6 +9,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { AdmittedSignal, SendRequest } from "./admit/admission.ts";
 import { LocalThreads } from "./hold/local-threads.ts";
+import type { DecideOptions } from "./journal/decide-call.ts";
 import type { ThreadLimits } from "./hold/thread-limits.ts";
 import type { AgentThreadSubscription } from "./log/thread-reader.ts";
 
@@ -80,10 +81,16 @@ export interface Threads {
   readonly limits: ThreadLimits;
   /** Decides what becomes of a message and stores it. Resolves when it is durable. */
   send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal>;
-  /** A place for a call's own run. The run waits for its turn when it acquires the journal. */
-  join(target: ThreadAddress, request: JoinRequest): RunJournal;
+  /** A place for a call's own run, if the thread is the resource's. The run waits for its turn when it acquires the journal. */
+  join(target: ThreadAddress, request: JoinRequest): Promise<RunJournal>;
   /** Answers a waiting tool call, once. Its run goes on in whichever process takes it up. */
-  decide(address: CallAddress, decision: Decision): Promise<{ runId: string; toolCallId: string }>;
+  decide(
+    address: CallAddress,
+    decision: Decision,
+    options?: DecideOptions,
+  ): Promise<{ runId: string; toolCallId: string }>;
+  /** What waits on a thread may have changed: the run under way looks before its next step. */
+  mailMayHaveCome(target: ThreadAddress): void;
   /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */
   abort(target: ThreadAddress): boolean;
   /** Follows the stream of a thread: from the chunk after number `after`, or from its active run on. */
@@ -116,4 +123,5 @@ export type { Admitted, SendRequest } from "./admit/admission.ts";
 export { decideDelivery, type Delivery, type DeliveryOptions } from "./admit/delivery.ts";
 export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./hold/thread-limits.ts";
 export { type NumberedChunk, toBroadcast } from "./log/event-log.ts";
+export type { DecidedCall, DecideOptions } from "./journal/decide-call.ts";
 export type { AgentThreadSubscription } from "./log/thread-reader.ts";

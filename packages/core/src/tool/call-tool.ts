@@ -34,6 +34,7 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
     requestContext: options.requestContext ?? new RequestContext(),
     mastra: options.mastra,
     threadId: undefined,
+    threadState: undefined,
     resourceId: options.resourceId,
     runId: call.toolCallId,
     messages: () => [],

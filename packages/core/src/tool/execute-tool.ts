@@ -3,7 +3,7 @@ import { offAbort, onAbort } from "../abort.ts";
 import { AgentError } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { ApprovalRule, ToolLimits } from "./tool-limits.ts";
+import type { ApprovalRule, ToolLimits, ToolPermission } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
@@ -12,7 +12,7 @@ import { limitError } from "./limit-error.ts";
 import { NO_ELICITATION } from "./direct-call.ts";
 import { limitResult } from "./limit-result.ts";
 import { notify } from "./notify.ts";
-import type { ToolExecutionOptions, ToolWriter } from "./tool.ts";
+import type { ToolExecutionOptions, ToolThreadState, ToolWriter } from "./tool.ts";
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 import { showIssues } from "../schema/show-issues.ts";
 
@@ -22,8 +22,8 @@ export type ToolOutcome =
   | { kind: "error"; error: unknown }
   /** The caller has to execute it. */
   | { kind: "client" }
-  | { kind: "approval" }
-  /** A person said no. */
+  | { kind: "approval"; reason?: string }
+  /** A person or a rule said no. */
   | { kind: "denied"; reason: string }
   | { kind: "suspended"; payload: unknown };
 
@@ -47,6 +47,7 @@ export interface ToolRunContext {
   abortSignal: AbortSignal;
   limits: ToolLimits;
   system: System;
+  threadState: ToolThreadState | undefined;
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that somebody answered, with what they said: these need no approval any more. */
   answered: ReadonlyMap<string, { resumeData?: unknown }>;
@@ -94,9 +95,11 @@ function admit(
     : { call, outcome: { kind: "client" } };
   const nobodyAsks = definition.requireApproval === undefined && context.requireApproval === undefined;
   if (nobodyAsks || context.answered.has(call.toolCallId)) return ready;
-  return needsApproval(tool, input.value, context).then((asks) =>
-    asks ? { call, outcome: { kind: "approval" } } : ready,
-  );
+  return permissionFor(tool, input.value, context).then(({ decision, reason }) => {
+    if (decision === "allow") return ready;
+    if (decision === "deny") return { call, outcome: { kind: "denied", reason: reason ?? NOT_ALLOWED } };
+    return { call, outcome: { kind: "approval", ...(reason !== undefined && { reason }) } };
+  });
 }
 
 /** Runs a checked call. The only place in the system where an agent's tool is executed. */
@@ -215,13 +218,17 @@ function executionOptions(
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
     elicitation: NO_ELICITATION,
+    flushMessages,
   };
+  if (context.threadState) options.threadState = context.threadState;
   if (resumeData !== undefined) options.resumeData = resumeData;
   if (agentId === undefined) return options;
   options.agent = { agentId, threadId, resourceId, toolCallId, messages, writableStream: writer, suspend };
   if (resumeData !== undefined) options.agent.resumeData = resumeData;
   return options;
 }
+
+async function flushMessages(): Promise<void> {}
 
 function toOutcome(
   { call, tool, input }: Extract<CheckedCall, { tool: PreparedTool }>,
@@ -274,21 +281,30 @@ function readInput(tool: PreparedTool, call: ToolCallPayload): ReturnType<typeof
   return { ok: false, error: inputError(message) };
 }
 
-async function needsApproval(tool: PreparedTool, input: unknown, context: ToolRunContext): Promise<boolean> {
+const NOT_ALLOWED = "This call is not allowed.";
+const ASK: ToolPermission = { decision: "ask" };
+const ALLOW: ToolPermission = { decision: "allow" };
+
+async function permissionFor(
+  tool: PreparedTool,
+  input: unknown,
+  { requireApproval, requestContext }: ToolRunContext,
+): Promise<ToolPermission> {
   // A question that cannot be answered is answered with yes: ask the person.
   try {
+    const call = { toolName: tool.name, args: input, requestContext };
+    const said = typeof requireApproval === "function" ? await requireApproval(call) : requireApproval;
+    if (typeof said === "object" && said !== null) return said.decision in ANSWERS ? said : ASK;
+    if (said) return ASK;
     const own = tool.definition.requireApproval;
-    if (
-      typeof own === "function" ? await own(input as never, { requestContext: context.requestContext }) : own
-    )
-      return true;
-    const asked = context.requireApproval;
-    if (typeof asked !== "function") return asked === true;
-    return Boolean(await asked({ toolName: tool.name, args: input, requestContext: context.requestContext }));
+    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
+    return asks ? ASK : ALLOW;
   } catch {
-    return true;
+    return ASK;
   }
 }
+
+const ANSWERS: Record<ToolPermission["decision"], true> = { allow: true, ask: true, deny: true };
 
 async function checkResumeData(schema: Schema, data: unknown, name: string): Promise<AgentError | undefined> {
   const checked = await compileSchema(schema).validate(data);

@@ -2,10 +2,23 @@ import type { RequestContext } from "../request-context/request-context.ts";
 
 export type ToolChoice = "auto" | "none" | "required" | { type: "tool"; toolName: string };
 
-/** Which calls wait for a person. */
+/** Whether a call may run, and why. The person who is asked sees the reason; so does the model that is refused. */
+export interface ToolPermission {
+  decision: "allow" | "ask" | "deny";
+  reason?: string;
+}
+
+/**
+ * Which calls wait for a person. A function may also answer for a tool that asks by itself: `allow` runs it, `deny`
+ * refuses it without asking.
+ */
 export type ApprovalRule =
   | boolean
-  | ((call: { toolName: string; args: any; requestContext: RequestContext }) => boolean | Promise<boolean>);
+  | ((call: {
+      toolName: string;
+      args: any;
+      requestContext: RequestContext;
+    }) => boolean | ToolPermission | Promise<boolean | ToolPermission>);
 
 /** Bounds on the tool calls of a run. */
 export interface ToolLimits {

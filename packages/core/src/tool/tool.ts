@@ -35,6 +35,13 @@ export interface ElicitationPort {
   }): Promise<{ action: "accept" | "decline" | "cancel"; content?: any }>;
 }
 
+/** Named values of the thread a call belongs to, such as a task list. They last, and others see them. */
+export interface ToolThreadState {
+  get(type: string): Promise<unknown>;
+  /** Changes a value on top of what others did meanwhile: `change` may be called more than once. Answers the new one. */
+  update(type: string, change: (value: unknown) => unknown): Promise<unknown>;
+}
+
 /** The second argument of `execute`. */
 export interface ToolExecutionOptions extends ToolCallOrigin {
   abortSignal: AbortSignal;
@@ -49,6 +56,10 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is tried again after a crash: hand it to services that take such a key. */
   idempotencyKey: string;
+  /** Absent where the run is not stored. */
+  threadState?: ToolThreadState | undefined;
+  /** What was said before this step is stored already: nothing is left to wait for. */
+  flushMessages?(): Promise<void>;
   /** Asks the person behind an MCP client. Outside an MCP call it rejects. */
   elicitation: ElicitationPort;
   /** What the MCP transport knows about the caller. */

@@ -96,7 +96,7 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
               <div className="message-head">
                 <span className="message-name">{agent.name}</span>
               </div>
-              <p className="thinking">
+              <p>
                 <span className="stitches" />
               </p>
             </div>

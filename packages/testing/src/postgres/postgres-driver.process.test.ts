@@ -1,3 +1,5 @@
+// @module-tag long
+
 import { SCHEMA_VERSION, Storage, type Table } from "@selvedge/core/storage";
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";

@@ -112,6 +112,10 @@ export function nothingDueNow(threadId: string, agentId?: string): Write {
   return requireNone(MAILBOX, where);
 }
 
+export function nothingWaits(threadId: string): Write {
+  return requireNone(MAILBOX, { thread_id: threadId });
+}
+
 /** The run an item opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
 export function runOpenedBy(item: MailboxItem): string {
   return item.opens ? item.runId : item.signal.id;

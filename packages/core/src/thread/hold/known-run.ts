@@ -17,7 +17,12 @@ export class KnownRun {
     return this.#active ?? this.#reserved;
   }
 
-  /** A reader read the thread's row. What is known here is newer. */
+  /** The run that the store has as active, as far as is known. */
+  get active(): RunOfAgent | undefined {
+    return this.#active;
+  }
+
+  /** Somebody read the thread's row. What is known here is newer. */
   heardOf(runId: string | undefined): void {
     if (runId !== undefined) this.#active ??= { runId, agentId: undefined };
   }

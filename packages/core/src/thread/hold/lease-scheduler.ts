@@ -62,7 +62,7 @@ export class LeaseScheduler implements Scheduler {
 
   /** Whether a thread will be looked at later. */
   isPending(thread: ThreadAddress): boolean {
-    return this.#later.has(keyOf(thread));
+    return this.#later.size > 0 && this.#later.has(keyOf(thread));
   }
 
   enter(thread: ThreadAddress): boolean {

@@ -6,12 +6,14 @@ import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { checkId } from "../../storage/check-id.ts";
 import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
+import { noThread } from "../../storage/no-thread.ts";
+import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
 import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
-import { decideCall } from "../journal/decide-call.ts";
+import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
@@ -23,7 +25,7 @@ import type {
   ThreadAddress,
   Threads,
 } from "../threads.ts";
-import { readActor } from "./actor.ts";
+import { toActor } from "./actor.ts";
 import { Janitor } from "./janitor.ts";
 import { LeaseScheduler } from "./lease-scheduler.ts";
 import { Owner } from "./owner.ts";
@@ -98,8 +100,16 @@ export class LocalThreads implements Threads {
     return send(this, this.thread(target), request);
   }
 
-  join(target: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): RunJournal {
+  async join(target: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): Promise<RunJournal> {
+    const { threadId, resourceId } = target;
     const { runId, agentId } = ticket;
+    const [[row], [stored]] = await this.storage.selectAll([
+      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+      { table: THREADS, where: { id: threadId }, limit: 1, columns: ["resource_id"] },
+    ]);
+    const owner = row?.resource_id ?? stored?.resource_id;
+    if (owner !== undefined && owner !== resourceId) throw noThread(threadId, resourceId);
+    const actor = row && toActor(row);
     const journal: ThreadJournal = new ThreadJournal({
       thread: this.directory.peek(target),
       runId,
@@ -110,30 +120,43 @@ export class LocalThreads implements Threads {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(target);
         journal.use(thread);
-        return thread.enter(ticket, journal, abortSignal);
+        return thread.enter({ ticket, journal, seen: { actor } }, abortSignal);
       },
     });
     return journal;
   }
 
-  async decide(address: CallAddress, decision: Decision): Promise<{ runId: string; toolCallId: string }> {
-    const { toolCallId } = address;
-    if ("runId" in address) {
-      const { runId, agentId } = address;
-      const where = { id: checkId("runId", runId), agent_id: agentId };
-      const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
-      if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-      return decideCall(
-        this.directory.peek({ threadId: row.thread_id, resourceId: row.resource_id }),
-        { toolCallId, runId },
-        decision,
-      );
-    }
-    const { threadId, resourceId } = address;
-    const actor = await readActor(this.storage, threadId);
-    if (!actor || (resourceId !== undefined && actor.resourceId !== resourceId))
+  mailMayHaveCome(target: ThreadAddress): void {
+    const thread = this.directory.peek(target);
+    thread.mailMayHaveCome();
+    thread.wake();
+  }
+
+  async decide(
+    address: CallAddress,
+    decision: Decision,
+    options?: DecideOptions,
+  ): Promise<{ runId: string; toolCallId: string }> {
+    const { toolCallId, runId } = { runId: undefined, ...address };
+    const target = "threadId" in address ? address : await this.#threadOf(address);
+    const seen = await readWaiting(this.storage, target.threadId);
+    const { threadId, resourceId = seen.actor?.resourceId } = target;
+    if (!seen.actor || resourceId === undefined || seen.actor.resourceId !== resourceId)
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
-    return decideCall(this.directory.peek(actor), { toolCallId, runId: actor.runId }, decision);
+    const thread = this.thread({ threadId, resourceId });
+    try {
+      const wanted = { toolCallId, ...(runId !== undefined && { runId }) };
+      return await decideCall(thread, seen, wanted, decision, options);
+    } finally {
+      thread.forget();
+    }
+  }
+
+  async #threadOf({ runId, agentId }: { runId: string; agentId: string }): Promise<ThreadAddress> {
+    const where = { id: checkId("runId", runId), agent_id: agentId };
+    const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
+    if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
+    return { threadId: row.thread_id, resourceId: row.resource_id };
   }
 
   abort(target: ThreadAddress): boolean {

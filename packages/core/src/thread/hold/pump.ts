@@ -4,11 +4,12 @@ import type { RunEnd } from "../../run/run-journal.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import type { Write } from "../../storage/storage.ts";
-import { CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
+import { ACTORS, type CallRow, CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import {
   countAttempt,
   type MailboxItem,
   nothingDueNow,
+  nothingWaits,
   NOW,
   readMailbox,
   runOpenedBy,
@@ -16,7 +17,7 @@ import {
 import { readTaken } from "../journal/resumption.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
-import { type Actor, readActor } from "./actor.ts";
+import { type Actor, readActor, toActor } from "./actor.ts";
 import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
 import { take, takeOver } from "./take.ts";
 import type { Thread } from "./thread.ts";
@@ -104,29 +105,46 @@ export class Pump {
       // Losing this often means that something is wrong: look again later instead of in a circle.
       if (looks === MAX_LOOKS) return thread.lookAgain();
       thread.lookingIntoMailbox();
-      const actor = await readActor(thread.storage, thread.threadId);
+      const active = thread.storedRun && (await this.#lookAtRun(thread.storedRun.runId));
+      const seen = active ?? thread.waiters.takeSeen();
+      const actor = seen ? seen.actor : await readActor(thread.storage, thread.threadId);
       if (actor && actor.resourceId !== thread.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
         thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
         return thread.threads.directory.claim(thread, actor.resourceId);
       }
       thread.found(actor);
-      if (!(await (actor?.runId === undefined ? this.#onIdle(actor) : this.#onActive(actor)))) return;
+      const again =
+        actor?.runId === undefined
+          ? this.#onIdle(actor)
+          : this.#onActive(actor, active?.run ?? (await this.#readRun(actor.runId)));
+      if (!(await again)) return;
     }
   }
 
+  /** The thread in the store, with the run that is its active one as far as is known here. */
+  async #lookAtRun(runId: string): Promise<{ actor: Actor | undefined; run?: RunLook }> {
+    const { storage, threadId } = this.#thread;
+    const [[row], ...found] = await storage.selectAll([
+      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
+      ...selectRun(runId),
+    ]);
+    const actor = row && toActor(row);
+    return { actor, ...(actor?.runId === runId && { run: toRunLook(found) }) };
+  }
+
+  async #readRun(runId: string): Promise<RunLook> {
+    return toRunLook(await this.#thread.storage.selectAll(selectRun(runId)));
+  }
+
   /** A thread with a run that is not here. Returns whether to look again. */
-  async #onActive(actor: Actor): Promise<boolean> {
+  async #onActive(actor: Actor, { row, isDecided }: RunLook): Promise<boolean> {
     const thread = this.#thread;
-    const { storage, threads, waiters } = thread;
+    const { threads, waiters } = thread;
     if (threads.isClosing) return this.#closesDown();
     const runId = actor.runId as string;
-    const [[row], [decided]] = await storage.selectAll([
-      { table: RUNS, where: { id: runId }, limit: 1 },
-      { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
-    ]);
     if (actor.owner === undefined && actor.runState === "suspended") {
-      if (decided || actor.abortRun === runId) return this.#resume(actor, row);
+      if (isDecided || actor.abortRun === runId) return this.#resume(actor, row);
       waiters.refuseAll(waitsForSomebody(actor));
       return false;
     }
@@ -149,8 +167,7 @@ export class Pump {
     if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
     const lease = await takeOver(thread, actor, attempts);
     if (!lease) return true;
-    const address = { threadId, runId, firstMessageId: row?.first_message_id ?? null };
-    const taken = await readTaken(thread.storage, address).catch((error: unknown) => {
+    const taken = await readTaken(thread.storage, { threadId, runId }).catch((error: unknown) => {
       // The store has the run as ours, and the next look takes it up again.
       threads.owner.release();
       throw error;
@@ -170,7 +187,7 @@ export class Pump {
       return true;
     }
     const journal = this.#openJournal({ runId, agentId: carrier.id, lease, begun: true });
-    thread.carriesOn(journal);
+    thread.begins(journal);
     const { resourceId } = thread;
     void carrier.takeUp({ threadId, resourceId, runId, journal, resumption });
     return false;
@@ -199,7 +216,8 @@ export class Pump {
     let lease: Lease | undefined;
     try {
       // A message that came first goes first.
-      const conditions = item?.due === NOW ? [] : [nothingDueNow(thread.threadId)];
+      const { threadId } = thread;
+      const conditions = !item ? [nothingWaits(threadId)] : item.due === NOW ? [] : [nothingDueNow(threadId)];
       lease = await take(thread, actor, ticket, conditions);
     } catch (error) {
       if (thread.waiters.dismiss(waiter)) waiter.refuse(storageError(error));
@@ -319,6 +337,23 @@ export class Pump {
     const [row] = await this.#thread.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
     return (row?.options ?? {}) as StoredOptions;
   }
+}
+
+/** A run, and whether one of its calls was decided and waits to be carried out. */
+interface RunLook {
+  row: RunRow | undefined;
+  isDecided: boolean;
+}
+
+function selectRun(runId: string) {
+  return [
+    { table: RUNS, where: { id: runId }, limit: 1 },
+    { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
+  ] as const;
+}
+
+function toRunLook([[row], calls]: readonly [RunRow[], CallRow[]]): RunLook {
+  return { row, isDecided: calls.length > 0 };
 }
 
 function waitsForSomebody(actor: Actor): AgentError {

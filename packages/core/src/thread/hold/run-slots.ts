@@ -22,7 +22,7 @@ export class RunSlots {
   }
 
   isInLine(address: ThreadAddress): boolean {
-    return this.#line.has(keyOf(address));
+    return this.#line.size > 0 && this.#line.has(keyOf(address));
   }
 
   enter(address: ThreadAddress): boolean {

@@ -13,9 +13,9 @@ import type { Actor } from "./actor.ts";
 import { KnownRun, type RunOfAgent } from "./known-run.ts";
 import type { LocalThreads } from "./local-threads.ts";
 import { Pump } from "./pump.ts";
-import { grasp, type RunTicket, takeWrites } from "./take.ts";
+import { grasp, takeWrites } from "./take.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
-import { Waiters } from "./waiters.ts";
+import { type Waiter, Waiters } from "./waiters.ts";
 
 const NOTHING = (): void => {};
 
@@ -76,10 +76,10 @@ export class Thread implements KnownThread {
   }
 
   /** Waits for the thread, behind everything that was accepted before. */
-  enter(ticket: RunTicket, journal: ThreadJournal, abortSignal: AbortSignal): Promise<Lease> {
+  enter(waiter: Pick<Waiter, "ticket" | "journal" | "seen">, abortSignal: AbortSignal): Promise<Lease> {
     return this.line
       .inOrder(async () => {
-        const waiting = this.waiters.add({ ticket, journal, after: this.#lastItem }, abortSignal);
+        const waiting = this.waiters.add({ ...waiter, after: this.#lastItem }, abortSignal);
         this.wake();
         return waiting;
       })
@@ -156,16 +156,11 @@ export class Thread implements KnownThread {
     this.#run = journal;
   }
 
-  /** A run that was taken over is carried out here from now on. */
-  carriesOn(journal: ThreadJournal): void {
-    this.#mayHaveMail = true;
-    this.#run = journal;
-  }
-
   /** A run let go of the thread. One that waits for somebody stays the active one. */
   left(journal: ThreadJournal, waits: boolean): void {
     if (this.#run !== journal) return;
     this.#run = undefined;
+    this.waiters.seeAnew();
     this.#known.left(waits);
     this.threads.left(this);
     this.tail.release();
@@ -188,7 +183,12 @@ export class Thread implements KnownThread {
     return this.#known.current;
   }
 
-  /** A reader read the thread's row. */
+  /** The run that the store has as active, as far as is known here. */
+  get storedRun(): RunOfAgent | undefined {
+    return this.#known.active;
+  }
+
+  /** Somebody read the thread's row. */
   sawActive(runId: string | undefined): void {
     this.#known.heardOf(runId);
   }

@@ -1,5 +1,6 @@
 import type { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
+import type { Actor } from "./actor.ts";
 import type { RunTicket } from "./take.ts";
 
 /** A run of a call that waits for its thread. */
@@ -8,6 +9,8 @@ export interface Waiter {
   journal: ThreadJournal;
   /** Items of the mailbox up to this number were accepted before the waiter came, so they go first. */
   after: number;
+  /** The thread as the waiter saw it when it came, as long as that may still be so. */
+  seen: { actor: Actor | undefined } | undefined;
   admit(lease: Lease): void;
   refuse(error: unknown): void;
 }
@@ -30,13 +33,10 @@ export class Waiters {
   }
 
   /** Gets in line. The promise is wrapped, so that who is in line need not wait for their turn. */
-  add(
-    { ticket, journal, after }: Omit<Waiter, "admit" | "refuse">,
-    abortSignal: AbortSignal,
-  ): { lease: Promise<Lease> } {
+  add(asking: Omit<Waiter, "admit" | "refuse">, abortSignal: AbortSignal): { lease: Promise<Lease> } {
     abortSignal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-    const waiter: Waiter = { ticket, journal, after, admit: resolve, refuse: reject };
+    const waiter: Waiter = { ...asking, admit: resolve, refuse: reject };
     const onAbort = () => {
       if (this.dismiss(waiter)) reject(abortSignal.reason);
     };
@@ -50,6 +50,18 @@ export class Waiters {
     const index = this.#line.indexOf(waiter);
     if (index >= 0) this.#line.splice(index, 1);
     return index >= 0;
+  }
+
+  /** What the first saw of a thread that was idle then. It takes it on condition that nothing has changed since. */
+  takeSeen(): Waiter["seen"] {
+    const seen = this.first?.seen;
+    if (this.first) this.first.seen = undefined;
+    return seen && seen.actor?.runId === undefined && !seen.actor?.mailboxCount ? seen : undefined;
+  }
+
+  /** The thread has changed. */
+  seeAnew(): void {
+    for (const waiter of this.#line) waiter.seen = undefined;
   }
 
   refuseAll(error: unknown): void {

@@ -9,6 +9,7 @@ import {
   type MailboxItem,
   itemBytes,
   NEXT,
+  NOW,
   noteEmpty,
   readMailbox,
   runOpenedBy,
@@ -78,6 +79,16 @@ export async function removeQueued(
     remove(MAILBOX, { id: item.signal.id, thread_id: item.threadId, due: NEXT }, { require: true }),
     { mailbox_count: -1, mailbox_bytes: -item.bytes },
   );
+}
+
+/** Lets a queued message join the run under way, or open one at once. Tell the thread's run that mail may have come. */
+export async function hurryQueued(
+  storage: Storage,
+  address: { threadId: string; messageId: string },
+): Promise<void> {
+  const item = await findQueued(storage, address);
+  const where = { id: item.signal.id, thread_id: item.threadId, due: NEXT };
+  await commit(storage, item, update(MAILBOX, { where, set: { due: NOW }, require: true }), {});
 }
 
 async function findQueued(

@@ -9,6 +9,8 @@ export interface WaitingCall {
   args?: unknown;
   requiresApproval: boolean;
   suspendPayload?: unknown;
+  /** The rule that made it ask. */
+  reason?: string;
   /** What people are to see instead, where a transform says so. */
   transcript?: { args?: unknown; suspendPayload?: unknown };
 }
@@ -56,6 +58,7 @@ function toWaitingCall(row: CallRow, shown: Shown | undefined): WaitingCall {
     args: row.args ?? undefined,
     requiresApproval: row.requires_approval === 1,
     ...(row.suspend_payload !== null && { suspendPayload: row.suspend_payload }),
+    ...(row.reason !== null && { reason: row.reason }),
   };
   const { args, suspendPayload } = { ...call, ...shown };
   const raw = JSON.stringify([call.args, call.suspendPayload]);

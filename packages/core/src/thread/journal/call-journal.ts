@@ -45,7 +45,7 @@ export class CallJournal {
     const started = calls.map((call) => call.toolCallId);
     const columns = { state: "started", requires_approval: 0 } as const;
     return {
-      openStep: { messageId: step.message.id, messageStep, parts: [...step.parts], started },
+      openStep: { messageId: step.message.id, messageStep, parts: [...step.parts], started, usage: step.own },
       writes: this.#hasRows ? calls.map((call) => put(this.#row(place, call, columns), "update")) : [],
     };
   }
@@ -114,7 +114,9 @@ export class CallJournal {
   }
 
   /** The step that was not finished: its tools were about to run, or it waits for somebody. */
-  async #readOpen({ storage }: Thread): Promise<Omit<OpenStep, "started"> | undefined> {
+  async #readOpen({
+    storage,
+  }: Thread): Promise<Pick<OpenStep, "messageId" | "messageStep" | "parts"> | undefined> {
     const [run] = await storage.select({ table: RUNS, where: { id: this.#runId }, limit: 1 });
     const open = openStepOf(run);
     if (open) return open;
@@ -132,6 +134,7 @@ export class CallJournal {
       requires_approval: call.requiresApproval ? 1 : 0,
       suspend_payload: call.suspendPayload ?? null,
       resume_schema: call.resumeSchema,
+      reason: call.reason ?? null,
       outcome: null,
       decision: null,
     });

@@ -1,4 +1,4 @@
-import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { putFirstStep, putStep } from "../../storage/message-writes.ts";
 import type { Write } from "../../storage/storage.ts";
 import type { RunRow } from "../../storage/thread-tables.ts";
@@ -14,6 +14,8 @@ export interface OpenStep {
   parts: MessagePart[];
   /** The calls that were about to run. */
   started: string[];
+  /** What the model's reply has cost. It is counted with the step. */
+  usage?: Usage;
 }
 
 export function openStepOf(run: RunRow | undefined): OpenStep | undefined {

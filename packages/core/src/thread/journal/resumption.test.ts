@@ -42,7 +42,7 @@ const callRow = (toolCallId: string, change: Partial<CallRow>) =>
     position: 0,
     ...change,
   });
-const read = () => readTaken(storage, { threadId: "t", runId: "run", firstMessageId: null });
+const read = () => readTaken(storage, { threadId: "t", runId: "run" });
 
 describe("a run that is taken over", () => {
   it("is not there when the store has no run of that id", async () => {

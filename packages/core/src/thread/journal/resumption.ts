@@ -1,5 +1,5 @@
-import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
-import { assemble, readStep } from "../../storage/list-messages.ts";
+import type { MessageContent, MessagePart, Usage } from "@selvedge/protocol";
+import { readSteps, withSteps } from "../../storage/list-messages.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { type MessageRow, MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, CALLS, type CallRow, EVENTS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
@@ -15,13 +15,16 @@ export interface TakenRun {
   nextSeq: number;
 }
 
+/** Where the messages of a run mostly are. */
+const NEWEST = 20;
+
 /** Reads how far a run came. Its last owner may have written until the moment it was taken over. */
 export async function readTaken(
   storage: Storage,
-  { threadId, runId, firstMessageId }: { threadId: string; runId: string; firstMessageId: string | null },
+  { threadId, runId }: { threadId: string; runId: string },
 ): Promise<TakenRun | undefined> {
   const here = { thread_id: threadId };
-  const [[actorRow], [row], callRows, [lastEvent], [known]] = await storage.selectAll([
+  const [[actorRow], [row], callRows, [lastEvent], newest] = await storage.selectAll([
     { table: ACTORS, where: here, limit: 1 },
     { table: RUNS, where: { id: runId }, limit: 1 },
     { table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] },
@@ -32,12 +35,11 @@ export async function readTaken(
       limit: 1,
       columns: ["last"],
     },
-    { table: MESSAGES, where: { id: firstMessageId ?? "" }, limit: 1 },
+    { table: MESSAGES, where: here, orderBy: [{ column: "seq", direction: "desc" }], limit: NEWEST },
   ]);
   if (!actorRow || !row) return undefined;
-  const first =
-    row.first_message_id === firstMessageId ? known : await readMessage(storage, row.first_message_id);
-  const resumption = await toResumption(storage, toActor(actorRow), row, callRows, first);
+  const rows = await messagesOf(storage, row, newest);
+  const resumption = await toResumption(storage, toActor(actorRow), row, callRows, rows);
   return { resumption, nextSeq: Math.max(actorRow.next_seq, (lastEvent?.last ?? 0) + 1) };
 }
 
@@ -46,7 +48,7 @@ async function toResumption(
   actor: Actor,
   row: RunRow,
   callRows: readonly CallRow[],
-  first: MessageRow | undefined,
+  rows: readonly MessageRow[],
 ): Promise<Resumption> {
   const runId = row.id;
   const open = openStepOf(row);
@@ -56,16 +58,19 @@ async function toResumption(
   const responseId = open?.messageId ?? waited?.message_id ?? row.response_id ?? undefined;
   const lastStep = open?.messageStep ?? waited?.message_step ?? row.response_steps ?? 0;
   const isOpen = responseId !== undefined && calls.length > 0;
-  const [messages, stored] = await Promise.all([
-    first ? messagesFrom(storage, actor.threadId, first.seq) : [],
-    isOpen ? readStep(storage, responseId, lastStep) : [],
-  ]);
+  const answers = rows.filter((one) => one.role === "assistant").map(({ id }) => id);
+  // An answer of one step has nothing more to read.
+  const isShort = lastStep === 0 && answers.every((id) => id === responseId);
+  const steps = isShort ? [] : await readSteps(storage, answers);
+  const messages = withSteps(rows, steps);
   const responseSteps = new Map<string, number>();
   let parts: MessagePart[] = [];
   if (responseId !== undefined) responseSteps.set(responseId, isOpen ? lastStep : lastStep + 1);
   if (isOpen) {
     // Stored already if it waited, and not yet part of what the model sees.
     const response = messages.find((message) => message.id === responseId);
+    const added = steps.find((one) => one.message_id === responseId && one.step === lastStep);
+    const stored = lastStep === 0 ? partsOf(rows, responseId) : ((added?.parts ?? []) as MessagePart[]);
     response?.content.parts.splice(response.content.parts.length - stored.length);
     parts = open?.parts ?? stored;
   }
@@ -78,6 +83,7 @@ async function toResumption(
     usage: (row.usage ?? undefined) as Usage | undefined,
     begun: row.first_message_id !== null,
     abort: actor.abortRun === runId,
+    openUsage: open?.usage,
     parts,
     calls,
     messages,
@@ -111,15 +117,24 @@ function startedCalls(open: OpenStep | undefined, rows: readonly CallRow[]): Jou
   });
 }
 
-async function readMessage(storage: Storage, id: string | null): Promise<MessageRow | undefined> {
-  if (id === null) return undefined;
-  const [row] = await storage.select({ table: MESSAGES, where: { id }, limit: 1 });
-  return row;
+/** The rows of a run's messages: those of its thread from the first on. */
+async function messagesOf(
+  storage: Storage,
+  { thread_id, first_message_id }: RunRow,
+  newest: readonly MessageRow[],
+): Promise<MessageRow[]> {
+  if (first_message_id === null) return [];
+  const index = newest.findIndex(({ id }) => id === first_message_id);
+  if (index >= 0) return newest.slice(0, index + 1).reverse();
+  const [first] = await storage.select({ table: MESSAGES, where: { id: first_message_id }, limit: 1 });
+  if (!first) return [];
+  const where = { thread_id, seq: { gte: first.seq } };
+  return storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }] });
 }
 
-async function messagesFrom(storage: Storage, threadId: string, seq: number): Promise<StoredMessage[]> {
-  const where = { thread_id: threadId, seq: { gte: seq } };
-  return assemble(storage, await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }] }));
+function partsOf(rows: readonly MessageRow[], messageId: string): MessagePart[] {
+  const row = rows.find(({ id }) => id === messageId);
+  return row ? [...(row.content as MessageContent).parts] : [];
 }
 
 function toCall(row: CallRow): JournaledCall {
@@ -131,6 +146,7 @@ function toCall(row: CallRow): JournaledCall {
     requiresApproval: row.requires_approval === 1,
     suspendPayload: row.suspend_payload ?? undefined,
     resumeSchema: row.resume_schema ?? "{}",
+    reason: row.reason ?? undefined,
     outcome: row.outcome ? restoreOutcome(row.outcome as unknown as StoredOutcome) : undefined,
     decision: (row.decision ?? undefined) as Decision | undefined,
   };

@@ -1,4 +1,4 @@
-import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
+import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../../errors.ts";
 import type { OpenCall } from "../../run/run.ts";
 import {
@@ -123,6 +123,7 @@ export class ThreadJournal implements RunJournal {
     input: readonly StoredMessage[],
     changed: readonly StoredMessage[],
     among: readonly CreatedAgentSignal[],
+    pinned?: Record<string, JSONValue>,
   ): Promise<CreatedAgentSignal[]> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
@@ -143,6 +144,8 @@ export class ThreadJournal implements RunJournal {
     for (const signal of signals) writes.push(this.#insert(signal));
     for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
     writes.push(...takeItems(threadId, items));
+    if (pinned)
+      writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
     await this.#log.commit(writes, {
       run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
       chunks: this.#echoes([...among, ...signals]),
@@ -417,7 +420,7 @@ export class ThreadJournal implements RunJournal {
     const { threadId, resourceId } = this.#thread;
     const { message, metadata } = step;
     const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
-    return metadata ? [stored, setMessageMetadata(message.id, metadata)] : [stored];
+    return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
   }
 
   /** Where in the history a step is. */

@@ -27,6 +27,7 @@ const FOREIGN: { [Type in keyof ChunkPayloads]: readonly (keyof ChunkPayloads[Ty
   file: ["providerMetadata"],
   "tool-call": ["args", "providerMetadata"],
   "tool-call-approval": ["args"],
+  "tool-call-decided": [],
   "tool-call-suspended": ["args", "suspendPayload"],
   "tool-output": ["output"],
   "tool-output-denied": ["args"],

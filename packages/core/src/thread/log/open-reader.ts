@@ -35,7 +35,7 @@ export async function openReader(
       return reader.after;
     },
     activeRunId: () => reader.thread.activeRun?.runId ?? null,
-    abort: () => reader.thread.abort(),
+    abort: () => threads.abort(reader.thread),
     unsubscribe: () => reader.leave(),
   };
 }

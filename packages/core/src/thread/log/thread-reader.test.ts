@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { Follower, gate, HERE, ON, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { EVENTS } from "../../storage/thread-tables.ts";
+import { ACTORS, EVENTS } from "../../storage/thread-tables.ts";
+import { remove, update } from "../../storage/writes.ts";
 
 const refusal = (code: string) => expect.objectContaining({ name: "AgentError", code });
 const dense = (follower: Follower, from = 1) =>
@@ -181,6 +182,23 @@ describe("subscribeToThread", () => {
     const error = await Promise.race([reader.ended, agent.generate("four", ON).then(() => reader.ended)]);
     expect(error).toEqual(refusal("reader-too-slow"));
     expect(error).toMatchObject({ details: { after: 0 } });
+  });
+
+  it("says so to every reader of a process, when what they have not read was deleted elsewhere", async () => {
+    await withFile(async (open) => {
+      const here = onThread(["one"], { storage: open() });
+      const there = open();
+      const readers = [await here.follow(), await here.follow(), await here.follow()];
+      await here.agent.sendMessage("a", HERE).admitted;
+      for (const reader of readers) await reader.until("finish");
+      await here.idle();
+      await there.init();
+      await there.commit([
+        remove(EVENTS, { thread_id: "t1" }),
+        update(ACTORS, { where: { thread_id: "t1" }, set: { next_seq: 100 } }),
+      ]);
+      for (const reader of readers) expect(await reader.ended).toEqual(refusal("reader-too-slow"));
+    });
   });
 
   it("is ended when its thread is deleted, and not led on into another of that name", async () => {

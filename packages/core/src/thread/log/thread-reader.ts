@@ -79,6 +79,8 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
         const wait = AgentError.is(error, "storage-failed") ? RETRY_MS[this.#failures++] : undefined;
         if (wait === undefined) {
           this.leave();
+          // Others at the same place wait for what this one read in their stead. What ended it may end them too.
+          this.#thread.tail.behind();
           throw error;
         }
         await sleep(this.#thread.system, wait);

@@ -1,0 +1,112 @@
+import type { Logger } from "../logger.ts";
+import type { System } from "../system.ts";
+import type { Display } from "./display-state.ts";
+import {
+  type AgentControllerEvent,
+  type AgentControllerEventListener,
+  type EventOf,
+  FREQUENT,
+} from "./events.ts";
+
+/** How long the display may be behind while much happens. */
+const DISPLAY_MS = 16;
+
+/**
+ * Tells listeners what happens in a session, in order, and after each event that the display has changed. A listener that
+ * fails, leaves, or makes more happen harms nobody.
+ */
+export class EventBus {
+  readonly #system: System;
+  readonly #logger: Logger;
+  readonly #display: Display;
+  readonly #listeners = new Set<{ listener: AgentControllerEventListener }>();
+  readonly #queue: AgentControllerEvent[] = [];
+  #isTelling = false;
+  #cancelTimer: (() => void) | undefined;
+  /** What late listeners are told first. */
+  #workspace: AgentControllerEvent[] = [];
+
+  constructor(display: Display, { system, logger }: { system: System; logger: Logger }) {
+    this.#display = display;
+    this.#system = system;
+    this.#logger = logger;
+  }
+
+  subscribe(listener: AgentControllerEventListener): () => void {
+    const entry = { listener };
+    this.#listeners.add(entry);
+    for (const event of this.#workspace) this.#tell(entry, event);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  emit(event: AgentControllerEvent): void {
+    this.#queue.push(event);
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    try {
+      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) this.#emitNow(next);
+    } finally {
+      this.#isTelling = false;
+    }
+  }
+
+  /** The display changed without an event. */
+  displayChanged(): void {
+    this.emit(this.#changed());
+  }
+
+  close(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#listeners.clear();
+  }
+
+  #emitNow(event: AgentControllerEvent): void {
+    if (event.type.startsWith("workspace_")) this.#workspace = [...this.#workspace, event].slice(-2);
+    if (FREQUENT.has(event.type)) {
+      this.#display.take(event);
+      this.#tellAll(event);
+      this.#cancelTimer ??= this.#system.setTimer(DISPLAY_MS, () => this.#flush(), { background: true });
+      return;
+    }
+    this.#flush();
+    this.#display.take(event);
+    this.#tellAll(event);
+    if (event.type !== "display_state_changed") this.#tellAll(this.#changed());
+  }
+
+  #flush(): void {
+    if (!this.#cancelTimer) return;
+    this.#cancelTimer();
+    this.#cancelTimer = undefined;
+    this.#tellAll(this.#changed());
+  }
+
+  #changed(): EventOf<"display_state_changed"> {
+    const display = this.#display;
+    return {
+      type: "display_state_changed",
+      get displayState() {
+        return display.get();
+      },
+    };
+  }
+
+  #tellAll(event: AgentControllerEvent): void {
+    for (const entry of Array.from(this.#listeners)) if (this.#listeners.has(entry)) this.#tell(entry, event);
+  }
+
+  #tell({ listener }: { listener: AgentControllerEventListener }, event: AgentControllerEvent): void {
+    const failed = (error: unknown) => this.#logger.warn(`A listener failed on "${event.type}"`, error);
+    try {
+      const answer: unknown = listener(event);
+      if (answer instanceof Promise) answer.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+}

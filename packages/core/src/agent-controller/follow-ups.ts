@@ -1,0 +1,66 @@
+import type { SignalContents } from "../signal/signal.ts";
+import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/inspect/queue.ts";
+import { checkOptions } from "./check-options.ts";
+import { type AgentControllerMessageContent, fromContents } from "./controller-message.ts";
+import type { SessionCore } from "./session-core.ts";
+
+/** A message that waits for a run of its own. */
+export interface QueuedFollowUp {
+  id: string;
+  content: AgentControllerMessageContent[];
+  createdAt: Date;
+}
+
+/** The messages of a session's thread that wait for the run under way to end. They stay with the thread. */
+export class FollowUps {
+  readonly #core: SessionCore;
+
+  constructor(core: SessionCore) {
+    this.#core = core;
+  }
+
+  count(): number {
+    return this.#core.display.get().queuedFollowUps;
+  }
+
+  isEmpty(): boolean {
+    return this.count() === 0;
+  }
+
+  async list(): Promise<QueuedFollowUp[]> {
+    await this.#core.ready();
+    const { threadId, host } = this.#core;
+    if (threadId === undefined) return [];
+    const queued = await listQueued(host.storage, threadId);
+    return queued
+      .filter(({ due }) => due === "next")
+      .map(({ id, signal }) => ({ id, content: fromContents(signal.contents), createdAt: signal.createdAt }));
+  }
+
+  async edit(options: { id: string; content: SignalContents }): Promise<void> {
+    const { id, content } = checkOptions("followUps.edit", options);
+    await this.#core.ready();
+    await editQueued(this.#core.host.storage, this.#address(id), content);
+  }
+
+  async remove(options: { id: string }): Promise<void> {
+    const { id } = checkOptions("followUps.remove", options);
+    await this.#core.ready();
+    await removeQueued(this.#core.host.storage, this.#address(id));
+    await this.#core.countQueued();
+  }
+
+  /** Puts a message that waits into the run under way, before its next step. */
+  async steer(id: string): Promise<void> {
+    await this.#core.ready();
+    const { storage, agent } = this.#core.host;
+    const address = this.#address(id);
+    await hurryQueued(storage, address);
+    await agent.mailMayHaveCome({ threadId: address.threadId, resourceId: this.#core.row.resourceId });
+    await this.#core.countQueued();
+  }
+
+  #address(messageId: string): { threadId: string; messageId: string } {
+    return { threadId: this.#core.threadId ?? "", messageId };
+  }
+}

@@ -1,0 +1,108 @@
+import { AgentError, showValue } from "../errors.ts";
+import { type CallRule, matchesCall, parseRule } from "./call-pattern.ts";
+
+export type ToolCategory = "read" | "edit" | "execute" | "mcp" | "other";
+export type PermissionPolicy = "allow" | "ask" | "deny";
+
+/** What a session allows. A key of `tools` is a name, or a name with a pattern: `execute_command(git status*)`. */
+export interface PermissionRules {
+  categories: Partial<Record<ToolCategory, PermissionPolicy>>;
+  tools: Record<string, PermissionPolicy>;
+}
+
+/** What a person allowed on top of the rules, until it is revoked. */
+export interface PermissionGrants {
+  categories: ToolCategory[];
+  tools: string[];
+}
+
+export interface PermissionRequest {
+  toolName: string;
+  args: unknown;
+  /** `null` where no rule by category applies. */
+  category: ToolCategory | null;
+  rules: PermissionRules;
+  grants: PermissionGrants;
+  /** Nobody is asked. */
+  yolo: boolean;
+  /** The tool itself asks people, or only takes notes: it needs no permission. */
+  exempt: boolean;
+}
+
+/** The answer, and the rule that gave it, in words for the person who is asked. */
+export interface PermissionAnswer {
+  decision: PermissionPolicy;
+  reason: string;
+}
+
+const CATEGORIES: ReadonlySet<string> = new Set<ToolCategory>(["read", "edit", "execute", "mcp", "other"]);
+const POLICIES: ReadonlySet<string> = new Set<PermissionPolicy>(["allow", "ask", "deny"]);
+const STRICTEST = ["deny", "ask", "allow"] as const;
+
+/**
+ * May this call run? The most specific rule decides: one that names arguments, then the tool's, then its category's. Of
+ * rules that are equally specific the strictest counts. A denied tool or pattern stays denied whatever else allows it.
+ */
+export function decidePermission(request: PermissionRequest): PermissionAnswer {
+  const { toolName, category, rules, grants, yolo } = request;
+  const byCall = strictestMatch(request, "pattern");
+  const byTool = strictestMatch(request, "name");
+  for (const rule of [byCall, byTool])
+    if (rule?.policy === "deny") return answer("deny", `rule "${rule.key}"`);
+  if (request.exempt) return answer("allow", `"${toolName}" needs no permission`);
+  const rule = byCall ?? byTool;
+  const ofCategory = category === null ? undefined : own(rules.categories, category);
+  if (!rule && ofCategory === "deny") return answer("deny", `category "${category}"`);
+  if (yolo) return answer("allow", "approvals are off in this session");
+  if (rule) return answer(rule.policy, `rule "${rule.key}"`);
+  if (grants.tools.includes(toolName)) return answer("allow", `"${toolName}" was granted`);
+  if (category !== null && grants.categories.includes(category))
+    return answer("allow", `category "${category}" was granted`);
+  if (ofCategory) return answer(ofCategory, `category "${category}"`);
+  return answer("ask", `no rule for "${toolName}"`);
+}
+
+/** Whether a tool is never offered: a rule denies it by name, whatever its arguments. */
+export function isDenied(toolName: string, category: ToolCategory | null, rules: PermissionRules): boolean {
+  const rule = own(rules.tools, toolName);
+  if (rule !== undefined) return rule === "deny";
+  const mayBeAllowed = Object.keys(rules.tools).some((key) => parseRule(key).toolName === toolName);
+  return !mayBeAllowed && category !== null && own(rules.categories, category) === "deny";
+}
+
+export function checkCategory(value: unknown): ToolCategory {
+  if (typeof value === "string" && CATEGORIES.has(value)) return value as ToolCategory;
+  throw bad(`category must be one of ${[...CATEGORIES].join(", ")}, got ${showValue(value)}.`);
+}
+
+export function checkPolicy(value: unknown): PermissionPolicy {
+  if (typeof value === "string" && POLICIES.has(value)) return value as PermissionPolicy;
+  throw bad(`policy must be "allow", "ask" or "deny", got ${showValue(value)}.`);
+}
+
+function strictestMatch(
+  { toolName, args, rules }: PermissionRequest,
+  kind: "pattern" | "name",
+): { key: string; policy: PermissionPolicy } | undefined {
+  let found: { key: string; policy: PermissionPolicy } | undefined;
+  for (const [key, policy] of Object.entries(rules.tools)) {
+    const rule: CallRule = parseRule(key);
+    if (rule.toolName !== toolName || (rule.pattern !== undefined) !== (kind === "pattern")) continue;
+    if (rule.pattern !== undefined && !matchesCall(rule.pattern, args, policy === "allow" ? "whole" : "any"))
+      continue;
+    if (!found || STRICTEST.indexOf(policy) < STRICTEST.indexOf(found.policy)) found = { key, policy };
+  }
+  return found;
+}
+
+function own<Value>(record: Partial<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function answer(decision: PermissionPolicy, reason: string): PermissionAnswer {
+  return { decision, reason };
+}
+
+function bad(message: string): AgentError {
+  return new AgentError("invalid-argument", message);
+}

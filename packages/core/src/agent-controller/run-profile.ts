@@ -1,0 +1,268 @@
+import type { JSONValue } from "@selvedge/protocol";
+import type { AgentConfig, RunAddress, RunProfile } from "../agent/agent-config.ts";
+import { type DynamicContext, resolveDynamic } from "../agent/dynamic.ts";
+import type { Instructions } from "../message/system-message.ts";
+import type { ModelConfig } from "../model/model.ts";
+import type { Processor } from "../processor/processor.ts";
+import type { StepRecord } from "../run/run-journal.ts";
+import type { StoredSession } from "./session-domain.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { putThreadState } from "../storage/thread-state-domain.ts";
+import type { System } from "../system.ts";
+import type { ToolPermission } from "../tool/tool-limits.ts";
+import type { ToolsInput } from "../tool/tool.ts";
+import { categoryOf } from "./categories.ts";
+import { defaultMode } from "./check-config.ts";
+import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
+import { decidePermission, isDenied, type PermissionGrants, type PermissionRules } from "./permission.ts";
+import { tasksProcessor } from "./tasks-processor.ts";
+import { modelIn, sessionIdIn } from "./thread-settings.ts";
+import { addTokenUsage, createEmptyTokenUsage, toTokenUsage, type TokenUsage } from "./token-usage.ts";
+
+/** Where a thread's token usage is among its states. */
+const USAGE_STATE = "usage";
+
+const MAX_STEPS = 1000;
+const SUBAGENT_STEPS = 50;
+
+/** The ids that say what a run is made of. They are stored with it, and nothing else is. */
+export interface RunIds {
+  sessionId: string | undefined;
+  modeId: string;
+  modelId: string;
+  /** The kind of subagent that the run is. */
+  subagent?: string | undefined;
+  /** The run is a copy of the one that started it. */
+  fork?: boolean | undefined;
+}
+
+/** What a controller lends to its runs. */
+export interface ProfileHost {
+  readonly config: AgentControllerConfig;
+  readonly storage: Storage;
+  readonly system: System;
+  session(id: string): Promise<StoredSession | undefined>;
+  /** Tools of the controller for a run: built in, of the workspace, and its own. */
+  toolsFor(
+    run: RunAddress,
+    ids: RunIds,
+  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }>;
+  /** Puts what tools may want to know into the request context. */
+  describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
+}
+
+/** From the ids of a run to all that its agent is made of, in whichever process it is prepared. */
+export async function profileOf(host: ProfileHost, run: RunAddress): Promise<RunProfile> {
+  const { config } = host;
+  const { ids, session } = await idsOf(host, run);
+  await host.describe(run, ids, session);
+  const subagent = config.subagents?.find(({ id }) => id === ids.subagent);
+  const made = subagent
+    ? await ofSubagent(host, run, ids, subagent)
+    : await ofMode(host, run, ids, rulesOf(session));
+  return {
+    config: made.config,
+    options: { requireToolApproval: (call) => permissionFor(host, ids, made.exempt, call) },
+    pinned: {
+      ...ids,
+      sessionId: ids.sessionId ?? null,
+      subagent: ids.subagent ?? null,
+      fork: ids.fork ?? false,
+    },
+    alongside: usageCounter(host, run.threadId),
+  };
+}
+
+interface Made {
+  config: Partial<AgentConfig>;
+  /** Tools that need no permission. */
+  exempt: ReadonlySet<string>;
+}
+
+async function ofMode(
+  { config, storage, toolsFor }: ProfileHost,
+  run: RunAddress,
+  ids: RunIds,
+  rules: PermissionRules,
+): Promise<Made> {
+  const mode = modeOf(config, ids.modeId);
+  const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
+  const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
+  const { builtIn, own, workspace } = await toolsFor(run, ids);
+  const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), rules);
+  const agentTools = mode.tools ?? {
+    ...(base.tools && (await resolveDynamic(base.tools, context))),
+    ...mode.additionalTools,
+  };
+  const tools = Object.fromEntries(
+    Object.entries({ ...builtIn, ...workspace, ...own, ...agentTools }).filter(isOffered),
+  );
+  const exempt = new Set(Object.keys(builtIn).filter((name) => tools[name] === builtIn[name]));
+  const defaults = base.defaultOptions && (await resolveDynamic(base.defaultOptions, context));
+  const ownProcessors = base.inputProcessors && (await resolveDynamic(base.inputProcessors, context));
+  const lane: Processor[] = "task_write" in tools ? [tasksProcessor(storage)] : [];
+  const { memory: _memory, ...rest } = withoutIdentity(base);
+  return {
+    config: {
+      ...rest,
+      instructions: await instructionsOf(config, mode, base, context),
+      model: modelOf(config, ids.modelId) ?? base.model!,
+      tools,
+      inputProcessors: [...(ownProcessors ?? []), ...lane],
+      defaultOptions: {
+        ...defaults,
+        maxSteps: MAX_STEPS,
+        ...(mode.availableTools && { activeTools: mode.availableTools }),
+      },
+    },
+    exempt,
+  };
+}
+
+/** A subagent has its own instructions and the tools it was given. Some may be the controller's. */
+async function ofSubagent(
+  { config, toolsFor }: ProfileHost,
+  run: RunAddress,
+  ids: RunIds,
+  subagent: AgentControllerSubagent,
+): Promise<Made> {
+  const base: Partial<AgentConfig> = (modeOf(config, ids.modeId).agent ?? config.agent)?.configuration ?? {};
+  const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
+  const { builtIn, own, workspace } = await toolsFor(run, ids);
+  const { subagent: _, ...pool } = { ...builtIn, ...own };
+  const allowed = subagent.allowedControllerTools ?? subagent.allowedAgentControllerTools ?? [];
+  const pick = (tools: ToolsInput, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(tools).filter(([name]) => names.includes(name)));
+  const tools = {
+    ...pick(workspace, subagent.allowedWorkspaceTools ?? Object.keys(workspace)),
+    ...pick(pool, allowed),
+    ...subagent.tools,
+  };
+  const { maxSteps, stopWhen } = subagent;
+  return {
+    config: {
+      instructions: await resolveDynamic(subagent.instructions, context),
+      model: modelOf(config, ids.modelId) ?? base.model!,
+      tools,
+      defaultOptions: {
+        ...((maxSteps !== undefined || !stopWhen) && { maxSteps: maxSteps ?? SUBAGENT_STEPS }),
+        ...(stopWhen && { stopWhen }),
+      },
+    },
+    exempt: new Set(Object.keys(builtIn).filter((name) => tools[name] === builtIn[name])),
+  };
+}
+
+/** What a run is, from its own record, its session, or its thread: whoever opened it. */
+async function idsOf(
+  { config, session: read, storage }: ProfileHost,
+  { threadId, pinned = {} }: RunAddress,
+): Promise<{ ids: RunIds; session: StoredSession | undefined }> {
+  const memory = await storage.getStore("memory");
+  const thread = threadId === undefined ? null : await memory!.getThreadById({ threadId });
+  const metadata = thread?.metadata ?? {};
+  const sessionId = text(pinned["sessionId"]) ?? sessionIdIn(metadata);
+  const session = sessionId === undefined ? undefined : await read(sessionId);
+  const isThere = session !== undefined && (session.threadId === threadId || threadId === undefined);
+  const wanted = text(pinned["modeId"]) ?? (isThere ? session.modeId : text(metadata["currentModeId"]));
+  const mode = modeOf(config, wanted);
+  const modelId =
+    typeof pinned["modelId"] === "string"
+      ? pinned["modelId"]
+      : isThere && mode.id === session.modeId
+        ? session.modelId
+        : modelIn(metadata, mode);
+  const subagent = text(pinned["subagent"]);
+  return {
+    ids: { sessionId: session?.id, modeId: mode.id, modelId, subagent, fork: pinned["fork"] === true },
+    session,
+  };
+}
+
+/** Asked when a call is read, with the rules that the session has at that moment. */
+async function permissionFor(
+  host: ProfileHost,
+  { sessionId }: RunIds,
+  exempt: ReadonlySet<string>,
+  { toolName, args }: { toolName: string; args: unknown },
+): Promise<ToolPermission> {
+  const session = sessionId === undefined ? undefined : await host.session(sessionId);
+  const { decision, reason } = decidePermission({
+    toolName,
+    args,
+    category: categoryOf(host.config, toolName),
+    rules: rulesOf(session),
+    grants: (session?.grants ?? { categories: [], tools: [] }) as PermissionGrants,
+    yolo: session?.state["yolo"] === true,
+    exempt: exempt.has(toolName),
+  });
+  return { decision, reason: decision === "deny" ? `Not allowed in this session: ${reason}.` : reason };
+}
+
+/** Adds the tokens of each step to those of its thread. Only the run that holds the thread writes them. */
+function usageCounter(
+  { storage, system }: ProfileHost,
+  threadId: string | undefined,
+): ((step: StepRecord) => Promise<readonly Write[]>) | undefined {
+  if (threadId === undefined) return undefined;
+  let known: { usage: TokenUsage; version: number } | undefined;
+  return async ({ own }) => {
+    const step = toTokenUsage(own);
+    if (step.totalTokens === 0) return [];
+    known ??= await readUsage(storage, threadId);
+    known = { usage: addTokenUsage(known.usage, step), version: known.version + 1 };
+    return [putThreadState(threadId, USAGE_STATE, known.usage, known.version, system.now())];
+  };
+}
+
+export async function readUsage(
+  storage: Storage,
+  threadId: string,
+): Promise<{ usage: TokenUsage; version: number }> {
+  const domain = await storage.getStore("threadState");
+  const state = await domain!.getState({ threadId, type: USAGE_STATE });
+  const usage = state ? toTokenUsage(state.value as object as TokenUsage) : createEmptyTokenUsage();
+  return { usage, version: state?.version ?? 0 };
+}
+
+export function modelOf(config: AgentControllerConfig, modelId: string): ModelConfig | undefined {
+  if (modelId === "") return undefined;
+  for (const gateway of config.gateways ?? []) {
+    const model = gateway.resolveModel?.(modelId);
+    if (model !== undefined) return model;
+  }
+  return config.resolveModel ? config.resolveModel(modelId) : modelId;
+}
+
+async function instructionsOf(
+  config: AgentControllerConfig,
+  mode: AgentControllerMode,
+  base: Partial<AgentConfig>,
+  context: DynamicContext,
+): Promise<Instructions> {
+  const own = base.instructions === undefined ? "" : await resolveDynamic(base.instructions, context);
+  const more = [config.instructions, mode.instructions].filter(
+    (words) => words !== undefined && words !== "",
+  );
+  if (more.length === 0) return own;
+  if (typeof own === "string") return [own, ...more].filter((words) => words !== "").join("\n");
+  return [...(Array.isArray(own) ? own : [own]), ...(more as string[])];
+}
+
+/** An agent's configuration without what makes it that agent. */
+function withoutIdentity(base: Partial<AgentConfig>): Partial<AgentConfig> {
+  const { id: _, name: __, profile: ___, system: ____, logger: _____, threads: ______, ...rest } = base;
+  return rest;
+}
+
+export function modeOf(config: AgentControllerConfig, modeId: string | undefined): AgentControllerMode {
+  return config.modes.find((mode) => mode.id === modeId) ?? defaultMode(config);
+}
+
+export function rulesOf(session: StoredSession | undefined): PermissionRules {
+  return (session?.rules ?? { categories: {}, tools: {} }) as PermissionRules;
+}
+
+function text(value: JSONValue | unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

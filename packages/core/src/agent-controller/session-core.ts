@@ -1,0 +1,364 @@
+import type { AgentChunk, StoredThread } from "@selvedge/protocol";
+import type { Agent } from "../agent/agent.ts";
+import { AgentError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { ThreadDomain } from "../storage/thread-domain.ts";
+import { SESSION_DOMAIN, type SessionPatch, type StoredSession } from "./session-domain.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import type { System } from "../system.ts";
+import { listQueued } from "../thread/inspect/queue.ts";
+import { watchQueue } from "../thread/inspect/queue-watch.ts";
+import type { AgentControllerConfig } from "./config.ts";
+import { Display } from "./display-state.ts";
+import { EventBus } from "./event-bus.ts";
+import { EventFold } from "./event-fold.ts";
+import type { AgentControllerEvent } from "./events.ts";
+import { readUsage } from "./run-profile.ts";
+import { SessionRecord } from "./session-record.ts";
+import { changedKeys, type StateRules } from "./session-state.ts";
+import { readTasks } from "./task-list.ts";
+import { ThreadFollower } from "./thread-follower.ts";
+import { HeldLock } from "./thread-locks.ts";
+import { addTokenUsage } from "./token-usage.ts";
+import { TASK_STATE } from "./tools/task-tools.ts";
+
+/** What a controller lends to its sessions. */
+export interface SessionHost {
+  readonly config: AgentControllerConfig;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly storage: Storage;
+  /** The internal agent, which carries out all runs. */
+  readonly agent: Agent;
+  readonly stateRules: StateRules;
+  newId(): string;
+  memory(): Promise<ThreadDomain>;
+  /** Puts a session's row into the store, where it is not there yet. */
+  storeRow(seed: StoredSession): Promise<StoredSession>;
+}
+
+export type RunEnd = {
+  reason: "complete" | "aborted" | "error" | "suspended";
+  couldNotStart: Error | undefined;
+};
+
+const REMEMBERED_ENDS = 100;
+
+/**
+ * A session as this process has it: its row, the thread it is on, and those who listen. All that lasts is in the row and on
+ * the thread.
+ */
+export class SessionCore {
+  readonly host: SessionHost;
+  readonly display: Display = new Display();
+  readonly bus: EventBus;
+  readonly lock: HeldLock;
+  readonly #seed: StoredSession;
+  #record: SessionRecord | undefined;
+  /** What readers see already, while it is being stored. */
+  #expected: SessionPatch | undefined;
+  #moving: Promise<void> = Promise.resolve();
+  #opening: Promise<void> | undefined;
+  #bound: string | undefined;
+  #binding: Promise<void> = Promise.resolve();
+  /** A thread that this session is creating: it is told as new. */
+  #created: StoredThread | undefined;
+  #follower: ThreadFollower | undefined;
+  #fold: EventFold | undefined;
+  #unwatchQueue: (() => void) | undefined;
+  readonly #ends = new Map<string, RunEnd>();
+  readonly #waiters = new Map<string, ((end: RunEnd) => void)[]>();
+  /** Runs that asked a model, and the last error of the run under way. */
+  #asked: string | undefined;
+  #error: Error | undefined;
+  #closed = false;
+
+  constructor(host: SessionHost, seed: StoredSession) {
+    this.host = host;
+    this.#seed = seed;
+    this.bus = new EventBus(this.display, host);
+    this.lock = new HeldLock(host.config.threadLock, host.logger);
+  }
+
+  /** The newest version of the row that is known here. */
+  get row(): StoredSession {
+    const row = this.#record?.current ?? this.#seed;
+    return this.#expected ? { ...row, ...this.#expected } : row;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  get threadId(): string | undefined {
+    return this.row.threadId;
+  }
+
+  get activeRunId(): string | null {
+    return this.#follower?.activeRunId ?? null;
+  }
+
+  /** Resolves when the session is in the store and follows its thread. */
+  async ready(): Promise<void> {
+    await this.#opened();
+    await this.#moving;
+  }
+
+  #opened(): Promise<void> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    const { host } = this;
+    await host.storage.init();
+    const domain = await host.storage.domain(SESSION_DOMAIN);
+    const stored = await host.storeRow(this.#seed);
+    this.#record = new SessionRecord(host.storage, domain, stored);
+    this.#record.onChange = (before, after) => this.#changed(before, after);
+    if (stored.threadId !== undefined) await this.#bindNow();
+  }
+
+  /** Changes the row, on top of what others did. `change` may be asked more than once. */
+  async change(
+    change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
+  ): Promise<StoredSession> {
+    await this.#opened();
+    this.#checkOpen();
+    const { storage, system } = this.host;
+    return this.#record!.change(change, (writes) =>
+      storage.commit(writes, { key: this.row.id, id: system.newId() }),
+    );
+  }
+
+  /** Goes to another resource: for readers at once, and for what comes after it when it is stored. */
+  moveTo(resourceId: string): Promise<void> {
+    const expected = (this.#expected = { resourceId, threadId: undefined });
+    const moved = this.change(async () => ({ patch: expected }))
+      .then(() => this.followed())
+      .finally(() => {
+        if (this.#expected === expected) this.#expected = undefined;
+      });
+    this.#moving = moved.catch(() => {});
+    return moved;
+  }
+
+  /** The row with a change, for a commit of somebody else. Say `made` when it is done. */
+  next(patch: SessionPatch): { write: Write; session: StoredSession } {
+    return this.#record!.next(patch);
+  }
+
+  made(session: StoredSession): void {
+    this.#record!.made(session);
+  }
+
+  async refresh(): Promise<StoredSession> {
+    await this.ready();
+    return this.#record!.refresh();
+  }
+
+  /** Resolves when the session follows the thread that its row names. */
+  async followed(): Promise<void> {
+    await this.#binding;
+  }
+
+  /** The next thread that the row names was created for it. */
+  willCreate(thread: StoredThread | undefined): void {
+    this.#created = thread;
+  }
+
+  abort(): boolean {
+    return this.#follower?.abort() ?? false;
+  }
+
+  /** How a run on the current thread ends, or comes to wait. */
+  endOf(runId: string): Promise<RunEnd> {
+    const known = this.#ends.get(runId);
+    if (known) return Promise.resolve(known);
+    return new Promise((resolve) => {
+      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#leaveThread();
+    this.#record?.close();
+    this.bus.close();
+    await this.lock.release();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed || this.#record?.isGone)
+      throw new AgentError(
+        "not-found",
+        `Session "${this.row.id}" is closed. Open it again with createSession().`,
+      );
+  }
+
+  /** A version of the row, made here or elsewhere: what is different in it happened. */
+  #changed(before: StoredSession, after: StoredSession | undefined): void {
+    if (!after) {
+      this.bus.emit({ type: "info", message: `Session "${before.id}" was deleted.` });
+      void this.close();
+      return;
+    }
+    if (after.modeId !== before.modeId)
+      this.bus.emit({ type: "mode_changed", modeId: after.modeId, previousModeId: before.modeId });
+    if (after.modelId !== before.modelId)
+      this.bus.emit({ type: "model_changed", modelId: after.modelId, scope: "thread", modeId: after.modeId });
+    const keys = after.state === before.state ? [] : changedKeys(before.state, after.state);
+    if (keys.length > 0)
+      this.bus.emit({ type: "state_changed", state: { ...after.state }, changedKeys: keys });
+    if (after.threadId !== this.#bound) void this.#bindNow();
+  }
+
+  #bindNow(): Promise<void> {
+    this.#binding = this.#binding.then(() => this.#bind()).catch((error: unknown) => this.#fail(error));
+    return this.#binding;
+  }
+
+  /** Follows the thread that the row names. */
+  async #bind(): Promise<void> {
+    const { threadId, resourceId } = this.row;
+    const previous = this.#bound;
+    if (threadId === previous || this.#closed) return;
+    this.#leaveThread();
+    this.#bound = threadId;
+    const created = this.#created?.id === threadId ? this.#created : undefined;
+    this.#created = undefined;
+    if (threadId === undefined) {
+      await this.lock.release();
+      this.display.reset();
+      return this.bus.displayChanged();
+    }
+    const { agent, storage } = this.host;
+    // Where another process moved the session, its lock has to follow.
+    await this.lock.moveTo(threadId, async () => {});
+    this.display.reset(await this.#facts(threadId));
+    if (created) this.bus.emit({ type: "thread_created", thread: created });
+    else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
+    const fold = (this.#fold = new EventFold());
+    this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
+    const follower = await ThreadFollower.open({
+      agent,
+      storage,
+      threadId,
+      resourceId,
+      take: (chunk, isPast) => {
+        if (this.#fold === fold) this.#take(fold, chunk, isPast);
+      },
+      failed: (error) => this.#lost(fold, error),
+    });
+    if (this.#fold !== fold) return follower.stop();
+    this.#follower = follower;
+    this.bus.displayChanged();
+  }
+
+  /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
+  #lost(fold: EventFold, error: unknown): void {
+    if (this.#fold !== fold || this.#closed) return;
+    this.#fail(error);
+    if (AgentError.is(error, "storage-closed")) return;
+    this.#bound = undefined;
+    void this.#bindNow();
+  }
+
+  #leaveThread(): void {
+    this.#follower?.stop();
+    this.#follower = undefined;
+    this.#fold = undefined;
+    this.#unwatchQueue?.();
+    this.#unwatchQueue = undefined;
+    // Whoever waits for a run of the thread waits no longer: it goes on without this session.
+    for (const resolvers of this.#waiters.values())
+      for (const resolve of resolvers) resolve({ reason: "aborted", couldNotStart: undefined });
+    this.#waiters.clear();
+  }
+
+  async #facts(threadId: string): Promise<Parameters<Display["reset"]>[0]> {
+    const { storage } = this.host;
+    const states = (await storage.getStore("threadState"))!;
+    const [{ usage }, tasks, queued] = await Promise.all([
+      readUsage(storage, threadId),
+      states.getState({ threadId, type: TASK_STATE }),
+      this.#queued(threadId),
+    ]);
+    return { tokenUsage: usage, tasks: readTasks(tasks?.value), queuedFollowUps: queued };
+  }
+
+  async #queued(threadId: string): Promise<number> {
+    const waiting = await listQueued(this.host.storage, threadId);
+    return waiting.filter(({ due }) => due === "next").length;
+  }
+
+  /** What waits may have changed, here or in another process. */
+  async countQueued(): Promise<void> {
+    const threadId = this.#bound;
+    if (threadId === undefined) return;
+    try {
+      const count = await this.#queued(threadId);
+      const before = this.display.get().queuedFollowUps;
+      if (this.#bound !== threadId || count === before) return;
+      if (count > before) return this.bus.emit({ type: "follow_up_queued", count });
+      this.display.set({ queuedFollowUps: count });
+      this.bus.displayChanged();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #take(fold: EventFold, chunk: AgentChunk, isPast: boolean): void {
+    if (chunk.type === "step-start") this.#asked = chunk.runId;
+    for (const event of fold.take(chunk)) {
+      if (isPast) this.display.take(event);
+      else this.#tell(event);
+    }
+  }
+
+  #tell(event: AgentControllerEvent): void {
+    if (event.type === "usage_update") {
+      const { tokenUsage } = this.display.get();
+      this.display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
+    } else if (event.type === "error") this.#error = event.error;
+    else if (event.type === "agent_start") {
+      this.#error = undefined;
+      // One that waited ends once more.
+      this.#ends.delete(event.runId);
+      if (this.display.get().queuedFollowUps > 0) void this.countQueued();
+    }
+    this.bus.emit(event);
+    if (event.type === "agent_end") this.#ended(event.runId, event.reason);
+  }
+
+  #ended(runId: string, reason: RunEnd["reason"]): void {
+    const failed = reason === "error" && this.#asked !== runId;
+    const end = { reason, couldNotStart: failed ? this.#error : undefined };
+    this.#ends.set(runId, end);
+    if (this.#ends.size > REMEMBERED_ENDS) this.#ends.delete(this.#ends.keys().next().value!);
+    for (const resolve of this.#waiters.get(runId) ?? []) resolve(end);
+    this.#waiters.delete(runId);
+    void this.#countUsage();
+  }
+
+  /** Steps that were stored while the session came to its thread may have been missed. */
+  async #countUsage(): Promise<void> {
+    const threadId = this.#bound;
+    if (threadId === undefined) return;
+    const { usage } = await readUsage(this.host.storage, threadId).catch(() => ({ usage: undefined }));
+    const { totalTokens } = this.display.get().tokenUsage;
+    if (!usage || this.#bound !== threadId || usage.totalTokens === totalTokens) return;
+    this.display.set({ tokenUsage: usage });
+    this.bus.displayChanged();
+  }
+
+  #fail(thrown: unknown): void {
+    if (this.#closed || AgentError.is(thrown, "storage-closed")) return;
+    const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
+    this.bus.emit({ type: "error", error });
+  }
+}

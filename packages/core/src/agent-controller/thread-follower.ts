@@ -1,0 +1,102 @@
+import type { AgentChunk } from "@selvedge/protocol";
+import type { Agent } from "../agent/agent.ts";
+import { AgentError } from "../errors.ts";
+import type { Storage } from "../storage/storage.ts";
+import { readThreadOverview, type ThreadOverview } from "../thread/inspect/thread-overview.ts";
+import type { AgentThreadSubscription } from "../thread/threads.ts";
+
+const AT_ONCE = 256;
+
+export interface FollowOptions {
+  agent: Agent;
+  storage: Storage;
+  threadId: string;
+  resourceId: string;
+  /** `isPast` for chunks that were there before anybody followed. */
+  take(chunk: AgentChunk, isPast: boolean): void;
+  failed(error: unknown): void;
+}
+
+/** Reads the stream of a thread from the beginning of its active run on, for as long as somebody cares. */
+export class ThreadFollower {
+  readonly #options: FollowOptions;
+  #subscription: AgentThreadSubscription | undefined;
+  #stopped = false;
+
+  private constructor(options: FollowOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all that is there has been read. */
+  static async open(options: FollowOptions): Promise<ThreadFollower> {
+    const follower = new ThreadFollower(options);
+    const { storage, threadId } = options;
+    const overview = await readThreadOverview(storage, threadId);
+    try {
+      await follower.#begin(overview?.activeRunAfter ?? 0, overview?.lastSeq ?? 0);
+    } catch (error) {
+      if (!AgentError.is(error, "reader-too-slow") || !overview) throw error;
+      // The run waits for longer than the store keeps a stream: what it waits for is known all the same.
+      for (const chunk of questionsOf(overview)) options.take(chunk, true);
+      await follower.#begin(overview.lastSeq, overview.lastSeq);
+    }
+    void follower.#follow();
+    return follower;
+  }
+
+  get activeRunId(): string | null {
+    return this.#subscription?.activeRunId() ?? null;
+  }
+
+  abort(): boolean {
+    return this.#subscription?.abort() ?? false;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#subscription?.unsubscribe();
+  }
+
+  async #begin(after: number, until: number): Promise<void> {
+    const { agent, threadId, resourceId, take } = this.#options;
+    this.#subscription = await agent.subscribeToThread({ threadId, resourceId, after });
+    while (this.#subscription.after < until && !this.#stopped) {
+      const chunks = await this.#subscription.read(AT_ONCE);
+      if (chunks.length === 0) return;
+      for (const chunk of chunks) take(chunk, chunk.seq <= until);
+    }
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      while (!this.#stopped) {
+        const chunks = await this.#subscription!.read(AT_ONCE);
+        if (chunks.length === 0) return;
+        for (const chunk of chunks) if (!this.#stopped) this.#options.take(chunk, false);
+      }
+    } catch (error) {
+      if (!this.#stopped) this.#options.failed(error);
+    }
+  }
+}
+
+/** The waiting calls of a run, as its stream once told them. */
+function questionsOf({ activeRunId, waiting }: ThreadOverview): AgentChunk[] {
+  if (activeRunId === undefined) return [];
+  const about = { runId: activeRunId, from: "AGENT" } as const;
+  const questions = waiting.map(({ toolCallId, toolName, requiresApproval, reason, ...call }): AgentChunk => {
+    const { args, suspendPayload } = { ...call, ...call.transcript };
+    const payload = { toolCallId, toolName, args, resumeSchema: "{}" };
+    return requiresApproval
+      ? {
+          ...about,
+          type: "tool-call-approval",
+          payload: { ...payload, ...(reason !== undefined && { reason }) },
+        }
+      : { ...about, type: "tool-call-suspended", payload: { ...payload, suspendPayload } };
+  });
+  const usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
+  const messages = { all: [], user: [], nonUser: [] };
+  const payload = { stepResult: { reason: "suspended" as const }, output: { usage }, metadata: {}, messages };
+  return [...questions, { ...about, type: "finish", payload }];
+}

@@ -1,0 +1,49 @@
+import type { AgentControllerMode } from "./config.ts";
+
+type Metadata = Record<string, unknown>;
+
+/** Keys of a thread's metadata that controllers write. Tags do not overwrite them. */
+const RESERVED =
+  /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|forkedSubagent|parentThreadId|clone|stateSignals)$/;
+
+/** The session that used a thread last. */
+export function sessionIdIn(metadata: Metadata): string | undefined {
+  const id = metadata["sessionId"];
+  return typeof id === "string" ? id : undefined;
+}
+
+/** The model of a thread in a mode: chosen for the mode, the mode's own, or chosen for the thread. */
+export function modelIn(metadata: Metadata, mode: AgentControllerMode): string {
+  for (const value of [metadata[modeModelKey(mode.id)], mode.defaultModelId, metadata["currentModelId"]])
+    if (typeof value === "string" && value !== "") return value;
+  return "";
+}
+
+export function modeModelKey(modeId: string): string {
+  return `modeModelId_${modeId}`;
+}
+
+/** What a session leaves on the thread that it uses, for runs that others open there. */
+export function settingsOf(session: { id: string; modeId: string; modelId: string }): Metadata {
+  return {
+    sessionId: session.id,
+    currentModeId: session.modeId,
+    ...(session.modelId !== "" && {
+      currentModelId: session.modelId,
+      [modeModelKey(session.modeId)]: session.modelId,
+    }),
+  };
+}
+
+/** Tags as metadata. Names that controllers use themselves are left out. */
+export function tagsAsMetadata(tags: Record<string, string>): Metadata {
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => !RESERVED.test(key)));
+}
+
+const HELPER_KEYS =
+  /^(?:observerModelId|reflectorModelId|observationThreshold|reflectionThreshold|subagentModelId(?:_.*)?)$/;
+
+/** The models and limits of helpers that a thread was left with. */
+export function helperSettings(metadata: Metadata): Metadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => HELPER_KEYS.test(key)));
+}

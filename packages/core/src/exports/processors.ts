@@ -53,6 +53,20 @@ export {
   type RegexFilterRule,
 } from "../processor/regex-filter.ts";
 export {
+  buildResponseCacheKey,
+  DEFAULT_RESPONSE_CACHE_TTL_SECONDS,
+  ResponseCache,
+  type ResponseCacheContextOptions,
+  type ResponseCacheKeyInput,
+  type ResponseCacheOptions,
+  type ResponseCacheStore,
+} from "../processor/response-cache.ts";
+export {
+  InMemoryResponseCache,
+  type InMemoryResponseCacheOptions,
+} from "../processor/in-memory-response-cache.ts";
+export { StoredResponseCache } from "../processor/stored-response-cache.ts";
+export {
   type StreamErrorMatcher,
   StreamErrorRetryProcessor,
   type StreamErrorRetryOptions,

@@ -40,13 +40,15 @@ export class ReplyTaker {
     return chunk ? this.#takeChunk(chunk) : this.#step.takeMeta(part);
   };
 
+  /** A reply that cost nothing, and says so. */
   async takeReady({ chunks, finishReason, providerMetadata }: ReadyResponse): Promise<void> {
     const { controller, spec } = this.#run;
     for (const chunk of chunks) {
       controller.signal.throwIfAborted();
       await this.#takeChunk({ ...chunk, runId: spec.runId });
     }
-    this.#step.finish(finishReason, providerMetadata);
+    this.#step.usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+    this.#step.finish(finishReason, { ...providerMetadata, selvedge: { fromCache: true } });
   }
 
   /** Ends the texts that the model did not end, so that no processor holds anything back. */

@@ -79,5 +79,10 @@ export {
   type TokenLimiterOptions,
 } from "../processor/token-limiter.ts";
 export { ToolCallFilter, type ToolCallFilterOptions } from "../processor/tool-call-filter.ts";
+export {
+  type ToolSearchFilterArgs,
+  type ToolSearchOptions,
+  ToolSearchProcessor,
+} from "../processor/tool-search.ts";
 export { TrailingAssistantGuard } from "../processor/trailing-assistant-guard.ts";
 export { UnicodeNormalizer, type UnicodeNormalizerOptions } from "../processor/unicode-normalizer.ts";

@@ -19,7 +19,7 @@ import type { StructuredOutputOptions } from "../model/structured-output.ts";
 import type { ToolChoice } from "../tool/tool-limits.ts";
 import type { CreatedAgentSignal, SignalInput } from "../signal/signal.ts";
 import type { Lane, StateMode, StateSignalInput } from "../signal/lane.ts";
-import type { ToolsInput } from "../tool/tool.ts";
+import type { ToolsInput, ToolThreadState } from "../tool/tool.ts";
 
 export interface AbortOptions {
   /** Ask for the step to be tried again with `reason` as feedback, within `maxProcessorRetries`. */
@@ -57,6 +57,8 @@ export interface ProcessorContext {
   sendStateSignal(state: StateSignalInput): Promise<void>;
   /** Lets work go on beside the answer; the host waits for it when it closes. */
   waitUntil(work: Promise<unknown>): void;
+  /** Named values of the thread, which last. Absent where the run is not stored. */
+  threadState: ToolThreadState | undefined;
   logger: Logger;
   /** Clock, timers and ids of the run. */
   system: System;

@@ -22,6 +22,7 @@ import { RunStream } from "./run-stream.ts";
 import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
+import { threadStateOf } from "./thread-state-of.ts";
 import type { StepResult } from "../processor/step-result.ts";
 import { ObjectFormat } from "../model/structured-output.ts";
 import { NO_USAGE, addUsage } from "./usage.ts";
@@ -149,6 +150,7 @@ export class Run {
       runId: spec.runId,
       writer: { custom: (chunk) => this.stream.custom(chunk) },
       waitUntil: spec.waitUntil,
+      threadState: threadStateOf(spec),
       logger: spec.logger,
       system: spec.system,
       startSpan: (name, attributes) => spec.telemetry?.start(name, attributes, this.span),

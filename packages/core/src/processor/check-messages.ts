@@ -1,14 +1,14 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import { messageText, newMessages } from "./message-texts.ts";
+import { messagesToCheck, messageText } from "./message-texts.ts";
 import type { ProcessInputArgs } from "./processor.ts";
 
 /** Checks the new messages that have text, all at once. `check` answers whether a message stays. */
 export async function checkMessages(
-  { messageList }: ProcessInputArgs,
+  args: ProcessInputArgs,
   lastOnly: boolean,
   check: (text: string, message: StoredMessage) => Promise<boolean>,
 ): Promise<void> {
-  const messages = newMessages(messageList, lastOnly);
+  const messages = messagesToCheck(args, lastOnly);
   const stays = await Promise.all(
     messages.map(async (message) => {
       const text = messageText(message);
@@ -16,5 +16,5 @@ export async function checkMessages(
     }),
   );
   const gone = messages.filter((_, index) => !stays[index]).map(({ id }) => id);
-  if (gone.length > 0) messageList.removeByIds(gone);
+  if (gone.length > 0) args.messageList.removeByIds(gone);
 }

@@ -4,12 +4,14 @@ import { agentWith, bareMemory, chunksOf, listOf } from "../agent/__fixtures__/a
 import { silentLogger } from "../logger.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { MessageList } from "../message/message-list.ts";
+import { createTool } from "../tool/tool.ts";
 import { CommonRuns } from "./common-runs.ts";
 import { LanguageDetector } from "./language-detector.ts";
 import { ModerationProcessor } from "./moderation.ts";
 import { PIIDetector } from "./pii-detector.ts";
 import type { ProcessInputArgs, Processor } from "./processor.ts";
 import { PromptInjectionDetector } from "./prompt-injection-detector.ts";
+import { RegexFilterProcessor } from "./regex-filter.ts";
 import { SystemPromptScrubber } from "./system-prompt-scrubber.ts";
 import type { ProcessorViolation } from "./violation.ts";
 
@@ -144,6 +146,46 @@ describe("ModerationProcessor", () => {
     });
     expect((await agent.generate("go")).tripwire?.processorId).toBe("moderation");
     expect(model.calls).toHaveLength(2);
+  });
+});
+
+describe("a message that joins an active run", () => {
+  it.each<[string, Processor]>([
+    ["ModerationProcessor", new ModerationProcessor({ model: moderator() })],
+    ["RegexFilterProcessor", new RegexFilterProcessor({ rules: [{ name: "hate", pattern: /hate/ }] })],
+  ])("is checked by %s before the model reads it, once", async (_, guard) => {
+    const join: Processor = {
+      id: "join",
+      async processToolResult({ sendSignal }) {
+        await sendSignal({ type: "user", contents: "I hate you" });
+      },
+    };
+    const look = createTool({ id: "look", description: "", execute: async () => "seen" });
+    const { agent, model } = agentWith([{ toolCalls: [{ toolName: "look", input: {} }] }, "ok"], {
+      tools: { look },
+      inputProcessors: [guard, join],
+    });
+    expect((await agent.generate("go")).tripwire?.processorId).toBe(guard.id);
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it("is redacted for the model, and reminders of processors are left alone", async () => {
+    const guard = moderator();
+    const join: Processor = {
+      id: "join",
+      async processToolResult({ sendSignal }) {
+        await sendSignal({ type: "user", contents: "I am a@b.co" });
+        await sendSignal({ type: "reactive", contents: "hate is bad" });
+      },
+    };
+    const look = createTool({ id: "look", description: "", execute: async () => "seen" });
+    const { agent, model } = agentWith([{ toolCalls: [{ toolName: "look", input: {} }] }, "ok"], {
+      tools: { look },
+      inputProcessors: [new PIIDetector({ model: false }), new ModerationProcessor({ model: guard }), join],
+    });
+    expect((await agent.generate("go")).text).toBe("ok");
+    expect(JSON.stringify(model.calls[1]!.prompt)).toContain("I am *@*.**");
+    expect(guard.calls).toHaveLength(2);
   });
 });
 

@@ -3,7 +3,7 @@ import { checkMessages } from "./check-messages.ts";
 import { answerSchema, GuardModel, type GuardOptions, SCORE, TEXT_OR_NULL } from "./guard-model.ts";
 import { setMessageText } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
-import type { ProcessInputArgs, Processor } from "./processor.ts";
+import type { ProcessInputArgs, ProcessInputStepArgs, Processor } from "./processor.ts";
 import { report } from "./violation.ts";
 
 export interface LanguageDetectorOptions extends GuardOptions {
@@ -69,6 +69,10 @@ export class LanguageDetector implements Processor {
       if (text.length >= this.#minTextLength) await this.#check(text, message, args);
       return true;
     });
+  }
+
+  async processInputStep(args: ProcessInputStepArgs): Promise<void> {
+    await this.processInput(args);
   }
 
   async #check(text: string, message: StoredMessage, args: ProcessInputArgs): Promise<void> {

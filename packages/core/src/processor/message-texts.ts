@@ -1,10 +1,29 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import type { MessageList } from "../message/message-list.ts";
+import type { SignalRecord } from "../message/signal-record.ts";
+import type { ProcessInputArgs, ProcessInputStepArgs } from "./processor.ts";
 
 /** The messages that came with this run, which have not been checked before. */
 export function newMessages(list: MessageList, lastOnly = false): StoredMessage[] {
   const messages = list.get.input.db().filter(({ role }) => role !== "system");
   return lastOnly ? messages.slice(-1) : messages;
+}
+
+/** What a guardrail has to check: the new messages, and before a step those of people that joined the run since. */
+export function messagesToCheck(
+  { messageList, state, ...args }: ProcessInputArgs | ProcessInputStepArgs,
+  lastOnly = false,
+): StoredMessage[] {
+  if (!("stepNumber" in args)) return newMessages(messageList, lastOnly);
+  const known = (state["joined"] ??= new Set()) as Set<string>;
+  const joined = messageList.get.response.db().filter((one) => isFromPerson(one) && !known.has(one.id));
+  for (const { id } of joined) known.add(id);
+  return joined;
+}
+
+function isFromPerson({ role, content }: StoredMessage): boolean {
+  const signal = content.metadata?.["signal"] as Partial<SignalRecord> | undefined;
+  return role === "user" || (role === "signal" && signal?.type === "user");
 }
 
 /** All text of a message. */

@@ -12,6 +12,7 @@ import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
 import type {
   ProcessInputArgs,
+  ProcessInputStepArgs,
   Processor,
   ProcessorContext,
   ProcessOutputResultArgs,
@@ -81,6 +82,10 @@ export class ModerationProcessor implements Processor {
 
   async processInput(args: ProcessInputArgs): Promise<void> {
     await checkMessages(args, this.#guard.lastMessageOnly, (text) => this.#passes(text, "input", args));
+  }
+
+  async processInputStep(args: ProcessInputStepArgs): Promise<void> {
+    await this.processInput(args);
   }
 
   async processOutputStream(args: ProcessOutputStreamArgs): Promise<AgentChunk | null> {

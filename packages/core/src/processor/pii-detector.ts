@@ -8,11 +8,12 @@ import {
   SCORE,
   TEXT_OR_NULL,
 } from "./guard-model.ts";
-import { mapTexts, messageText, newMessages } from "./message-texts.ts";
+import { mapTexts, messagesToCheck, messageText } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
 import type {
   ProcessInputArgs,
+  ProcessInputStepArgs,
   Processor,
   ProcessorContext,
   ProcessOutputResultArgs,
@@ -111,7 +112,7 @@ export class PIIDetector implements Processor {
 
   async processInput(args: ProcessInputArgs): Promise<void> {
     const gone: string[] = [];
-    const messages = newMessages(args.messageList, this.#guard?.lastMessageOnly);
+    const messages = messagesToCheck(args, this.#guard?.lastMessageOnly);
     await Promise.all(
       messages.map(async (message) => {
         const all = messageText(message);
@@ -129,6 +130,10 @@ export class PIIDetector implements Processor {
       }),
     );
     if (gone.length > 0) args.messageList.removeByIds(gone);
+  }
+
+  async processInputStep(args: ProcessInputStepArgs): Promise<void> {
+    await this.processInput(args);
   }
 
   async processOutputStream(args: ProcessOutputStreamArgs): Promise<AgentChunk | AgentChunk[] | null> {

@@ -10,7 +10,7 @@ import {
 } from "./guard-model.ts";
 import { setMessageText } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
-import type { ProcessInputArgs, Processor } from "./processor.ts";
+import type { ProcessInputArgs, ProcessInputStepArgs, Processor } from "./processor.ts";
 import { report, type ViolationCallback } from "./violation.ts";
 
 export interface PromptInjectionOptions extends GuardOptions {
@@ -75,6 +75,10 @@ export class PromptInjectionDetector implements Processor {
     await checkMessages(args, this.#guard.lastMessageOnly, (text, message) =>
       this.#stays(text, message, args),
     );
+  }
+
+  async processInputStep(args: ProcessInputStepArgs): Promise<void> {
+    await this.processInput(args);
   }
 
   async #stays(text: string, given: StoredMessage, args: ProcessInputArgs): Promise<boolean> {

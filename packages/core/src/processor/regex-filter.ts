@@ -1,9 +1,10 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
-import { mapTexts, newMessages } from "./message-texts.ts";
+import { mapTexts, messagesToCheck } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
 import type {
   ProcessInputArgs,
+  ProcessInputStepArgs,
   Processor,
   ProcessorContext,
   ProcessOutputResultArgs,
@@ -96,9 +97,12 @@ export class RegexFilterProcessor implements Processor {
   async processInput(args: ProcessInputArgs): Promise<void> {
     if (this.#phase === "output") return;
     const hits: TextHit[] = [];
-    for (const message of newMessages(args.messageList))
-      mapTexts(message, (text) => this.#redact(text, args, hits));
+    for (const message of messagesToCheck(args)) mapTexts(message, (text) => this.#redact(text, args, hits));
     await this.#tell(hits, "input", args);
+  }
+
+  async processInputStep(args: ProcessInputStepArgs): Promise<void> {
+    await this.processInput(args);
   }
 
   async processOutputStream(args: ProcessOutputStreamArgs): Promise<AgentChunk | AgentChunk[] | null> {

@@ -12,6 +12,8 @@ const LOOKAHEAD = 16;
 /** However long a match is, no more than this waits for its end. */
 const MAX_WAITING = 4096;
 const MAX_VALUES = 100;
+/** Text is looked at when so much of `holdBack` has come since. */
+const LOOK_SHARE = 0.25;
 
 /** Where hits come from. */
 export interface HitSource {
@@ -29,7 +31,9 @@ export async function decidedHits(
   { holdBack, find, ask }: HitSource,
 ): Promise<{ used: number; hits: TextHit[] }> {
   const { text, before, ended } = waiting;
-  if (ask && !ended && text.length < ask.blockSize + holdBack) return { used: 0, hits: [] };
+  // Looking at every chunk would mean looking at each character many times.
+  if (!ended && text.length < holdBack + (ask?.blockSize ?? holdBack * LOOK_SHARE))
+    return { used: 0, hits: [] };
   const spans = find(before + text, before.length).map(({ start, end, type }) => ({
     start: start - before.length,
     end: end - before.length,

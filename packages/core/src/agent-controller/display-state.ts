@@ -14,7 +14,7 @@ export interface ActiveTool {
 }
 
 export type PendingApproval = Omit<EventOf<"tool_approval_required">, "type">;
-type PendingSuspension = Omit<EventOf<"tool_suspended">, "type">;
+export type PendingSuspension = Omit<EventOf<"tool_suspended">, "type">;
 
 export interface ActiveSubagent {
   agentType: string;

@@ -55,6 +55,9 @@ export class SessionCore {
   readonly lock: HeldLock;
   readonly #seed: StoredSession;
   #record: SessionRecord | undefined;
+  /** What readers see already, while it is being stored. */
+  #expected: SessionPatch | undefined;
+  #moving: Promise<void> = Promise.resolve();
   #opening: Promise<void> | undefined;
   #bound: string | undefined;
   #binding: Promise<void> = Promise.resolve();
@@ -79,7 +82,8 @@ export class SessionCore {
 
   /** The newest version of the row that is known here. */
   get row(): StoredSession {
-    return this.#record?.current ?? this.#seed;
+    const row = this.#record?.current ?? this.#seed;
+    return this.#expected ? { ...row, ...this.#expected } : row;
   }
 
   get isClosed(): boolean {
@@ -95,7 +99,12 @@ export class SessionCore {
   }
 
   /** Resolves when the session is in the store and follows its thread. */
-  ready(): Promise<void> {
+  async ready(): Promise<void> {
+    await this.#opened();
+    await this.#moving;
+  }
+
+  #opened(): Promise<void> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
@@ -117,12 +126,24 @@ export class SessionCore {
   async change(
     change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
   ): Promise<StoredSession> {
-    await this.ready();
+    await this.#opened();
     this.#checkOpen();
     const { storage, system } = this.host;
     return this.#record!.change(change, (writes) =>
       storage.commit(writes, { key: this.row.id, id: system.newId() }),
     );
+  }
+
+  /** Goes to another resource: for readers at once, and for what comes after it when it is stored. */
+  moveTo(resourceId: string): Promise<void> {
+    const expected = (this.#expected = { resourceId, threadId: undefined });
+    const moved = this.change(async () => ({ patch: expected }))
+      .then(() => this.followed())
+      .finally(() => {
+        if (this.#expected === expected) this.#expected = undefined;
+      });
+    this.#moving = moved.catch(() => {});
+    return moved;
   }
 
   /** The row with a change, for a commit of somebody else. Say `made` when it is done. */

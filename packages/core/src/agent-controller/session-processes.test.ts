@@ -56,7 +56,7 @@ describe("a session in several processes", () => {
     const again = await second.controller.createSession({ ...open });
     expect(again.thread.getId()).toBe(threadId);
     expect(again.mode.get()).toBe("build");
-    expect(again.state.get()).toEqual({ count: 1 });
+    expect(again.state.get()).toEqual({ projectPath: "/a", count: 1 });
     expect(again.permissions.getRules()).toEqual({
       categories: { edit: "deny" },
       tools: { "write(a*)": "allow" },

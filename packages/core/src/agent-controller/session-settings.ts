@@ -4,6 +4,7 @@ import { describeThread } from "../storage/message-writes.ts";
 import type { SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { known } from "./check-config.ts";
+import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
 import type { AgentControllerEvent } from "./events.ts";
 import {
@@ -37,8 +38,8 @@ export class SessionMode {
   }
 
   /** From the next run on. The run under way keeps its mode. */
-  async switch({ modeId }: { modeId: string }): Promise<void> {
-    const mode = requireMode(this.#core.host.config, modeId);
+  async switch(options: { modeId: string }): Promise<void> {
+    const mode = requireMode(this.#core.host.config, checkOptions("mode.switch", options).modeId);
     await this.#core.ready();
     await this.#core.change(async (row) => {
       if (row.modeId === mode.id) return undefined;
@@ -206,6 +207,11 @@ export class SessionState<Shape extends object> {
   async update<Result = void>(
     change: (state: Shape) => { updates?: Partial<Shape>; events?: AgentControllerEvent[]; result?: Result },
   ): Promise<Result> {
+    if (typeof change !== "function")
+      throw new AgentError(
+        "invalid-argument",
+        `state.update needs a function of the state, got ${showValue(change)}.`,
+      );
     let answer: ReturnType<typeof change> | undefined;
     await this.#core.change(async ({ state }) => {
       answer = change({ ...state } as Shape);
@@ -261,7 +267,8 @@ class OMRole {
     return modelOf(this.#core.host.config, this.modelId() ?? "");
   }
 
-  async switchModel({ modelId }: { modelId: string }): Promise<void> {
+  async switchModel(options: { modelId: string }): Promise<void> {
+    const { modelId } = checkOptions("switchModel", options);
     await changeSetting(this.#core, `${this.#role}ModelId`, checkId("modelId", modelId));
     this.#core.bus.emit({ type: "om_model_changed", role: this.#role, modelId });
   }
@@ -279,7 +286,8 @@ export class SubagentModels {
     return subagentModel(this.#core.row, agentType);
   }
 
-  async set({ modelId, agentType }: { modelId: string; agentType?: string }): Promise<void> {
+  async set(options: { modelId: string; agentType?: string }): Promise<void> {
+    const { modelId, agentType } = checkOptions("subagents.model.set", options);
     const key =
       agentType === undefined ? "subagentModelId" : `subagentModelId_${checkId("agentType", agentType)}`;
     await changeSetting(this.#core, key, checkId("modelId", modelId));

@@ -7,6 +7,7 @@ import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
+import { checkOptions } from "./check-options.ts";
 import { type AgentControllerMessage, toControllerMessage } from "./controller-message.ts";
 import type { AgentControllerThread } from "./events.ts";
 import { modeOf } from "./run-profile.ts";
@@ -64,7 +65,8 @@ export class SessionThreads {
     return options.includeForkedSubagents ? threads : threads.filter(isForPeople);
   }
 
-  async getById({ threadId }: { threadId: string }): Promise<AgentControllerThread | null> {
+  async getById(options: { threadId: string }): Promise<AgentControllerThread | null> {
+    const { threadId } = checkOptions("thread.getById", options);
     await this.#core.ready();
     const thread = await (await this.#domain()).getThreadById({ threadId });
     return thread?.resourceId === this.#core.row.resourceId ? thread : null;
@@ -78,7 +80,7 @@ export class SessionThreads {
 
   /** The newest messages, oldest first. */
   async listMessages(options: { threadId: string; limit?: number }): Promise<AgentControllerMessage[]> {
-    const { threadId, limit } = options;
+    const { threadId, limit } = checkOptions("thread.listMessages", options);
     if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0))
       throw new AgentError(
         "invalid-argument",
@@ -95,16 +97,16 @@ export class SessionThreads {
     return messages.map(toControllerMessage);
   }
 
-  async firstUserMessage({ threadId }: { threadId: string }): Promise<AgentControllerMessage | null> {
+  async firstUserMessage(options: { threadId: string }): Promise<AgentControllerMessage | null> {
+    const { threadId } = checkOptions("thread.firstUserMessage", options);
     return (await this.firstUserMessages({ threadIds: [threadId] })).get(threadId) ?? null;
   }
 
   /** For previews: what each conversation began with. */
-  async firstUserMessages({
-    threadIds,
-  }: {
-    threadIds: string[];
-  }): Promise<Map<string, AgentControllerMessage>> {
+  async firstUserMessages(options: { threadIds: string[] }): Promise<Map<string, AgentControllerMessage>> {
+    const { threadIds } = checkOptions("thread.firstUserMessages", options);
+    if (!Array.isArray(threadIds))
+      throw new AgentError("invalid-argument", `threadIds must be a list, got ${showValue(threadIds)}.`);
     const domain = await this.#domain();
     const found = new Map<string, AgentControllerMessage>();
     for (const threadId of threadIds) {
@@ -116,13 +118,15 @@ export class SessionThreads {
     return found;
   }
 
-  async getSetting({ key }: { key: string }): Promise<unknown> {
+  async getSetting(options: { key: string }): Promise<unknown> {
+    const { key } = checkOptions("thread.getSetting", options);
     const thread = await this.#current();
     const { metadata = {} } = thread ?? {};
     return Object.hasOwn(metadata, key) ? metadata[key] : undefined;
   }
 
-  async setSetting({ key, value }: { key: string; value: unknown }): Promise<void> {
+  async setSetting(options: { key: string; value: unknown }): Promise<void> {
+    const { key, value } = checkOptions("thread.setSetting", options);
     const thread = await this.#current();
     if (thread)
       await (
@@ -130,8 +134,8 @@ export class SessionThreads {
       ).updateThread({ id: thread.id, metadata: { [checkId("key", key)]: value } });
   }
 
-  async deleteSetting({ key }: { key: string }): Promise<void> {
-    await this.setSetting({ key, value: null });
+  async deleteSetting(options: { key: string }): Promise<void> {
+    await this.setSetting({ ...options, value: null });
   }
 
   /** Makes a thread and goes to it. */
@@ -171,13 +175,8 @@ export class SessionThreads {
   }
 
   /** Goes to another thread. The run that this session has under way is aborted, unless it is to go on. */
-  async switch({
-    threadId,
-    abort = true,
-  }: {
-    threadId: string;
-    abort?: boolean;
-  }): Promise<AgentControllerThread> {
+  async switch(options: { threadId: string; abort?: boolean }): Promise<AgentControllerThread> {
+    const { threadId, abort = true } = checkOptions("thread.switch", options);
     const core = this.#core;
     const thread = await this.require(threadId);
     if (core.threadId === threadId) return thread;
@@ -211,7 +210,8 @@ export class SessionThreads {
     return this.create();
   }
 
-  async rename({ title }: { title: string }): Promise<void> {
+  async rename(options: { title: string }): Promise<void> {
+    const { title } = checkOptions("thread.rename", options);
     if (typeof title !== "string")
       throw new AgentError("invalid-argument", `title must be a string, got ${showValue(title)}.`);
     const thread = await this.#current();
@@ -250,7 +250,8 @@ export class SessionThreads {
   }
 
   /** Deletes a thread with all its messages. */
-  async delete({ threadId }: { threadId: string }): Promise<void> {
+  async delete(options: { threadId: string }): Promise<void> {
+    const { threadId } = checkOptions("thread.delete", options);
     const core = this.#core;
     await this.require(threadId);
     if (core.threadId === threadId) {

@@ -10,10 +10,12 @@ import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
 import type { Admitted, DecidedCall } from "../thread/threads.ts";
+import { checkId } from "../storage/check-id.ts";
 import { categoryOf } from "./categories.ts";
 import { modeAfterPlan } from "./check-config.ts";
+import { checkOptions } from "./check-options.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
-import type { AgentControllerDisplayState } from "./display-state.ts";
+import type { AgentControllerDisplayState, PendingSuspension } from "./display-state.ts";
 import type { AgentControllerEventListener } from "./events.ts";
 import { type AgentControllerFile, toContents } from "./file-content.ts";
 import { FollowUps } from "./follow-ups.ts";
@@ -104,7 +106,11 @@ export class Session<State extends object = Record<string, unknown>> {
   readonly state: SessionState<State>;
   readonly followUps: FollowUps;
   #abortRequested = false;
+  /** How often somebody aborted. */
+  #aborts = 0;
   #decisions: Promise<void> = Promise.resolve();
+  #following: Promise<void> = Promise.resolve();
+  #creating: Promise<unknown> | undefined;
 
   constructor(host: SessionHost, seed: StoredSession, parts: SessionParts) {
     const core = new SessionCore(host, seed);
@@ -155,7 +161,7 @@ export class Session<State extends object = Record<string, unknown>> {
     hasPending: (): boolean => this.#core.display.get().pendingSuspensions.size > 0,
     has: ({ toolCallId }: { toolCallId: string }): boolean =>
       this.#core.display.get().pendingSuspensions.has(toolCallId),
-    get: ({ toolCallId }: { toolCallId: string }) =>
+    get: ({ toolCallId }: { toolCallId: string }): PendingSuspension | null =>
       this.#core.display.get().pendingSuspensions.get(toolCallId) ?? null,
   };
 
@@ -191,17 +197,21 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Sends a message for a run of its own, after the one under way. */
   followUp(message: Omit<SessionMessage, "files">): Promise<void> {
-    return this.#quietly(async () => {
+    // One after the other: the count after each is told.
+    const turn = this.#following.then(async () => {
+      const contents = toContents(message?.content);
       const { agent, target, options } = await this.#address(message.requestContext);
-      const contents = toContents(message.content);
       await agent.queueMessage({ contents }, { ...target, ifIdle: { streamOptions: options } }).admitted;
       await this.#core.countQueued();
     });
+    this.#following = turn.catch(() => {});
+    return this.#quietly(() => turn);
   }
 
   /** Aborts what goes on, and takes back what waits for an answer. */
   abort(): void {
     this.#abortRequested = true;
+    this.#aborts++;
     const { pendingApprovals, pendingSuspensions } = this.#core.display.get();
     const questions = [...pendingApprovals.values(), ...pendingSuspensions.values()];
     if (questions.every(({ parentToolCallId }) => parentToolCallId === undefined)) this.#core.abort();
@@ -264,12 +274,10 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Another resource, and no thread of the one before. */
-  setResourceId({ resourceId }: { resourceId: string }): Promise<void> {
+  setResourceId(options: { resourceId: string }): Promise<void> {
     return this.#quietly(async () => {
-      const { checkId } = await import("../storage/check-id.ts");
-      checkId("resourceId", resourceId);
-      await this.#core.change(async () => ({ patch: { resourceId, threadId: undefined } }));
-      await this.#core.followed();
+      const { resourceId } = checkOptions("setResourceId", options);
+      await this.#core.moveTo(checkId("resourceId", resourceId));
     });
   }
 
@@ -327,10 +335,12 @@ export class Session<State extends object = Record<string, unknown>> {
 
   async #send(message: Omit<SessionMessage, "files"> & { files?: AgentControllerFile[] }): Promise<Admitted> {
     const contents = toContents(message?.content, message?.files);
+    const aborts = this.#aborts;
     const { agent, target, options } = await this.#address(message.requestContext);
-    this.#abortRequested = false;
     const admitted = await agent.sendMessage({ contents }, { ...target, ifIdle: { streamOptions: options } })
       .admitted;
+    if (this.#aborts === aborts) this.#abortRequested = false;
+    else if (admitted.action === "wake") this.#core.abort();
     // It waits where the run reads next; only then is the question answered that keeps the run from reading.
     if (admitted.action === "deliver" && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
     return admitted;
@@ -375,6 +385,7 @@ export class Session<State extends object = Record<string, unknown>> {
         ...(declineContext && { declineContext }),
       },
       async (call) => {
+        if (call.requiresApproval !== requiresApproval) throw otherKind(call);
         const parent = subagent ? [goOnWith(subagent)] : [];
         if (!follows) return parent;
         // Asked again after a conflict: then the row may be another.
@@ -451,7 +462,8 @@ export class Session<State extends object = Record<string, unknown>> {
   }> {
     const core = this.#core;
     await core.ready();
-    if (core.threadId === undefined) await this.thread.create();
+    if (core.threadId === undefined)
+      await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
     await core.followed();
     const { row } = core;
     return {
@@ -482,4 +494,12 @@ export class Session<State extends object = Record<string, unknown>> {
     promise.catch(() => {});
     return promise;
   }
+}
+
+/** Permission is no answer to a question, and an answer is no permission. */
+function otherKind({ toolCallId, requiresApproval }: DecidedCall): AgentError {
+  const [what, how] = requiresApproval
+    ? ["permission", "respondToToolApproval"]
+    : ["an answer", "respondToToolSuspension"];
+  return new AgentError("invalid-argument", `Tool call "${toolCallId}" waits for ${what}. Use ${how}().`);
 }

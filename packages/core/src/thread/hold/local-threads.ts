@@ -8,12 +8,12 @@ import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, type CallRow, CALLS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
+import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
 import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
-import { decideCall, type DecideOptions, type SeenCalls } from "../journal/decide-call.ts";
+import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
@@ -137,37 +137,26 @@ export class LocalThreads implements Threads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }> {
-    const { toolCallId } = address;
-    if ("runId" in address) {
-      const { runId, agentId } = address;
-      const [[row], calls] = await this.storage.selectAll([
-        { table: RUNS, where: { id: checkId("runId", runId), agent_id: agentId }, limit: 1 },
-        { table: CALLS, where: { run_id: runId } },
-      ]);
-      if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-      return this.#decideOn(row, { actor: undefined, calls }, toolCallId, decision, options);
-    }
-    const { threadId, resourceId } = address;
-    const [[actor], calls] = await this.storage.selectAll([
-      { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
-      { table: CALLS, where: { thread_id: threadId } },
-    ]);
-    if (!actor || (resourceId !== undefined && actor.resource_id !== resourceId))
+    const { toolCallId, runId } = { runId: undefined, ...address };
+    const target = "threadId" in address ? address : await this.#threadOf(address);
+    const seen = await readWaiting(this.storage, target.threadId);
+    const { threadId, resourceId = seen.actor?.resourceId } = target;
+    if (!seen.actor || resourceId === undefined || seen.actor.resourceId !== resourceId)
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
-    const own = actor.run_id === null ? calls : calls.filter(({ run_id }) => run_id === actor.run_id);
-    return this.#decideOn(actor, { actor: toActor(actor), calls: own }, toolCallId, decision, options);
-  }
-
-  async #decideOn(
-    { thread_id: threadId, resource_id: resourceId }: Pick<RunRow, "thread_id" | "resource_id">,
-    ...answer: [SeenCalls, string | undefined, Decision, DecideOptions | undefined]
-  ): Promise<{ runId: string; toolCallId: string }> {
     const thread = this.thread({ threadId, resourceId });
     try {
-      return await decideCall(thread, ...answer);
+      const wanted = { toolCallId, ...(runId !== undefined && { runId }) };
+      return await decideCall(thread, seen, wanted, decision, options);
     } finally {
       thread.forget();
     }
+  }
+
+  async #threadOf({ runId, agentId }: { runId: string; agentId: string }): Promise<ThreadAddress> {
+    const where = { id: checkId("runId", runId), agent_id: agentId };
+    const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
+    if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
+    return { threadId: row.thread_id, resourceId: row.resource_id };
   }
 
   abort(target: ThreadAddress): boolean {

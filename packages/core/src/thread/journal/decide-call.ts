@@ -1,5 +1,5 @@
 import { AgentError } from "../../errors.ts";
-import type { Write } from "../../storage/storage.ts";
+import type { Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, CALLS, type CallRow } from "../../storage/thread-tables.ts";
 import { checkAnswer } from "../../run/check-answer.ts";
 import { type Decision, decidedChunk } from "../../run/resume.ts";
@@ -22,29 +22,39 @@ export interface DecideOptions {
   alongside?: ((call: DecidedCall) => Promise<readonly Write[]>) | undefined;
 }
 
-/** The calls of a run, and the thread's row if it was read with them. */
-export interface SeenCalls {
+/** A thread and its calls, as they were read. */
+export interface WaitingThread {
   actor: Actor | undefined;
   calls: readonly CallRow[];
 }
 
 const ATTEMPTS = 50;
 
+export async function readWaiting(storage: Storage, threadId: string): Promise<WaitingThread> {
+  const where = { thread_id: threadId };
+  const [[row], calls] = await storage.selectAll([
+    { table: ACTORS, where, limit: 1 },
+    { table: CALLS, where },
+  ]);
+  return { actor: row && toActor(row), calls };
+}
+
 /**
- * Decides a waiting call of a run, once. The decision is bound to the arguments the call had when it was asked for, and to the
+ * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
  * run being still the thread's active one. Where nobody writes to the stream, it says so there in the same commit;
  * otherwise the run does when it goes on.
  */
 export async function decideCall(
   thread: Thread,
-  first: SeenCalls,
-  wanted: string | undefined,
+  seen: WaitingThread,
+  { toolCallId, runId = seen.actor?.runId }: { toolCallId: string | undefined; runId?: string },
   decision: Decision,
   { alongside }: DecideOptions = {},
 ): Promise<{ runId: string; toolCallId: string }> {
-  let seen = first;
   for (let attempt = 0; ; attempt++) {
-    const row = findWaiting(thread, seen.calls, wanted);
+    const { actor, calls } = attempt === 0 ? seen : await readWaiting(thread.storage, thread.threadId);
+    const own = runId === undefined ? calls : calls.filter(({ run_id }) => run_id === runId);
+    const row = findWaiting(thread, own, toolCallId);
     const call = {
       runId: row.run_id,
       toolCallId: row.tool_call_id,
@@ -53,19 +63,12 @@ export async function decideCall(
       requiresApproval: row.requires_approval === 1,
     };
     const answer = await checkAnswer({ ...call, resumeSchema: row.resume_schema ?? "{}" }, decision);
-    const { actor } = seen;
-    if (actor && (actor.runId !== call.runId || actor.abortRun !== undefined)) throw decidedMeanwhile(call);
+    if (actor?.runId !== call.runId || actor.abortRun !== undefined) throw decidedMeanwhile(call);
     const writes = [...decisionWrites(thread, actor, row, answer), ...((await alongside?.(call)) ?? [])];
     try {
       await thread.storage.commit(writes, { key: thread.threadId, id: thread.system.newId() });
     } catch (error) {
-      if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) {
-        seen = await readCalls(thread, call.runId);
-        // It waited a moment ago, so it was this that changed.
-        if (!seen.calls.some((one) => one.tool_call_id === call.toolCallId))
-          throw decidedMeanwhile(call, error);
-        continue;
-      }
+      if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
       // The store may have done it all the same.
       thread.wake();
       throw AgentError.is(error, "conflict") ? decidedMeanwhile(call, error) : error;
@@ -77,15 +80,7 @@ export async function decideCall(
   }
 }
 
-async function readCalls({ storage, threadId }: Thread, runId: string): Promise<SeenCalls> {
-  const [[actor], calls] = await storage.selectAll([
-    { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
-    { table: CALLS, where: { run_id: runId } },
-  ]);
-  return { actor: actor && toActor(actor), calls };
-}
-
-function decisionWrites(thread: Thread, actor: Actor | undefined, row: CallRow, decision: Decision): Write[] {
+function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: Decision): Write[] {
   const { threadId, system } = thread;
   const { run_id: runId, tool_call_id: toolCallId, tool_name: toolName } = row;
   const isOurs = { thread_id: threadId, run_id: runId, abort_run: null };
@@ -97,17 +92,17 @@ function decisionWrites(thread: Thread, actor: Actor | undefined, row: CallRow, 
   } as const;
   const decide = (answer: Decision) =>
     update(CALLS, { where, set: { state: "decided", decision: answer }, require: true });
-  const isParked = actor?.owner === undefined && actor?.runState === "suspended";
-  if (!actor || !isParked) return [requireRow(ACTORS, isOurs), decide(decision)];
+  const isParked = actor.owner === undefined && actor.runState === "suspended";
+  if (!isParked) return [decide(decision), requireRow(ACTORS, isOurs)];
   const { nextSeq } = actor;
   const chunks = [decidedChunk(runId, { toolCallId, toolName }, decision)];
   return [
+    decide({ ...decision, announced: true }),
     update(ACTORS, {
       where: { ...isOurs, owner: null, run_state: "suspended", next_seq: nextSeq },
       set: { next_seq: nextSeq + 1 },
       require: true,
     }),
-    decide({ ...decision, announced: true }),
     insertEvents(threadId, runId, nextSeq, chunks, system.now()),
   ];
 }

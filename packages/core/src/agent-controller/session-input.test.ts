@@ -123,6 +123,16 @@ describe("calls of a session that nobody waits for", () => {
     expect(JSON.stringify(asked)).toMatch(/one.*two.*three/s);
   });
 
+  it("queues nothing where no run is under way", async () => {
+    const { controller } = controllerWith(() => "Done.");
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    await session.followUp({ content: "one" });
+    await listener.until("agent_end");
+    await session.sendMessage({ content: "two" });
+    expect(listener.types).not.toContain("follow_up_queued");
+  });
+
   it("creates one thread for two messages of a session without one", async () => {
     const { controller } = controllerWith(() => "Hi.");
     await Promise.all([controller.sendMessage({ content: "a" }), controller.sendMessage({ content: "b" })]);

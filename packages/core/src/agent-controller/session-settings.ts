@@ -106,13 +106,16 @@ export class SessionModel {
       await changeThread(this.#core, { [modeModelKey(mode.id)]: modelId });
       this.#core.bus.emit({ type: "model_changed", modelId, scope, modeId: mode.id });
     } else {
-      await this.#core.change(async (row) => ({
-        patch: { modelId },
-        also:
-          row.threadId === undefined || scope === "global"
-            ? []
-            : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
-      }));
+      if (scope === "global") this.#core.willSelect(modelId);
+      await this.#core
+        .change(async (row) => ({
+          patch: { modelId },
+          also:
+            row.threadId === undefined || scope === "global"
+              ? []
+              : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
+        }))
+        .finally(() => this.#core.willSelect(undefined));
     }
     try {
       config.modelUseCountTracker?.(modelId);

@@ -179,7 +179,8 @@ class World {
           where: { thread_id: id, state: { in: ["running", "suspended"] } },
           limit: 1,
         });
-        if (!busy && session.followUps.isEmpty() && !session.run.isRunning()) break;
+        const queued = await session.followUps.list();
+        if (!busy && queued.length === 0 && !session.run.isRunning()) break;
         await session.core.countQueued();
         await new Promise((resolve) => setTimeout(resolve, 3));
       }

@@ -293,6 +293,10 @@ describe("a session", () => {
     expect(tracked).toEqual(["acme/big", "acme/small"]);
     expect(systemOf(model, 1)).toBe("Weave.\nBuild now.");
     await expect(session.mode.switch({ modeId: "none" })).rejects.toMatchObject({ code: "not-found" });
+    const listener = new Listener(session);
+    await session.model.switch({ modelId: "acme/any", scope: "global" });
+    await session.model.switch({ modelId: "acme/here" });
+    expect(listener.all("model_changed").map(({ scope }) => scope)).toEqual(["global", "thread"]);
   });
 
   it("rejects a message whose run cannot start, and shows the error", async () => {

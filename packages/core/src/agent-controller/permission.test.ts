@@ -74,6 +74,37 @@ describe("decidePermission", () => {
     expect(decide({ yolo: true, rules, ...command("echo rm") })).toBe("allow");
   });
 
+  it("refuses a denied command however it is written, in whichever argument", () => {
+    const rules = tools({ "execute_command(rm *)": "deny", "execute_command(secret/*)": "deny" });
+    for (const args of [
+      { command: "rm\t-rf /" },
+      { command: "'rm' -rf /" },
+      { command: "\\rm -rf /" },
+      { command: 'r"m" -rf /' },
+      { command: "rm${IFS}-rf" },
+      { command: "rm$IFS-rf" },
+      { command: ["rm", "-rf", "/"] },
+      { command: "ls", cmd: "rm -rf /" },
+      { script: "rm -rf /", note: "harmless" },
+      { steps: [{ run: "ls" }, { run: "rm -rf /" }] },
+      { path: "./secret/a" },
+      { path: "open/../secret//a" },
+    ])
+      expect([args, decide({ yolo: true, rules, args })]).toEqual([args, "deny"]);
+    for (const args of [{ command: "ls" }, { path: "open/secret" }, {}, null, 5])
+      expect(decide({ yolo: true, rules, args })).toBe("allow");
+  });
+
+  it("does not let a second argument stand in for the one that the tool uses", () => {
+    const rules = tools({ "write_file(src/*)": "allow" });
+    const write = (args: object) => decide({ toolName: "write_file", category: "edit", rules, args });
+    expect(write({ command: "src/a", path: "/etc/passwd" })).toBe("ask");
+    expect(write({ path: "src/a", file: "/etc/passwd" })).toBe("ask");
+    expect(write({ path: "src/a", content: "anything; at all" })).toBe("allow");
+    expect(write({ path: "src/a", query: "x" })).toBe("allow");
+    expect(write({ path: ["src/a", "/etc/passwd"], note: "src/b" })).toBe("ask");
+  });
+
   it("does not let an allowed folder be left", () => {
     const rules = tools({ "write_file(src/*)": "allow" });
     const write = (path: string) =>

@@ -5,7 +5,7 @@ import { LibSQLStore } from "@selvedge/libsql";
 import type { Script } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { MESSAGES } from "../storage/tables.ts";
-import { RUNS } from "../storage/thread-tables.ts";
+import { ACTORS, MAILBOX, RUNS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { call, controllerWith, type Made } from "./__fixtures__/controller-with.ts";
 import { readUsage } from "./run-profile.ts";
@@ -172,15 +172,17 @@ class World {
     for (const { id } of await session.thread.list()) {
       await session.thread.switch({ threadId: id, abort: false });
       for (let turn = 0; ; turn++) {
-        if (turn > 2000) throw new Error(`Thread ${id} does not come to rest.`);
+        if (turn > 2000) {
+          const [actor] = await made.storage.select({ table: ACTORS, where: { thread_id: id }, limit: 1 });
+          const calls = await made.storage.select({ table: MAILBOX, where: { thread_id: id } });
+          throw new Error(
+            `Thread ${id} does not come to rest: ${JSON.stringify([actor, calls, session.followUps.count(), session.run.isRunning(), [...session.displayState.get().pendingSuspensions.keys()]])}`,
+          );
+        }
         await this.#answer(session, 0);
-        const [busy] = await made.storage.select({
-          table: RUNS,
-          where: { thread_id: id, state: { in: ["running", "suspended"] } },
-          limit: 1,
-        });
-        const queued = await session.followUps.list();
-        if (!busy && queued.length === 0 && !session.run.isRunning()) break;
+        const [actor] = await made.storage.select({ table: ACTORS, where: { thread_id: id }, limit: 1 });
+        const isBusy = actor !== undefined && (actor.run_id !== null || (actor.mailbox_count ?? 0) > 0);
+        if (!isBusy && session.followUps.isEmpty() && !session.run.isRunning()) break;
         await session.core.countQueued();
         await new Promise((resolve) => setTimeout(resolve, 3));
       }

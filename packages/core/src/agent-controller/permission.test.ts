@@ -31,6 +31,14 @@ describe("decidePermission", () => {
     expect(decide({ grants: { categories: ["execute"], tools: [] } })).toBe("allow");
     expect(decide({ grants: { categories: [], tools: ["execute_command"] } })).toBe("allow");
     expect(decide({ category: null, grants: { categories: ["execute"], tools: [] } })).toBe("ask");
+    const denied: PermissionRules = { categories: { execute: "deny" }, tools: {} };
+    expect(decide({ rules: denied })).toBe("deny");
+    for (const yolo of [true, false]) {
+      expect(decide({ yolo, rules: denied, grants: { categories: ["execute"], tools: [] } })).toBe("allow");
+      expect(decide({ yolo, rules: denied, grants: { categories: [], tools: ["execute_command"] } })).toBe(
+        "allow",
+      );
+    }
   });
 
   it("keeps a denied tool and a denied category denied when nobody is asked", () => {
@@ -124,8 +132,11 @@ describe("decidePermission", () => {
       categories: { execute: "deny" },
       tools: { "b(x*)": "allow", c: "deny" },
     };
-    expect(["a", "b", "c"].map((name) => isDenied(name, "execute", rules))).toEqual([true, false, true]);
-    expect(isDenied("a", "read", rules)).toBe(false);
+    const { grants } = request();
+    const hidden = ["a", "b", "c"].map((name) => isDenied(name, "execute", { rules, grants }));
+    expect(hidden).toEqual([true, false, true]);
+    expect(isDenied("a", "read", { rules, grants })).toBe(false);
+    expect(isDenied("a", "execute", { rules, grants: { categories: [], tools: ["a"] } })).toBe(false);
   });
 
   const policy = fc.constantFrom("allow", "ask", "deny");

@@ -139,7 +139,14 @@ export class SessionThreads {
   }
 
   /** Makes a thread and goes to it. */
-  async create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
+  create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
+    return this.#create(options, () => true);
+  }
+
+  async #create(
+    options: { title?: string; threadId?: string },
+    isWanted: (row: StoredSession) => boolean,
+  ): Promise<AgentControllerThread> {
     const core = this.#core;
     await core.ready();
     const { host } = core;
@@ -164,7 +171,10 @@ export class SessionThreads {
     return core.lock.moveTo(id, async () => {
       core.willCreate(thread);
       try {
-        await core.change(async (row) => ({ patch: { threadId: id }, also: [insertThread(make(row))] }));
+        await core.change(async (row) => {
+          if (!isWanted(row)) throw new AgentError("conflict", `Session "${row.id}" went to another thread.`);
+          return { patch: { threadId: id }, also: [insertThread(make(row))] };
+        });
       } catch (error) {
         core.willCreate(undefined);
         throw error;
@@ -207,7 +217,16 @@ export class SessionThreads {
         core.host.logger.debug(`Thread "${thread.id}" is not free`, error);
       }
     }
-    return this.create();
+    const before = core.threadId;
+    try {
+      return await this.#create({}, (row) => row.threadId === before);
+    } catch (error) {
+      // Opened by two processes at once, the session is on the thread of the faster one.
+      const { threadId } = core;
+      if (threadId === undefined || threadId === before) throw error;
+      await core.followed();
+      return this.require(threadId);
+    }
   }
 
   async rename(options: { title: string }): Promise<void> {

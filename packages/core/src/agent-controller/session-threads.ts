@@ -141,6 +141,7 @@ export class SessionThreads {
   /** Makes a thread and goes to it. */
   async create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.create", options);
     await core.ready();
     const { host } = core;
     const id = options.threadId === undefined ? host.newId() : checkId("threadId", options.threadId);
@@ -223,6 +224,7 @@ export class SessionThreads {
     options: { sourceThreadId?: string; title?: string; resourceId?: string } = {},
   ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.clone", options);
     await core.ready();
     const memory = (await this.#memory()) as ThreadMemory | null;
     if (!memory?.cloneThread)

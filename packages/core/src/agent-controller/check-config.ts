@@ -17,6 +17,10 @@ const BUILTIN_TOOL_IDS: readonly BuiltinToolId[] = [
   "subagent",
 ];
 
+export function isBuiltIn(toolName: string): boolean {
+  return (BUILTIN_TOOL_IDS as readonly string[]).includes(toolName);
+}
+
 /** Functions of the configuration, by name. */
 const FUNCTIONS = [
   "resolveModel",

@@ -5,6 +5,7 @@ import type { Logger } from "../logger.ts";
 import type { ThreadDomain } from "../storage/thread-domain.ts";
 import { SESSION_DOMAIN, type SessionPatch, type StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
+import { ACTORS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
@@ -61,8 +62,11 @@ export class SessionCore {
   #opening: Promise<void> | undefined;
   #bound: string | undefined;
   #binding: Promise<void> = Promise.resolve();
+  /** Why the thread could not be followed. */
+  #unbound: unknown;
   /** A thread that this session is creating: it is told as new. */
   #created: StoredThread | undefined;
+  #selecting: string | undefined;
   #follower: ThreadFollower | undefined;
   #fold: EventFold | undefined;
   #unwatchQueue: (() => void) | undefined;
@@ -160,14 +164,22 @@ export class SessionCore {
     return this.#record!.refresh();
   }
 
-  /** Resolves when the session follows the thread that its row names. */
+  /** Resolves when the session follows the thread that its row names. Throws where it cannot: nothing would be heard of it. */
   async followed(): Promise<void> {
     await this.#binding;
+    if (this.#closed || this.row.threadId === this.#bound) return;
+    await this.#bindNow();
+    if (!this.#closed && this.row.threadId !== this.#bound) throw this.#unbound;
   }
 
   /** The next thread that the row names was created for it. */
   willCreate(thread: StoredThread | undefined): void {
     this.#created = thread;
+  }
+
+  /** A model that is being selected for more than the thread. */
+  willSelect(modelId: string | undefined): void {
+    this.#selecting = modelId;
   }
 
   abort(): boolean {
@@ -210,7 +222,12 @@ export class SessionCore {
     if (after.modeId !== before.modeId)
       this.bus.emit({ type: "mode_changed", modeId: after.modeId, previousModeId: before.modeId });
     if (after.modelId !== before.modelId)
-      this.bus.emit({ type: "model_changed", modelId: after.modelId, scope: "thread", modeId: after.modeId });
+      this.bus.emit({
+        type: "model_changed",
+        modelId: after.modelId,
+        scope: this.#selecting === after.modelId ? "global" : "thread",
+        modeId: after.modeId,
+      });
     const keys = after.state === before.state ? [] : changedKeys(before.state, after.state);
     if (keys.length > 0)
       this.bus.emit({ type: "state_changed", state: { ...after.state }, changedKeys: keys });
@@ -218,7 +235,13 @@ export class SessionCore {
   }
 
   #bindNow(): Promise<void> {
-    this.#binding = this.#binding.then(() => this.#bind()).catch((error: unknown) => this.#fail(error));
+    this.#binding = this.#binding
+      .then(() => this.#bind())
+      .catch((error: unknown) => {
+        this.#bound = undefined;
+        this.#unbound = error;
+        this.#fail(error);
+      });
     return this.#binding;
   }
 
@@ -238,7 +261,7 @@ export class SessionCore {
     }
     const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
-    await this.lock.moveTo(threadId, async () => {});
+    await this.lock.follow(threadId);
     this.display.reset(await this.#facts(threadId));
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
@@ -292,8 +315,12 @@ export class SessionCore {
   }
 
   async #queued(threadId: string): Promise<number> {
-    const waiting = await listQueued(this.host.storage, threadId);
-    return waiting.filter(({ due }) => due === "next").length;
+    const { storage } = this.host;
+    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+    const waiting = await listQueued(storage, threadId);
+    const count = waiting.filter(({ due }) => due === "next").length;
+    // On an idle thread the first one is about to run.
+    return actor?.run_id ? count : Math.max(0, count - 1);
   }
 
   /** What waits may have changed, here or in another process. */

@@ -54,6 +54,17 @@ describe("a session that is given bad input", () => {
     }
   });
 
+  it("refuses a rule that could never apply", async () => {
+    const { controller } = controllerWith([]);
+    const session = await controller.createSession(open);
+    for (const toolName of ["write(secret*", "(secret*)", "write secret", "write()", "__proto__", "a)b(c"])
+      await expect(session.permissions.setForTool({ toolName, policy: "deny" })).rejects.toMatchObject({
+        code: "invalid-argument",
+      });
+    await session.permissions.setForTool({ toolName: "write(f(x) *)", policy: "deny" });
+    expect(session.permissions.getRules().tools).toEqual({ "write(f(x) *)": "deny" });
+  });
+
   it("refuses an answer to a call that waits for permission, and permission for one that waits for an answer", async () => {
     const { controller, ran } = controllerWith([
       call("write", {}, "w1"),
@@ -121,6 +132,16 @@ describe("calls of a session that nobody waits for", () => {
       .at(-1)!
       .prompt.flatMap(({ role, content }) => (role === "user" ? [content] : []));
     expect(JSON.stringify(asked)).toMatch(/one.*two.*three/s);
+  });
+
+  it("queues nothing where no run is under way", async () => {
+    const { controller } = controllerWith(() => "Done.");
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    await session.followUp({ content: "one" });
+    await listener.until("agent_end");
+    await session.sendMessage({ content: "two" });
+    expect(listener.types).not.toContain("follow_up_queued");
   });
 
   it("creates one thread for two messages of a session without one", async () => {

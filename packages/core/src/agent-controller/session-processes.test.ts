@@ -79,6 +79,14 @@ describe("a session in several processes", () => {
     await second.controller.createSession({ ...open, resourceId: "mine" });
   });
 
+  it("has one thread when two of them open it at once", async () => {
+    const [a, b] = [process([]), process([])];
+    await a.storage.init();
+    const [one, two] = await Promise.all([a, b].map(({ controller }) => controller.createSession(open)));
+    expect(one!.thread.getId()).toBe(two!.thread.getId());
+    expect(await one!.thread.list()).toHaveLength(1);
+  });
+
   it("shows a change in all of them, as an event", async () => {
     const [a, b] = [process([]), process([])];
     const one = await a.controller.createSession(open);

@@ -3,6 +3,7 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread } from "../storage/message-writes.ts";
 import type { SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
+import { isRule } from "./call-pattern.ts";
 import { known } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
@@ -106,13 +107,16 @@ export class SessionModel {
       await changeThread(this.#core, { [modeModelKey(mode.id)]: modelId });
       this.#core.bus.emit({ type: "model_changed", modelId, scope, modeId: mode.id });
     } else {
-      await this.#core.change(async (row) => ({
-        patch: { modelId },
-        also:
-          row.threadId === undefined || scope === "global"
-            ? []
-            : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
-      }));
+      if (scope === "global") this.#core.willSelect(modelId);
+      await this.#core
+        .change(async (row) => ({
+          patch: { modelId },
+          also:
+            row.threadId === undefined || scope === "global"
+              ? []
+              : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
+        }))
+        .finally(() => this.#core.willSelect(undefined));
     }
     try {
       config.modelUseCountTracker?.(modelId);
@@ -144,8 +148,11 @@ export class SessionPermissions {
   async setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
     const toolName = checkId("toolName", options?.toolName);
     const policy = checkPolicy(options.policy);
-    if (toolName === "__proto__")
-      throw new AgentError("invalid-argument", `toolName ${showValue(toolName)} is not a name.`);
+    if (!isRule(toolName))
+      throw new AgentError(
+        "invalid-argument",
+        `toolName must be a name or name(pattern), got ${showValue(toolName)}.`,
+      );
     await this.#change((rules) => ({ ...rules, tools: { ...rules.tools, [toolName]: policy } }));
   }
 

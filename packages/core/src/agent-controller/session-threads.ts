@@ -139,8 +139,16 @@ export class SessionThreads {
   }
 
   /** Makes a thread and goes to it. */
-  async create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
+  create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
+    return this.#create(options, () => true);
+  }
+
+  async #create(
+    options: { title?: string; threadId?: string },
+    isWanted: (row: StoredSession) => boolean,
+  ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.create", options);
     await core.ready();
     const { host } = core;
     const id = options.threadId === undefined ? host.newId() : checkId("threadId", options.threadId);
@@ -164,7 +172,10 @@ export class SessionThreads {
     return core.lock.moveTo(id, async () => {
       core.willCreate(thread);
       try {
-        await core.change(async (row) => ({ patch: { threadId: id }, also: [insertThread(make(row))] }));
+        await core.change(async (row) => {
+          if (!isWanted(row)) throw new AgentError("conflict", `Session "${row.id}" went to another thread.`);
+          return { patch: { threadId: id }, also: [insertThread(make(row))] };
+        });
       } catch (error) {
         core.willCreate(undefined);
         throw error;
@@ -207,7 +218,16 @@ export class SessionThreads {
         core.host.logger.debug(`Thread "${thread.id}" is not free`, error);
       }
     }
-    return this.create();
+    const before = core.threadId;
+    try {
+      return await this.#create({}, (row) => row.threadId === before);
+    } catch (error) {
+      // Opened by two processes at once, the session is on the thread of the faster one.
+      const { threadId } = core;
+      if (threadId === undefined || threadId === before) throw error;
+      await core.followed();
+      return this.require(threadId);
+    }
   }
 
   async rename(options: { title: string }): Promise<void> {
@@ -223,6 +243,7 @@ export class SessionThreads {
     options: { sourceThreadId?: string; title?: string; resourceId?: string } = {},
   ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.clone", options);
     await core.ready();
     const memory = (await this.#memory()) as ThreadMemory | null;
     if (!memory?.cloneThread)

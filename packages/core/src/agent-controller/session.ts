@@ -2,7 +2,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import { RequestContext as Context } from "../request-context/request-context.ts";
 import { AgentError, showValue } from "../errors.ts";
 import type { MastraMemory } from "../memory/memory.ts";
-import type { SendNotificationResult } from "../agent/agent-notifications.ts";
+import type { NotificationOptions, SendNotificationResult } from "../agent/agent-notifications.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
 import type { SignalInput } from "../signal/signal.ts";
 import type { StoredSession } from "./session-domain.ts";
@@ -12,7 +12,7 @@ import { update } from "../storage/writes.ts";
 import type { Admitted, DecidedCall } from "../thread/threads.ts";
 import { checkId } from "../storage/check-id.ts";
 import { categoryOf } from "./categories.ts";
-import { modeAfterPlan } from "./check-config.ts";
+import { isBuiltIn, modeAfterPlan } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { AgentControllerDisplayState, PendingSuspension } from "./display-state.ts";
@@ -21,8 +21,8 @@ import { type AgentControllerFile, toContents } from "./file-content.ts";
 import { FollowUps } from "./follow-ups.ts";
 import {
   decidePermission,
-  type PermissionAnswer,
   type PermissionGrants,
+  type PermissionPolicy,
   type ToolCategory,
 } from "./permission.ts";
 import { rulesOf } from "./run-profile.ts";
@@ -73,6 +73,9 @@ export interface SessionParts {
   workspace: AgentControllerWorkspace | undefined;
   browser: object | undefined;
 }
+
+/** What becomes of a signal, by whether a run is under way. */
+export type SignalDelivery = Pick<NotificationOptions, "ifActive" | "ifIdle">;
 
 interface Answer {
   toolCallId: string | undefined;
@@ -262,15 +265,20 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Puts context into the conversation that no person said. */
-  async sendSignal(signal: SignalInput): Promise<Admitted> {
+  async sendSignal(signal: SignalInput, how: SignalDelivery = {}): Promise<Admitted> {
     const { agent, target, options } = await this.#address(undefined);
-    return agent.sendSignal(signal, { ...target, ifIdle: { streamOptions: options } }).admitted;
+    const ifIdle = { ...how.ifIdle, streamOptions: { ...how.ifIdle?.streamOptions, ...options } };
+    return agent.sendSignal(signal, { ...target, ...how, ifIdle }).admitted;
   }
 
   /** Puts an event into the inbox of the session's thread. */
-  async sendNotificationSignal(notification: NotificationSignalInput): Promise<SendNotificationResult> {
+  async sendNotificationSignal(
+    notification: NotificationSignalInput,
+    how: SignalDelivery = {},
+  ): Promise<SendNotificationResult> {
     const { agent, target, options } = await this.#address(undefined);
-    return agent.sendNotificationSignal(notification, { ...target, ifIdle: { streamOptions: options } });
+    const ifIdle = { ...how.ifIdle, streamOptions: { ...how.ifIdle?.streamOptions, ...options } };
+    return agent.sendNotificationSignal(notification, { ...target, ...how, ifIdle });
   }
 
   /** Another resource, and no thread of the one before. */
@@ -304,17 +312,18 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** What would become of a call, by the rules as they are. */
-  resolveToolApproval(toolName: string, args: unknown = {}): PermissionAnswer {
+  resolveToolApproval(toolName: string, args: unknown = {}): PermissionPolicy {
     const { row, host } = this.#core;
-    return decidePermission({
+    const { decision } = decidePermission({
       toolName,
       args,
       category: categoryOf(host.config, toolName),
       rules: rulesOf(row),
       grants: this.getGrants(),
       yolo: row.state["yolo"] === true,
-      exempt: false,
+      exempt: isBuiltIn(toolName),
     });
+    return decision;
   }
 
   getCurrentRunId(): string | null {

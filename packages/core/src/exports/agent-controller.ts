@@ -4,7 +4,12 @@ export type {
   ObservationalMemoryRecord,
 } from "../agent-controller/agent-controller.ts";
 export { Session } from "../agent-controller/session.ts";
-export type { ApprovalResponse, SessionMessage, SuspensionResponse } from "../agent-controller/session.ts";
+export type {
+  ApprovalResponse,
+  SessionMessage,
+  SignalDelivery,
+  SuspensionResponse,
+} from "../agent-controller/session.ts";
 export type {
   AgentControllerBrowser,
   AgentControllerConfig,
@@ -36,7 +41,6 @@ export type { QueuedFollowUp } from "../agent-controller/follow-ups.ts";
 export type { HeartbeatHandler } from "../agent-controller/heartbeats.ts";
 export type { AvailableModel, ModelAuthStatus, ModelGateway } from "../agent-controller/models.ts";
 export type {
-  PermissionAnswer,
   PermissionGrants,
   PermissionPolicy,
   PermissionRules,

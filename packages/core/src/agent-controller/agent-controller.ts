@@ -580,6 +580,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const tags = checkTags(options.tags);
     const domain = await this.#storage.domain(SESSION_DOMAIN);
     let row = await domain.getSession({ controllerId: this.id, id });
+    const isNew = !row;
     if (!row) {
       const { initial } = this.#stateRules;
       // Tools find a session's tags in its state, where the schema has a place for them.
@@ -606,6 +607,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       await this.#settle(session, options.threadId);
     } catch (error) {
       await session.core.close();
+      if (isNew && session.core.row.version === 1) await domain.deleteSession({ controllerId: this.id, id });
       throw error;
     }
     if (workspace) await this.#initWorkspace(session, workspace);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTool } from "../tool/tool.ts";
 import type { AgentControllerRequestContext } from "./request-context.ts";
+import type { Session } from "./session.ts";
 import { call, controllerWith, Listener } from "./__fixtures__/controller-with.ts";
 
 const open = { id: "s", ownerId: "o" };
@@ -87,6 +88,33 @@ describe("a session that is given bad input", () => {
       });
     expect(session.suspensions.has({ toolCallId: "q1" })).toBe(true);
     expect(session.getGrants()).toEqual({ categories: [], tools: [] });
+  });
+});
+
+describe("a session that is closed", () => {
+  const calls = (session: Session): Promise<unknown>[] => [
+    session.sendMessage({ content: "Hi" }),
+    session.steer({ content: "Hi" }),
+    session.followUp({ content: "Hi" }),
+    session.sendSignal({ type: "system-reminder", contents: "Hi" }),
+    session.respondToToolApproval({ decision: "approve" }),
+    session.respondToToolSuspension({ resumeData: "Hi" }),
+    session.mode.switch({ modeId: "build" }),
+    session.thread.create(),
+  ];
+
+  it("refuses to talk after it was deleted, or its controller destroyed, and can be opened again", async () => {
+    const { controller, model } = controllerWith(() => "Hi.");
+    for (const close of [() => controller.deleteSession({ id: "s" }), () => controller.destroy()]) {
+      const session = await controller.createSession(open);
+      await close();
+      for (const one of await Promise.allSettled(calls(session)))
+        expect(one).toMatchObject({ status: "rejected", reason: { code: "not-found" } });
+    }
+    expect(model.calls).toHaveLength(0);
+    const again = await controller.createSession(open);
+    await again.sendMessage({ content: "Hi" });
+    expect(model.calls).toHaveLength(1);
   });
 });
 

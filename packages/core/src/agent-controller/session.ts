@@ -380,6 +380,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   async #decideNow(answer: Answer, follows: Follows | undefined): Promise<void> {
     await this.#core.ready();
+    this.#core.checkOpen();
     const { host, row } = this.#core;
     const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
     const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
@@ -470,6 +471,7 @@ export class Session<State extends object = Record<string, unknown>> {
   }> {
     const core = this.#core;
     await core.ready();
+    core.checkOpen();
     if (core.threadId === undefined)
       await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
     await core.followed();

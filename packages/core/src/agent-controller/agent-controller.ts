@@ -198,8 +198,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
     return [...this.#config.modes];
   }
 
-  getToolCategory({ toolName }: { toolName: string }): ToolCategory | null {
-    return categoryOf(this.#config, toolName);
+  getToolCategory(options: { toolName: string }): ToolCategory | null {
+    return categoryOf(this.#config, checkOptions("getToolCategory", options).toolName);
   }
 
   async getCurrentModelAuthStatus(): Promise<ModelAuthStatus> {

@@ -148,6 +148,7 @@ export class SessionThreads {
     isWanted: (row: StoredSession) => boolean,
   ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.create", options);
     await core.ready();
     const { host } = core;
     const id = options.threadId === undefined ? host.newId() : checkId("threadId", options.threadId);
@@ -242,6 +243,7 @@ export class SessionThreads {
     options: { sourceThreadId?: string; title?: string; resourceId?: string } = {},
   ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.clone", options);
     await core.ready();
     const memory = (await this.#memory()) as ThreadMemory | null;
     if (!memory?.cloneThread)

@@ -103,17 +103,18 @@ describe("a session that is closed", () => {
     session.thread.create(),
   ];
 
-  it("refuses to talk after it was deleted, or its controller destroyed, and can be opened again", async () => {
+  it("refuses to talk after it was deleted, can be opened again, and ends with its controller", async () => {
     const { controller, model } = controllerWith(() => "Hi.");
-    for (const close of [() => controller.deleteSession({ id: "s" }), () => controller.destroy()]) {
-      const session = await controller.createSession(open);
-      await close();
-      for (const one of await Promise.allSettled(calls(session)))
-        expect(one).toMatchObject({ status: "rejected", reason: { code: "not-found" } });
-    }
+    const refused = { status: "rejected", reason: { code: "not-found" } };
+    const deleted = await controller.createSession(open);
+    await controller.deleteSession({ id: "s" });
+    for (const one of await Promise.allSettled(calls(deleted))) expect(one).toMatchObject(refused);
     expect(model.calls).toHaveLength(0);
     const again = await controller.createSession(open);
     await again.sendMessage({ content: "Hi" });
+    await controller.destroy();
+    const late = [...calls(again), controller.createSession(open), controller.init()];
+    for (const one of await Promise.allSettled(late)) expect(one).toMatchObject(refused);
     expect(model.calls).toHaveLength(1);
   });
 });

@@ -55,6 +55,18 @@ describe("a session that is given bad input", () => {
     }
   });
 
+  it("refuses ids of an idGenerator that are no ids, or that are taken", async () => {
+    for (const bad of ["", 5, undefined, "a\nb"]) {
+      const { controller } = controllerWith([], { idGenerator: () => bad as string });
+      if (bad === undefined) await controller.createSession(open);
+      else await expect(controller.createSession(open)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    const { controller } = controllerWith([], { idGenerator: () => "same" });
+    const session = await controller.createSession(open);
+    await expect(session.thread.create()).rejects.toMatchObject({ code: "conflict" });
+    expect(session.thread.getId()).toBe("same");
+  });
+
   it("refuses a rule that could never apply", async () => {
     const { controller } = controllerWith([]);
     const session = await controller.createSession(open);

@@ -73,6 +73,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   #init: Promise<void> | undefined;
   readonly #initialized = new Map<AgentControllerWorkspace, Promise<void>>();
   #workspaceReady = false;
+  #destroyed = false;
   #resolvedWorkspace: AgentControllerWorkspace | undefined;
   #subagent: Tool | undefined;
   #models: { at: number; list: AvailableModel[] } | undefined;
@@ -111,8 +112,9 @@ export class AgentController<State extends object = Record<string, unknown>> {
     await this.#agent.recover();
   }
 
-  /** Stops heartbeats and closes what the controller opened. Sessions stay in the store. */
+  /** Stops heartbeats and closes what the controller opened, for good. Sessions stay in the store. */
   async destroy(): Promise<void> {
+    this.#destroyed = true;
     await this.#heartbeats.stop();
     for (const session of [this.session, ...(await this.#openSessions())]) await session.core.close();
     this.#sessions.clear();
@@ -124,6 +126,12 @@ export class AgentController<State extends object = Record<string, unknown>> {
     if (!this.#host) await this.#agent.close();
     this.#ownHost = undefined;
     this.#init = undefined;
+  }
+
+  /** Its runs have ended: a message would never be answered. */
+  #checkAlive(): void {
+    if (this.#destroyed)
+      throw new AgentError("not-found", `Controller "${this.id}" was destroyed. Create a new one.`);
   }
 
   registerHeartbeat(handler: HeartbeatHandler): Promise<void> {
@@ -143,6 +151,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
    * cannot be made.
    */
   async createSession(options: CreateSessionOptions): Promise<Session<State>> {
+    this.#checkAlive();
     const id = checkId("id", options?.id);
     const known = this.#sessions.get(id);
     if (known)
@@ -430,6 +439,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   }
 
   async #start(): Promise<void> {
+    this.#checkAlive();
     await this.#storage.init();
     if (!this.#host)
       this.#ownHost ??= new Mastra({
@@ -580,6 +590,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const tags = checkTags(options.tags);
     const domain = await this.#storage.domain(SESSION_DOMAIN);
     let row = await domain.getSession({ controllerId: this.id, id });
+    const isNew = !row;
     if (!row) {
       const { initial } = this.#stateRules;
       // Tools find a session's tags in its state, where the schema has a place for them.
@@ -606,6 +617,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       await this.#settle(session, options.threadId);
     } catch (error) {
       await session.core.close();
+      if (isNew && session.core.row.version === 1) await domain.deleteSession({ controllerId: this.id, id });
       throw error;
     }
     if (workspace) await this.#initWorkspace(session, workspace);

@@ -1,4 +1,14 @@
 import type { AgentChunk, StoredThread } from "@selvedge/protocol";
+import {
+  addTokenUsage,
+  type AgentControllerEvent,
+  changesOf,
+  Display,
+  type DisplayFacts,
+  EventBus,
+  EventFold,
+  readTasks,
+} from "@selvedge/protocol/session";
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
@@ -9,17 +19,11 @@ import type { System } from "../system.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import type { AgentControllerConfig } from "./config.ts";
-import { Display } from "./display-state.ts";
-import { EventBus } from "./event-bus.ts";
-import { EventFold } from "./event-fold.ts";
-import type { AgentControllerEvent } from "./events.ts";
 import { readUsage } from "./run-profile.ts";
 import { SessionRecord } from "./session-record.ts";
-import { changedKeys, type StateRules } from "./session-state.ts";
-import { readTasks } from "./task-list.ts";
+import type { StateRules } from "./session-state.ts";
 import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
-import { addTokenUsage } from "./token-usage.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
 
 /** What a controller lends to its sessions. */
@@ -63,6 +67,7 @@ export class SessionCore {
   #follower: ThreadFollower | undefined;
   #fold: EventFold | undefined;
   #unwatchQueue: (() => void) | undefined;
+  readonly #rowListeners = new Set<() => void>();
   readonly #ends = new Map<string, RunEnd>();
   readonly #waiters = new Map<string, ((end: RunEnd) => void)[]>();
   /** Runs that asked a model, and the last error of the run under way. */
@@ -139,6 +144,12 @@ export class SessionCore {
     return this.#record!.refresh();
   }
 
+  /** Calls back when the row has changed, whoever changed it, and when the session is over. */
+  watchRow(listener: () => void): () => void {
+    this.#rowListeners.add(listener);
+    return () => void this.#rowListeners.delete(listener);
+  }
+
   /** Resolves when the session follows the thread that its row names. */
   async followed(): Promise<void> {
     await this.#binding;
@@ -168,6 +179,8 @@ export class SessionCore {
     this.#leaveThread();
     this.#record?.close();
     this.bus.close();
+    for (const listener of this.#rowListeners) listener();
+    this.#rowListeners.clear();
     await this.lock.release();
   }
 
@@ -186,14 +199,9 @@ export class SessionCore {
       void this.close();
       return;
     }
-    if (after.modeId !== before.modeId)
-      this.bus.emit({ type: "mode_changed", modeId: after.modeId, previousModeId: before.modeId });
-    if (after.modelId !== before.modelId)
-      this.bus.emit({ type: "model_changed", modelId: after.modelId, scope: "thread", modeId: after.modeId });
-    const keys = after.state === before.state ? [] : changedKeys(before.state, after.state);
-    if (keys.length > 0)
-      this.bus.emit({ type: "state_changed", state: { ...after.state }, changedKeys: keys });
+    for (const event of changesOf(before, after)) this.bus.emit(event);
     if (after.threadId !== this.#bound) void this.#bindNow();
+    for (const listener of this.#rowListeners) listener();
   }
 
   #bindNow(): Promise<void> {
@@ -218,7 +226,7 @@ export class SessionCore {
     const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
     await this.lock.moveTo(threadId, async () => {});
-    this.display.reset(await this.#facts(threadId));
+    this.display.reset(await this.facts(threadId));
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
     const fold = (this.#fold = new EventFold());
@@ -250,7 +258,8 @@ export class SessionCore {
     this.#waiters.clear();
   }
 
-  async #facts(threadId: string): Promise<Parameters<Display["reset"]>[0]> {
+  /** What the store knows of a thread beside its stream. */
+  async facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles">> {
     const { storage } = this.host;
     const states = (await storage.getStore("threadState"))!;
     const [{ usage }, tasks, queued] = await Promise.all([

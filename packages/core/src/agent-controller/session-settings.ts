@@ -5,7 +5,7 @@ import type { SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { known } from "./check-config.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
-import type { AgentControllerEvent } from "./events.ts";
+import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import {
   checkCategory,
   checkPolicy,

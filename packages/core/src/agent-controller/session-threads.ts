@@ -7,8 +7,8 @@ import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
-import { type AgentControllerMessage, toControllerMessage } from "./controller-message.ts";
-import type { AgentControllerThread } from "./events.ts";
+import { type AgentControllerMessage, toControllerMessage } from "@selvedge/protocol/session";
+import type { AgentControllerThread } from "@selvedge/protocol/session";
 import { modeOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
@@ -211,10 +211,11 @@ export class SessionThreads {
     return this.create();
   }
 
-  async rename({ title }: { title: string }): Promise<void> {
+  /** The current thread, unless another is named. */
+  async rename({ title, threadId }: { title: string; threadId?: string }): Promise<void> {
     if (typeof title !== "string")
       throw new AgentError("invalid-argument", `title must be a text, got ${showValue(title)}.`);
-    const thread = await this.#current();
+    const thread = threadId === undefined ? await this.#current() : await this.require(threadId);
     if (thread) await (await this.#domain()).updateThread({ id: thread.id, title });
   }
 

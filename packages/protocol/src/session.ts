@@ -12,6 +12,7 @@ export type {
   AgentControllerThread,
   EventOf,
 } from "./session/events.ts";
+export { RunEnds, type RunEnd } from "./session/run-ends.ts";
 export type { SessionFrame, SessionSnapshot } from "./session/session-frame.ts";
 export { changesOf, type SessionInfo } from "./session/session-info.ts";
 export { SessionView } from "./session/session-view.ts";

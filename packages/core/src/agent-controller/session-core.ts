@@ -8,6 +8,8 @@ import {
   EventBus,
   EventFold,
   readTasks,
+  type RunEnd,
+  RunEnds,
 } from "@selvedge/protocol/session";
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
@@ -41,13 +43,6 @@ export interface SessionHost {
   storeRow(seed: StoredSession): Promise<StoredSession>;
 }
 
-export type RunEnd = {
-  reason: "complete" | "aborted" | "error" | "suspended";
-  couldNotStart: Error | undefined;
-};
-
-const REMEMBERED_ENDS = 100;
-
 /**
  * A session as this process has it: its row, the thread it is on, and those who listen. All that lasts is in the row and on
  * the thread.
@@ -68,11 +63,7 @@ export class SessionCore {
   #fold: EventFold | undefined;
   #unwatchQueue: (() => void) | undefined;
   readonly #rowListeners = new Set<() => void>();
-  readonly #ends = new Map<string, RunEnd>();
-  readonly #waiters = new Map<string, ((end: RunEnd) => void)[]>();
-  /** Runs that asked a model, and the last error of the run under way. */
-  #asked: string | undefined;
-  #error: Error | undefined;
+  readonly #ends = new RunEnds();
   #closed = false;
 
   constructor(host: SessionHost, seed: StoredSession) {
@@ -166,11 +157,7 @@ export class SessionCore {
 
   /** How a run on the current thread ends, or comes to wait. */
   endOf(runId: string): Promise<RunEnd> {
-    const known = this.#ends.get(runId);
-    if (known) return Promise.resolve(known);
-    return new Promise((resolve) => {
-      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
-    });
+    return this.#ends.of(runId);
   }
 
   async close(): Promise<void> {
@@ -252,10 +239,7 @@ export class SessionCore {
     this.#fold = undefined;
     this.#unwatchQueue?.();
     this.#unwatchQueue = undefined;
-    // Whoever waits for a run of the thread waits no longer: it goes on without this session.
-    for (const resolvers of this.#waiters.values())
-      for (const resolve of resolvers) resolve({ reason: "aborted", couldNotStart: undefined });
-    this.#waiters.clear();
+    this.#ends.leave();
   }
 
   /** What the store knows of a thread beside its stream. */
@@ -292,7 +276,7 @@ export class SessionCore {
   }
 
   #take(fold: EventFold, chunk: AgentChunk, isPast: boolean): void {
-    if (chunk.type === "step-start") this.#asked = chunk.runId;
+    this.#ends.takeChunk(chunk);
     for (const event of fold.take(chunk)) {
       if (isPast) this.display.take(event);
       else this.#tell(event);
@@ -303,25 +287,11 @@ export class SessionCore {
     if (event.type === "usage_update") {
       const { tokenUsage } = this.display.get();
       this.display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
-    } else if (event.type === "error") this.#error = event.error;
-    else if (event.type === "agent_start") {
-      this.#error = undefined;
-      // One that waited ends once more.
-      this.#ends.delete(event.runId);
-      if (this.display.get().queuedFollowUps > 0) void this.countQueued();
-    }
+    } else if (event.type === "agent_start" && this.display.get().queuedFollowUps > 0)
+      void this.countQueued();
     this.bus.emit(event);
-    if (event.type === "agent_end") this.#ended(event.runId, event.reason);
-  }
-
-  #ended(runId: string, reason: RunEnd["reason"]): void {
-    const failed = reason === "error" && this.#asked !== runId;
-    const end = { reason, couldNotStart: failed ? this.#error : undefined };
-    this.#ends.set(runId, end);
-    if (this.#ends.size > REMEMBERED_ENDS) this.#ends.delete(this.#ends.keys().next().value!);
-    for (const resolve of this.#waiters.get(runId) ?? []) resolve(end);
-    this.#waiters.delete(runId);
-    void this.#countUsage();
+    this.#ends.takeEvent(event);
+    if (event.type === "agent_end") void this.#countUsage();
   }
 
   /** Steps that were stored while the session came to its thread may have been missed. */

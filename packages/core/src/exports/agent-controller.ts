@@ -64,6 +64,8 @@ export {
   taskWriteTool,
 } from "../agent-controller/tools/task-tools.ts";
 
+// For those who serve controllers
+export { isControllerKey } from "../agent-controller/thread-settings.ts";
 // For those who pass the stream of a session on
 export { waitingChunks } from "../agent-controller/thread-follower.ts";
 

@@ -2,6 +2,7 @@ import { Display, type AgentControllerDisplayState, type DisplayFacts } from "./
 import { type BusHost, EventBus } from "./event-bus.ts";
 import { EventFold } from "./event-fold.ts";
 import type { AgentControllerEvent, AgentControllerEventListener } from "./events.ts";
+import { type RunEnd, RunEnds } from "./run-ends.ts";
 import type { SessionFrame, SessionSnapshot } from "./session-frame.ts";
 import { changesOf, type SessionInfo } from "./session-info.ts";
 import { addTokenUsage } from "./token-usage.ts";
@@ -15,6 +16,7 @@ type Chunk = Extract<SessionFrame, { seq: number }>;
 export class SessionView {
   readonly #display = new Display();
   readonly #bus: EventBus;
+  readonly #ends = new RunEnds();
   #fold = new EventFold();
   #session: SessionInfo | undefined;
   #seq = 0;
@@ -43,12 +45,18 @@ export class SessionView {
     return this.#bus.subscribe(listener);
   }
 
+  /** How a run on the current thread ends, or comes to wait. */
+  endOf(runId: string): Promise<RunEnd> {
+    return this.#ends.of(runId);
+  }
+
   /** Something that happened on this side. */
   emit(event: AgentControllerEvent): void {
     this.#bus.emit(event);
   }
 
   close(): void {
+    this.#ends.leave();
     this.#bus.close();
   }
 
@@ -86,6 +94,7 @@ export class SessionView {
     this.#until = until;
     this.#display.reset(toFacts(facts));
     const { threadId } = session;
+    if (threadId !== before?.threadId) this.#ends.leave();
     if (before && threadId !== before.threadId && threadId !== undefined) {
       if (created) this.#bus.emit({ type: "thread_created", thread: toThread(created) });
       else this.#bus.emit({ type: "thread_changed", threadId, previousThreadId: before.threadId ?? null });
@@ -96,6 +105,7 @@ export class SessionView {
   #chunk(chunk: Chunk): void {
     if (chunk.seq <= this.#seq) return;
     this.#seq = chunk.seq;
+    this.#ends.takeChunk(chunk);
     for (const event of this.#fold.take(chunk)) {
       if (chunk.seq <= this.#until) this.#display.take(event);
       else this.#tell(event);
@@ -108,6 +118,7 @@ export class SessionView {
       this.#display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
     }
     this.#bus.emit(event);
+    this.#ends.takeEvent(event);
   }
 
   #learn(given: Partial<DisplayFacts>): void {

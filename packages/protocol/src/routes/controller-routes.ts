@@ -33,7 +33,7 @@ const category = oneOf("read", "edit", "execute", "mcp", "other");
 const rules = openObject({ categories: record(text()), tools: record(text()) });
 const grants = openObject({ categories: list(text()), tools: list(text()) });
 
-export const sessionInfo = named(
+const sessionInfo = named(
   "Session",
   openObject({
     controllerId: id(),
@@ -70,7 +70,7 @@ const admitted = openObject({
 
 const answered = openObject({ accepted: only(true), runId: id(), toolCallId: id() });
 
-export const sessionMessage = named(
+const sessionMessage = named(
   "SessionMessage",
   openObject({
     id: id(),

@@ -182,7 +182,7 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
 };
 
 /** A session as a caller may see it. */
-export function infoOf(row: StoredSession, caller: Principal): SessionInfo {
+function infoOf(row: StoredSession, caller: Principal): SessionInfo {
   const { controllerId, id, ownerId, resourceId, threadId, modeId, modelId, tags, version } = row;
   const { state, rules, grants } = row;
   return {

@@ -6,7 +6,6 @@ import type { JsonSchema } from "../../schema/schema.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { System } from "../../system.ts";
 import { readThreadOverview } from "../../thread/inspect/thread-overview.ts";
-import type { WaitingCall } from "../../thread/inspect/waiting-calls.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import type { AgentControllerSubagent } from "../config.ts";
 import { forkThread } from "../fork-thread.ts";

@@ -39,6 +39,9 @@ const model = scriptedModel(({ prompt }) => {
   const said = JSON.stringify(prompt);
   const answered = (id: string) =>
     said.includes(`"tool-result","toolCallId":"${id}"`) || said.includes(`"toolCallId":"${id}","toolName"`);
+  if (said.includes("You are the helper.")) return answered("h1") ? "Helped." : asks("write", { n: 3 }, "h1");
+  if (said.includes("please delegate"))
+    return answered("d1") ? "Delegated." : asks("subagent", { agentType: "helper", task: "Help" }, "d1");
   if (said.includes("please write")) {
     if (!answered("w1")) return asks("write", { n: 1 }, "w1");
     return answered("w2") ? "Written twice." : asks("write", { n: 2 }, "w2");
@@ -76,6 +79,15 @@ const controller = new AgentController({
     { id: "plan", metadata: { default: true }, transitionsTo: "build", instructions: "Plan first." },
     { id: "build", instructions: "Build now." },
   ],
+  subagents: [
+    {
+      id: "helper",
+      name: "Helper",
+      description: "Helps.",
+      instructions: "You are the helper.",
+      tools: { write },
+    },
+  ],
   toolCategoryResolver: (name) => (name === "write" ? "edit" : null),
   threads: { lease },
 });
@@ -99,7 +111,8 @@ async function obey({ id, do: what, count = 0 }: { id: number; do: string; count
 }
 
 async function act(what: string, count: number): Promise<unknown> {
-  if (what === "write" || what === "plan") return session.sendMessage({ content: `please ${what}` });
+  if (what === "write" || what === "plan" || what === "delegate")
+    return session.sendMessage({ content: `please ${what}` });
   if (what === "steer") return session.steer({ content: `please ${what}` });
   if (what === "queue") return session.followUp({ content: "hello later" });
   if (what === "always") return session.respondToToolApproval({ decision: "always_allow_category" });

@@ -38,12 +38,12 @@ const stepsOf = ({ messages }: Seen) =>
   messages.filter(({ role }) => role === "assistant").flatMap(({ content }) => content).length;
 
 /** Does its part until it is killed, which it always is. */
-async function firstPart(kill: KillAt, what: "write" | "plan"): Promise<void> {
+async function firstPart(kill: KillAt, what: "write" | "plan" | "delegate"): Promise<void> {
   const first = child(kill);
   if (!(await first.ready)) return;
   void first.do(what);
   await first.until(waits);
-  await first.do(what === "write" ? "always" : "approve plan");
+  await first.do(what === "plan" ? "approve plan" : "always");
   await first.exited;
 }
 
@@ -100,6 +100,27 @@ describe("a process with a session that is killed", () => {
     expect(textOf(seen)).toContain("Planned in build.");
     expect(seen.tasks.map(({ id }) => id)).toEqual(["task_warp"]);
     expect(seen.tokens).toBe(3 * TOKENS);
+  });
+
+  it.each(
+    (["waiting", "decision", "usage"] as const).flatMap((point) =>
+      (["before", "after"] as const).map((when): KillAt => ({ point, when })),
+    ),
+  )("finds its subagent again, and what it asks, $when $point", { timeout: 120_000 }, async (kill) => {
+    await firstPart(kill, "delegate");
+    const second = child();
+    expect(await second.ready).toBe(true);
+    let seen = (await second.until(
+      (now) => waits(now) || (isIdle(now) && textOf(now).includes("Delegated.")),
+    ))!;
+    if (waits(seen)) {
+      expect([marks(), seen.waiting]).toEqual([[], "h1"]);
+      await second.do("always");
+    }
+    seen = (await second.until((now) => isIdle(now) && textOf(now).includes("Delegated.")))!;
+    expect(marks()).toEqual(["h1"]);
+    expect(seen.grants.categories).toEqual(["edit"]);
+    expect(JSON.stringify(seen.messages)).toContain("Helped.");
   });
 
   it("keeps what was queued, and answers it", { timeout: 120_000 }, async () => {

@@ -116,16 +116,16 @@ export class Connection {
   }
 
   run(sql: string, params: readonly Param[] = []): Database.RunResult {
-    return this.#statement(sql).run(params);
+    return this.#statement("run", sql).run(params);
   }
 
   all<T = Record<string, string | number | null>>(sql: string, params: readonly Param[] = []): T[] {
-    return this.#statement(sql).all(params) as T[];
+    return this.#statement("all", sql).all(params) as T[];
   }
 
   /** The first row, for queries that find one at most. */
   get<T = Record<string, string | number | null>>(sql: string, params: readonly Param[]): T | undefined {
-    return this.#statement(sql).get(params) as T | undefined;
+    return this.#statement("get", sql).get(params) as T | undefined;
   }
 
   /** Changes when another connection commits; `undefined` while that cannot be told. */
@@ -205,15 +205,17 @@ export class Connection {
     return new AgentError("storage-closed", `Database ${this.path} is closed`);
   }
 
-  #statement(sql: string): Database.Statement {
-    const known = this.#statements.get(sql);
+  /** One for each way of use: `get` on a statement that was used with `all` goes by the values of that call. */
+  #statement(use: "run" | "all" | "get", sql: string): Database.Statement {
+    const key = `${use} ${sql}`;
+    const known = this.#statements.get(key);
     if (known) return known;
     const statement = this.#open().prepare(sql);
     if (this.#statements.size >= MAX_STATEMENTS) {
       const [oldest] = this.#statements.keys();
       this.#statements.delete(oldest!);
     }
-    this.#statements.set(sql, statement);
+    this.#statements.set(key, statement);
     return statement;
   }
 

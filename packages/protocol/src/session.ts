@@ -2,7 +2,12 @@
 export { toControllerMessage, fromContents, fileContent, toError } from "./session/controller-message.ts";
 export type { AgentControllerMessage, AgentControllerMessageContent } from "./session/controller-message.ts";
 export { defaultDisplayState, defaultOMProgress, Display } from "./session/display-state.ts";
-export type { AgentControllerDisplayState, DisplayFacts, OMProgressState } from "./session/display-state.ts";
+export type {
+  AgentControllerDisplayState,
+  DisplayFacts,
+  OMProgressState,
+  PendingSuspension,
+} from "./session/display-state.ts";
 export { EventBus } from "./session/event-bus.ts";
 export { EventFold, SUBAGENT, type SubagentWait } from "./session/event-fold.ts";
 export type {

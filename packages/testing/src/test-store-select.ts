@@ -20,6 +20,29 @@ async function ids(storage: Storage, where: Where): Promise<string[]> {
 }
 
 export function testSelect(test: StoreTest): void {
+  test("finds one row as it finds many, whatever was looked for before", async (storage) => {
+    await fill(storage, [
+      { id: "a1", working_memory: "a" },
+      { id: "a2", working_memory: "a" },
+      { id: "b1", working_memory: "b" },
+    ]);
+    const find = async (text: string, limit: number) => {
+      const query = {
+        table: RESOURCES,
+        where: { working_memory: text },
+        orderBy: [{ column: "id" }],
+        limit,
+      } as const;
+      return (await storage.select(query)).map(({ id }) => id);
+    };
+    expect(await find("a", 10)).toEqual(["a1", "a2"]);
+    expect(await find("b", 1)).toEqual(["b1"]);
+    expect(await find("a", 10)).toEqual(["a1", "a2"]);
+    expect(await find("none", 1)).toEqual([]);
+    expect(await find("a", 1)).toEqual(["a1"]);
+    expect(await find("b", 10)).toEqual(["b1"]);
+  });
+
   test("finds rows by every operator, and takes a missing value for none", async (storage) => {
     await fill(storage, [
       { id: "a", version: 1, working_memory: "x" },

@@ -17,6 +17,7 @@ import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thr
 import type { Tool, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { checkConfig, defaultMode } from "./check-config.ts";
+import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerWorkspace } from "./config.ts";
 import { checkStore, ControllerMemory } from "./controller-memory.ts";
 import { checkHeartbeat, type HeartbeatHandler, Heartbeats } from "./heartbeats.ts";
@@ -32,6 +33,7 @@ import { SessionLeases } from "./session-leases.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./session-settings.ts";
 import { StateRules } from "./session-state.ts";
+import { tagsAsMetadata } from "./thread-settings.ts";
 import { builtInTools, withoutEffect } from "./tools/built-in-tools.ts";
 import { createSubagentTool } from "./tools/subagent-tool.ts";
 
@@ -76,7 +78,9 @@ export class AgentController<State extends object = Record<string, unknown>> {
   #ownHost: Mastra | undefined;
   #ephemeral: Storage | undefined;
   #init: Promise<void> | undefined;
+  readonly #initialized = new Map<AgentControllerWorkspace, Promise<void>>();
   #workspaceReady = false;
+  #resolvedWorkspace: AgentControllerWorkspace | undefined;
   #subagent: Tool | undefined;
   #models: { at: number; list: AvailableModel[] } | undefined;
 
@@ -120,8 +124,11 @@ export class AgentController<State extends object = Record<string, unknown>> {
     this.#leases.stop();
     for (const session of [this.session, ...(await this.#openSessions())]) await session.core.close();
     this.#sessions.clear();
-    const { workspace } = this.#config;
-    if (workspace && typeof workspace !== "function" && this.#workspaceReady) await workspace.destroy?.();
+    for (const workspace of await this.#ownWorkspaces())
+      if (this.#initialized.has(workspace)) await workspace.destroy?.();
+    this.#initialized.clear();
+    this.#workspaces.clear();
+    this.#workspaceReady = false;
     if (!this.#host) await this.#agent.close();
     this.#ownHost = undefined;
     this.#init = undefined;
@@ -130,8 +137,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
   registerHeartbeat(handler: HeartbeatHandler): Promise<void> {
     return this.#heartbeats.register(handler);
   }
-  removeHeartbeat({ id }: { id: string }): Promise<void> {
-    return this.#heartbeats.remove(id);
+  async removeHeartbeat(options: { id: string }): Promise<void> {
+    await this.#heartbeats.remove(checkOptions("removeHeartbeat", options).id);
   }
   stopHeartbeats(): Promise<void> {
     return this.#heartbeats.stop();
@@ -143,7 +150,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
    * Opens a session: the one with this id, wherever it was made, or a new one. One of another resource counts as absent and
    * cannot be made.
    */
-  createSession(options: CreateSessionOptions): Promise<Session<State>> {
+  async createSession(options: CreateSessionOptions): Promise<Session<State>> {
     const id = checkId("id", options?.id);
     this.#kept.add(id);
     return this.#openSession(options);
@@ -190,7 +197,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
   }
 
   /** Removes a session. What it has under way is aborted; its threads stay. */
-  async deleteSession({ id }: { id: string }): Promise<void> {
+  async deleteSession(options: { id: string }): Promise<void> {
+    const { id } = checkOptions("deleteSession", options);
     const session = await this.#sessions.get(checkId("id", id))?.catch(() => undefined);
     session?.abort();
     const domain = await this.#storage.domain(SESSION_DOMAIN);
@@ -232,8 +240,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
     return [...this.#config.modes];
   }
 
-  getToolCategory({ toolName }: { toolName: string }): ToolCategory | null {
-    return categoryOf(this.#config, toolName);
+  getToolCategory(options: { toolName: string }): ToolCategory | null {
+    return categoryOf(this.#config, checkOptions("getToolCategory", options).toolName);
   }
 
   async getCurrentModelAuthStatus(): Promise<ModelAuthStatus> {
@@ -256,7 +264,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   getWorkspace(): AgentControllerWorkspace | undefined {
     const { workspace } = this.#config;
-    return typeof workspace === "function" ? this.session.getWorkspace() : workspace;
+    return typeof workspace === "function" ? this.#resolvedWorkspace : workspace;
   }
 
   /** The workspace of a session: its own, or the one that the controller makes for it. */
@@ -264,8 +272,14 @@ export class AgentController<State extends object = Record<string, unknown>> {
     session: Session<State>;
     requestContext?: RequestContext;
   }): Promise<AgentControllerWorkspace | undefined> {
-    const { session, requestContext } = options;
-    return session.getWorkspace() ?? this.#workspaceFor(session.core.row.id, requestContext);
+    const { session, requestContext } = checkOptions("resolveWorkspace", options);
+    if (!(session instanceof Session))
+      throw new AgentError("invalid-argument", `session must be a Session, got ${showValue(session)}.`);
+    const { id } = session.core.row;
+    const workspace = session.getWorkspace() ?? (await this.#workspaceFor(id, requestContext));
+    // Never one of another session: it may be another person's.
+    if ((session as object) === this.session) this.#resolvedWorkspace = workspace;
+    return workspace;
   }
 
   hasWorkspace(): boolean {
@@ -365,6 +379,14 @@ export class AgentController<State extends object = Record<string, unknown>> {
     );
   }
 
+  /** The configured workspace, or those that were made for sessions. */
+  async #ownWorkspaces(): Promise<AgentControllerWorkspace[]> {
+    const { workspace } = this.#config;
+    if (typeof workspace !== "function") return workspace ? [workspace] : [];
+    const made = await Promise.allSettled(this.#workspaces.values());
+    return made.flatMap((result) => (result.status === "fulfilled" ? (result.value ?? []) : []));
+  }
+
   #handlers(): HeartbeatHandler[] {
     return [...(this.#config.heartbeatHandlers ?? []), ...(this.#config.intervalHandlers ?? [])];
   }
@@ -387,13 +409,19 @@ export class AgentController<State extends object = Record<string, unknown>> {
           return memory ?? new PlainHistory(this.#storage);
         },
       ),
-      profile: (run) => profileOf(this.#profileHost(), run),
+      profile: (run) => profileOf(this.#profileHost(), this.#withSession(run)),
       ...(durableContextKeys && { durableContextKeys }),
       ...(notifications && { notifications }),
       ...(threads && { threads }),
       ...(logger && { logger }),
       ...(system && { system }),
     });
+  }
+
+  /** A run without a thread belongs to the process that makes it, and so to its own session. */
+  #withSession(run: RunAddress): RunAddress {
+    if (run.threadId !== undefined || run.pinned) return run;
+    return { ...run, pinned: { sessionId: this.session.core.row.id } };
   }
 
   #profileHost(): Parameters<typeof profileOf>[0] {
@@ -455,26 +483,36 @@ export class AgentController<State extends object = Record<string, unknown>> {
     await this.session.core.ready();
     await this.recover();
     const { workspace } = this.#config;
-    if (workspace && typeof workspace !== "function")
-      this.#workspaceReady = await this.#initWorkspace(this.session, workspace);
+    if (workspace && typeof workspace !== "function") await this.#initWorkspace(this.session, workspace);
     for (const handler of this.#handlers()) await this.#heartbeats.register(handler);
   }
 
   /** A workspace that does not come up is told, and does not keep people from talking. */
-  async #initWorkspace(session: Session<State>, workspace: AgentControllerWorkspace): Promise<boolean> {
+  async #initWorkspace(session: Session<State>, workspace: AgentControllerWorkspace): Promise<void> {
     const { bus } = session.core;
     bus.emit({ type: "workspace_status_changed", status: "initializing" });
     try {
-      await workspace.init();
+      await this.#initOnce(workspace);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       bus.emit({ type: "workspace_status_changed", status: "error", error });
       bus.emit({ type: "workspace_error", error });
-      return false;
+      return;
     }
+    this.#workspaceReady = true;
     bus.emit({ type: "workspace_status_changed", status: "ready" });
     bus.emit({ type: "workspace_ready", workspaceId: workspace.id, workspaceName: workspace.name });
-    return true;
+  }
+
+  /** Sessions may share a workspace. One that failed is tried again by the next session. */
+  #initOnce(workspace: AgentControllerWorkspace): Promise<void> {
+    let begun = this.#initialized.get(workspace);
+    if (!begun) {
+      begun = (async () => workspace.init())();
+      this.#initialized.set(workspace, begun);
+      begun.catch(() => this.#initialized.delete(workspace));
+    }
+    return begun;
   }
 
   #open(
@@ -535,7 +573,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   /** State and rules of the last session go on in the next; what a person allowed for once does not. */
   async #inherit(seed: StoredSession, last: StoredSession): Promise<Partial<StoredSession>> {
     const state = await this.#stateRules.changed(seed.state, last.state).catch((error: unknown) => {
-      this.#logger.warn(`The state of the last session of "${this.id}" does not fit any more`, error);
+      this.#logger.warn(`The state of the last session of "${this.id}" is no longer valid`, error);
       return seed.state;
     });
     return { state, rules: last.rules, settings: last.settings };
@@ -600,7 +638,14 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const domain = await this.#storage.domain(SESSION_DOMAIN);
     let row = await domain.getSession({ controllerId: this.id, id });
     if (!row) {
-      const seed = this.#seed({ id, ownerId, resourceId, tags });
+      const { initial } = this.#stateRules;
+      // Tools find a session's tags in its state, where the schema has a place for them.
+      const known = tagsAsMetadata(tags);
+      const state =
+        Object.keys(known).length === 0
+          ? initial
+          : await this.#stateRules.changed(initial, known).catch(() => initial);
+      const seed = this.#seed({ id, ownerId, resourceId, tags, state });
       row = await domain.createSession(seed).catch(async (error: unknown) => {
         if (!AgentError.is(error, "conflict")) throw error;
         return domain.getSession({ controllerId: this.id, id });
@@ -613,8 +658,13 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const workspace = options.workspace ?? (await this.#workspaceFor(id, requestContext));
     const browser = options.browser ?? (await this.#browserFor(requestContext));
     const session = this.#open(row, id, { ...(workspace && { workspace }), ...(browser && { browser }) });
-    await session.core.ready();
-    await this.#settle(session, options.threadId);
+    try {
+      await session.core.ready();
+      await this.#settle(session, options.threadId);
+    } catch (error) {
+      await session.core.close();
+      throw error;
+    }
     if (workspace) await this.#initWorkspace(session, workspace);
     return session;
   }
@@ -742,6 +792,10 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const workspace =
       open?.getWorkspace() ??
       (sessionId === undefined ? undefined : await this.#workspaceFor(sessionId, requestContext));
+    if (workspace)
+      await this.#initOnce(workspace).catch((error: unknown) =>
+        this.#logger.warn(`Workspace "${workspace.id}" could not be initialized`, error),
+      );
     const record = session && (await this.#record(session));
     const change = async (
       updates: (state: Record<string, unknown>) => Record<string, unknown>,
@@ -754,7 +808,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const context: AgentControllerRequestContext = {
       controllerId: this.id,
       state: session?.state ?? this.#stateRules.initial,
-      getState: () => ({ ...(record?.current.state ?? this.#stateRules.initial) }),
+      getState: () => ({ ...((open?.core.row ?? record?.current)?.state ?? this.#stateRules.initial) }),
       setState: (updates) => change(() => updates),
       updateState: (updates) => change(updates),
       threadId,

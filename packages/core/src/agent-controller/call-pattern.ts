@@ -12,36 +12,72 @@ export function parseRule(key: string): CallRule {
   return { toolName: key.slice(0, open), pattern: key.slice(open + 1, -1) };
 }
 
-/** Which argument a pattern is about, by preference. */
-const MAIN_ARGUMENTS = ["command", "cmd", "path", "filePath", "file_path", "file", "url", "query"] as const;
+/** Whether a key means something: a parenthesis that is not closed would be a rule that never applies. */
+export function isRule(key: string): boolean {
+  const { toolName, pattern } = parseRule(key);
+  return toolName !== "__proto__" && !/[()\s]/.test(toolName) && pattern !== "";
+}
+
+/** The arguments that a pattern is about, whichever of them a tool has. */
+const MAIN_ARGUMENTS = ["command", "cmd", "path", "filePath", "file_path", "file", "url"] as const;
 
 /** Where a shell begins another command, sends output elsewhere, or puts in what a command prints. */
 const OPERATORS = /[;&|<>`()\n\r\0]|\$[({]/;
 const PARENT_FOLDER = /(?:^|[\\/])\.\.(?:[\\/]|$)/;
+const MAX_DEPTH = 8;
 
 /**
- * Whether a call's main argument fits a pattern, in which `*` stands for any text without a shell operator. For
- * permission (`whole`) the argument as a whole must fit, and not climb out of a folder. For a refusal or a question
- * (`any`) it is enough that one of the commands in it fits.
+ * Whether a call fits a pattern, in which `*` stands for any text without a shell operator. For permission (`whole`) all of
+ * the call's main arguments must fit as a whole, and not climb out of a folder: of two, the tool may use either. For a
+ * refusal or a question (`any`) it is enough that one of the commands in any of its texts fits, however it is written.
  */
 export function matchesCall(pattern: string, args: unknown, how: "whole" | "any"): boolean {
-  const subject = mainArgument(args);
-  if (subject === undefined) return false;
-  if (how === "any") return [subject, ...subject.split(OPERATORS)].some((part) => fits(pattern, part.trim()));
-  if (subject === pattern) return true;
-  return !OPERATORS.test(subject) && !PARENT_FOLDER.test(subject) && fits(pattern, subject);
+  if (how === "any") return allTexts(args, 0).some((text) => fitsSomewhere(pattern, text));
+  const texts = mainArguments(args);
+  return texts.length > 0 && texts.every((text) => fitsAsAWhole(pattern, text));
 }
 
-function mainArgument(args: unknown): string | undefined {
-  if (typeof args === "string") return args;
-  if (typeof args !== "object" || args === null) return undefined;
-  const record = args as Record<string, unknown>;
-  for (const name of MAIN_ARGUMENTS) {
-    const value = Object.hasOwn(record, name) ? record[name] : undefined;
-    if (typeof value === "string") return value;
+function fitsAsAWhole(pattern: string, text: string): boolean {
+  if (text === pattern) return true;
+  return !OPERATORS.test(text) && !PARENT_FOLDER.test(text) && fits(pattern, text);
+}
+
+function fitsSomewhere(pattern: string, text: string): boolean {
+  const plain = text.normalize().replaceAll(/\$\{IFS\}|\$IFS\b|\t/g, " ");
+  const unquoted = plain.replaceAll(/["'\\]/g, "");
+  return [text, plain, unquoted]
+    .flatMap((one) => [one, ...one.split(OPERATORS)])
+    .map((part) => part.trim())
+    .some((part) => fits(pattern, part) || fits(pattern, plainPath(part)));
+}
+
+/** A path without detours: what it names is what it says. */
+function plainPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split(/[\\/]+/)) {
+    if (part === "..") parts.pop();
+    else if (part !== ".") parts.push(part);
   }
+  return parts.join("/");
+}
+
+function mainArguments(args: unknown): string[] {
+  if (typeof args === "string") return [args];
+  if (typeof args !== "object" || args === null) return [];
+  const record = args as Record<string, unknown>;
+  const named = MAIN_ARGUMENTS.flatMap((name) => (Object.hasOwn(record, name) ? [record[name]] : []));
+  // A list in place of a text is nothing that a pattern could allow.
+  if (named.length > 0) return named.every((value) => typeof value === "string") ? named : [];
+  if (typeof record["query"] === "string") return [record["query"]];
   const texts = Object.values(record).filter((value) => typeof value === "string");
-  return texts.length === 1 ? texts[0] : undefined;
+  return texts.length === 1 ? texts : [];
+}
+
+function allTexts(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  const texts = Object.values(value).flatMap((item) => allTexts(item, depth + 1));
+  return Array.isArray(value) && texts.length > 1 ? [...texts, texts.join(" ")] : texts;
 }
 
 /** The usual match with stars: at each mismatch the last star takes one character more. */

@@ -21,7 +21,7 @@ describe("new AgentController", () => {
     [{ modes: undefined }, /at least one mode/],
     [{ modes: [{ id: "m" }, { id: "m" }] }, /Two modes have the id "m"/],
     [{ modes: [{ id: "m", transitionsTo: "m" }] }, /itself/],
-    [{ modes: [{ id: "m", transitionsTo: "n" }] }, /"n".*no mode.*Modes: m/],
+    [{ modes: [{ id: "m", transitionsTo: "n" }] }, /"n".*not a mode.*Modes: m/],
     [{ modes: [{ id: "m", tools: {}, additionalTools: {} }] }, /Give one/],
     [{ modes: [{ id: "m", availableTools: "all" }] }, /list of tool names, got "all"/],
     [{ modes: [{ id: "a\0" }] }, /mode\.id/],
@@ -84,7 +84,7 @@ describe("bad input of a session", () => {
     const session = await controller.createSession({ id: "s", ownerId: "o" });
     const version = session.core.row.version;
     const refused: [() => unknown, RegExp][] = [
-      [() => session.state.set({ n: "x" }), /"x".*does not fit/],
+      [() => session.state.set({ n: "x" }), /"x".*does not match/],
       [() => session.state.set({ n: 1n }), /"n"/],
       [() => session.state.set([] as never), /must be an object/],
       [() => session.state.update(() => ({ updates: { n: "y" } })), /"y"/],
@@ -96,7 +96,7 @@ describe("bad input of a session", () => {
       [() => session.model.switch({ modelId: "a/b", scope: "all" as never }), /got "all"/],
       [() => session.respondToToolApproval({ decision: "maybe" as never }), /got "maybe"/],
       [() => session.respondToToolSuspension({ resumeData: undefined }), /resumeData is missing/],
-      [() => session.sendMessage({ content: 5 as never }), /content must be a text, got 5/],
+      [() => session.sendMessage({ content: 5 as never }), /content must be a string, got 5/],
       [() => session.sendMessage({ content: "x", files: [{ data: 1 }] as never }), /A file is/],
       [() => session.thread.listMessages({ threadId: session.thread.getId()!, limit: -1 }), /got -1/],
       [() => controller.createSession({ id: "t", ownerId: "" }), /ownerId/],

@@ -17,6 +17,10 @@ const BUILTIN_TOOL_IDS: readonly BuiltinToolId[] = [
   "subagent",
 ];
 
+export function isBuiltIn(toolName: string): boolean {
+  return (BUILTIN_TOOL_IDS as readonly string[]).includes(toolName);
+}
+
 /** Functions of the configuration, by name. */
 const FUNCTIONS = [
   "resolveModel",
@@ -44,7 +48,7 @@ export function checkConfig(config: AgentControllerConfig): void {
   }
   for (const mode of config.modes) checkMode(mode, ids, config);
   if (config.defaultModeId !== undefined && !ids.has(config.defaultModeId))
-    throw bad(`defaultModeId ${showValue(config.defaultModeId)} is no mode. ${known(ids)}`);
+    throw bad(`defaultModeId ${showValue(config.defaultModeId)} is not a mode. ${known(ids)}`);
   for (const name of FUNCTIONS) {
     const value: unknown = config[name];
     if (value !== undefined && typeof value !== "function")
@@ -64,7 +68,7 @@ function checkMode(mode: AgentControllerMode, ids: ReadonlySet<string>, config: 
   if (transitionsTo === id)
     throw bad(`Mode "${id}" has itself as transitionsTo. Name another mode, or none.`);
   if (transitionsTo !== undefined && !ids.has(transitionsTo))
-    throw bad(`transitionsTo ${showValue(transitionsTo)} of mode "${id}" is no mode. ${known(ids)}`);
+    throw bad(`transitionsTo ${showValue(transitionsTo)} of mode "${id}" is not a mode. ${known(ids)}`);
   if (tools !== undefined && additionalTools !== undefined)
     throw bad(
       `Mode "${id}" has both tools, which replace the agent's, and additionalTools, which add to them. Give one.`,

@@ -19,7 +19,7 @@ const DATA_URL = /^data:[^,]*?(;base64)?,/i;
 /** What a person said, with the files: texts are quoted in the message, everything else is a part of its own. */
 export function toContents(content: unknown, files: readonly AgentControllerFile[] = []): SignalContents {
   if (typeof content !== "string")
-    throw new AgentError("invalid-argument", `content must be a text, got ${showValue(content)}.`);
+    throw new AgentError("invalid-argument", `content must be a string, got ${showValue(content)}.`);
   if (!Array.isArray(files) || files.length > MAX_FILES)
     throw new AgentError(
       "invalid-argument",
@@ -49,7 +49,7 @@ function checkFile(file: AgentControllerFile): void {
       `A file is { data, mediaType, filename? }, got ${showValue(file)}.`,
     );
   if (file.filename !== undefined && typeof file.filename !== "string")
-    throw new AgentError("invalid-argument", `filename must be a text, got ${showValue(file.filename)}.`);
+    throw new AgentError("invalid-argument", `filename must be a string, got ${showValue(file.filename)}.`);
 }
 
 function quote({ data, filename, mediaType }: AgentControllerFile): string {

@@ -1,5 +1,6 @@
 import type { SignalContents } from "../signal/signal.ts";
 import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/inspect/queue.ts";
+import { checkOptions } from "./check-options.ts";
 import { type AgentControllerMessageContent, fromContents } from "@selvedge/protocol/session";
 import type { SessionCore } from "./session-core.ts";
 
@@ -36,12 +37,14 @@ export class FollowUps {
       .map(({ id, signal }) => ({ id, content: fromContents(signal.contents), createdAt: signal.createdAt }));
   }
 
-  async edit({ id, content }: { id: string; content: SignalContents }): Promise<void> {
+  async edit(options: { id: string; content: SignalContents }): Promise<void> {
+    const { id, content } = checkOptions("followUps.edit", options);
     await this.#core.ready();
     await editQueued(this.#core.host.storage, this.#address(id), content);
   }
 
-  async remove({ id }: { id: string }): Promise<void> {
+  async remove(options: { id: string }): Promise<void> {
+    const { id } = checkOptions("followUps.remove", options);
     await this.#core.ready();
     await removeQueued(this.#core.host.storage, this.#address(id));
     await this.#core.countQueued();

@@ -31,6 +31,14 @@ describe("decidePermission", () => {
     expect(decide({ grants: { categories: ["execute"], tools: [] } })).toBe("allow");
     expect(decide({ grants: { categories: [], tools: ["execute_command"] } })).toBe("allow");
     expect(decide({ category: null, grants: { categories: ["execute"], tools: [] } })).toBe("ask");
+    const denied: PermissionRules = { categories: { execute: "deny" }, tools: {} };
+    expect(decide({ rules: denied })).toBe("deny");
+    for (const yolo of [true, false]) {
+      expect(decide({ yolo, rules: denied, grants: { categories: ["execute"], tools: [] } })).toBe("allow");
+      expect(decide({ yolo, rules: denied, grants: { categories: [], tools: ["execute_command"] } })).toBe(
+        "allow",
+      );
+    }
   });
 
   it("keeps a denied tool and a denied category denied when nobody is asked", () => {
@@ -74,6 +82,37 @@ describe("decidePermission", () => {
     expect(decide({ yolo: true, rules, ...command("echo rm") })).toBe("allow");
   });
 
+  it("refuses a denied command however it is written, in whichever argument", () => {
+    const rules = tools({ "execute_command(rm *)": "deny", "execute_command(secret/*)": "deny" });
+    for (const args of [
+      { command: "rm\t-rf /" },
+      { command: "'rm' -rf /" },
+      { command: "\\rm -rf /" },
+      { command: 'r"m" -rf /' },
+      { command: "rm${IFS}-rf" },
+      { command: "rm$IFS-rf" },
+      { command: ["rm", "-rf", "/"] },
+      { command: "ls", cmd: "rm -rf /" },
+      { script: "rm -rf /", note: "harmless" },
+      { steps: [{ run: "ls" }, { run: "rm -rf /" }] },
+      { path: "./secret/a" },
+      { path: "open/../secret//a" },
+    ])
+      expect([args, decide({ yolo: true, rules, args })]).toEqual([args, "deny"]);
+    for (const args of [{ command: "ls" }, { path: "open/secret" }, {}, null, 5])
+      expect(decide({ yolo: true, rules, args })).toBe("allow");
+  });
+
+  it("does not let a second argument stand in for the one that the tool uses", () => {
+    const rules = tools({ "write_file(src/*)": "allow" });
+    const write = (args: object) => decide({ toolName: "write_file", category: "edit", rules, args });
+    expect(write({ command: "src/a", path: "/etc/passwd" })).toBe("ask");
+    expect(write({ path: "src/a", file: "/etc/passwd" })).toBe("ask");
+    expect(write({ path: "src/a", content: "anything; at all" })).toBe("allow");
+    expect(write({ path: "src/a", query: "x" })).toBe("allow");
+    expect(write({ path: ["src/a", "/etc/passwd"], note: "src/b" })).toBe("ask");
+  });
+
   it("does not let an allowed folder be left", () => {
     const rules = tools({ "write_file(src/*)": "allow" });
     const write = (path: string) =>
@@ -93,8 +132,11 @@ describe("decidePermission", () => {
       categories: { execute: "deny" },
       tools: { "b(x*)": "allow", c: "deny" },
     };
-    expect(["a", "b", "c"].map((name) => isDenied(name, "execute", rules))).toEqual([true, false, true]);
-    expect(isDenied("a", "read", rules)).toBe(false);
+    const { grants } = request();
+    const hidden = ["a", "b", "c"].map((name) => isDenied(name, "execute", { rules, grants }));
+    expect(hidden).toEqual([true, false, true]);
+    expect(isDenied("a", "read", { rules, grants })).toBe(false);
+    expect(isDenied("a", "execute", { rules, grants: { categories: [], tools: ["a"] } })).toBe(false);
   });
 
   const policy = fc.constantFrom("allow", "ask", "deny");

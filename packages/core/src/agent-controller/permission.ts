@@ -51,23 +51,37 @@ export function decidePermission(request: PermissionRequest): PermissionAnswer {
     if (rule?.policy === "deny") return answer("deny", `rule "${rule.key}"`);
   if (request.exempt) return answer("allow", `"${toolName}" needs no permission`);
   const rule = byCall ?? byTool;
+  const granted = grantFor(toolName, category, grants);
   const ofCategory = category === null ? undefined : own(rules.categories, category);
-  if (!rule && ofCategory === "deny") return answer("deny", `category "${category}"`);
-  if (yolo) return answer("allow", "nobody is asked in this session");
+  if (ofCategory === "deny" && !rule && !granted) return answer("deny", `category "${category}"`);
+  if (yolo) return answer("allow", "approvals are off in this session");
   if (rule) return answer(rule.policy, `rule "${rule.key}"`);
-  if (grants.tools.includes(toolName)) return answer("allow", `"${toolName}" was granted`);
-  if (category !== null && grants.categories.includes(category))
-    return answer("allow", `category "${category}" was granted`);
+  if (granted) return answer("allow", `${granted} was granted`);
   if (ofCategory) return answer(ofCategory, `category "${category}"`);
   return answer("ask", `no rule for "${toolName}"`);
 }
 
 /** Whether a tool is never offered: a rule denies it by name, whatever its arguments. */
-export function isDenied(toolName: string, category: ToolCategory | null, rules: PermissionRules): boolean {
+export function isDenied(
+  toolName: string,
+  category: ToolCategory | null,
+  { rules, grants }: Pick<PermissionRequest, "rules" | "grants">,
+): boolean {
   const rule = own(rules.tools, toolName);
   if (rule !== undefined) return rule === "deny";
   const mayBeAllowed = Object.keys(rules.tools).some((key) => parseRule(key).toolName === toolName);
-  return !mayBeAllowed && category !== null && own(rules.categories, category) === "deny";
+  if (mayBeAllowed || grantFor(toolName, category, grants)) return false;
+  return category !== null && own(rules.categories, category) === "deny";
+}
+
+/** What a person allowed of it, in words. */
+function grantFor(
+  toolName: string,
+  category: ToolCategory | null,
+  { tools, categories }: PermissionGrants,
+): string | undefined {
+  if (tools.includes(toolName)) return `"${toolName}"`;
+  return category !== null && categories.includes(category) ? `category "${category}"` : undefined;
 }
 
 export function checkCategory(value: unknown): ToolCategory {

@@ -62,9 +62,7 @@ export async function profileOf(host: ProfileHost, run: RunAddress): Promise<Run
   const { ids, session } = await idsOf(host, run);
   await host.describe(run, ids, session);
   const subagent = config.subagents?.find(({ id }) => id === ids.subagent);
-  const made = subagent
-    ? await ofSubagent(host, run, ids, subagent)
-    : await ofMode(host, run, ids, rulesOf(session));
+  const made = subagent ? await ofSubagent(host, run, ids, subagent) : await ofMode(host, run, ids, session);
   return {
     config: made.config,
     options: { requireToolApproval: (call) => permissionFor(host, ids, made.exempt, call) },
@@ -88,13 +86,14 @@ async function ofMode(
   { config, storage, toolsFor }: ProfileHost,
   run: RunAddress,
   ids: RunIds,
-  rules: PermissionRules,
+  session: StoredSession | undefined,
 ): Promise<Made> {
   const mode = modeOf(config, ids.modeId);
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
   const { builtIn, own, workspace } = await toolsFor(run, ids);
-  const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), rules);
+  const allowed = { rules: rulesOf(session), grants: grantsOf(session) };
+  const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), allowed);
   const agentTools = mode.tools ?? {
     ...(base.tools && (await resolveDynamic(base.tools, context))),
     ...mode.additionalTools,
@@ -197,7 +196,7 @@ async function permissionFor(
     args,
     category: categoryOf(host.config, toolName),
     rules: rulesOf(session),
-    grants: (session?.grants ?? { categories: [], tools: [] }) as PermissionGrants,
+    grants: grantsOf(session),
     yolo: session?.state["yolo"] === true,
     exempt: exempt.has(toolName),
   });
@@ -262,6 +261,10 @@ function withoutIdentity(base: Partial<AgentConfig>): Partial<AgentConfig> {
 
 export function modeOf(config: AgentControllerConfig, modeId: string | undefined): AgentControllerMode {
   return config.modes.find((mode) => mode.id === modeId) ?? defaultMode(config);
+}
+
+function grantsOf(session: StoredSession | undefined): PermissionGrants {
+  return (session?.grants ?? { categories: [], tools: [] }) as PermissionGrants;
 }
 
 export function rulesOf(session: StoredSession | undefined): PermissionRules {

@@ -17,6 +17,7 @@ import type { Logger } from "../logger.ts";
 import type { ThreadDomain } from "../storage/thread-domain.ts";
 import { SESSION_DOMAIN, type SessionPatch, type StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
+import { ACTORS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
@@ -54,11 +55,17 @@ export class SessionCore {
   readonly lock: HeldLock;
   readonly #seed: StoredSession;
   #record: SessionRecord | undefined;
+  /** What readers see already, while it is being stored. */
+  #expected: SessionPatch | undefined;
+  #moving: Promise<void> = Promise.resolve();
   #opening: Promise<void> | undefined;
   #bound: string | undefined;
   #binding: Promise<void> = Promise.resolve();
+  /** Why the thread could not be followed. */
+  #unbound: unknown;
   /** A thread that this session is creating: it is told as new. */
   #created: StoredThread | undefined;
+  #selecting: string | undefined;
   #follower: ThreadFollower | undefined;
   #fold: EventFold | undefined;
   #unwatchQueue: (() => void) | undefined;
@@ -75,7 +82,8 @@ export class SessionCore {
 
   /** The newest version of the row that is known here. */
   get row(): StoredSession {
-    return this.#record?.current ?? this.#seed;
+    const row = this.#record?.current ?? this.#seed;
+    return this.#expected ? { ...row, ...this.#expected } : row;
   }
 
   get isClosed(): boolean {
@@ -91,7 +99,12 @@ export class SessionCore {
   }
 
   /** Resolves when the session is in the store and follows its thread. */
-  ready(): Promise<void> {
+  async ready(): Promise<void> {
+    await this.#opened();
+    await this.#moving;
+  }
+
+  #opened(): Promise<void> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
       throw error;
@@ -113,12 +126,24 @@ export class SessionCore {
   async change(
     change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
   ): Promise<StoredSession> {
-    await this.ready();
+    await this.#opened();
     this.#checkOpen();
     const { storage, system } = this.host;
     return this.#record!.change(change, (writes) =>
       storage.commit(writes, { key: this.row.id, id: system.newId() }),
     );
+  }
+
+  /** Goes to another resource: for readers at once, and for what comes after it when it is stored. */
+  moveTo(resourceId: string): Promise<void> {
+    const expected = (this.#expected = { resourceId, threadId: undefined });
+    const moved = this.change(async () => ({ patch: expected }))
+      .then(() => this.followed())
+      .finally(() => {
+        if (this.#expected === expected) this.#expected = undefined;
+      });
+    this.#moving = moved.catch(() => {});
+    return moved;
   }
 
   /** The row with a change, for a commit of somebody else. Say `made` when it is done. */
@@ -141,14 +166,22 @@ export class SessionCore {
     return () => void this.#rowListeners.delete(listener);
   }
 
-  /** Resolves when the session follows the thread that its row names. */
+  /** Resolves when the session follows the thread that its row names. Throws where it cannot: nothing would be heard of it. */
   async followed(): Promise<void> {
     await this.#binding;
+    if (this.#closed || this.row.threadId === this.#bound) return;
+    await this.#bindNow();
+    if (!this.#closed && this.row.threadId !== this.#bound) throw this.#unbound;
   }
 
   /** The next thread that the row names was created for it. */
   willCreate(thread: StoredThread | undefined): void {
     this.#created = thread;
+  }
+
+  /** A model that is being selected for more than the thread. */
+  willSelect(modelId: string | undefined): void {
+    this.#selecting = modelId;
   }
 
   abort(): boolean {
@@ -186,13 +219,20 @@ export class SessionCore {
       void this.close();
       return;
     }
-    for (const event of changesOf(before, after)) this.bus.emit(event);
+    const scope = this.#selecting === after.modelId ? "global" : "thread";
+    for (const event of changesOf(before, after, scope)) this.bus.emit(event);
     if (after.threadId !== this.#bound) void this.#bindNow();
     for (const listener of this.#rowListeners) listener();
   }
 
   #bindNow(): Promise<void> {
-    this.#binding = this.#binding.then(() => this.#bind()).catch((error: unknown) => this.#fail(error));
+    this.#binding = this.#binding
+      .then(() => this.#bind())
+      .catch((error: unknown) => {
+        this.#bound = undefined;
+        this.#unbound = error;
+        this.#fail(error);
+      });
     return this.#binding;
   }
 
@@ -212,7 +252,7 @@ export class SessionCore {
     }
     const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
-    await this.lock.moveTo(threadId, async () => {});
+    await this.lock.follow(threadId);
     this.display.reset(await this.facts(threadId));
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
@@ -226,11 +266,20 @@ export class SessionCore {
       take: (chunk, isPast) => {
         if (this.#fold === fold) this.#take(fold, chunk, isPast);
       },
-      failed: (error) => this.#fail(error),
+      failed: (error) => this.#lost(fold, error),
     });
     if (this.#fold !== fold) return follower.stop();
     this.#follower = follower;
     this.bus.displayChanged();
+  }
+
+  /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
+  #lost(fold: EventFold, error: unknown): void {
+    if (this.#fold !== fold || this.#closed) return;
+    this.#fail(error);
+    if (AgentError.is(error, "storage-closed")) return;
+    this.#bound = undefined;
+    void this.#bindNow();
   }
 
   #leaveThread(): void {
@@ -255,8 +304,12 @@ export class SessionCore {
   }
 
   async #queued(threadId: string): Promise<number> {
-    const waiting = await listQueued(this.host.storage, threadId);
-    return waiting.filter(({ due }) => due === "next").length;
+    const { storage } = this.host;
+    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+    const waiting = await listQueued(storage, threadId);
+    const count = waiting.filter(({ due }) => due === "next").length;
+    // On an idle thread the first one is about to run.
+    return actor?.run_id ? count : Math.max(0, count - 1);
   }
 
   /** What waits may have changed, here or in another process. */

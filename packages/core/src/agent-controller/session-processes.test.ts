@@ -56,7 +56,7 @@ describe("a session in several processes", () => {
     const again = await second.controller.createSession({ ...open });
     expect(again.thread.getId()).toBe(threadId);
     expect(again.mode.get()).toBe("build");
-    expect(again.state.get()).toEqual({ count: 1 });
+    expect(again.state.get()).toEqual({ projectPath: "/a", count: 1 });
     expect(again.permissions.getRules()).toEqual({
       categories: { edit: "deny" },
       tools: { "write(a*)": "allow" },
@@ -77,6 +77,14 @@ describe("a session in several processes", () => {
         code: "not-found",
       });
     await second.controller.createSession({ ...open, resourceId: "mine" });
+  });
+
+  it("has one thread when two of them open it at once", async () => {
+    const [a, b] = [process([]), process([])];
+    await a.storage.init();
+    const [one, two] = await Promise.all([a, b].map(({ controller }) => controller.createSession(open)));
+    expect(one!.thread.getId()).toBe(two!.thread.getId());
+    expect(await one!.thread.list()).toHaveLength(1);
   });
 
   it("shows a change in all of them, as an event", async () => {

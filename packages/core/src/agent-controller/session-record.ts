@@ -58,6 +58,7 @@ export class SessionRecord {
           if (this.#current.version === seen.version && attempt >= 3) throw error;
           continue;
         }
+        this.take(session);
         this.#hub.made(session);
         return session;
       }

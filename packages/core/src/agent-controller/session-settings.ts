@@ -3,7 +3,9 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread } from "../storage/message-writes.ts";
 import type { SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
+import { isRule } from "./call-pattern.ts";
 import { known } from "./check-config.ts";
+import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
 import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import {
@@ -37,8 +39,8 @@ export class SessionMode {
   }
 
   /** From the next run on. The run under way keeps its mode. */
-  async switch({ modeId }: { modeId: string }): Promise<void> {
-    const mode = requireMode(this.#core.host.config, modeId);
+  async switch(options: { modeId: string }): Promise<void> {
+    const mode = requireMode(this.#core.host.config, checkOptions("mode.switch", options).modeId);
     await this.#core.ready();
     await this.#core.change(async (row) => {
       if (row.modeId === mode.id) return undefined;
@@ -105,13 +107,16 @@ export class SessionModel {
       await changeThread(this.#core, { [modeModelKey(mode.id)]: modelId });
       this.#core.bus.emit({ type: "model_changed", modelId, scope, modeId: mode.id });
     } else {
-      await this.#core.change(async (row) => ({
-        patch: { modelId },
-        also:
-          row.threadId === undefined || scope === "global"
-            ? []
-            : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
-      }));
+      if (scope === "global") this.#core.willSelect(modelId);
+      await this.#core
+        .change(async (row) => ({
+          patch: { modelId },
+          also:
+            row.threadId === undefined || scope === "global"
+              ? []
+              : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
+        }))
+        .finally(() => this.#core.willSelect(undefined));
     }
     try {
       config.modelUseCountTracker?.(modelId);
@@ -143,8 +148,11 @@ export class SessionPermissions {
   async setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
     const toolName = checkId("toolName", options?.toolName);
     const policy = checkPolicy(options.policy);
-    if (toolName === "__proto__")
-      throw new AgentError("invalid-argument", `toolName ${showValue(toolName)} is no name.`);
+    if (!isRule(toolName))
+      throw new AgentError(
+        "invalid-argument",
+        `toolName must be a name or name(pattern), got ${showValue(toolName)}.`,
+      );
     await this.#change((rules) => ({ ...rules, tools: { ...rules.tools, [toolName]: policy } }));
   }
 
@@ -206,6 +214,11 @@ export class SessionState<Shape extends object> {
   async update<Result = void>(
     change: (state: Shape) => { updates?: Partial<Shape>; events?: AgentControllerEvent[]; result?: Result },
   ): Promise<Result> {
+    if (typeof change !== "function")
+      throw new AgentError(
+        "invalid-argument",
+        `state.update needs a function of the state, got ${showValue(change)}.`,
+      );
     let answer: ReturnType<typeof change> | undefined;
     await this.#core.change(async ({ state }) => {
       answer = change({ ...state } as Shape);
@@ -261,7 +274,8 @@ class OMRole {
     return modelOf(this.#core.host.config, this.modelId() ?? "");
   }
 
-  async switchModel({ modelId }: { modelId: string }): Promise<void> {
+  async switchModel(options: { modelId: string }): Promise<void> {
+    const { modelId } = checkOptions("switchModel", options);
     await changeSetting(this.#core, `${this.#role}ModelId`, checkId("modelId", modelId));
     this.#core.bus.emit({ type: "om_model_changed", role: this.#role, modelId });
   }
@@ -279,7 +293,8 @@ export class SubagentModels {
     return subagentModel(this.#core.row, agentType);
   }
 
-  async set({ modelId, agentType }: { modelId: string; agentType?: string }): Promise<void> {
+  async set(options: { modelId: string; agentType?: string }): Promise<void> {
+    const { modelId, agentType } = checkOptions("subagents.model.set", options);
     const key =
       agentType === undefined ? "subagentModelId" : `subagentModelId_${checkId("agentType", agentType)}`;
     await changeSetting(this.#core, key, checkId("modelId", modelId));

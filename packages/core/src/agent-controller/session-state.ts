@@ -28,7 +28,7 @@ export class StateRules {
     const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "state"}: ${message}`);
     throw new AgentError(
       "invalid-argument",
-      `The state was not changed: ${showValue(updates)} does not fit stateSchema: ${issues.join("; ")}`,
+      `The state was not changed: ${showValue(updates)} does not match stateSchema: ${issues.join("; ")}`,
       { details: { issues: checked.issues } },
     );
   }

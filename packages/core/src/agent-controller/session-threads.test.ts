@@ -61,6 +61,44 @@ describe("the threads of a session", () => {
     expect(threadLock.held).toEqual(new Set([one.thread.getId(), two.thread.getId()]));
   });
 
+  it("talks on the thread whose lock it took, also after the thread was deleted", async () => {
+    const threadLock = locks();
+    const { controller } = controllerWith(() => "Hi.", { threadLock });
+    const session = await controller.createSession({ id: "s", ownerId: "o" });
+    const listener = new Listener(session);
+    await session.sendMessage({ content: "One" });
+    await session.thread.delete({ threadId: session.thread.getId()! });
+    expect([session.thread.getId(), threadLock.held.size]).toEqual([null, 0]);
+    await session.sendMessage({ content: "Two" });
+    await Promise.all([session.thread.create(), session.thread.create()]);
+    await session.sendMessage({ content: "Three" });
+    expect(threadLock.held).toEqual(new Set([session.thread.getId()]));
+    expect(listener.all("agent_end")).toHaveLength(3);
+    expect(listener.types).not.toContain("error");
+  });
+
+  it("does not wait for a run that it cannot hear of", async () => {
+    const storage = new InMemoryStorage();
+    let isFree = true;
+    const threadLock = {
+      acquire: () => {
+        if (!isFree) throw new Error("taken");
+      },
+      release: () => {},
+    };
+    const open = { id: "s", ownerId: "o" };
+    const one = await controllerWith(["Hi."], { storage }).controller.createSession(open);
+    const { controller } = controllerWith(["Hi."], { storage, threadLock });
+    const two = await controller.createSession(open);
+    const listener = new Listener(two);
+    isFree = false;
+    await one.thread.create();
+    await listener.until("error");
+    await expect(two.sendMessage({ content: "Hi" })).rejects.toThrow("taken");
+    isFree = true;
+    await two.sendMessage({ content: "Hi" });
+  });
+
   it("takes the new lock before it lets go of the old one", async () => {
     const threadLock = locks();
     const { controller } = controllerWith([], { threadLock });

@@ -7,8 +7,12 @@ import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
-import { type AgentControllerMessage, toControllerMessage } from "@selvedge/protocol/session";
-import type { AgentControllerThread } from "@selvedge/protocol/session";
+import {
+  type AgentControllerMessage,
+  type AgentControllerThread,
+  toControllerMessage,
+} from "@selvedge/protocol/session";
+import { checkOptions } from "./check-options.ts";
 import { modeOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
@@ -64,7 +68,8 @@ export class SessionThreads {
     return options.includeForkedSubagents ? threads : threads.filter(isForPeople);
   }
 
-  async getById({ threadId }: { threadId: string }): Promise<AgentControllerThread | null> {
+  async getById(options: { threadId: string }): Promise<AgentControllerThread | null> {
+    const { threadId } = checkOptions("thread.getById", options);
     await this.#core.ready();
     const thread = await (await this.#domain()).getThreadById({ threadId });
     return thread?.resourceId === this.#core.row.resourceId ? thread : null;
@@ -78,7 +83,7 @@ export class SessionThreads {
 
   /** The newest messages, oldest first. */
   async listMessages(options: { threadId: string; limit?: number }): Promise<AgentControllerMessage[]> {
-    const { threadId, limit } = options;
+    const { threadId, limit } = checkOptions("thread.listMessages", options);
     if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0))
       throw new AgentError(
         "invalid-argument",
@@ -95,16 +100,16 @@ export class SessionThreads {
     return messages.map(toControllerMessage);
   }
 
-  async firstUserMessage({ threadId }: { threadId: string }): Promise<AgentControllerMessage | null> {
+  async firstUserMessage(options: { threadId: string }): Promise<AgentControllerMessage | null> {
+    const { threadId } = checkOptions("thread.firstUserMessage", options);
     return (await this.firstUserMessages({ threadIds: [threadId] })).get(threadId) ?? null;
   }
 
   /** For previews: what each conversation began with. */
-  async firstUserMessages({
-    threadIds,
-  }: {
-    threadIds: string[];
-  }): Promise<Map<string, AgentControllerMessage>> {
+  async firstUserMessages(options: { threadIds: string[] }): Promise<Map<string, AgentControllerMessage>> {
+    const { threadIds } = checkOptions("thread.firstUserMessages", options);
+    if (!Array.isArray(threadIds))
+      throw new AgentError("invalid-argument", `threadIds must be a list, got ${showValue(threadIds)}.`);
     const domain = await this.#domain();
     const found = new Map<string, AgentControllerMessage>();
     for (const threadId of threadIds) {
@@ -116,13 +121,15 @@ export class SessionThreads {
     return found;
   }
 
-  async getSetting({ key }: { key: string }): Promise<unknown> {
+  async getSetting(options: { key: string }): Promise<unknown> {
+    const { key } = checkOptions("thread.getSetting", options);
     const thread = await this.#current();
     const { metadata = {} } = thread ?? {};
     return Object.hasOwn(metadata, key) ? metadata[key] : undefined;
   }
 
-  async setSetting({ key, value }: { key: string; value: unknown }): Promise<void> {
+  async setSetting(options: { key: string; value: unknown }): Promise<void> {
+    const { key, value } = checkOptions("thread.setSetting", options);
     const thread = await this.#current();
     if (thread)
       await (
@@ -130,13 +137,21 @@ export class SessionThreads {
       ).updateThread({ id: thread.id, metadata: { [checkId("key", key)]: value } });
   }
 
-  async deleteSetting({ key }: { key: string }): Promise<void> {
-    await this.setSetting({ key, value: null });
+  async deleteSetting(options: { key: string }): Promise<void> {
+    await this.setSetting({ ...options, value: null });
   }
 
   /** Makes a thread and goes to it. */
-  async create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
+  create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
+    return this.#create(options, () => true);
+  }
+
+  async #create(
+    options: { title?: string; threadId?: string },
+    isWanted: (row: StoredSession) => boolean,
+  ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.create", options);
     await core.ready();
     const { host } = core;
     const id = options.threadId === undefined ? host.newId() : checkId("threadId", options.threadId);
@@ -160,7 +175,10 @@ export class SessionThreads {
     return core.lock.moveTo(id, async () => {
       core.willCreate(thread);
       try {
-        await core.change(async (row) => ({ patch: { threadId: id }, also: [insertThread(make(row))] }));
+        await core.change(async (row) => {
+          if (!isWanted(row)) throw new AgentError("conflict", `Session "${row.id}" went to another thread.`);
+          return { patch: { threadId: id }, also: [insertThread(make(row))] };
+        });
       } catch (error) {
         core.willCreate(undefined);
         throw error;
@@ -171,13 +189,8 @@ export class SessionThreads {
   }
 
   /** Goes to another thread. The run that this session has under way is aborted, unless it is to go on. */
-  async switch({
-    threadId,
-    abort = true,
-  }: {
-    threadId: string;
-    abort?: boolean;
-  }): Promise<AgentControllerThread> {
+  async switch(options: { threadId: string; abort?: boolean }): Promise<AgentControllerThread> {
+    const { threadId, abort = true } = checkOptions("thread.switch", options);
     const core = this.#core;
     const thread = await this.require(threadId);
     if (core.threadId === threadId) return thread;
@@ -208,13 +221,23 @@ export class SessionThreads {
         core.host.logger.debug(`Thread "${thread.id}" is not free`, error);
       }
     }
-    return this.create();
+    const before = core.threadId;
+    try {
+      return await this.#create({}, (row) => row.threadId === before);
+    } catch (error) {
+      // Opened by two processes at once, the session is on the thread of the faster one.
+      const { threadId } = core;
+      if (threadId === undefined || threadId === before) throw error;
+      await core.followed();
+      return this.require(threadId);
+    }
   }
 
   /** The current thread, unless another is named. */
-  async rename({ title, threadId }: { title: string; threadId?: string }): Promise<void> {
+  async rename(options: { title: string; threadId?: string }): Promise<void> {
+    const { title, threadId } = checkOptions("thread.rename", options);
     if (typeof title !== "string")
-      throw new AgentError("invalid-argument", `title must be a text, got ${showValue(title)}.`);
+      throw new AgentError("invalid-argument", `title must be a string, got ${showValue(title)}.`);
     const thread = threadId === undefined ? await this.#current() : await this.require(threadId);
     if (thread) await (await this.#domain()).updateThread({ id: thread.id, title });
   }
@@ -224,6 +247,7 @@ export class SessionThreads {
     options: { sourceThreadId?: string; title?: string; resourceId?: string } = {},
   ): Promise<AgentControllerThread> {
     const core = this.#core;
+    checkOptions("thread.clone", options);
     await core.ready();
     const memory = (await this.#memory()) as ThreadMemory | null;
     if (!memory?.cloneThread)
@@ -251,7 +275,8 @@ export class SessionThreads {
   }
 
   /** Deletes a thread with all its messages. */
-  async delete({ threadId }: { threadId: string }): Promise<void> {
+  async delete(options: { threadId: string }): Promise<void> {
+    const { threadId } = checkOptions("thread.delete", options);
     const core = this.#core;
     await this.require(threadId);
     if (core.threadId === threadId) {

@@ -74,6 +74,11 @@ describe("a session", () => {
     await sent;
     expect(ran).toHaveLength(2);
     expect(session.getGrants()).toEqual({ categories: ["edit"], tools: [] });
+    expect(["write", "other", "ask_user"].map((name) => session.resolveToolApproval(name))).toEqual([
+      "allow",
+      "ask",
+      "allow",
+    ]);
     await session.revokeCategory("edit");
     expect(session.hasCategoryGrant("edit")).toBe(false);
   });
@@ -293,6 +298,10 @@ describe("a session", () => {
     expect(tracked).toEqual(["acme/big", "acme/small"]);
     expect(systemOf(model, 1)).toBe("Weave.\nBuild now.");
     await expect(session.mode.switch({ modeId: "none" })).rejects.toMatchObject({ code: "not-found" });
+    const listener = new Listener(session);
+    await session.model.switch({ modelId: "acme/any", scope: "global" });
+    await session.model.switch({ modelId: "acme/here" });
+    expect(listener.all("model_changed").map(({ scope }) => scope)).toEqual(["global", "thread"]);
   });
 
   it("rejects a message whose run cannot start, and shows the error", async () => {
@@ -306,6 +315,21 @@ describe("a session", () => {
     await session.model.switch({ modelId: "acme/none" });
     await expect(session.sendMessage({ content: "Hi" })).rejects.toThrow();
     expect(listener.all("agent_end")).toMatchObject([{ reason: "error" }]);
+  });
+
+  it("puts signals and notifications into the conversation, and wakes it only where that is wanted", async () => {
+    const { controller, model } = controllerWith(["Seen."]);
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    const ifIdle = { behavior: "persist" } as const;
+    await session.sendSignal({ type: "system-reminder", contents: "Be brief." }, { ifIdle });
+    expect(await listener.until("system_reminder")).toMatchObject({ message: "Be brief." });
+    expect(model.calls).toHaveLength(0);
+    const notification = { source: "ci", kind: "failed", priority: "high", summary: "Red." } as const;
+    await session.sendNotificationSignal(notification);
+    expect(await listener.until("notification")).toMatchObject({ source: "ci" });
+    await listener.until("agent_end");
+    expect(JSON.stringify(model.calls[0]!.prompt)).toContain("Be brief.");
   });
 
   it("does not become an unhandled rejection where nobody waits", async () => {

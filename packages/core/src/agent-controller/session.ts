@@ -1,6 +1,7 @@
 import type {
   AgentControllerDisplayState,
   AgentControllerEventListener,
+  PendingSuspension,
   TaskItemSnapshot,
   TokenUsage,
 } from "@selvedge/protocol/session";
@@ -8,7 +9,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import { RequestContext as Context } from "../request-context/request-context.ts";
 import { AgentError, showValue } from "../errors.ts";
 import type { MastraMemory } from "../memory/memory.ts";
-import type { SendNotificationResult } from "../agent/agent-notifications.ts";
+import type { NotificationOptions, SendNotificationResult } from "../agent/agent-notifications.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
 import type { SignalContents, SignalInput } from "../signal/signal.ts";
 import type { StoredSession } from "./session-domain.ts";
@@ -16,15 +17,17 @@ import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
 import type { Admitted, DecidedCall } from "../thread/threads.ts";
+import { checkId } from "../storage/check-id.ts";
 import { categoryOf } from "./categories.ts";
-import { modeAfterPlan } from "./check-config.ts";
+import { isBuiltIn, modeAfterPlan } from "./check-config.ts";
+import { checkOptions } from "./check-options.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import { type AgentControllerFile, toContents } from "./file-content.ts";
 import { FollowUps } from "./follow-ups.ts";
 import {
   decidePermission,
-  type PermissionAnswer,
   type PermissionGrants,
+  type PermissionPolicy,
   type ToolCategory,
 } from "./permission.ts";
 import { rulesOf } from "./run-profile.ts";
@@ -88,6 +91,9 @@ export interface SessionParts {
   browser: object | undefined;
 }
 
+/** What becomes of a signal, by whether a run is under way. */
+export type SignalDelivery = Pick<NotificationOptions, "ifActive" | "ifIdle">;
+
 interface Answer {
   toolCallId: string | undefined;
   approved: boolean;
@@ -120,7 +126,11 @@ export class Session<State extends object = Record<string, unknown>> {
   readonly state: SessionState<State>;
   readonly followUps: FollowUps;
   #abortRequested = false;
+  /** How often somebody aborted. */
+  #aborts = 0;
   #decisions: Promise<void> = Promise.resolve();
+  #following: Promise<void> = Promise.resolve();
+  #creating: Promise<unknown> | undefined;
 
   constructor(host: SessionHost, seed: StoredSession, parts: SessionParts) {
     const core = new SessionCore(host, seed);
@@ -171,7 +181,7 @@ export class Session<State extends object = Record<string, unknown>> {
     hasPending: (): boolean => this.#core.display.get().pendingSuspensions.size > 0,
     has: ({ toolCallId }: { toolCallId: string }): boolean =>
       this.#core.display.get().pendingSuspensions.has(toolCallId),
-    get: ({ toolCallId }: { toolCallId: string }) =>
+    get: ({ toolCallId }: { toolCallId: string }): PendingSuspension | null =>
       this.#core.display.get().pendingSuspensions.get(toolCallId) ?? null,
   };
 
@@ -204,14 +214,17 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Sends a message for a run of its own, after the one under way. */
-  followUp({ content, requestContext }: Omit<SessionMessage, "files">): Promise<Admitted> {
-    return this.#quietly(async () => this.queue({ contents: toContents(content), requestContext }));
+  followUp(message: Omit<SessionMessage, "files">): Promise<Admitted> {
+    return this.#quietly(async () => {
+      const contents = toContents(message?.content);
+      return this.queue({ contents, requestContext: message.requestContext });
+    });
   }
 
   /** Sends what is ready, and answers what became of it. */
   async admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+    const aborts = this.#aborts;
     const { agent, target, options } = await this.#address(requestContext);
-    this.#abortRequested = false;
     const admitted = await agent.sendMessage(
       { contents },
       {
@@ -220,32 +233,50 @@ export class Session<State extends object = Record<string, unknown>> {
         ifIdle: { streamOptions: options },
       },
     ).admitted;
+    if (admitted.duplicate) return admitted;
+    if (this.#aborts === aborts) this.#abortRequested = false;
+    else if (admitted.action === "wake") this.#core.abort();
     // It waits where the run reads next; only then is the question answered that keeps the run from reading.
-    const isNew = admitted.action === "deliver" && !admitted.duplicate;
-    if (isNew && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
+    if (admitted.action === "deliver" && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
     return admitted;
   }
 
   /** The same for a run of its own, after the one under way. */
-  async queue({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
-    const { agent, target, options } = await this.#address(requestContext);
-    const admitted = await agent.queueMessage(
-      { contents },
-      {
-        ...target,
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
-        ifIdle: { streamOptions: options },
-      },
-    ).admitted;
-    await this.#core.countQueued();
-    return admitted;
+  queue({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+    // One after the other: the count after each is told.
+    const turn = this.#following.then(async () => {
+      const { agent, target, options } = await this.#address(requestContext);
+      const admitted = await agent.queueMessage(
+        { contents },
+        {
+          ...target,
+          ...(idempotencyKey !== undefined && { idempotencyKey }),
+          ifIdle: { streamOptions: options },
+        },
+      ).admitted;
+      await this.#core.countQueued();
+      return admitted;
+    });
+    this.#following = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
   }
 
   /** Aborts what goes on, and takes back what waits for an answer. */
   abort(): void {
     this.#abortRequested = true;
-    this.#core.abort();
-    if (this.#core.threadId !== undefined) void this.#quietly(() => this.#abortSubagents());
+    this.#aborts++;
+    const { pendingApprovals, pendingSuspensions } = this.#core.display.get();
+    const questions = [...pendingApprovals.values(), ...pendingSuspensions.values()];
+    if (questions.every(({ parentToolCallId }) => parentToolCallId === undefined)) this.#core.abort();
+    else
+      void this.#quietly(async () => {
+        // While the run waits it is known what it waits for.
+        await this.#abortSubagents();
+        this.#core.abort();
+      });
   }
 
   /** The later name of `abort`. */
@@ -287,24 +318,27 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Puts context into the conversation that no person said. */
-  async sendSignal(signal: SignalInput): Promise<Admitted> {
+  async sendSignal(signal: SignalInput, how: SignalDelivery = {}): Promise<Admitted> {
     const { agent, target, options } = await this.#address(undefined);
-    return agent.sendSignal(signal, { ...target, ifIdle: { streamOptions: options } }).admitted;
+    const ifIdle = { ...how.ifIdle, streamOptions: { ...how.ifIdle?.streamOptions, ...options } };
+    return agent.sendSignal(signal, { ...target, ...how, ifIdle }).admitted;
   }
 
   /** Puts an event into the inbox of the session's thread. */
-  async sendNotificationSignal(notification: NotificationSignalInput): Promise<SendNotificationResult> {
+  async sendNotificationSignal(
+    notification: NotificationSignalInput,
+    how: SignalDelivery = {},
+  ): Promise<SendNotificationResult> {
     const { agent, target, options } = await this.#address(undefined);
-    return agent.sendNotificationSignal(notification, { ...target, ifIdle: { streamOptions: options } });
+    const ifIdle = { ...how.ifIdle, streamOptions: { ...how.ifIdle?.streamOptions, ...options } };
+    return agent.sendNotificationSignal(notification, { ...target, ...how, ifIdle });
   }
 
   /** Another resource, and no thread of the one before. */
-  setResourceId({ resourceId }: { resourceId: string }): Promise<void> {
+  setResourceId(options: { resourceId: string }): Promise<void> {
     return this.#quietly(async () => {
-      const { checkId } = await import("../storage/check-id.ts");
-      checkId("resourceId", resourceId);
-      await this.#core.change(async () => ({ patch: { resourceId, threadId: undefined } }));
-      await this.#core.followed();
+      const { resourceId } = checkOptions("setResourceId", options);
+      await this.#core.moveTo(checkId("resourceId", resourceId));
     });
   }
 
@@ -331,17 +365,18 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** What would become of a call, by the rules as they are. */
-  resolveToolApproval(toolName: string, args: unknown = {}): PermissionAnswer {
+  resolveToolApproval(toolName: string, args: unknown = {}): PermissionPolicy {
     const { row, host } = this.#core;
-    return decidePermission({
+    const { decision } = decidePermission({
       toolName,
       args,
       category: categoryOf(host.config, toolName),
       rules: rulesOf(row),
       grants: this.getGrants(),
       yolo: row.state["yolo"] === true,
-      exempt: false,
+      exempt: isBuiltIn(toolName),
     });
+    return decision;
   }
 
   getCurrentRunId(): string | null {
@@ -407,6 +442,7 @@ export class Session<State extends object = Record<string, unknown>> {
         ...(declineContext && { declineContext }),
       },
       async (call) => {
+        if (call.requiresApproval !== requiresApproval) throw otherKind(call);
         const parent = subagent ? [goOnWith(subagent)] : [];
         if (!follows) return parent;
         // Asked again after a conflict: then the row may be another.
@@ -484,7 +520,8 @@ export class Session<State extends object = Record<string, unknown>> {
   }> {
     const core = this.#core;
     await core.ready();
-    if (core.threadId === undefined) await this.thread.create();
+    if (core.threadId === undefined)
+      await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
     await core.followed();
     const { row } = core;
     return {
@@ -515,4 +552,12 @@ export class Session<State extends object = Record<string, unknown>> {
     promise.catch(() => {});
     return promise;
   }
+}
+
+/** Permission is no answer to a question, and an answer is no permission. */
+function otherKind({ toolCallId, requiresApproval }: DecidedCall): AgentError {
+  const [what, how] = requiresApproval
+    ? ["permission", "respondToToolApproval"]
+    : ["an answer", "respondToToolSuspension"];
+  return new AgentError("invalid-argument", `Tool call "${toolCallId}" waits for ${what}. Use ${how}().`);
 }

@@ -6,6 +6,9 @@ export class HeldLock {
   readonly #lock: ThreadLock | undefined;
   readonly #logger: Logger;
   #held: string | undefined;
+  /** Taken for a move that is not done yet. */
+  #taking: string | undefined;
+  #moves: Promise<unknown> = Promise.resolve();
 
   constructor(lock: ThreadLock | undefined, logger: Logger) {
     this.#lock = lock;
@@ -13,20 +16,38 @@ export class HeldLock {
   }
 
   /** Does something with a thread that becomes the session's. The old lock goes when that is done; if it fails, nothing has moved. */
-  async moveTo<Value>(threadId: string, work: () => Promise<Value>): Promise<Value> {
+  moveTo<Value>(threadId: string, work: () => Promise<Value>): Promise<Value> {
+    if (!this.#lock) return work();
+    const turn = this.#moves.then(() => this.#move(threadId, work));
+    this.#moves = turn.catch(() => {});
+    return turn;
+  }
+
+  /** The session is on a thread: because of a move that is being made here, or because another process moved it. */
+  async follow(threadId: string): Promise<void> {
     const before = this.#held;
-    if (!this.#lock || before === threadId) return work();
-    await this.#lock.acquire(threadId);
-    let result: Value;
+    if (before === threadId || this.#taking === threadId) return;
+    await this.#lock?.acquire(threadId);
+    this.#held = threadId;
+    if (before !== undefined) await this.#release(before);
+  }
+
+  async #move<Value>(threadId: string, work: () => Promise<Value>): Promise<Value> {
+    const before = this.#held;
+    if (before === threadId) return work();
+    await this.#lock!.acquire(threadId);
+    this.#taking = threadId;
     try {
-      result = await work();
+      const result = await work();
+      this.#held = threadId;
+      if (before !== undefined) await this.#release(before);
+      return result;
     } catch (error) {
       await this.#release(threadId);
       throw error;
+    } finally {
+      this.#taking = undefined;
     }
-    this.#held = threadId;
-    if (before !== undefined) await this.#release(before);
-    return result;
   }
 
   async release(): Promise<void> {

@@ -9,6 +9,7 @@ export type {
   ApprovalResponse,
   SessionContents,
   SessionMessage,
+  SignalDelivery,
   SuspensionResponse,
 } from "../agent-controller/session.ts";
 export type {
@@ -44,7 +45,6 @@ export type { QueuedFollowUp } from "../agent-controller/follow-ups.ts";
 export type { HeartbeatHandler } from "../agent-controller/heartbeats.ts";
 export type { AvailableModel, ModelAuthStatus, ModelGateway } from "../agent-controller/models.ts";
 export type {
-  PermissionAnswer,
   PermissionGrants,
   PermissionPolicy,
   PermissionRules,

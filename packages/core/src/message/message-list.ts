@@ -17,6 +17,11 @@ interface Entry {
   model: ModelMessage[] | undefined;
 }
 
+interface MessageListSnapshot {
+  readonly entries: readonly Omit<Entry, "model">[];
+  readonly system: readonly SystemMessage[];
+}
+
 export interface MessageView {
   /** The messages in stored form. */
   db(): StoredMessage[];
@@ -113,6 +118,21 @@ export class MessageList {
   /** Call after handing messages to code that may change them in place. */
   invalidate(): void {
     for (const entry of this.#entries) entry.model = undefined;
+  }
+
+  /** The list as it is now, whatever is added to it, taken from it or put in place of its parts later. */
+  snapshot(): MessageListSnapshot {
+    const entries = this.#entries.map(({ message, source }) => ({
+      message: { ...message, content: { ...message.content, parts: [...message.content.parts] } },
+      source,
+    }));
+    return { entries, system: [...this.#system] };
+  }
+
+  restore({ entries, system }: MessageListSnapshot): void {
+    const restored = entries.map((entry): Entry => ({ ...entry, model: undefined }));
+    this.#entries.splice(0, this.#entries.length, ...restored);
+    this.#system = [...system];
   }
 
   getSystemMessages(): SystemMessage[] {

@@ -1,6 +1,7 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage, UNEXPECTED_CODES } from "../errors.ts";
 import { echoOf } from "../signal/echo.ts";
+import type { CreatedAgentSignal } from "../signal/signal.ts";
 import { limitError } from "../tool/limit-error.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
@@ -62,16 +63,32 @@ async function carryOut(run: Run, resumption: Resumption | undefined): Promise<v
 }
 
 async function begin(run: Run): Promise<void> {
+  const { journal, signals } = run.spec;
+  let folded = await prepareInput(run);
+  while (!folded) {
+    await journal?.acquire(run.controller);
+    folded = await prepareInput(run);
+  }
+  for (const signal of signals) await run.stream.reveal(echoOf(signal, run.spec.runId));
+  for (const signal of folded) await run.join(signal);
+  await run.joinLater();
+}
+
+/** Prepares the input and stores it. Returns `undefined`, and leaves the list as it was, when it has to be done again. */
+async function prepareInput(run: Run): Promise<CreatedAgentSignal[] | undefined> {
   const { list, journal, signals } = run.spec;
+  const before = journal && list.snapshot();
   await run.pipeline.input(list);
   const answered = await joinAnswers(list, journal);
   const early = run.early ?? [];
   run.early = undefined;
+  if (!journal || !before) return [];
   const input = [...list.get.input.db(), ...early.map((signal) => signal.toDBMessage())];
-  const folded = await journal?.begin(input, answered, signals, run.spec.pinned);
-  for (const signal of signals) await run.stream.reveal(echoOf(signal, run.spec.runId));
-  for (const signal of folded ?? []) await run.join(signal);
-  await run.joinLater();
+  const folded = await journal.begin(input, answered, signals, run.spec.pinned);
+  if (folded) return folded;
+  list.restore(before);
+  run.early = [];
+  return undefined;
 }
 
 /** Takes steps until there is nothing left to answer, then ends the run. */

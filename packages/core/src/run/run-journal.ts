@@ -54,14 +54,16 @@ export interface RunJournal {
   abortWith(controller: AbortController): void;
   /**
    * Stores the input, and earlier messages that it changed; the `signals` among the input go on the stream in the same
-   * commit. Returns signals that arrived meanwhile, stored and shown as input too. `pinned` is kept with the run.
+   * commit. Returns signals that arrived meanwhile, stored and shown as input too. Returns `undefined` when somebody else had
+   * the thread in between and nothing was stored: then the run waits for it again and prepares its input anew. `pinned` is
+   * kept with the run.
    */
   begin(
     input: readonly StoredMessage[],
     changed: readonly StoredMessage[],
     signals: readonly CreatedAgentSignal[],
     pinned?: Record<string, JSONValue>,
-  ): Promise<CreatedAgentSignal[]>;
+  ): Promise<CreatedAgentSignal[] | undefined>;
   /** Puts a chunk on the thread's stream. Subscribers see it when it is stored. */
   publish(chunk: AgentChunk): void;
   /** Stores a signal in its place and on the stream. Returns false when a condition in `alongside` does not hold. */

@@ -14,7 +14,7 @@ export interface ActiveTool {
 }
 
 export type PendingApproval = Omit<EventOf<"tool_approval_required">, "type">;
-type PendingSuspension = Omit<EventOf<"tool_suspended">, "type">;
+export type PendingSuspension = Omit<EventOf<"tool_suspended">, "type">;
 
 export interface ActiveSubagent {
   agentType: string;
@@ -64,6 +64,7 @@ export interface AgentControllerDisplayState {
   bufferingObservations: boolean;
   modifiedFiles: Map<string, { operations: string[]; firstModified: Date }>;
   tasks: TaskItemSnapshot[];
+  /** What the run under way wrote before that. */
   previousTasks: TaskItemSnapshot[];
 }
 
@@ -119,6 +120,8 @@ const MAX_SHELL_OUTPUT = 64 << 10;
 export class Display {
   #now = defaultDisplayState();
   #snapshot: AgentControllerDisplayState | undefined;
+  /** The list as the run under way last wrote it. */
+  #tasksOfRun: TaskItemSnapshot[] | undefined;
 
   get(): AgentControllerDisplayState {
     return (this.#snapshot ??= copy(this.#now));
@@ -127,6 +130,7 @@ export class Display {
   /** Another thread: nothing of the one before is left. */
   reset(facts: Partial<DisplayFacts> = {}): void {
     this.#now = { ...defaultDisplayState(), ...facts };
+    this.#tasksOfRun = undefined;
     this.#snapshot = undefined;
   }
 
@@ -145,6 +149,7 @@ export class Display {
         now.activeTools.clear();
         now.toolInputBuffers.clear();
         now.activeSubagents.clear();
+        this.#forgetTasks();
         return this.#setApprovals((approvals) => approvals.clear());
       case "agent_end":
         return this.#end(event.reason === "suspended");
@@ -203,8 +208,8 @@ export class Display {
         now.queuedFollowUps = event.count;
         return;
       case "task_updated":
-        now.previousTasks = now.tasks;
-        now.tasks = event.tasks;
+        now.previousTasks = this.#tasksOfRun ?? [];
+        now.tasks = this.#tasksOfRun = event.tasks;
         return;
       default:
         return this.#takeOther(event);
@@ -287,7 +292,13 @@ export class Display {
     now.toolInputBuffers.clear();
     now.activeSubagents.clear();
     now.pendingSuspensions.clear();
+    this.#forgetTasks();
     this.#setApprovals((approvals) => approvals.clear());
+  }
+
+  #forgetTasks(): void {
+    this.#tasksOfRun = undefined;
+    this.#now.previousTasks = [];
   }
 
   #setApprovals(change: (approvals: Map<string, PendingApproval>) => unknown): void {

@@ -69,7 +69,7 @@ interface Payloads {
   om_activation: OfCycle;
   om_model_changed: { role: "observer" | "reflector"; modelId: string };
   om_thread_title_updated: OfCycle & { threadId?: string; oldTitle?: string; newTitle?: string };
-  subagent_start: OfSubagent & { task: string; modelId?: string; forked?: boolean };
+  subagent_start: OfSubagent & { task: string; modelId: string; forked?: boolean };
   subagent_text_delta: OfSubagent & { textDelta: string };
   subagent_tool_start: OfSubagent & { subToolName: string; subToolArgs: unknown };
   subagent_tool_end: OfSubagent & { subToolName: string; subToolResult: unknown; isError: boolean };

@@ -23,11 +23,15 @@ export interface SessionInfo {
 type Changeable = { modeId: string; modelId: string; state?: Record<string, unknown> };
 
 /** What happened to a session, from two versions of it: one event for each thing that is different. */
-export function changesOf(before: Changeable, after: Changeable): AgentControllerEvent[] {
+export function changesOf(
+  before: Changeable,
+  after: Changeable,
+  scope: "thread" | "global" = "thread",
+): AgentControllerEvent[] {
   const events: AgentControllerEvent[] = [];
   const { modeId, modelId, state = {} } = after;
   if (modeId !== before.modeId) events.push({ type: "mode_changed", modeId, previousModeId: before.modeId });
-  if (modelId !== before.modelId) events.push({ type: "model_changed", modelId, scope: "thread", modeId });
+  if (modelId !== before.modelId) events.push({ type: "model_changed", modelId, scope, modeId });
   const changedKeys = after.state === before.state ? [] : differentKeys(before.state ?? {}, state);
   if (changedKeys.length > 0) events.push({ type: "state_changed", state: { ...state }, changedKeys });
   return events;

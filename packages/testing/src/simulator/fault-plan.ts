@@ -54,7 +54,7 @@ export function drawFaults(random: Random): FaultPlan {
     crash: sometimes(0.6, [0.003, 0.008, 0.02]),
     failedCommit: sometimes(0.3, [0.005, 0.02]),
     unsureCommit: sometimes(0.25, [0.005, 0.02]),
-    failedRead: sometimes(0.15, [0.003, 0.01]),
+    failedRead: sometimes(0.2, [0.01, 0.05]),
     slow: sometimes(0.4, [0.005, 0.03]),
     pause: sometimes(0.4, [0.004, 0.015]),
     clockJump: sometimes(0.2, [0.002, 0.005]),

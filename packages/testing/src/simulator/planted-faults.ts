@@ -94,12 +94,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "F10 a call is decided twice",
-    commit: (writes) =>
-      writes.map((write) => {
-        if (write.op !== "update" || write.table !== CALLS || write.where["state"] !== "waiting")
-          return write;
-        return { ...write, require: false };
-      }),
+    // The place in the log would also show it, so that condition goes too.
+    commit: (writes) => {
+      const decision = writes.find(
+        (write) => write.op === "update" && write.table === CALLS && write.where["state"] === "waiting",
+      );
+      return decision?.op === "update" ? [{ ...decision, require: false }] : [...writes];
+    },
   },
   {
     name: "F11 a declined call runs",

@@ -38,7 +38,7 @@ const INPUT: JsonSchema = {
 export const askUserTool: Tool<JsonSchema, undefined> = createTool({
   id: "ask_user",
   description:
-    "Ask the user a question and wait for the answer. Use it when you cannot go on without knowing, not for what you can find out.",
+    "Ask the user a question and wait for the answer. Use it when you cannot continue without the answer, not for what you can find out.",
   inputSchema: INPUT,
   resumeSchema: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
   idempotent: true,

@@ -101,7 +101,7 @@ class SubagentRun {
         toolCallId: this.#options.toolCallId,
         agentType,
         task,
-        ...(modelId !== "" && { modelId }),
+        modelId: (forked ? "" : modelId) || this.#sessionModel,
         ...(forked && { forked }),
       });
     const result = await this.#work(definition, modelId, forked, resumed?.after).catch((error: unknown) => ({
@@ -166,7 +166,8 @@ class SubagentRun {
     const { requestContext, runId, toolCallId, threadId: parentThreadId } = this.#options;
     const [threadId, resourceId] = [this.#threadId, this.#resourceId];
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
-    const { id: sessionId = null, modeId = null, modelId: current = "" } = context.session ?? {};
+    const { id: sessionId = null, modeId = null } = context.session ?? {};
+    const current = this.#sessionModel;
     if (forked) {
       if (!clone)
         throw new AgentError("memory-required", "A fork needs a memory: pass memory to the AgentController.");
@@ -248,6 +249,11 @@ class SubagentRun {
       content: `The subagent was aborted.${this.#text ? ` It had said: ${this.#text}` : ""}`,
       isError: false,
     };
+  }
+
+  get #sessionModel(): string {
+    const context = this.#options.requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
+    return context.session?.modelId ?? "";
   }
 
   #modelFor(definition: AgentControllerSubagent): string {

@@ -84,7 +84,9 @@ export interface Admission {
 }
 
 export async function readState(thread: Thread, agentId: string): Promise<ThreadState> {
-  const { storage, threadId, resourceId } = thread;
+  const { storage, threadId, resourceId, run } = thread;
+  // What comes while a call prepares its input joins the run of the call.
+  if (run?.isTaking) await run.makeKnown();
   const actor = await readActor(storage, threadId);
   checkOwnership(actor, threadId, resourceId);
   const isActive = actor?.runId !== undefined && actor.agentId === agentId;

@@ -32,6 +32,7 @@ import { Owner } from "./owner.ts";
 import { Thread } from "./thread.ts";
 import { ThreadDirectory } from "./thread-directory.ts";
 import { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./thread-limits.ts";
+import type { Waiter } from "./waiters.ts";
 
 // One per store and process, also when the process has two copies of this package, as it has under an alias.
 const KEY = Symbol.for("selvedge.thread-runtime");
@@ -109,7 +110,7 @@ export class LocalThreads implements Threads {
     ]);
     const owner = row?.resource_id ?? stored?.resource_id;
     if (owner !== undefined && owner !== resourceId) throw noThread(threadId, resourceId);
-    const actor = row && toActor(row);
+    let seen: Waiter["seen"] = { actor: row && toActor(row) };
     const journal: ThreadJournal = new ThreadJournal({
       thread: this.directory.peek(target),
       runId,
@@ -120,7 +121,9 @@ export class LocalThreads implements Threads {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(target);
         journal.use(thread);
-        return thread.enter({ ticket, journal, seen: { actor } }, abortSignal);
+        const waiter = { ticket: { ...ticket, takesFirst: !seen }, journal, seen };
+        seen = undefined;
+        return thread.enter(waiter, abortSignal);
       },
     });
     return journal;

@@ -19,7 +19,7 @@ import { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { type Actor, readActor, toActor } from "./actor.ts";
 import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
-import { take, takeOver } from "./take.ts";
+import { take, takeLater, takeOver } from "./take.ts";
 import type { Thread } from "./thread.ts";
 import type { Waiter } from "./waiters.ts";
 
@@ -218,18 +218,24 @@ export class Pump {
       // A message that came first goes first.
       const { threadId } = thread;
       const conditions = !item ? [nothingWaits(threadId)] : item.due === NOW ? [] : [nothingDueNow(threadId)];
-      lease = await take(thread, actor, ticket, conditions);
+      lease = await (ticket.takesFirst ? take : takeLater)(thread, actor, ticket, conditions);
     } catch (error) {
       if (thread.waiters.dismiss(waiter)) waiter.refuse(storageError(error));
       return true;
     }
     if (!lease) return true;
     if (!thread.waiters.dismiss(waiter)) {
-      // Aborted while the store answered: the run exists there and has to be ended.
+      // Aborted while the store answered.
+      if (lease.taking) {
+        thread.threads.owner.release();
+        return true;
+      }
+      // The run exists there and has to be ended.
       const end = { state: "aborted", mayContinue: false, chunks: [] } as const;
       await this.#giveUp({ runId: ticket.runId, lease, end });
       return true;
     }
+    thread.taken(ticket);
     thread.begins(journal);
     waiter.admit(lease);
     return false;

@@ -16,6 +16,8 @@ export interface RunTicket {
   options: StoredOptions;
   /** A run of this process waits for it, so it does not wait for a free place. */
   nested?: boolean;
+  /** Somebody was faster once: now the thread is taken before the input is prepared. */
+  takesFirst?: boolean;
 }
 
 /** Who will hold a thread: its run, and the numbers it goes on with. */
@@ -33,11 +35,33 @@ export async function take(
   ticket: RunTicket,
   conditions: readonly Write[],
 ): Promise<Lease | undefined> {
+  const { writes, holding } = takeIdle(thread, actor, ticket, conditions);
+  return graspUnlessTaken(thread, writes, holding);
+}
+
+/** The right to an idle thread as it was seen. The first thing that the run stores takes it. */
+export async function takeLater(
+  thread: Thread,
+  actor: Actor | undefined,
+  ticket: RunTicket,
+  conditions: readonly Write[],
+): Promise<Lease> {
+  const { writes, holding } = takeIdle(thread, actor, ticket, conditions);
+  await thread.threads.owner.hold();
+  return { fence: holding.fence, nextSeq: holding.nextSeq, responseSteps: new Map(), taking: writes };
+}
+
+function takeIdle(
+  thread: Thread,
+  actor: Actor | undefined,
+  ticket: RunTicket,
+  conditions: readonly Write[],
+): { writes: Write[]; holding: Holding } {
   const { threadId, resourceId } = thread;
   const { writes, holding } = takeWrites(thread, ticket, actor);
   const elsewhere = { id: threadId, resource_id: { ne: resourceId } };
   const first: Write[] = actor ? [] : [requireNone(THREADS, elsewhere), insertActor(threadId, resourceId)];
-  return graspUnlessTaken(thread, [...first, ...conditions, ...writes], holding);
+  return { writes: [...first, ...conditions, ...writes], holding };
 }
 
 /** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */

@@ -131,9 +131,9 @@ export class Thread implements KnownThread {
     return result;
   }
 
-  /** The store has this run as the thread's, and this process as its owner. */
-  taken(run: RunOfAgent): void {
-    this.#known.found(run);
+  /** The store has this run as the thread's, or will have it with the first thing that the run stores. */
+  taken({ runId, agentId }: RunOfAgent): void {
+    this.#known.found({ runId, agentId });
     this.threads.directory.claim(this, this.resourceId);
   }
 

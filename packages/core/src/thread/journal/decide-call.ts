@@ -93,16 +93,16 @@ function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: De
   const decide = (answer: Decision) =>
     update(CALLS, { where, set: { state: "decided", decision: answer }, require: true });
   const isParked = actor.owner === undefined && actor.runState === "suspended";
-  if (!isParked) return [requireRow(ACTORS, isOurs), decide(decision)];
+  if (!isParked) return [decide(decision), requireRow(ACTORS, isOurs)];
   const { nextSeq } = actor;
   const chunks = [decidedChunk(runId, { toolCallId, toolName }, decision)];
   return [
+    decide({ ...decision, announced: true }),
     update(ACTORS, {
       where: { ...isOurs, owner: null, run_state: "suspended", next_seq: nextSeq },
       set: { next_seq: nextSeq + 1 },
       require: true,
     }),
-    decide({ ...decision, announced: true }),
     insertEvents(threadId, runId, nextSeq, chunks, system.now()),
   ];
 }

@@ -26,7 +26,7 @@ import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
 import { advanceLane, type Lane, readLane, type StateMode } from "../../signal/lane.ts";
 import { CallJournal, type PlacedStep } from "./call-journal.ts";
-import { FencedLog, type Lease } from "../log/fenced-log.ts";
+import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import { storeStep } from "./open-step.ts";
 import type { Thread } from "../hold/thread.ts";
@@ -124,7 +124,7 @@ export class ThreadJournal implements RunJournal {
     changed: readonly StoredMessage[],
     among: readonly CreatedAgentSignal[],
     pinned?: Record<string, JSONValue>,
-  ): Promise<CreatedAgentSignal[]> {
+  ): Promise<CreatedAgentSignal[] | undefined> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
     const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
@@ -146,7 +146,7 @@ export class ThreadJournal implements RunJournal {
     writes.push(...takeItems(threadId, items));
     if (pinned)
       writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
-    await this.#log.commit(writes, {
+    const commit = this.#log.commit(writes, {
       run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
       chunks: this.#echoes([...among, ...signals]),
       explain: (index) =>
@@ -157,9 +157,34 @@ export class ThreadJournal implements RunJournal {
               "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
             ),
     });
+    try {
+      await commit;
+    } catch (thrown) {
+      if (!(thrown instanceof NotTaken)) throw thrown;
+      this.#backInLine();
+      return undefined;
+    }
     this.#hasBegun();
     this.#opener = undefined;
     return signals;
+  }
+
+  #backInLine(): void {
+    this.#lease = undefined;
+    this.#log.rewind();
+    this.#thread.left(this, false);
+  }
+
+  /** Whether the run has the thread and the store does not know it yet. */
+  get isTaking(): boolean {
+    return this.#lease?.taking !== undefined;
+  }
+
+  /** Takes the thread in the store, for those who decide by that. Who was faster is found out when the run begins. */
+  async makeKnown(): Promise<void> {
+    await this.#log.commit([], { quiet: true }).catch((thrown: unknown) => {
+      if (!(thrown instanceof NotTaken)) throw thrown;
+    });
   }
 
   publish(chunk: AgentChunk): void {
@@ -356,6 +381,7 @@ export class ThreadJournal implements RunJournal {
         this.#thread.mailMayHaveCome();
         return false;
       }
+      if (thrown instanceof NotTaken) return this.#endUntaken(end);
       if (!(thrown instanceof OpenerGone)) {
         this.#log.dropStaged();
         throw thrown;
@@ -364,6 +390,17 @@ export class ThreadJournal implements RunJournal {
       this.#hasBegun();
       return this.end(end, also);
     }
+    this.#leave();
+    return true;
+  }
+
+  /** It ends before it began, and somebody else has the thread; unless the store had begun it and not said so. */
+  async #endUntaken(end: RunEnd): Promise<boolean> {
+    const { storage } = this.#thread;
+    const { fence } = this.#lease!;
+    this.#lease!.taking = undefined;
+    const [row] = await storage.select({ table: RUNS, where: { id: this.runId, fence }, limit: 1 });
+    if (row) return this.end(end);
     this.#leave();
     return true;
   }

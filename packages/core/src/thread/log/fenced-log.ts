@@ -3,6 +3,8 @@ import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
 import type { Commit, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
+import { noThread } from "../../storage/no-thread.ts";
+import { THREADS } from "../../storage/tables.ts";
 import { RUNS } from "../../storage/thread-tables.ts";
 import { insertEvents, toBroadcast } from "./event-log.ts";
 import { Flusher } from "./flusher.ts";
@@ -15,7 +17,12 @@ export interface Lease {
   nextSeq: number;
   /** Steps stored so far in each response message, of a run that is gone on with. */
   responseSteps: Map<string, number>;
+  /** What takes the thread, where the run has it only as it was seen: it goes before the first thing that is stored. */
+  taking?: readonly Write[] | undefined;
 }
+
+/** Somebody else was faster: the thread is not as it was seen, and nothing was stored. */
+export class NotTaken extends Error {}
 
 /** Writes that need not be alone: they go with the next commit, whichever that is. */
 export interface Staged {
@@ -98,6 +105,11 @@ export class FencedLog {
     this.#staged = staged;
   }
 
+  /** Drops what was said of a run that has to begin anew, except that it starts. */
+  rewind(): void {
+    this.#buffer = this.#buffer.filter(({ type }) => type === "start");
+  }
+
   /** What was staged could not be stored and must not keep the rest from being. */
   dropStaged(): void {
     this.#staged = undefined;
@@ -124,20 +136,23 @@ export class FencedLog {
     const buffered = quiet ? 0 : this.#buffer.length;
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
     // Another commit has taken along what this one was for.
-    if (writes.length === 0 && chunks.length === 0 && !run && !last) return;
+    const { taking = [] } = lease;
+    if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return;
     const held = { id: this.#runId, fence: lease.fence };
     const fence: Write = run
       ? update(RUNS, { where: held, set: run, require: true })
       : requireRow(RUNS, held);
     const nextSeq = lease.nextSeq + chunks.length;
-    const own = staged ? [fence, ...staged.writes] : [fence];
+    const own = [...taking, fence, ...(staged?.writes ?? [])];
     const all: Write[] = [...own, ...writes];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;
     try {
       // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
-      const id = `${this.#runId} ${lease.fence} ${++this.#count}`;
+      // Until the thread is taken, another process may try the same.
+      const by = taking.length > 0 ? ` ${this.#thread.owner}` : "";
+      const id = `${this.#runId} ${lease.fence} ${++this.#count}${by}`;
       const send = (commit: Commit): Promise<unknown> =>
         isFlush ? this.#flusher.commit(commit) : storage.commit(commit.writes, commit);
       if (!(await commitJson(send, { key: threadId, id, writes: all })))
@@ -145,12 +160,17 @@ export class FencedLog {
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw storageError(error);
       const index = error.details?.["index"] as number;
+      if (index < taking.length)
+        throw taking[index]?.table === THREADS
+          ? noThread(this.#thread.threadId, this.#thread.resourceId)
+          : new NotTaken();
       const explained = index < own.length ? undefined : explain?.(index - own.length);
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
       this.#onLost();
       throw superseded(threadId);
     }
+    lease.taking = undefined;
     if (this.#staged === staged) this.#staged = undefined;
     if (chunks.length === 0) return;
     this.#buffer.splice(0, buffered);

@@ -165,12 +165,12 @@ export class App {
   /** Refuses to start a run for one who has enough of them. A message to a thread whose run goes on starts none. */
   async checkRuns(
     { resourceId }: Principal,
-    threads: Promise<Storage | undefined>,
+    threads: () => Promise<Storage | undefined>,
     threadId: string | undefined,
   ): Promise<void> {
     if (resourceId === undefined) return;
     const { runsPerResource } = this.limits;
-    const storage = await threads;
+    const storage = await threads();
     let count = this.#direct.countOf(resourceId);
     // An agent without memory has a store of its own.
     for (const store of new Set([storage, this.mastra.getStorage()])) {

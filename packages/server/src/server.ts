@@ -120,7 +120,8 @@ export class Server {
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
-      if (route.startsRun) await this.#app.checkRuns(caller, storageOf(input, this.#app), subject.threadId);
+      if (route.startsRun)
+        await this.#app.checkRuns(caller, () => storageOf(input, this.#app), subject.threadId);
       const call = { app: this.#app, request, caller, ...input, ...subject };
       // Its parts have the shapes of this route, which the type of the table says of each route alone.
       const answer = await handle(call as never);

@@ -153,7 +153,7 @@ export const CONTROLLER_ROUTES = {
     response: sessionInfo,
   }),
   getSession: route(`GET ${SESSION}`, {
-    summary: "A session: its thread, mode and model, and what goes on",
+    summary: "A session: its thread, mode and model, and whether it is running",
     owner: "session",
     response: openObject({
       session: sessionInfo,
@@ -165,7 +165,7 @@ export const CONTROLLER_ROUTES = {
     }),
   }),
   deleteSession: route(`DELETE ${SESSION}`, {
-    summary: "Deletes a session. What it has under way is aborted; its threads stay",
+    summary: "Deletes a session. Its active run is aborted, its threads are kept",
     owner: "session",
     response: openObject({ deleted: only(true) }),
   }),
@@ -175,28 +175,28 @@ export const CONTROLLER_ROUTES = {
     event: sessionFrame,
   }),
   sendSessionMessage: route(`POST ${SESSION}/messages`, {
-    summary: "Sends a message to the run under way, or starts one",
+    summary: "Sends a message to the active run, or starts one",
     owner: "session",
     startsRun: true,
     body: said,
     response: admitted,
   }),
   steerSession: route(`POST ${SESSION}/steer`, {
-    summary: "Puts an instruction into the run under way",
+    summary: "Adds an instruction to the active run",
     owner: "session",
     startsRun: true,
     body: words,
     response: admitted,
   }),
   followUpSession: route(`POST ${SESSION}/follow-up`, {
-    summary: "Queues a message for a run after the one under way",
+    summary: "Queues a message for a separate run after the active one",
     owner: "session",
     startsRun: true,
     body: words,
     response: admitted,
   }),
   abortSession: route(`POST ${SESSION}/abort`, {
-    summary: "Aborts what the session has under way",
+    summary: "Aborts the active run of the session",
     owner: "session",
     body: object({}),
     response: openObject({ aborted: flag(), runId: optional(id()) }),
@@ -280,23 +280,23 @@ export const CONTROLLER_ROUTES = {
     response: openObject({ messages: list(sessionMessage) }),
   }),
   listFollowUps: route(`GET ${SESSION}/follow-ups`, {
-    summary: "The messages that wait for a run of their own",
+    summary: "The queued messages",
     owner: "session",
     response: openObject({ followUps: list(queued) }),
   }),
   editFollowUp: route(`PUT ${SESSION}/follow-ups/:messageId`, {
-    summary: "Changes a message that waits",
+    summary: "Changes a queued message",
     owner: "session",
     body: words,
     response: openObject({ id: id() }),
   }),
   removeFollowUp: route(`DELETE ${SESSION}/follow-ups/:messageId`, {
-    summary: "Takes back a message that waits",
+    summary: "Removes a queued message",
     owner: "session",
     response: openObject({ id: id() }),
   }),
   steerFollowUp: route(`POST ${SESSION}/follow-ups/:messageId/steer`, {
-    summary: "Puts a message that waits into the run under way",
+    summary: "Adds a queued message to the active run",
     owner: "session",
     body: object({}),
     response: openObject({ id: id() }),
@@ -337,7 +337,7 @@ export const CONTROLLER_ROUTES = {
     response: sessionInfo,
   }),
   revokePermissions: route(`POST ${SESSION}/permissions/revoke`, {
-    summary: "Takes such grants back",
+    summary: "Revokes such grants",
     owner: "session",
     grant: "control",
     body: object({ categories: optional(list(category)), tools: optional(list(id())) }),

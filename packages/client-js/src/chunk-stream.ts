@@ -179,6 +179,6 @@ export class ChunkStream {
 }
 
 /** The server is there, and says no: asking again does not help. */
-function isRefusal({ status }: AgentError): boolean {
+export function isRefusal({ status }: AgentError): boolean {
   return status === 501 || (status >= 400 && status < 500 && status !== 409 && status !== 429);
 }

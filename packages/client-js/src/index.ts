@@ -21,6 +21,10 @@ export type { ProcessOptions, ReconnectOptions, WireChunk } from "./chunk-stream
 export type { RunStream, RunStreamOptions } from "./run-stream.ts";
 export type { SubscriptionOptions, ThreadSubscription } from "./thread-subscription.ts";
 
+// Controllers and their sessions
+export type { ClientController } from "./client-controller.ts";
+export type { ClientSession, SessionAck, SessionOptions, SessionSend } from "./client-session.ts";
+
 // Tools that run here
 export {
   type ClientToolCall,

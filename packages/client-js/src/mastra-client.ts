@@ -7,6 +7,7 @@ import type {
 } from "@selvedge/protocol/routes";
 import { call, type CallArguments, type CallResult } from "./call.ts";
 import { ClientAgent } from "./client-agent.ts";
+import { ClientController } from "./client-controller.ts";
 import type { ClientOptions } from "./client-options.ts";
 import { ClientVector } from "./client-vector.ts";
 import { MemoryThread } from "./memory-thread.ts";
@@ -39,6 +40,14 @@ export class MastraClient {
 
   getAgent(agentId: string): ClientAgent {
     return new ClientAgent(this.#transport, agentId);
+  }
+
+  listAgentControllers(): Promise<CallResult<"listControllers">> {
+    return this.call("listControllers");
+  }
+
+  getAgentController(controllerId: string): ClientController {
+    return new ClientController(this.#transport, controllerId);
   }
 
   listMemoryThreads(query: RouteCalls["listThreads"]["query"] = {}): Promise<CallResult<"listThreads">> {

@@ -1,6 +1,7 @@
 import { AGENT_ROUTES } from "./routes/agent-routes.ts";
 import { APP_ROUTES } from "./routes/app-routes.ts";
 import { COMPAT_ROUTES } from "./routes/compat-routes.ts";
+import { CONTROLLER_ROUTES } from "./routes/controller-routes.ts";
 import { MEMORY_ROUTES } from "./routes/memory-routes.ts";
 import type { AnyRoute } from "./routes/route.ts";
 import type { RouteName, RouteTable } from "./routes/wire.ts";
@@ -8,6 +9,7 @@ import type { RouteName, RouteTable } from "./routes/wire.ts";
 /** Every route. Server, client and OpenAPI are made from this table. */
 export const ROUTES: RouteTable = {
   ...AGENT_ROUTES,
+  ...CONTROLLER_ROUTES,
   ...MEMORY_ROUTES,
   ...APP_ROUTES,
   ...COMPAT_ROUTES,

@@ -1,5 +1,7 @@
 export type { Approval } from "./approval.ts";
 // Hooks
+export { useAgentController } from "./use-agent-controller.ts";
+export type { UseAgentControllerOptions, UseAgentControllerResult } from "./use-agent-controller.ts";
 export { useChat } from "./use-chat.ts";
 export type { ChatMessageInput, ToolCallStatus, UseChatOptions, UseChatResult } from "./use-chat.ts";
 export { useThread } from "./use-thread.ts";
@@ -9,6 +11,9 @@ export {
   type MastraReactProviderProps,
   useMastraClient,
 } from "./mastra-react-provider.ts";
+
+// A session for any kind of page
+export { SessionStore, type SessionSnapshot, type SessionStoreOptions } from "./session-store.ts";
 
 // A live thread for any kind of page
 export { ThreadStore } from "./thread-store.ts";

@@ -1,6 +1,7 @@
 import { type Agent, AgentError, type Mastra, type System } from "@selvedge/core";
 import { FairTable, Quota } from "@selvedge/core/guards";
 import type { MastraMemory } from "@selvedge/core/memory";
+import type { AgentController } from "@selvedge/core/agent-controller";
 import type { RunOutput } from "@selvedge/core/agent";
 import type { Storage } from "@selvedge/core/storage";
 import { countRunning, readThreadOverview } from "@selvedge/core/threads";
@@ -96,6 +97,19 @@ export class App {
     throw new AgentError("not-found", `There is no agent "${name}".`);
   }
 
+  controllers(): AgentController[] {
+    return Object.values(this.mastra.listAgentControllers()) as AgentController[];
+  }
+
+  /** By the name it is registered under, or by its id. */
+  controller(name: string): AgentController {
+    const all = this.mastra.listAgentControllers() as Record<string, AgentController>;
+    if (Object.hasOwn(all, name)) return all[name] as AgentController;
+    const found = Object.values(all).find(({ id }) => id === name);
+    if (found) return found;
+    throw new AgentError("not-found", `There is no agent controller "${name}".`);
+  }
+
   /** The memory of an agent, or the one of the host. */
   async memory(agentName: string | undefined): Promise<MastraMemory & { storage: Storage }> {
     const memory =
@@ -149,10 +163,14 @@ export class App {
   }
 
   /** Refuses to start a run for one who has enough of them. A message to a thread whose run goes on starts none. */
-  async checkRuns({ resourceId }: Principal, agentName: string, threadId: string | undefined): Promise<void> {
+  async checkRuns(
+    { resourceId }: Principal,
+    threads: () => Promise<Storage | undefined>,
+    threadId: string | undefined,
+  ): Promise<void> {
     if (resourceId === undefined) return;
     const { runsPerResource } = this.limits;
-    const storage = await this.agent(agentName).getThreadStorage();
+    const storage = await threads();
     let count = this.#direct.countOf(resourceId);
     // An agent without memory has a store of its own.
     for (const store of new Set([storage, this.mastra.getStorage()])) {
@@ -160,7 +178,8 @@ export class App {
       if (store) count += await countRunning(store, resourceId);
     }
     if (count < runsPerResource) return;
-    const overview = threadId === undefined ? undefined : await readThreadOverview(storage, threadId);
+    const overview =
+      threadId === undefined || !storage ? undefined : await readThreadOverview(storage, threadId);
     if (overview?.runState === "running") return;
     throw new AgentError(
       "too-many-requests",

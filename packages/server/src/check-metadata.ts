@@ -1,12 +1,13 @@
 import { AgentError } from "@selvedge/core";
+import { isControllerKey } from "@selvedge/core/agent-controller";
 import type { Principal } from "./caller.ts";
 
 /** Of a thread, without its working memory. Metadata is read with every list of threads. */
 const MOST_BYTES = 64 << 10;
 
 /**
- * Refuses metadata of a thread that would be too large together with what is there, and a working memory in it, which the
- * model reads as part of a system message.
+ * Refuses metadata of a thread that would be too large together with what is there, a working memory in it, which the
+ * model reads as part of a system message, and what says under which session, mode and model its runs are.
  */
 export function checkMetadata(
   caller: Principal,
@@ -18,6 +19,10 @@ export function checkMetadata(
   const isSame = JSON.stringify(given["workingMemory"]) === JSON.stringify(workingMemory);
   if (Object.hasOwn(given, "workingMemory") && !isSame)
     caller.require("run-options", "A working memory in the metadata of a thread");
+  const controls = Object.keys(given).find(
+    (key) => isControllerKey(key) && JSON.stringify(given[key]) !== JSON.stringify(present[key]),
+  );
+  if (controls !== undefined) caller.require("control", `"${controls}" in the metadata of a thread`);
   const bytes = Buffer.byteLength(JSON.stringify({ ...kept, ...given }));
   if (bytes <= MOST_BYTES) return;
   throw new AgentError(

@@ -1,4 +1,5 @@
 import type { GivenOf, RouteCalls, RouteName, RouteTable } from "@selvedge/protocol/routes";
+import type { StoredSession } from "@selvedge/core/agent-controller";
 import type { App } from "./app.ts";
 import type { Principal } from "./caller.ts";
 
@@ -15,6 +16,8 @@ export interface Call<Name extends RouteName = RouteName> {
   /** The owner of what the request is about. `undefined` for lists of everybody's. */
   readonly resourceId: string | undefined;
   readonly threadId: string | undefined;
+  /** On routes of a session. */
+  readonly session?: StoredSession;
 }
 
 /** What a route may answer: what `JSON.stringify` writes in the shape of its response, such as a `Date` for a time. */

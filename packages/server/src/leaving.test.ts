@@ -63,6 +63,15 @@ const EXAMPLES: readonly Example[] = [
   { name: "observe", open: async (call) => ({ params, body: await running(call) }) },
   { name: "subscribe", open: async () => ({ params, body: { threadId: newId() } }) },
   { name: "watchThread", open: async () => ({ params: { agentId, threadId: newId() } }) },
+  {
+    name: "streamSession",
+    open: async (call) => {
+      const at = { controllerId: "coder" };
+      const response = await call("createSession", { params: at, body: {} }, ANN);
+      const { id: sessionId } = (await response.json()) as { id: string };
+      return { params: { ...at, sessionId } };
+    },
+  },
   { name: "approveToolCall", open: waiting, endsRun: true },
   { name: "declineToolCall", open: waiting, endsRun: true },
   { name: "resumeStream", open: waiting, endsRun: true },

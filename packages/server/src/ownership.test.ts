@@ -17,16 +17,70 @@ interface Ids {
   messageId: string;
   notificationId: string;
   responseId: string;
+  sessionId: string;
+  sessionThreadId: string;
+  sessionCallId: string;
+  followUpId: string;
 }
 
 const agentId = "helper";
-const ALL = "signals,run-options,tools,approve-tools,mcp,vectors,inspect";
+const ALL = "control,signals,run-options,tools,approve-tools,mcp,vectors,inspect";
 const MARK = "the victim's secret";
 
 const answerCall = ({ runId, toolCallId }: Ids) => ({ params: { agentId }, body: { runId, toolCallId } });
 const thread = ({ threadId }: Ids) => ({ params: { threadId } });
 
+const controllerId = "coder";
+const session = ({ sessionId }: Ids) => ({ params: { controllerId, sessionId } });
+const sessionThread = ({ sessionId, sessionThreadId }: Ids) => ({
+  params: { controllerId, sessionId, threadId: sessionThreadId },
+});
+const followUp = ({ sessionId, followUpId }: Ids) => ({
+  params: { controllerId, sessionId, messageId: followUpId },
+});
+
 const EXAMPLES: Examples = {
+  listControllers: () => ({}),
+  listControllerModes: () => ({ params: { controllerId } }),
+  listControllerModels: () => ({ params: { controllerId } }),
+  listSessions: () => ({ params: { controllerId }, query: { resourceId: "ann" } }),
+  createSession: ({ sessionId }) => ({ params: { controllerId }, body: { id: sessionId } }),
+  getSession: session,
+  deleteSession: session,
+  streamSession: session,
+  sendSessionMessage: (ids) => ({ ...session(ids), body: { message: "x" } }),
+  steerSession: (ids) => ({ ...session(ids), body: { message: "x" } }),
+  followUpSession: (ids) => ({ ...session(ids), body: { message: "x" } }),
+  abortSession: (ids) => ({ ...session(ids), body: {} }),
+  answerSessionApproval: (ids) => ({
+    ...session(ids),
+    body: { toolCallId: ids.sessionCallId, decision: "approve" },
+  }),
+  answerSessionSuspension: (ids) => ({
+    ...session(ids),
+    body: { toolCallId: ids.sessionCallId, resumeData: "x" },
+  }),
+  switchSessionMode: (ids) => ({ ...session(ids), body: { modeId: "plan" } }),
+  switchSessionModel: (ids) => ({ ...session(ids), body: { modelId: "some/model" } }),
+  switchSessionThread: (ids) => ({ ...session(ids), body: { threadId: ids.threadId } }),
+  moveSession: (ids) => ({ ...session(ids), body: { newResourceId: "bob" } }),
+  listSessionThreads: session,
+  createSessionThread: (ids) => ({ ...session(ids), body: {} }),
+  cloneSessionThread: (ids) => ({ ...session(ids), body: {} }),
+  renameSessionThread: (ids) => ({ ...sessionThread(ids), body: { title: "x" } }),
+  deleteSessionThread: sessionThread,
+  listSessionMessages: sessionThread,
+  listFollowUps: session,
+  editFollowUp: (ids) => ({ ...followUp(ids), body: { message: "x" } }),
+  removeFollowUp: followUp,
+  steerFollowUp: (ids) => ({ ...followUp(ids), body: {} }),
+  notifySession: (ids) => ({ ...session(ids), body: { source: "s", kind: "k", summary: "x" } }),
+  getSessionPermissions: session,
+  setCategoryPermission: (ids) => ({ ...session(ids), body: { category: "edit", policy: "allow" } }),
+  setToolPermission: (ids) => ({ ...session(ids), body: { toolName: "pay", policy: "allow" } }),
+  grantPermissions: (ids) => ({ ...session(ids), body: { tools: ["pay"] } }),
+  revokePermissions: (ids) => ({ ...session(ids), body: { tools: ["pay"] } }),
+  setSessionState: (ids) => ({ ...session(ids), body: { updates: { yolo: true } } }),
   listAgents: () => ({}),
   getAgent: () => ({ params: { agentId } }),
   generate: ({ threadId }) => ({
@@ -131,7 +185,8 @@ const EXAMPLES: Examples = {
 
 async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<string> }> {
   const world = served(
-    ({ index }) => (index === 0 ? { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] } : "Hello."),
+    ({ index }) =>
+      index === 0 || index === 2 ? { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] } : "Hello.",
     { authorize: byHeader },
   );
   const { json, call } = world;
@@ -157,7 +212,9 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
   const { approvals } = await json("getThreadState", { params: { threadId } }, "ann");
   const response = await json("responses", { body: { model: agentId, input: MARK } }, "ann");
   const responseId = response["id"] as string;
+  const owned = await ownSession(world);
   const ids = {
+    ...owned,
     responseId,
     threadId,
     runId,
@@ -174,11 +231,45 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
       await json("listNotifications", { params: { threadId } }, "ann"),
       await json("listRuns", { params: { threadId } }, "ann"),
       await json("getResponse", { params: { responseId } }, "ann"),
+      await json("getSession", session(ids), "ann+control"),
+      await json("listSessions", { params: { controllerId } }, "ann+control"),
+      await json("listFollowUps", session(ids), "ann"),
+      await json("listSessionThreads", session(ids), "ann"),
+      await json("listSessionMessages", sessionThread(ids), "ann"),
+      await json("getThreadState", { params: { threadId: ids.sessionThreadId } }, "ann"),
     ]);
   return { world, ids, state: look };
 }
 
+/** A session of the victim's with a call that waits and a message that is queued. */
+async function ownSession({
+  json,
+}: Served): Promise<Pick<Ids, "sessionId" | "sessionThreadId" | "sessionCallId" | "followUpId">> {
+  const { id: sessionId, threadId = "" } = await json(
+    "createSession",
+    { params: { controllerId }, body: { id: "work", tags: { topic: MARK } } },
+    "ann",
+  );
+  const params = { controllerId, sessionId };
+  await json("sendSessionMessage", { params, body: { message: MARK } }, "ann");
+  const waiting = async () => (await json("getThreadState", { params: { threadId } }, "ann")).approvals;
+  await expect.poll(waiting).toHaveLength(1);
+  const [call] = await waiting();
+  await json("followUpSession", { params, body: { message: MARK } }, "ann");
+  const { followUps } = await json("listFollowUps", { params }, "ann");
+  return {
+    sessionId,
+    sessionThreadId: threadId,
+    sessionCallId: call!.toolCallId,
+    followUpId: followUps[0]!.id,
+  };
+}
+
 const ABSENT: Ids = {
+  sessionId: "no-session",
+  sessionThreadId: "no-session-thread",
+  sessionCallId: "no-session-call",
+  followUpId: "no-follow-up",
   threadId: "no-thread",
   runId: "no-run",
   toolCallId: "no-call",
@@ -200,7 +291,8 @@ function smuggle(input: { body?: object; query?: object }, owner: string): objec
 describe.each(ROUTE_LIST)("$method $path", (route) => {
   const example = EXAMPLES[route.name] as (ids: Ids) => Input<typeof route.name>;
   const isOwned =
-    ["thread", "new-thread", "run", "response"].includes(route.owner) && route.name !== "chatCompletions";
+    ["thread", "new-thread", "run", "session", "response"].includes(route.owner) &&
+    route.name !== "chatCompletions";
 
   test("lets nobody in whom the authoriser does not know, unless it is public", async () => {
     const { call } = served([], { authorize: byHeader });
@@ -252,7 +344,8 @@ describe.each(ROUTE_LIST)("$method $path", (route) => {
     const { world, ids } = await victim();
     const response = await world.call(route.name, example(ids), `ann+${ALL}`);
     // The thread waits for an approval, so some answer that it is busy; none that it is not there.
-    expect([200, 204, 400, 409]).toContain(response.status);
+    const isForTrusted = route.name === "moveSession";
+    expect(isForTrusted ? [403] : [200, 204, 400, 409]).toContain(response.status);
     await response.body?.cancel();
   });
 });

@@ -9,18 +9,20 @@ import { type Check, decodeQuery, toCheck } from "./check-shape.ts";
 import { checkRequest, corsHeaders, preflight, type RequestRules, toRules } from "./check-request.ts";
 import type { Handlers } from "./handler.ts";
 import { AGENT_HANDLERS } from "./handlers/agent-handlers.ts";
+import { CONTROLLER_HANDLERS } from "./handlers/controller-handlers.ts";
 import { APP_HANDLERS } from "./handlers/app-handlers.ts";
 import { MEMORY_HANDLERS } from "./handlers/memory-handlers.ts";
 import { THREAD_HANDLERS } from "./handlers/thread-handlers.ts";
 import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
 import { readBody } from "./read-body.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits, type ServerOptions } from "./server-options.ts";
-import { findSubject, type Input } from "./subject.ts";
+import { findSubject, type Input, storageOf } from "./subject.ts";
 import { errorResponse, jsonResponse, openAiErrorResponse } from "./to-response.ts";
 import { CHAT_HANDLERS } from "./ui/chat-handlers.ts";
 
 const HANDLERS: Handlers = {
   ...AGENT_HANDLERS,
+  ...CONTROLLER_HANDLERS,
   ...MEMORY_HANDLERS,
   ...THREAD_HANDLERS,
   ...APP_HANDLERS,
@@ -118,7 +120,8 @@ export class Server {
       const input = await this.#read(route, checks, request, params);
       const subject = await findSubject(route, input, caller, this.#app);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
-      if (route.startsRun) await this.#app.checkRuns(caller, agentOf(input), subject.threadId);
+      if (route.startsRun)
+        await this.#app.checkRuns(caller, () => storageOf(input, this.#app), subject.threadId);
       const call = { app: this.#app, request, caller, ...input, ...subject };
       // Its parts have the shapes of this route, which the type of the table says of each route alone.
       const answer = await handle(call as never);
@@ -151,10 +154,6 @@ export class Server {
     const error = this.#app.toWireError(thrown, inspects, what);
     return route?.tag === "openai" ? openAiErrorResponse(error) : errorResponse(error);
   }
-}
-
-function agentOf({ params, body }: Input): string {
-  return (params["agentId"] ?? body["model"]) as string;
 }
 
 interface Checks {

@@ -1,6 +1,7 @@
 import { AgentError } from "@selvedge/core";
 import { checkId, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfRun, ownerOfThread } from "@selvedge/core/threads";
+import type { AgentController, StoredSession } from "@selvedge/core/agent-controller";
 import type { AnyRoute } from "@selvedge/protocol/routes";
 import type { App } from "./app.ts";
 import type { Principal } from "./caller.ts";
@@ -18,10 +19,11 @@ export interface Subject {
   /** The owner of what the request is about or makes. `undefined` only for lists of a trusted caller: everybody's. */
   resourceId: string | undefined;
   threadId: string | undefined;
+  session?: StoredSession;
 }
 
 /** The resource of those who do not say which, where nobody else says it for them. */
-const LOCAL_RESOURCE = "local";
+export const LOCAL_RESOURCE = "local";
 
 /**
  * Finds the subject of a request and refuses it to those whose it is not, with the answer that one which does not
@@ -45,6 +47,8 @@ export async function findSubject(
       return runSubject(input, caller, app);
     case "response":
       return responseSubject(input.params["responseId"], said, app, route.method === "DELETE");
+    case "session":
+      return sessionSubject(input, caller, app);
     case "thread":
     case "new-thread":
       return threadSubject(route, input, said, caller, app);
@@ -89,6 +93,39 @@ async function runSubject(input: Input, caller: Principal, app: App): Promise<Su
   throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
 }
 
+async function sessionSubject({ params }: Input, caller: Principal, app: App): Promise<Subject> {
+  const sessionId = checkId("sessionId", params["sessionId"]);
+  const session = await findSession(app.controller(params["controllerId"] as string), sessionId, caller);
+  if (!session) throw noSession(sessionId);
+  return { resourceId: session.resourceId, threadId: session.threadId, session };
+}
+
+/** A session by the name that a caller gives it: its own, or any where nobody says who calls. */
+export async function findSession(
+  controller: AgentController,
+  id: string,
+  { resourceId }: Principal,
+): Promise<StoredSession | undefined> {
+  const session = await controller.findSession(id);
+  if (session && isOwn(session, resourceId)) return session;
+  if (resourceId === undefined) return undefined;
+  const scoped = await controller.findSession(scopedId(resourceId, id));
+  return scoped && isOwn(scoped, resourceId) ? scoped : undefined;
+}
+
+/** The id of a session that a guarded caller names: so nobody takes the one that another would use. */
+export function scopedId(resourceId: string, id: string): string {
+  return `${resourceId}~${id}`;
+}
+
+function isOwn({ ownerId, defaultResourceId }: StoredSession, resourceId: string | undefined): boolean {
+  return resourceId === undefined || (ownerId === resourceId && defaultResourceId === resourceId);
+}
+
+export function noSession(id: string): AgentError {
+  return new AgentError("not-found", `There is no session "${id}".`);
+}
+
 async function responseSubject(
   id: unknown,
   said: string | undefined,
@@ -102,7 +139,10 @@ async function responseSubject(
 }
 
 /** Where the threads of a request are: of the agent in its path or model, else of the memory it names. */
-async function storageOf({ params, query, body }: Input, app: App): Promise<Storage | undefined> {
+export async function storageOf({ params, query, body }: Input, app: App): Promise<Storage | undefined> {
+  const controllerId = params["controllerId"];
+  if (typeof controllerId === "string")
+    return app.controller(controllerId).getCurrentAgent().getThreadStorage();
   const agentName = params["agentId"] ?? body["model"];
   if (typeof agentName === "string") return app.agent(agentName).getThreadStorage();
   return app.storage(query["agentId"] as string | undefined);

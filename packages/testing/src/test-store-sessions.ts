@@ -10,7 +10,7 @@ function domainOf(storage: Storage): Promise<SessionDomain> {
 const session = (
   id: string,
   more: Partial<StoredSession> = {},
-): Omit<StoredSession, "version" | "createdAt" | "updatedAt"> => ({
+): Omit<StoredSession, "version" | "threadVersion" | "createdAt" | "updatedAt"> => ({
   controllerId: "c",
   id,
   ownerId: "o",

@@ -1,3 +1,4 @@
+import type { AgentControllerEventListener, AgentControllerThread } from "@selvedge/protocol/session";
 import { Agent } from "../agent/agent.ts";
 import type { RunAddress } from "../agent/agent-config.ts";
 import { resolveDynamic } from "../agent/dynamic.ts";
@@ -19,7 +20,6 @@ import { checkConfig, defaultMode } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerWorkspace } from "./config.ts";
 import { checkStore, ControllerMemory } from "./controller-memory.ts";
-import type { AgentControllerEventListener, AgentControllerThread } from "./events.ts";
 import { checkHeartbeat, type HeartbeatHandler, Heartbeats } from "./heartbeats.ts";
 import { authStatus, type AvailableModel, listModels, type ModelAuthStatus } from "./models.ts";
 import type { ToolCategory } from "./permission.ts";
@@ -29,6 +29,7 @@ import { modeOf, profileOf, type RunIds } from "./run-profile.ts";
 import { Session, type SessionMessage, type SuspensionResponse } from "./session.ts";
 import type { SessionHost } from "./session-core.ts";
 import { SESSION_DOMAIN, type SessionDomain, type StoredSession } from "./session-domain.ts";
+import { SessionLeases } from "./session-leases.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./session-settings.ts";
 import { StateRules } from "./session-state.ts";
@@ -66,6 +67,12 @@ export class AgentController<State extends object = Record<string, unknown>> {
   readonly #heartbeats: Heartbeats;
   readonly #stateRules: StateRules;
   readonly #sessions = new Map<string, Promise<Session<State>>>();
+  /** Those that are open until somebody deletes them or the controller ends. */
+  readonly #kept = new Set<string>();
+  readonly #leases = new SessionLeases(
+    () => this.#system,
+    (id) => this.#closeUnused(id),
+  );
   readonly #workspaces = new Map<string, Promise<AgentControllerWorkspace | undefined>>();
   #host: Mastra | undefined;
   #ownHost: Mastra | undefined;
@@ -116,6 +123,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   async destroy(): Promise<void> {
     this.#destroyed = true;
     await this.#heartbeats.stop();
+    this.#leases.stop();
     for (const session of [this.session, ...(await this.#openSessions())]) await session.core.close();
     this.#sessions.clear();
     for (const workspace of await this.#ownWorkspaces())
@@ -153,6 +161,39 @@ export class AgentController<State extends object = Record<string, unknown>> {
   async createSession(options: CreateSessionOptions): Promise<Session<State>> {
     this.#checkAlive();
     const id = checkId("id", options?.id);
+    this.#kept.add(id);
+    return this.#openSession(options);
+  }
+
+  /**
+   * The same for those who serve many: a session that nobody else has opened is closed a little after it was released. It
+   * stays in the store.
+   */
+  async leaseSession(
+    options: CreateSessionOptions,
+  ): Promise<{ session: Session<State>; release: () => void }> {
+    const release = this.#leases.take(checkId("id", options?.id));
+    try {
+      return { session: await this.#openSession(options), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The row of a session, where there is one. */
+  async findSession(id: string): Promise<StoredSession | null> {
+    const domain = await this.#storage.domain(SESSION_DOMAIN);
+    return domain.getSession({ controllerId: this.id, id });
+  }
+
+  /** The rows of sessions, the newest first: of one owner, or of all. */
+  async listSessions(options: { ownerId?: string | undefined; limit: number }): Promise<StoredSession[]> {
+    return (await this.#storage.domain(SESSION_DOMAIN)).listSessions(this.id, options);
+  }
+
+  #openSession(options: CreateSessionOptions): Promise<Session<State>> {
+    const { id } = options;
     const known = this.#sessions.get(id);
     if (known)
       return known.then((session) =>
@@ -173,6 +214,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const existed = await domain.deleteSession({ controllerId: this.id, id });
     await session?.core.close();
     this.#sessions.delete(id);
+    this.#kept.delete(id);
     if (!existed) throw new AgentError("not-found", `There is no session "${id}".`);
   }
 
@@ -290,13 +332,13 @@ export class AgentController<State extends object = Record<string, unknown>> {
   abort(): void {
     this.session.abort();
   }
-  steer(message: Omit<SessionMessage, "files">): Promise<void> {
+  steer(message: Omit<SessionMessage, "files">): ReturnType<Session["steer"]> {
     return this.session.steer(message);
   }
-  followUp(message: Omit<SessionMessage, "files">): Promise<void> {
+  followUp(message: Omit<SessionMessage, "files">): ReturnType<Session["followUp"]> {
     return this.session.followUp(message);
   }
-  respondToToolSuspension(response: SuspensionResponse): Promise<void> {
+  respondToToolSuspension(response: SuspensionResponse): ReturnType<Session["respondToToolSuspension"]> {
     return this.session.respondToToolSuspension(response);
   }
 
@@ -506,6 +548,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       controllerId: this.id,
       defaultResourceId: about.resourceId,
       threadId: undefined,
+      threadVersion: 0,
       modeId: mode.id,
       modelId: typeof seeded === "string" ? seeded : (mode.defaultModelId ?? ""),
       tags: {},
@@ -568,7 +611,21 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   async #again(options: CreateSessionOptions): Promise<Session<State>> {
     this.#sessions.delete(options.id);
-    return this.createSession(options);
+    return this.#openSession(options);
+  }
+
+  #closeUnused(id: string): void {
+    const opened = this.#sessions.get(id);
+    if (this.#kept.has(id)) return;
+    void opened?.then(
+      async ({ core }) => {
+        // What it has under way may need what the session holds.
+        if (core.activeRunId !== null) return this.#leases.take(id)();
+        if (this.#sessions.get(id) === opened) this.#sessions.delete(id);
+        await core.close();
+      },
+      () => {},
+    );
   }
 
   #checkOwner(session: Session<State>, options: CreateSessionOptions): Session<State> {

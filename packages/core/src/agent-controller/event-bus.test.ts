@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../logger.ts";
 import type { System } from "../system.ts";
-import { Display } from "./display-state.ts";
-import { EventBus } from "./event-bus.ts";
-import type { AgentControllerEvent } from "./events.ts";
+import { Display } from "@selvedge/protocol/session";
+import { EventBus } from "@selvedge/protocol/session";
+import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import { Heartbeats } from "./heartbeats.ts";
 
 /** A clock that goes on when it is told to. */

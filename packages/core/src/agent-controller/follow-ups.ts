@@ -1,7 +1,7 @@
 import type { SignalContents } from "../signal/signal.ts";
 import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/inspect/queue.ts";
 import { checkOptions } from "./check-options.ts";
-import { type AgentControllerMessageContent, fromContents } from "./controller-message.ts";
+import { type AgentControllerMessageContent, fromContents } from "@selvedge/protocol/session";
 import type { SessionCore } from "./session-core.ts";
 
 /** A message that waits for a run of its own. */

@@ -17,7 +17,12 @@ import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagen
 import { decidePermission, isDenied, type PermissionGrants, type PermissionRules } from "./permission.ts";
 import { tasksProcessor } from "./tasks-processor.ts";
 import { modelIn, sessionIdIn } from "./thread-settings.ts";
-import { addTokenUsage, createEmptyTokenUsage, toTokenUsage, type TokenUsage } from "./token-usage.ts";
+import {
+  addTokenUsage,
+  createEmptyTokenUsage,
+  toTokenUsage,
+  type TokenUsage,
+} from "@selvedge/protocol/session";
 
 /** Where a thread's token usage is among its states. */
 const USAGE_STATE = "usage";

@@ -1,4 +1,16 @@
 import type { AgentChunk, StoredThread } from "@selvedge/protocol";
+import {
+  addTokenUsage,
+  type AgentControllerEvent,
+  changesOf,
+  Display,
+  type DisplayFacts,
+  EventBus,
+  EventFold,
+  readTasks,
+  type RunEnd,
+  RunEnds,
+} from "@selvedge/protocol/session";
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
@@ -10,17 +22,11 @@ import type { System } from "../system.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import type { AgentControllerConfig } from "./config.ts";
-import { Display } from "./display-state.ts";
-import { EventBus } from "./event-bus.ts";
-import { EventFold } from "./event-fold.ts";
-import type { AgentControllerEvent } from "./events.ts";
 import { readUsage } from "./run-profile.ts";
 import { SessionRecord } from "./session-record.ts";
-import { changedKeys, type StateRules } from "./session-state.ts";
-import { readTasks } from "./task-list.ts";
+import type { StateRules } from "./session-state.ts";
 import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
-import { addTokenUsage } from "./token-usage.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
 
 /** What a controller lends to its sessions. */
@@ -37,13 +43,6 @@ export interface SessionHost {
   /** Puts a session's row into the store, where it is not there yet. */
   storeRow(seed: StoredSession): Promise<StoredSession>;
 }
-
-export type RunEnd = {
-  reason: "complete" | "aborted" | "error" | "suspended";
-  couldNotStart: Error | undefined;
-};
-
-const REMEMBERED_ENDS = 100;
 
 /**
  * A session as this process has it: its row, the thread it is on, and those who listen. All that lasts is in the row and on
@@ -70,11 +69,8 @@ export class SessionCore {
   #follower: ThreadFollower | undefined;
   #fold: EventFold | undefined;
   #unwatchQueue: (() => void) | undefined;
-  readonly #ends = new Map<string, RunEnd>();
-  readonly #waiters = new Map<string, ((end: RunEnd) => void)[]>();
-  /** Runs that asked a model, and the last error of the run under way. */
-  #asked: string | undefined;
-  #error: Error | undefined;
+  readonly #rowListeners = new Set<() => void>();
+  readonly #ends = new RunEnds();
   #closed = false;
 
   constructor(host: SessionHost, seed: StoredSession) {
@@ -164,6 +160,12 @@ export class SessionCore {
     return this.#record!.refresh();
   }
 
+  /** Calls back when the row has changed, whoever changed it, and when the session is over. */
+  watchRow(listener: () => void): () => void {
+    this.#rowListeners.add(listener);
+    return () => void this.#rowListeners.delete(listener);
+  }
+
   /** Resolves when the session follows the thread that its row names. Throws where it cannot: nothing would be heard of it. */
   async followed(): Promise<void> {
     await this.#binding;
@@ -188,11 +190,7 @@ export class SessionCore {
 
   /** How a run on the current thread ends, or comes to wait. */
   endOf(runId: string): Promise<RunEnd> {
-    const known = this.#ends.get(runId);
-    if (known) return Promise.resolve(known);
-    return new Promise((resolve) => {
-      this.#waiters.set(runId, [...(this.#waiters.get(runId) ?? []), resolve]);
-    });
+    return this.#ends.of(runId);
   }
 
   async close(): Promise<void> {
@@ -201,6 +199,8 @@ export class SessionCore {
     this.#leaveThread();
     this.#record?.close();
     this.bus.close();
+    for (const listener of this.#rowListeners) listener();
+    this.#rowListeners.clear();
     await this.lock.release();
   }
 
@@ -220,19 +220,10 @@ export class SessionCore {
       void this.close();
       return;
     }
-    if (after.modeId !== before.modeId)
-      this.bus.emit({ type: "mode_changed", modeId: after.modeId, previousModeId: before.modeId });
-    if (after.modelId !== before.modelId)
-      this.bus.emit({
-        type: "model_changed",
-        modelId: after.modelId,
-        scope: this.#selecting === after.modelId ? "global" : "thread",
-        modeId: after.modeId,
-      });
-    const keys = after.state === before.state ? [] : changedKeys(before.state, after.state);
-    if (keys.length > 0)
-      this.bus.emit({ type: "state_changed", state: { ...after.state }, changedKeys: keys });
+    const scope = this.#selecting === after.modelId ? "global" : "thread";
+    for (const event of changesOf(before, after, scope)) this.bus.emit(event);
     if (after.threadId !== this.#bound) void this.#bindNow();
+    for (const listener of this.#rowListeners) listener();
   }
 
   #bindNow(): Promise<void> {
@@ -263,7 +254,7 @@ export class SessionCore {
     const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
     await this.lock.follow(threadId);
-    this.display.reset(await this.#facts(threadId));
+    this.display.reset(await this.facts(threadId));
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
     const fold = (this.#fold = new EventFold());
@@ -298,13 +289,11 @@ export class SessionCore {
     this.#fold = undefined;
     this.#unwatchQueue?.();
     this.#unwatchQueue = undefined;
-    // Whoever waits for a run of the thread waits no longer: it goes on without this session.
-    for (const resolvers of this.#waiters.values())
-      for (const resolve of resolvers) resolve({ reason: "aborted", couldNotStart: undefined });
-    this.#waiters.clear();
+    this.#ends.leave();
   }
 
-  async #facts(threadId: string): Promise<Parameters<Display["reset"]>[0]> {
+  /** What the store knows of a thread beside its stream. */
+  async facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles">> {
     const { storage } = this.host;
     const states = (await storage.getStore("threadState"))!;
     const [{ usage }, tasks, queued] = await Promise.all([
@@ -341,7 +330,7 @@ export class SessionCore {
   }
 
   #take(fold: EventFold, chunk: AgentChunk, isPast: boolean): void {
-    if (chunk.type === "step-start") this.#asked = chunk.runId;
+    this.#ends.takeChunk(chunk);
     for (const event of fold.take(chunk)) {
       if (isPast) this.display.take(event);
       else this.#tell(event);
@@ -352,25 +341,11 @@ export class SessionCore {
     if (event.type === "usage_update") {
       const { tokenUsage } = this.display.get();
       this.display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
-    } else if (event.type === "error") this.#error = event.error;
-    else if (event.type === "agent_start") {
-      this.#error = undefined;
-      // One that waited ends once more.
-      this.#ends.delete(event.runId);
-      if (this.display.get().queuedFollowUps > 0) void this.countQueued();
-    }
+    } else if (event.type === "agent_start" && this.display.get().queuedFollowUps > 0)
+      void this.countQueued();
     this.bus.emit(event);
-    if (event.type === "agent_end") this.#ended(event.runId, event.reason);
-  }
-
-  #ended(runId: string, reason: RunEnd["reason"]): void {
-    const failed = reason === "error" && this.#asked !== runId;
-    const end = { reason, couldNotStart: failed ? this.#error : undefined };
-    this.#ends.set(runId, end);
-    if (this.#ends.size > REMEMBERED_ENDS) this.#ends.delete(this.#ends.keys().next().value!);
-    for (const resolve of this.#waiters.get(runId) ?? []) resolve(end);
-    this.#waiters.delete(runId);
-    void this.#countUsage();
+    this.#ends.takeEvent(event);
+    if (event.type === "agent_end") void this.#countUsage();
   }
 
   /** Steps that were stored while the session came to its thread may have been missed. */

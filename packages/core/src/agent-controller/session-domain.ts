@@ -14,6 +14,8 @@ export interface StoredSession {
   resourceId: string;
   defaultResourceId: string;
   threadId: string | undefined;
+  /** The version in which the session came to its thread. */
+  threadVersion: number;
   modeId: string;
   /** Empty where no model was chosen. */
   modelId: string;
@@ -74,6 +76,27 @@ export class SessionDomain {
     return (await this.#storage.select({ table: SESSIONS, where })).map(toSession);
   }
 
+  /** Sessions that any process may open, the newest first: of one owner, or of all. */
+  async listSessions(
+    controllerId: string,
+    { ownerId, limit }: { ownerId?: string | undefined; limit: number },
+  ): Promise<StoredSession[]> {
+    const rows = await this.#storage.select({
+      table: SESSIONS,
+      where: {
+        controller_id: checkId("controllerId", controllerId),
+        process: null,
+        ...(ownerId !== undefined && { owner_id: ownerId }),
+      },
+      orderBy: [
+        { column: "updated_at", direction: "desc" },
+        { column: "id", direction: "desc" },
+      ],
+      limit,
+    });
+    return rows.map(toSession);
+  }
+
   /** Sessions that processes have to themselves, the newest first. */
   async listOwnSessions(controllerId: string, limit: number): Promise<StoredSession[]> {
     const rows = await this.#storage.select({
@@ -90,10 +113,10 @@ export class SessionDomain {
 
   /** A `conflict` where there is one with the id. */
   async createSession(
-    session: Omit<StoredSession, "version" | "createdAt" | "updatedAt">,
+    session: Omit<StoredSession, "version" | "threadVersion" | "createdAt" | "updatedAt">,
   ): Promise<StoredSession> {
     const now = new Date(Math.trunc(this.#system.now()));
-    const stored = { ...session, version: 1, createdAt: now, updatedAt: now };
+    const stored = { ...session, version: 1, threadVersion: 1, createdAt: now, updatedAt: now };
     await this.#storage.commit([insert(SESSIONS, toRow(stored))], {
       key: session.id,
       id: this.#system.newId(),
@@ -112,6 +135,7 @@ export class SessionDomain {
   change(seen: StoredSession, patch: SessionPatch): { write: Write; session: StoredSession } {
     const updatedAt = new Date(Math.trunc(this.#system.now()));
     const session = { ...seen, ...patch, version: seen.version + 1, updatedAt };
+    if (session.threadId !== seen.threadId) session.threadVersion = session.version;
     const { controller_id: _controller, id: _id, created_at: _created, ...set } = toRow(session);
     const where = { ...whereOf(seen), version: seen.version };
     return { write: update(SESSIONS, { where, set, require: true }), session };
@@ -141,6 +165,7 @@ function toRow(session: StoredSession): SessionRow {
     resource_id: session.resourceId,
     default_resource_id: session.defaultResourceId,
     thread_id: session.threadId ?? null,
+    thread_version: session.threadVersion,
     mode_id: session.modeId,
     model_id: session.modelId,
     tags: session.tags,
@@ -165,6 +190,7 @@ function toSession(row: SessionRow): StoredSession {
     resourceId: row.resource_id,
     defaultResourceId: row.default_resource_id,
     threadId: row.thread_id ?? undefined,
+    threadVersion: row.thread_version,
     modeId: row.mode_id,
     modelId: row.model_id,
     tags: row.tags as StoredSession["tags"],

@@ -7,7 +7,7 @@ import { isRule } from "./call-pattern.ts";
 import { known } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
-import type { AgentControllerEvent } from "./events.ts";
+import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import {
   checkCategory,
   checkPolicy,

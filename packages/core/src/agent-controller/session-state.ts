@@ -50,12 +50,6 @@ export class StateRules {
   }
 }
 
-/** Which keys of a state are not what they were. */
-export function changedKeys(before: State, after: State): string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
-}
-
 function toJson(state: State): State {
   const lossy = Object.entries(state).find(([, value]) => !isJson(value, 0));
   if (lossy)

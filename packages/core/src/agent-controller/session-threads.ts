@@ -7,9 +7,12 @@ import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
+import {
+  type AgentControllerMessage,
+  type AgentControllerThread,
+  toControllerMessage,
+} from "@selvedge/protocol/session";
 import { checkOptions } from "./check-options.ts";
-import { type AgentControllerMessage, toControllerMessage } from "./controller-message.ts";
-import type { AgentControllerThread } from "./events.ts";
 import { modeOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
@@ -230,11 +233,12 @@ export class SessionThreads {
     }
   }
 
-  async rename(options: { title: string }): Promise<void> {
-    const { title } = checkOptions("thread.rename", options);
+  /** The current thread, unless another is named. */
+  async rename(options: { title: string; threadId?: string }): Promise<void> {
+    const { title, threadId } = checkOptions("thread.rename", options);
     if (typeof title !== "string")
       throw new AgentError("invalid-argument", `title must be a string, got ${showValue(title)}.`);
-    const thread = await this.#current();
+    const thread = threadId === undefined ? await this.#current() : await this.require(threadId);
     if (thread) await (await this.#domain()).updateThread({ id: thread.id, title });
   }
 

@@ -129,7 +129,7 @@ class World {
     this.#counted++;
   }
 
-  async #say(how: (content: string) => Promise<void>): Promise<void> {
+  async #say(how: (content: string) => Promise<unknown>): Promise<void> {
     await how(`message ${this.#sent}`);
     this.#sent++;
   }

@@ -1,10 +1,17 @@
+import type {
+  AgentControllerDisplayState,
+  AgentControllerEventListener,
+  PendingSuspension,
+  TaskItemSnapshot,
+  TokenUsage,
+} from "@selvedge/protocol/session";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { RequestContext as Context } from "../request-context/request-context.ts";
 import { AgentError, showValue } from "../errors.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { NotificationOptions, SendNotificationResult } from "../agent/agent-notifications.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
-import type { SignalInput } from "../signal/signal.ts";
+import type { SignalContents, SignalInput } from "../signal/signal.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
@@ -15,8 +22,6 @@ import { categoryOf } from "./categories.ts";
 import { isBuiltIn, modeAfterPlan } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
-import type { AgentControllerDisplayState, PendingSuspension } from "./display-state.ts";
-import type { AgentControllerEventListener } from "./events.ts";
 import { type AgentControllerFile, toContents } from "./file-content.ts";
 import { FollowUps } from "./follow-ups.ts";
 import {
@@ -38,8 +43,6 @@ import {
   withGrants,
 } from "./session-settings.ts";
 import { SessionThreads } from "./session-threads.ts";
-import type { TaskItemSnapshot } from "./task-list.ts";
-import type { TokenUsage } from "./token-usage.ts";
 import type { PlanDecision } from "./tools/submit-plan.ts";
 import { abortSubagent, goOnWith, type Question, questionsOf } from "./waiting-calls.ts";
 
@@ -48,6 +51,20 @@ export interface SessionMessage {
   content: string;
   files?: AgentControllerFile[];
   requestContext?: RequestContext;
+}
+
+/** The same, ready for a model. */
+export interface SessionContents {
+  contents: SignalContents;
+  requestContext?: RequestContext | undefined;
+  /** Sent twice with one key, it counts once. */
+  idempotencyKey?: string | undefined;
+}
+
+/** A waiting call that was answered. */
+export interface Answered {
+  runId: string;
+  toolCallId: string;
 }
 
 export interface ApprovalResponse {
@@ -191,23 +208,59 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Puts an instruction into what goes on: the model reads it before its next step. */
-  steer(message: Omit<SessionMessage, "files">): Promise<void> {
-    return this.#quietly(async () => {
-      await this.#send(message);
-    });
+  steer(message: Omit<SessionMessage, "files">): Promise<Admitted> {
+    return this.#quietly(() => this.#send(message));
   }
 
   /** Sends a message for a run of its own, after the one under way. */
-  followUp(message: Omit<SessionMessage, "files">): Promise<void> {
+  followUp(message: Omit<SessionMessage, "files">): Promise<Admitted> {
+    return this.#quietly(async () => {
+      const contents = toContents(message?.content);
+      return this.queue({ contents, requestContext: message.requestContext });
+    });
+  }
+
+  /** Sends what is ready, and answers what became of it. */
+  async admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+    const aborts = this.#aborts;
+    const { agent, target, options } = await this.#address(requestContext);
+    const admitted = await agent.sendMessage(
+      { contents },
+      {
+        ...target,
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+        ifIdle: { streamOptions: options },
+      },
+    ).admitted;
+    if (admitted.duplicate) return admitted;
+    if (this.#aborts === aborts) this.#abortRequested = false;
+    else if (admitted.action === "wake") this.#core.abort();
+    // It waits where the run reads next; only then is the question answered that keeps the run from reading.
+    if (admitted.action === "deliver" && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
+    return admitted;
+  }
+
+  /** The same for a run of its own, after the one under way. */
+  queue({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
     // One after the other: the count after each is told.
     const turn = this.#following.then(async () => {
-      const contents = toContents(message?.content);
-      const { agent, target, options } = await this.#address(message.requestContext);
-      await agent.queueMessage({ contents }, { ...target, ifIdle: { streamOptions: options } }).admitted;
+      const { agent, target, options } = await this.#address(requestContext);
+      const admitted = await agent.queueMessage(
+        { contents },
+        {
+          ...target,
+          ...(idempotencyKey !== undefined && { idempotencyKey }),
+          ifIdle: { streamOptions: options },
+        },
+      ).admitted;
       await this.#core.countQueued();
+      return admitted;
     });
-    this.#following = turn.catch(() => {});
-    return this.#quietly(() => turn);
+    this.#following = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
   }
 
   /** Aborts what goes on, and takes back what waits for an answer. */
@@ -231,7 +284,7 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Answers a call that waits for permission. */
-  respondToToolApproval(response: ApprovalResponse): Promise<void> {
+  respondToToolApproval(response: ApprovalResponse): Promise<Answered> {
     return this.#quietly(async () => {
       const { decision, toolCallId, declineContext } = response ?? {};
       if (decision !== "approve" && decision !== "decline" && decision !== "always_allow_category")
@@ -239,7 +292,7 @@ export class Session<State extends object = Record<string, unknown>> {
           "invalid-argument",
           `decision must be "approve", "decline" or "always_allow_category", got ${showValue(decision)}.`,
         );
-      await this.#decide(
+      return this.#decide(
         { toolCallId, approved: decision !== "decline", declineContext, requiresApproval: true },
         decision === "always_allow_category" ? (call) => this.#grantFor(call) : undefined,
       );
@@ -247,7 +300,7 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Answers a tool that asked: a question, a plan, or any other that suspended its call. */
-  respondToToolSuspension(response: SuspensionResponse): Promise<void> {
+  respondToToolSuspension(response: SuspensionResponse): Promise<Answered> {
     return this.#quietly(async () => {
       const { resumeData, toolCallId } = response ?? {};
       if (resumeData === undefined)
@@ -257,7 +310,7 @@ export class Session<State extends object = Record<string, unknown>> {
         );
       const isYes = (Object(resumeData) as Partial<PlanDecision>).action === "approved";
       const answer = { toolCallId, approved: true, resumeData, requiresApproval: false };
-      await this.#decide(answer, async (call, isSubagent) =>
+      return this.#decide(answer, async (call, isSubagent) =>
         call.toolName === "submit_plan" && isYes && !isSubagent ? this.#carryOutPlan(call) : undefined,
       );
     });
@@ -343,15 +396,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   async #send(message: Omit<SessionMessage, "files"> & { files?: AgentControllerFile[] }): Promise<Admitted> {
     const contents = toContents(message?.content, message?.files);
-    const aborts = this.#aborts;
-    const { agent, target, options } = await this.#address(message.requestContext);
-    const admitted = await agent.sendMessage({ contents }, { ...target, ifIdle: { streamOptions: options } })
-      .admitted;
-    if (this.#aborts === aborts) this.#abortRequested = false;
-    else if (admitted.action === "wake") this.#core.abort();
-    // It waits where the run reads next; only then is the question answered that keeps the run from reading.
-    if (admitted.action === "deliver" && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
-    return admitted;
+    return this.admit({ contents, requestContext: message.requestContext });
   }
 
   /** A person who writes instead of giving permission means: no, rather this. */
@@ -372,20 +417,23 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** In the order in which they were given: of two answers to one question the first counts. */
-  #decide(answer: Answer, follows?: Follows): Promise<void> {
+  #decide(answer: Answer, follows?: Follows): Promise<Answered> {
     const turn = this.#decisions.then(() => this.#decideNow(answer, follows));
-    this.#decisions = turn.catch(() => {});
+    this.#decisions = turn.then(
+      () => {},
+      () => {},
+    );
     return turn;
   }
 
-  async #decideNow(answer: Answer, follows: Follows | undefined): Promise<void> {
+  async #decideNow(answer: Answer, follows: Follows | undefined): Promise<Answered> {
     await this.#core.ready();
     this.#core.checkOpen();
     const { host, row } = this.#core;
     const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
     const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
     let made: StoredSession | undefined;
-    await host.agent.sendToolApproval(
+    const { runId } = await host.agent.sendToolApproval(
       {
         threadId: subagent?.threadId ?? this.thread.requireId(),
         resourceId: row.resourceId,
@@ -406,6 +454,7 @@ export class Session<State extends object = Record<string, unknown>> {
     );
     if (made) this.#core.made(made);
     if (subagent) await host.agent.mailMayHaveCome({ ...subagent.parent, resourceId: row.resourceId });
+    return { runId, toolCallId: id };
   }
 
   /** The call that is meant: the one with the id, or the only one that waits for this kind of answer. */

@@ -1,6 +1,4 @@
-import type { JSONValue } from "@selvedge/protocol";
-
-type TaskStatus = "pending" | "in_progress" | "completed";
+import { TASK_MARKS, type TaskItemSnapshot, type TaskStatus } from "@selvedge/protocol/session";
 
 /** A task as a model writes it. */
 export interface TaskItemInput {
@@ -14,9 +12,6 @@ export interface TaskItemInput {
 export interface TaskItem extends TaskItemInput {
   id: string;
 }
-
-/** A task as it is stored and shown. */
-export type TaskItemSnapshot = Pick<TaskItem, "id" | "content" | "status" | "activeForm">;
 
 interface TaskSummary {
   total: number;
@@ -95,23 +90,11 @@ export function summarizeTaskCheck(tasks: readonly TaskItemSnapshot[]): TaskChec
 /** The list as a model reads it. */
 export function renderTasks(tasks: readonly TaskItemSnapshot[]): string {
   if (tasks.length === 0) return "No tasks.";
-  return tasks.map((task) => `- [${MARKS[task.status]}] ${describe(task)}`).join("\n");
+  return tasks.map((task) => `- [${TASK_MARKS[task.status]}] ${describe(task)}`).join("\n");
 }
-
-/** Tasks from the store; anything that is none is left out. */
-export function readTasks(value: unknown): TaskItemSnapshot[] {
-  return Array.isArray(value) ? (value as JSONValue[]).flatMap((task) => (isTask(task) ? [task] : [])) : [];
-}
-
-const MARKS: Record<TaskStatus, string> = { pending: " ", in_progress: "~", completed: "x" };
 
 function describe({ id, content }: TaskItemSnapshot): string {
   return `${content} (${id})`;
-}
-
-function isTask(task: unknown): task is TaskItemSnapshot {
-  const { id, content, status } = Object(task) as Partial<TaskItemSnapshot>;
-  return typeof id === "string" && typeof content === "string" && Object.hasOwn(MARKS, String(status));
 }
 
 function reusable(

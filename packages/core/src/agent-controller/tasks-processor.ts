@@ -1,6 +1,7 @@
 import type { Processor } from "../processor/processor.ts";
 import type { Storage } from "../storage/storage.ts";
-import { readTasks, renderTasks } from "./task-list.ts";
+import { readTasks } from "@selvedge/protocol/session";
+import { renderTasks } from "./task-list.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
 
 /** Shows the model the task list of its thread, once each time it changes. */

@@ -37,7 +37,7 @@ export class ThreadFollower {
     } catch (error) {
       if (!AgentError.is(error, "reader-too-slow") || !overview) throw error;
       // The run waits for longer than the store keeps a stream: what it waits for is known all the same.
-      for (const chunk of questionsOf(overview)) options.take(chunk, true);
+      for (const chunk of waitingChunks(overview)) options.take(chunk, true);
       await follower.#begin(overview.lastSeq, overview.lastSeq);
     }
     void follower.#follow();
@@ -81,7 +81,7 @@ export class ThreadFollower {
 }
 
 /** The waiting calls of a run, as its stream once told them. */
-function questionsOf({ activeRunId, waiting }: ThreadOverview): AgentChunk[] {
+export function waitingChunks({ activeRunId, waiting }: ThreadOverview): AgentChunk[] {
   if (activeRunId === undefined) return [];
   const about = { runId: activeRunId, from: "AGENT" } as const;
   const questions = waiting.map(({ toolCallId, toolName, requiresApproval, reason, ...call }): AgentChunk => {

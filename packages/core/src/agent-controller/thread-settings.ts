@@ -43,6 +43,11 @@ export function tagsAsMetadata(tags: Record<string, string>): Metadata {
 const HELPER_KEYS =
   /^(?:observerModelId|reflectorModelId|observationThreshold|reflectionThreshold|subagentModelId(?:_.*)?)$/;
 
+/** Whether a controller reads a key of a thread's metadata: it decides what runs there may do and cost. */
+export function isControllerKey(key: string): boolean {
+  return RESERVED.test(key) || HELPER_KEYS.test(key);
+}
+
 /** The models and limits of helpers that a thread was left with. */
 export function helperSettings(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => HELPER_KEYS.test(key)));

@@ -2,7 +2,7 @@ import type { Storage, Write } from "../storage/storage.ts";
 import { ACTORS, CALLS, RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
 import { readWaitingCalls } from "../thread/inspect/waiting-calls.ts";
-import { SUBAGENT, type SubagentWait } from "./tools/subagent-tool.ts";
+import { SUBAGENT, type SubagentWait } from "@selvedge/protocol/session";
 
 /** Something that a person is asked in a session: by the run on its thread, or by a subagent of that run. */
 export interface Question {

@@ -5,7 +5,9 @@ export type {
 } from "../agent-controller/agent-controller.ts";
 export { Session } from "../agent-controller/session.ts";
 export type {
+  Answered,
   ApprovalResponse,
+  SessionContents,
   SessionMessage,
   SignalDelivery,
   SuspensionResponse,
@@ -24,18 +26,20 @@ export type {
   ModelUseCountTracker,
   ThreadLock,
 } from "../agent-controller/config.ts";
+export { createEmptyTokenUsage, defaultDisplayState, defaultOMProgress } from "@selvedge/protocol/session";
 export type {
+  AgentControllerDisplayState,
   AgentControllerEvent,
   AgentControllerEventListener,
   AgentControllerEventType,
-  AgentControllerThread,
-} from "../agent-controller/events.ts";
-export type {
   AgentControllerMessage,
   AgentControllerMessageContent,
-} from "../agent-controller/controller-message.ts";
-export { defaultDisplayState, defaultOMProgress } from "../agent-controller/display-state.ts";
-export type { AgentControllerDisplayState, OMProgressState } from "../agent-controller/display-state.ts";
+  AgentControllerThread,
+  OMProgressState,
+  TaskItemSnapshot,
+  TokenUsage,
+} from "@selvedge/protocol/session";
+export { toContents } from "../agent-controller/file-content.ts";
 export type { AgentControllerFile } from "../agent-controller/file-content.ts";
 export type { QueuedFollowUp } from "../agent-controller/follow-ups.ts";
 export type { HeartbeatHandler } from "../agent-controller/heartbeats.ts";
@@ -47,15 +51,8 @@ export type {
   ToolCategory,
 } from "../agent-controller/permission.ts";
 export type { AgentControllerRequestContext } from "../agent-controller/request-context.ts";
-export { createEmptyTokenUsage } from "../agent-controller/token-usage.ts";
-export type { TokenUsage } from "../agent-controller/token-usage.ts";
 export { assignTaskIds, summarizeTaskCheck } from "../agent-controller/task-list.ts";
-export type {
-  TaskCheckResult,
-  TaskItem,
-  TaskItemInput,
-  TaskItemSnapshot,
-} from "../agent-controller/task-list.ts";
+export type { TaskCheckResult, TaskItem, TaskItemInput } from "../agent-controller/task-list.ts";
 export { askUserTool } from "../agent-controller/tools/ask-user.ts";
 export { createSubagentTool } from "../agent-controller/tools/subagent-tool.ts";
 export type { SubagentHost } from "../agent-controller/tools/subagent-tool.ts";
@@ -66,6 +63,11 @@ export {
   taskUpdateTool,
   taskWriteTool,
 } from "../agent-controller/tools/task-tools.ts";
+
+// For those who serve controllers
+export { isControllerKey } from "../agent-controller/thread-settings.ts";
+// For those who pass the stream of a session on
+export { waitingChunks } from "../agent-controller/thread-follower.ts";
 
 // The rows of sessions, for those who look into a store.
 export { SESSION_DOMAIN, SessionDomain } from "../agent-controller/session-domain.ts";

@@ -2,7 +2,7 @@ import type { JSONValue, MessageContent, ProviderMetadata, SignalType } from "@s
 import { AgentError, showValue } from "../errors.ts";
 import type { ModelMessage } from "./model-message.ts";
 import { userContent } from "./user-content.ts";
-import type { SignalRecord } from "./signal-record.ts";
+import type { SignalRecord } from "@selvedge/protocol/session";
 
 const XML_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/;
 

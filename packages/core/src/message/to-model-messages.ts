@@ -1,7 +1,7 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import { renderSignal } from "./render-signal.ts";
-import type { SignalRecord } from "./signal-record.ts";
+import type { SignalRecord } from "@selvedge/protocol/session";
 import type { ModelMessage } from "./model-message.ts";
 import { isMalformed, withRawInput } from "./raw-input.ts";
 import { filePart, reasoningFilePart, userContent, withOptions } from "./user-content.ts";

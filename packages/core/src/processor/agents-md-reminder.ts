@@ -1,5 +1,5 @@
 import type { StoredMessage, ToolInvocation } from "@selvedge/protocol";
-import type { SignalRecord } from "../message/signal-record.ts";
+import type { SignalRecord } from "@selvedge/protocol/session";
 import type { ProcessInputStepArgs, Processor } from "./processor.ts";
 
 export interface AgentsMdReminderOptions {

@@ -1,7 +1,7 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { ComputedState, StateSignal } from "../processor/processor.ts";
-import type { SignalRecord } from "../message/signal-record.ts";
+import type { SignalRecord } from "@selvedge/protocol/session";
 import { createSignal, type SignalInput } from "../signal/signal.ts";
 import { checkLaneId, checkState, type StateMode, type StateSignalInput } from "../signal/lane.ts";
 import type { Run } from "./run.ts";

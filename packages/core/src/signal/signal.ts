@@ -12,7 +12,7 @@ import { toStoredMessages } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
 import { checkId, checkMetadata } from "../storage/check-id.ts";
 import { checkXmlName, renderSignal } from "../message/render-signal.ts";
-import type { SignalRecord } from "../message/signal-record.ts";
+import type { SignalRecord } from "@selvedge/protocol/session";
 
 /** Types of older payloads, still taken. */
 type LegacySignalType = "user-message" | "system-reminder";

@@ -10,6 +10,8 @@ export type Grant =
   | "tools"
   /** Say that a tool which asks for approval may run, where no run asks. */
   | "approve-tools"
+  /** Change the state, the rules and the grants of a session, and use models outside the catalogue. */
+  | "control"
   | "mcp"
   | "vectors"
   /** Read instructions and other inner parts of agents. */
@@ -25,6 +27,7 @@ export type Grant =
  * - `thread`: the thread in `threadId`; one of another owner is answered like one that does not exist.
  * - `new-thread`: the same, and a thread that does not exist yet becomes the caller's.
  * - `run`: the run in `runId`, by the owner of its thread.
+ * - `session`: the session in `sessionId` of the controller in `controllerId`.
  * - `response`: the stored response in `responseId`.
  */
 export type Ownership =
@@ -35,6 +38,7 @@ export type Ownership =
   | "thread"
   | "new-thread"
   | "run"
+  | "session"
   | "response";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ALL";

@@ -3,12 +3,14 @@ import type { ErrorCode } from "../error-codes.ts";
 import type * as agents from "./agent-routes.ts";
 import type * as app from "./app-routes.ts";
 import type * as compat from "./compat-routes.ts";
+import type * as controllers from "./controller-routes.ts";
 import type * as memory from "./memory-routes.ts";
 import type { CallOf } from "./route.ts";
 import type * as shapes from "./shapes.ts";
 import type { TypeOf } from "./shape.ts";
 
 type Tables = typeof agents.AGENT_ROUTES &
+  typeof controllers.CONTROLLER_ROUTES &
   typeof memory.MEMORY_ROUTES &
   typeof app.APP_ROUTES &
   typeof compat.COMPAT_ROUTES;

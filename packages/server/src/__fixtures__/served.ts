@@ -1,4 +1,5 @@
 import { Agent, createTool, type Logger, Mastra, silentLogger } from "@selvedge/core";
+import { AgentController } from "@selvedge/core/agent-controller";
 import type { AgentConfig } from "@selvedge/core/agent";
 import { InMemoryStorage, type Storage } from "@selvedge/core/storage";
 import { InMemoryVector } from "@selvedge/core/vector";
@@ -83,8 +84,16 @@ export function served(
     ...config,
   });
   const bare = new Agent({ id: "bare", name: "Bare", instructions: "", model, tools });
+  const behind = new Agent({ id: "behind", name: "Behind", instructions: "", model, memory, tools });
+  const controller = new AgentController({
+    id: "coder",
+    agent: behind,
+    modes: [{ id: "plan", transitionsTo: "build" }, { id: "build" }],
+    defaultModeId: "build",
+  });
   const mastra = new Mastra({
     agents: { helper: agent, bare },
+    agentControllers: { coder: controller },
     tools: { add: ADD, pay: PAY },
     storage,
     vectors: { docs: new InMemoryVector() },

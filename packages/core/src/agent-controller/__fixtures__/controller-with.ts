@@ -6,7 +6,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { createTool, type ToolsInput } from "../../tool/tool.ts";
 import { AgentController } from "../agent-controller.ts";
 import type { AgentControllerConfig } from "../config.ts";
-import type { AgentControllerEvent, AgentControllerEventType, EventOf } from "../events.ts";
+import type { AgentControllerEvent, AgentControllerEventType, EventOf } from "@selvedge/protocol/session";
 import type { Session } from "../session.ts";
 
 export interface Made {

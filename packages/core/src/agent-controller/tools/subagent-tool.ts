@@ -1,20 +1,17 @@
 import type { AgentChunk } from "@selvedge/protocol";
+import { type AgentControllerEvent, SUBAGENT, type SubagentWait, toError } from "@selvedge/protocol/session";
 import type { Agent } from "../../agent/agent.ts";
 import { AgentError, errorMessage } from "../../errors.ts";
 import type { JsonSchema } from "../../schema/schema.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { System } from "../../system.ts";
 import { readThreadOverview } from "../../thread/inspect/thread-overview.ts";
-import type { WaitingCall } from "../../thread/inspect/waiting-calls.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import type { AgentControllerSubagent } from "../config.ts";
-import { toError } from "../controller-message.ts";
-import type { AgentControllerEvent } from "../events.ts";
 import { forkThread } from "../fork-thread.ts";
 import type { AgentControllerRequestContext } from "../request-context.ts";
 import { CONTROLLER_KEY } from "../request-context.ts";
 
-export const SUBAGENT = "subagent";
 export const IN_FORK = "The tool subagent is not available inside a forked subagent. Do the work yourself.";
 
 interface SubagentCall {
@@ -22,11 +19,6 @@ interface SubagentCall {
   task: string;
   modelId?: string;
   forked?: boolean;
-}
-
-/** What a call waits for while its subagent waits: the questions, and where to go on reading. */
-export interface SubagentWait {
-  subagent: { threadId: string; resourceId: string; runId: string; after: number; calls: WaitingCall[] };
 }
 
 /** What the call of a subagent needs of its controller. */

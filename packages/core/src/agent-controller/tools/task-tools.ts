@@ -1,14 +1,13 @@
+import { readTasks, type TaskItemSnapshot } from "@selvedge/protocol/session";
 import type { JsonSchema } from "../../schema/schema.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import {
   assignTaskIds,
   keepOneInProgress,
-  readTasks,
   renderTasks,
   summarizeTaskCheck,
   type TaskItem,
   type TaskItemInput,
-  type TaskItemSnapshot,
 } from "../task-list.ts";
 
 /** Where a thread's task list is among its states. */

@@ -1,6 +1,6 @@
 import type { AgentControllerMessage } from "./controller-message.ts";
 import type { AgentControllerEvent, EventOf } from "./events.ts";
-import type { TaskItemSnapshot } from "./task-list.ts";
+import type { TaskItemSnapshot } from "./task-item.ts";
 import { createEmptyTokenUsage, type TokenUsage } from "./token-usage.ts";
 
 export interface ActiveTool {

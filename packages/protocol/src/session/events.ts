@@ -1,7 +1,7 @@
-import type { StoredThread } from "@selvedge/protocol";
+import type { StoredThread } from "../message.ts";
 import type { AgentControllerMessage, SignalContent } from "./controller-message.ts";
 import type { AgentControllerDisplayState } from "./display-state.ts";
-import type { TaskItemSnapshot } from "./task-list.ts";
+import type { TaskItemSnapshot } from "./task-item.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
 export type AgentControllerThread = StoredThread;

@@ -1,6 +1,4 @@
-import type { AgentChunk, DataChunk } from "@selvedge/protocol";
-import type { SignalRecord } from "../message/signal-record.ts";
-import type { SignalContents } from "../signal/signal.ts";
+import type { AgentChunk, DataChunk } from "../chunk.ts";
 import {
   type AgentControllerMessage,
   type AgentControllerMessageContent,
@@ -11,12 +9,31 @@ import {
 } from "./controller-message.ts";
 import type { AgentControllerEvent } from "./events.ts";
 import { GrowingMessage } from "./growing-message.ts";
-import { readTasks } from "./task-list.ts";
-import { SUBAGENT, type SubagentWait } from "./tools/subagent-tool.ts";
+import type { Said, SignalRecord } from "./signal-record.ts";
+import { readTasks } from "./task-item.ts";
 import { toTokenUsage } from "./token-usage.ts";
 
 type Payload<Type extends AgentChunk["type"]> =
   Extract<AgentChunk, { type: Type }> extends { payload: infer P } ? P : never;
+/** The tool whose calls wait while their subagents wait. */
+export const SUBAGENT = "subagent";
+
+/** A call that waits for somebody. */
+interface AskedCall {
+  toolCallId: string;
+  toolName: string;
+  args?: unknown;
+  requiresApproval: boolean;
+  suspendPayload?: unknown;
+  reason?: string;
+  transcript?: { args?: unknown; suspendPayload?: unknown };
+}
+
+/** What a call waits for while its subagent waits: the questions, and where to go on reading. */
+export interface SubagentWait {
+  subagent: { threadId: string; resourceId: string; runId: string; after: number; calls: AskedCall[] };
+}
+
 type EndReason = "complete" | "aborted" | "error" | "suspended";
 
 /** Why a run that came to its end did not end well, for people. */
@@ -174,7 +191,7 @@ export class EventFold {
     const fields = Object(data) as Record<string, unknown>;
     if (type === "data-user-message") {
       this.#closeMessage({ stopReason: "complete" }, events);
-      const signal = data as SignalRecord & { contents: SignalContents };
+      const signal = data as SignalRecord & { contents: Said };
       const message: AgentControllerMessage = {
         id: signal.id,
         role: "user",
@@ -199,7 +216,7 @@ export class EventFold {
 
   #signal(chunk: DataChunk, events: AgentControllerEvent[]): AgentControllerEvent[] {
     this.#closeMessage({ stopReason: "complete" }, events);
-    const signal = chunk.data as SignalRecord & { contents: SignalContents };
+    const signal = chunk.data as SignalRecord & { contents: Said };
     const content = toSignalContent(signal);
     const message: AgentControllerMessage = {
       id: signal.id,

@@ -1,7 +1,6 @@
-import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
-import { AgentError } from "../errors.ts";
-import type { SignalRecord } from "../message/signal-record.ts";
-import type { SignalContents } from "../signal/signal.ts";
+import type { MessagePart, StoredMessage, ToolInvocation } from "../message.ts";
+import { AgentError } from "../agent-error.ts";
+import type { Said, SignalRecord } from "./signal-record.ts";
 
 /** A piece of a message, as a page shows it. */
 export type AgentControllerMessageContent =
@@ -88,7 +87,7 @@ export function toControllerMessage(message: StoredMessage): AgentControllerMess
 }
 
 /** What a person's message holds. */
-export function fromContents(contents: SignalContents): AgentControllerMessageContent[] {
+export function fromContents(contents: Said): AgentControllerMessageContent[] {
   if (typeof contents === "string") return [{ type: "text", text: contents }];
   return contents.map((part) =>
     part.type === "text"
@@ -98,7 +97,7 @@ export function fromContents(contents: SignalContents): AgentControllerMessageCo
 }
 
 /** A signal as a piece of a message. */
-export function toSignalContent(signal: SignalRecord & { contents: SignalContents }): SignalContent {
+export function toSignalContent(signal: SignalRecord & { contents: Said }): SignalContent {
   const { id, type, tagName, attributes = {}, metadata = {} } = signal;
   const message =
     typeof signal.contents === "string"

@@ -1,5 +1,3 @@
-import type { Logger } from "../logger.ts";
-import type { System } from "../system.ts";
 import type { Display } from "./display-state.ts";
 import {
   type AgentControllerEvent,
@@ -7,6 +5,14 @@ import {
   type EventOf,
   FREQUENT,
 } from "./events.ts";
+
+/** A clock and a place for what goes wrong. */
+export interface BusHost {
+  readonly system: {
+    setTimer(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
+  };
+  readonly logger: { warn(message: string, ...details: unknown[]): void };
+}
 
 /** How long the display may be behind while much happens. */
 const DISPLAY_MS = 16;
@@ -16,8 +22,8 @@ const DISPLAY_MS = 16;
  * fails, leaves, or makes more happen harms nobody.
  */
 export class EventBus {
-  readonly #system: System;
-  readonly #logger: Logger;
+  readonly #system: BusHost["system"];
+  readonly #logger: BusHost["logger"];
   readonly #display: Display;
   readonly #listeners = new Set<{ listener: AgentControllerEventListener }>();
   readonly #queue: AgentControllerEvent[] = [];
@@ -26,7 +32,7 @@ export class EventBus {
   /** What late listeners are told first. */
   #workspace: AgentControllerEvent[] = [];
 
-  constructor(display: Display, { system, logger }: { system: System; logger: Logger }) {
+  constructor(display: Display, { system, logger }: BusHost) {
     this.#display = display;
     this.#system = system;
     this.#logger = logger;

@@ -1,4 +1,4 @@
-import type { Usage } from "@selvedge/protocol";
+import type { Usage } from "../usage.ts";
 
 /** Tokens of a thread so far, or of one step. */
 export interface TokenUsage {

@@ -1,4 +1,4 @@
-import type { AgentChunk } from "@selvedge/protocol";
+import type { AgentChunk } from "../chunk.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Display } from "./display-state.ts";

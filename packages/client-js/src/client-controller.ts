@@ -1,0 +1,48 @@
+import { AgentError } from "@selvedge/protocol";
+import type { SessionInfo } from "@selvedge/protocol/session";
+import { call, type CallResult } from "./call.ts";
+import { ClientSession, type SessionOptions } from "./client-session.ts";
+import type { Transport } from "./transport.ts";
+
+/** An agent controller on a server. */
+export class ClientController {
+  readonly id: string;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport, id: string) {
+    if (typeof id !== "string" || id === "")
+      throw new AgentError(
+        "invalid-argument",
+        `The id of a controller must be a string, got ${JSON.stringify(id)}.`,
+      );
+    this.#transport = transport;
+    this.id = id;
+  }
+
+  /** A session by its id. Without one it is the resource's own. */
+  session(sessionId?: string, options?: SessionOptions): ClientSession {
+    return new ClientSession(this.#transport, this.id, sessionId, options);
+  }
+
+  async listModes(): Promise<CallResult<"listControllerModes">["modes"]> {
+    return (await call(this.#transport, "listControllerModes", this.#params)).modes;
+  }
+
+  async listAvailableModels(): Promise<CallResult<"listControllerModels">["models"]> {
+    return (await call(this.#transport, "listControllerModels", this.#params)).models;
+  }
+
+  async listSessions(query: { resourceId?: string; limit?: number } = {}): Promise<SessionInfo[]> {
+    return (await call(this.#transport, "listSessions", { ...this.#params, query })).sessions;
+  }
+
+  /** What the session has under way is aborted; its threads stay. */
+  async deleteSession({ id }: { id: string }): Promise<void> {
+    const params = { ...this.#params.params, sessionId: id };
+    await call(this.#transport, "deleteSession", { params });
+  }
+
+  get #params(): { params: { controllerId: string } } {
+    return { params: { controllerId: this.id } };
+  }
+}

@@ -1,0 +1,31 @@
+// The events of a session and what they come to, for the process that has it and for those who read its stream
+export { toControllerMessage, fromContents, fileContent, toError } from "./session/controller-message.ts";
+export type { AgentControllerMessage, AgentControllerMessageContent } from "./session/controller-message.ts";
+export { defaultDisplayState, defaultOMProgress, Display } from "./session/display-state.ts";
+export type {
+  AgentControllerDisplayState,
+  DisplayFacts,
+  OMProgressState,
+  PendingSuspension,
+} from "./session/display-state.ts";
+export { EventBus } from "./session/event-bus.ts";
+export { EventFold, SUBAGENT, type SubagentWait } from "./session/event-fold.ts";
+export type {
+  AgentControllerEvent,
+  AgentControllerEventListener,
+  AgentControllerEventType,
+  AgentControllerThread,
+  EventOf,
+} from "./session/events.ts";
+export { RunEnds, type RunEnd } from "./session/run-ends.ts";
+export type { SessionFrame, SessionSnapshot } from "./session/session-frame.ts";
+export { changesOf, type SessionInfo } from "./session/session-info.ts";
+export { SessionView } from "./session/session-view.ts";
+export type { SignalRecord } from "./session/signal-record.ts";
+export { readTasks, TASK_MARKS, type TaskItemSnapshot, type TaskStatus } from "./session/task-item.ts";
+export {
+  addTokenUsage,
+  createEmptyTokenUsage,
+  toTokenUsage,
+  type TokenUsage,
+} from "./session/token-usage.ts";

@@ -1,0 +1,35 @@
+import type { ClientSession, MastraClient } from "@selvedge/client-js";
+import { useMemo, useSyncExternalStore } from "react";
+import { useMastraClient } from "./mastra-react-provider.ts";
+import { type SessionSnapshot, SessionStore, type SessionStoreOptions } from "./session-store.ts";
+import { useLatest } from "./use-latest.ts";
+
+export interface UseAgentControllerOptions extends SessionStoreOptions {
+  /** In place of the provider's. */
+  client?: MastraClient;
+}
+
+/** What a session shows, and the session itself for everything that can be done there. */
+export interface UseAgentControllerResult extends SessionSnapshot {
+  session: ClientSession;
+}
+
+/** A session of a controller, live: its messages, mode, model, questions and display. */
+export function useAgentController(options: UseAgentControllerOptions): UseAgentControllerResult {
+  const client = useMastraClient(options.client);
+  const { controllerId, sessionId, resourceId } = options;
+  const latest = useLatest(options);
+  const store = useMemo(() => {
+    const { tags, reconnect } = latest.current;
+    return new SessionStore(client, {
+      controllerId,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(resourceId !== undefined && { resourceId }),
+      ...(tags && { tags }),
+      ...(reconnect && { reconnect }),
+      onEvent: (event) => latest.current.onEvent?.(event),
+    });
+  }, [client, controllerId, sessionId, resourceId, latest]);
+  const snapshot = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
+  return useMemo(() => ({ ...snapshot, session: store.session }), [snapshot, store]);
+}

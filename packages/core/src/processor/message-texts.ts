@@ -1,6 +1,6 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import type { MessageList } from "../message/message-list.ts";
-import type { SignalRecord } from "../message/signal-record.ts";
+import type { SignalRecord } from "@selvedge/protocol/session";
 import type { ProcessInputArgs, ProcessInputStepArgs } from "./processor.ts";
 
 /** The messages that came with this run, which have not been checked before. */

@@ -573,6 +573,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   async #storeRow(seed: StoredSession): Promise<StoredSession> {
     if (seed.version > 0) return seed;
+    await this.#stateRules.begin();
     const domain = await this.#storage.domain(SESSION_DOMAIN);
     if (seed.process === undefined) return domain.createSession(seed);
     const last = await this.#tidyOwn(domain, seed);
@@ -649,7 +650,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     let row = await domain.getSession({ controllerId: this.id, id });
     const isNew = !row;
     if (!row) {
-      const { initial } = this.#stateRules;
+      const initial = await this.#stateRules.begin();
       // Tools find a session's tags in its state, where the schema has a place for them.
       const known = tagsAsMetadata(tags);
       const state =

@@ -2,6 +2,7 @@ import type { SignalContents } from "../signal/signal.ts";
 import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/inspect/queue.ts";
 import { checkOptions } from "./check-options.ts";
 import { type AgentControllerMessageContent, fromContents } from "@selvedge/protocol/session";
+import { quietly } from "./quietly.ts";
 import type { SessionCore } from "./session-core.ts";
 
 /** A message that waits for a run of its own. */
@@ -51,13 +52,15 @@ export class FollowUps {
   }
 
   /** Puts a message that waits into the run under way, before its next step. */
-  async steer(id: string): Promise<void> {
-    await this.#core.ready();
-    const { storage, agent } = this.#core.host;
-    const address = this.#address(id);
-    await hurryQueued(storage, address);
-    await agent.mailMayHaveCome({ threadId: address.threadId, resourceId: this.#core.row.resourceId });
-    await this.#core.countQueued();
+  steer(id: string): Promise<void> {
+    return quietly(this.#core, async () => {
+      await this.#core.ready();
+      const { storage, agent } = this.#core.host;
+      const address = this.#address(id);
+      await hurryQueued(storage, address);
+      await agent.mailMayHaveCome({ threadId: address.threadId, resourceId: this.#core.row.resourceId });
+      await this.#core.countQueued();
+    });
   }
 
   #address(messageId: string): { threadId: string; messageId: string } {

@@ -16,6 +16,7 @@ import {
   type PermissionRules,
   type ToolCategory,
 } from "./permission.ts";
+import { quietly } from "./quietly.ts";
 import { modelOf, rulesOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { modeModelKey, modelIn, settingsOf } from "./thread-settings.ts";
@@ -138,34 +139,37 @@ export class SessionPermissions {
     return structuredClone(rulesOf(this.#core.row));
   }
 
-  async setForCategory(options: { category: ToolCategory; policy: PermissionPolicy }): Promise<void> {
-    const category = checkCategory(options?.category);
-    const policy = checkPolicy(options.policy);
-    await this.#change((rules) => ({ ...rules, categories: { ...rules.categories, [category]: policy } }));
+  setForCategory(options: { category: ToolCategory; policy: PermissionPolicy }): Promise<void> {
+    return this.#change((rules) => {
+      const category = checkCategory(options?.category);
+      return { ...rules, categories: { ...rules.categories, [category]: checkPolicy(options.policy) } };
+    });
   }
 
   /** `toolName` may name arguments, too: `execute_command(git status*)`. */
-  async setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
-    const toolName = checkId("toolName", options?.toolName);
-    const policy = checkPolicy(options.policy);
-    if (!isRule(toolName))
-      throw new AgentError(
-        "invalid-argument",
-        `toolName must be a name or name(pattern), got ${showValue(toolName)}.`,
-      );
-    await this.#change((rules) => ({ ...rules, tools: { ...rules.tools, [toolName]: policy } }));
+  setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
+    return this.#change((rules) => {
+      const toolName = checkId("toolName", options?.toolName);
+      const policy = checkPolicy(options.policy);
+      if (!isRule(toolName))
+        throw new AgentError(
+          "invalid-argument",
+          `toolName must be a name or name(pattern), got ${showValue(toolName)}.`,
+        );
+      return { ...rules, tools: { ...rules.tools, [toolName]: policy } };
+    });
   }
 
   getGrants(): PermissionGrants {
     return structuredClone(this.#core.row.grants) as PermissionGrants;
   }
 
-  async grant(what: Partial<PermissionGrants>): Promise<void> {
-    await this.#core.change(async (row) => ({ patch: { grants: withGrants(row.grants, what) } }));
+  grant(what: Partial<PermissionGrants>): Promise<void> {
+    return this.#changeRow(async (row) => ({ patch: { grants: withGrants(row.grants, what) } }));
   }
 
-  async revoke(what: Partial<PermissionGrants>): Promise<void> {
-    await this.#core.change(async ({ grants }) => ({
+  revoke(what: Partial<PermissionGrants>): Promise<void> {
+    return this.#changeRow(async ({ grants }) => ({
       patch: {
         grants: {
           categories: grants.categories.filter((one) => !what.categories?.includes(one as ToolCategory)),
@@ -175,10 +179,14 @@ export class SessionPermissions {
     }));
   }
 
-  async #change(change: (rules: PermissionRules) => PermissionRules): Promise<void> {
-    await this.#core.change(async (row) => ({
+  #change(change: (rules: PermissionRules) => PermissionRules): Promise<void> {
+    return this.#changeRow(async (row) => ({
       patch: { rules: change(rulesOf(row)) as StoredSession["rules"] },
     }));
+  }
+
+  #changeRow(change: (row: StoredSession) => Promise<{ patch: SessionPatch }>): Promise<void> {
+    return quietly(this.#core, async () => void (await this.#core.change(change)));
   }
 }
 

@@ -354,12 +354,17 @@ describe("a session", () => {
     void session.respondToToolApproval({ decision: "approve" });
     void session.respondToToolSuspension({ resumeData: "x", toolCallId: "none" });
     void session.steer({ content: 5 as never });
-    await listener.until("error", 3);
+    void session.grantCategory("none" as never);
+    void session.grantTool("");
+    void session.permissions.setForCategory({ category: "none" as never, policy: "allow" });
+    void session.permissions.setForTool({ toolName: "", policy: "allow" });
+    void session.followUps.steer("none");
+    await listener.until("error", 8);
     expect(
       listener
         .all("error")
         .map(({ error }) => (error as { code?: string }).code)
         .toSorted((a = "", b = "") => a.localeCompare(b)),
-    ).toEqual(["invalid-argument", "not-found", "not-found"]);
+    ).toEqual([...Array<string>(5).fill("invalid-argument"), "not-found", "not-found", "not-found"]);
   });
 });

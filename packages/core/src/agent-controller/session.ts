@@ -30,6 +30,7 @@ import {
   type PermissionPolicy,
   type ToolCategory,
 } from "./permission.ts";
+import { quietly, shown } from "./quietly.ts";
 import { rulesOf } from "./run-profile.ts";
 import { SessionCore, type SessionHost } from "./session-core.ts";
 import {
@@ -200,7 +201,7 @@ export class Session<State extends object = Record<string, unknown>> {
    * it, and this resolves when the message is stored.
    */
   async sendMessage(message: SessionMessage): Promise<void> {
-    const { action, runId } = await this.#asked(() => this.#send(message));
+    const { action, runId } = await shown(this.#core, () => this.#send(message));
     if (action === "deliver" || runId === undefined) return;
     const end = await this.#core.endOf(runId);
     // The run has told why already.
@@ -209,12 +210,12 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Puts an instruction into what goes on: the model reads it before its next step. */
   steer(message: Omit<SessionMessage, "files">): Promise<Admitted> {
-    return this.#quietly(() => this.#send(message));
+    return quietly(this.#core, () => this.#send(message));
   }
 
   /** Sends a message for a run of its own, after the one under way. */
   followUp(message: Omit<SessionMessage, "files">): Promise<Admitted> {
-    return this.#quietly(async () => {
+    return quietly(this.#core, async () => {
       const contents = toContents(message?.content);
       return this.queue({ contents, requestContext: message.requestContext });
     });
@@ -271,7 +272,7 @@ export class Session<State extends object = Record<string, unknown>> {
     const questions = [...pendingApprovals.values(), ...pendingSuspensions.values()];
     if (questions.every(({ parentToolCallId }) => parentToolCallId === undefined)) this.#core.abort();
     else
-      void this.#quietly(async () => {
+      void quietly(this.#core, async () => {
         // While the run waits it is known what it waits for.
         await this.#abortSubagents();
         this.#core.abort();
@@ -285,7 +286,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Answers a call that waits for permission. */
   respondToToolApproval(response: ApprovalResponse): Promise<Answered> {
-    return this.#quietly(async () => {
+    return quietly(this.#core, async () => {
       const { decision, toolCallId, declineContext } = response ?? {};
       if (decision !== "approve" && decision !== "decline" && decision !== "always_allow_category")
         throw new AgentError(
@@ -301,7 +302,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Answers a tool that asked: a question, a plan, or any other that suspended its call. */
   respondToToolSuspension(response: SuspensionResponse): Promise<Answered> {
-    return this.#quietly(async () => {
+    return quietly(this.#core, async () => {
       const { resumeData, toolCallId } = response ?? {};
       if (resumeData === undefined)
         throw new AgentError(
@@ -335,7 +336,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Another resource, and no thread of the one before. */
   setResourceId(options: { resourceId: string }): Promise<void> {
-    return this.#quietly(async () => {
+    return quietly(this.#core, async () => {
       const { resourceId } = checkOptions("setResourceId", options);
       await this.#core.moveTo(checkId("resourceId", resourceId));
     });
@@ -540,24 +541,6 @@ export class Session<State extends object = Record<string, unknown>> {
         ...(requestContext && { requestContext: new Context(requestContext.entries()) }),
       },
     };
-  }
-
-  /** For calls that are awaited: what goes wrong is told to the caller, and shown. */
-  async #asked<Value>(work: () => Promise<Value>): Promise<Value> {
-    try {
-      return await work();
-    } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
-      this.#core.bus.emit({ type: "error", error });
-      throw error;
-    }
-  }
-
-  /** For calls that are often not awaited: the promise rejects for who waits, and harms nobody who does not. */
-  #quietly<Value>(work: () => Promise<Value>): Promise<Value> {
-    const promise = this.#asked(work);
-    promise.catch(() => {});
-    return promise;
   }
 }
 

@@ -46,6 +46,8 @@ const GROUPS: Record<string, string[]> = {
     "streaming",
     "structured-output",
     "processors",
+    "guardrails",
+    "prompt-processors",
     "memory",
     "threads",
     "notifications",

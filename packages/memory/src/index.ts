@@ -16,6 +16,7 @@ export { MessageHistory } from "./message-history.ts";
 export { RecallIndexer } from "./recall-indexer.ts";
 export { SemanticRecall } from "./semantic-recall.ts";
 export { ThreadTitle, type ThreadTitleOptions } from "./thread-title.ts";
+export { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
 export { DEFAULT_TEMPLATE, WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
 
 // What they are made of

@@ -46,9 +46,13 @@ describe("toMemorySettings", () => {
 
   it("replaces the shape of the working memory when a call brings one", () => {
     const base: MemoryConfig = { workingMemory: { enabled: true, template: "# You" } };
-    expect(settings(base).workingMemory).toEqual({ scope: "resource", template: "# You", schema: undefined });
+    expect(settings(base).workingMemory).toMatchObject({
+      scope: "resource",
+      template: "# You",
+      schema: undefined,
+    });
     const schema = { type: "object" };
-    expect(settings(base, { workingMemory: { schema } }).workingMemory).toEqual({
+    expect(settings(base, { workingMemory: { schema } }).workingMemory).toMatchObject({
       scope: "resource",
       template: undefined,
       schema,

@@ -21,6 +21,8 @@ export interface WorkingMemorySettings {
   readonly scope: "thread" | "resource";
   readonly template: string | undefined;
   readonly schema: WorkingMemoryConfig["schema"];
+  readonly agentManaged: boolean;
+  readonly useStateSignals: boolean;
 }
 
 /** A `MemoryConfig` that was checked, with its defaults filled in. What is switched off is `undefined` (or 0). */
@@ -76,6 +78,8 @@ export function toMemoryConfig({
           scope: kept.scope,
           ...(kept.template !== undefined && { template: kept.template }),
           ...(kept.schema !== undefined && { schema: kept.schema }),
+          ...(!kept.agentManaged && { agentManaged: false }),
+          ...(kept.useStateSignals && { useStateSignals: true }),
         }
       : { enabled: false },
     threads: { generateTitle: named ?? false },
@@ -170,7 +174,18 @@ function workingMemory(
   if (template !== undefined && typeof template !== "string") {
     throw invalid("workingMemory.template must be a string", template);
   }
-  return { scope: checkScope("workingMemory", call?.scope ?? base?.scope), template, schema: shape?.schema };
+  const flag = (name: "agentManaged" | "useStateSignals", usual: boolean): boolean => {
+    const value = call?.[name] ?? base?.[name] ?? usual;
+    if (typeof value !== "boolean") throw invalid(`workingMemory.${name} must be a boolean`, value);
+    return value;
+  };
+  return {
+    scope: checkScope("workingMemory", call?.scope ?? base?.scope),
+    template,
+    schema: shape?.schema,
+    agentManaged: flag("agentManaged", true),
+    useStateSignals: flag("useStateSignals", false),
+  };
 }
 
 function titleOf(config: MemoryConfig | undefined): boolean | TitleConfig | undefined {

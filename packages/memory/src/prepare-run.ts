@@ -10,6 +10,7 @@ import { SemanticRecall } from "./semantic-recall.ts";
 import { ThreadTitle } from "./thread-title.ts";
 import type { Warn } from "./warning.ts";
 import type { WorkingMemoryStore } from "./working-memory-store.ts";
+import { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
 import { workingMemoryTool } from "./working-memory-tool.ts";
 import { WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
 
@@ -37,9 +38,15 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
     if (!readOnly) after.push(new RecallIndexer({ store, index, system: run.system, warn }));
   }
   if (workingMemory) {
-    before.push(new WorkingMemory({ store: kit.workingMemory, settings: workingMemory, readOnly }));
+    // A state is stored with the thread, which a run that only reads cannot do.
+    const useStateSignals = workingMemory.useStateSignals && !readOnly;
+    const own = { ...workingMemory, useStateSignals };
+    const isKept = readOnly || !workingMemory.agentManaged;
+    const options = { store: kit.workingMemory, settings: own, readOnly: isKept };
+    before.push(new WorkingMemory(options));
+    if (useStateSignals) before.push(new WorkingMemoryStateProcessor(options));
   }
-  if (workingMemory && toolInput && !readOnly) {
+  if (workingMemory?.agentManaged && toolInput && !readOnly) {
     parts.tools[WORKING_MEMORY_TOOL] = workingMemoryTool({
       store: kit.workingMemory,
       settings: workingMemory,

@@ -80,6 +80,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   #init: Promise<void> | undefined;
   readonly #initialized = new Map<AgentControllerWorkspace, Promise<void>>();
   #workspaceReady = false;
+  #destroyed = false;
   #resolvedWorkspace: AgentControllerWorkspace | undefined;
   #subagent: Tool | undefined;
   #models: { at: number; list: AvailableModel[] } | undefined;
@@ -118,8 +119,9 @@ export class AgentController<State extends object = Record<string, unknown>> {
     await this.#agent.recover();
   }
 
-  /** Stops heartbeats and closes what the controller opened. Sessions stay in the store. */
+  /** Stops heartbeats and closes what the controller opened, for good. Sessions stay in the store. */
   async destroy(): Promise<void> {
+    this.#destroyed = true;
     await this.#heartbeats.stop();
     this.#leases.stop();
     for (const session of [this.session, ...(await this.#openSessions())]) await session.core.close();
@@ -132,6 +134,12 @@ export class AgentController<State extends object = Record<string, unknown>> {
     if (!this.#host) await this.#agent.close();
     this.#ownHost = undefined;
     this.#init = undefined;
+  }
+
+  /** Its runs have ended: a message would never be answered. */
+  #checkAlive(): void {
+    if (this.#destroyed)
+      throw new AgentError("not-found", `Controller "${this.id}" was destroyed. Create a new one.`);
   }
 
   registerHeartbeat(handler: HeartbeatHandler): Promise<void> {
@@ -151,6 +159,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
    * cannot be made.
    */
   async createSession(options: CreateSessionOptions): Promise<Session<State>> {
+    this.#checkAlive();
     const id = checkId("id", options?.id);
     this.#kept.add(id);
     return this.#openSession(options);
@@ -472,6 +481,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   }
 
   async #start(): Promise<void> {
+    this.#checkAlive();
     await this.#storage.init();
     if (!this.#host)
       this.#ownHost ??= new Mastra({
@@ -637,6 +647,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const tags = checkTags(options.tags);
     const domain = await this.#storage.domain(SESSION_DOMAIN);
     let row = await domain.getSession({ controllerId: this.id, id });
+    const isNew = !row;
     if (!row) {
       const { initial } = this.#stateRules;
       // Tools find a session's tags in its state, where the schema has a place for them.
@@ -663,6 +674,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       await this.#settle(session, options.threadId);
     } catch (error) {
       await session.core.close();
+      if (isNew && session.core.row.version === 1) await domain.deleteSession({ controllerId: this.id, id });
       throw error;
     }
     if (workspace) await this.#initWorkspace(session, workspace);

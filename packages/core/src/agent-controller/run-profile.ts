@@ -165,8 +165,12 @@ async function idsOf(
   const memory = await storage.getStore("memory");
   const thread = threadId === undefined ? null : await memory!.getThreadById({ threadId });
   const metadata = thread?.metadata ?? {};
-  const sessionId = text(pinned["sessionId"]) ?? sessionIdIn(metadata);
-  const session = sessionId === undefined ? undefined : await read(sessionId);
+  const own = text(pinned["sessionId"]);
+  const sessionId = own ?? sessionIdIn(metadata);
+  const found = sessionId === undefined ? undefined : await read(sessionId);
+  // Metadata may be anybody's: the rules of another resource's session are not for this thread.
+  const isOurs = own !== undefined || found?.defaultResourceId === thread?.resourceId;
+  const session = isOurs || found?.resourceId === thread?.resourceId ? found : undefined;
   const isThere = session !== undefined && (session.threadId === threadId || threadId === undefined);
   const wanted = text(pinned["modeId"]) ?? (isThere ? session.modeId : text(metadata["currentModeId"]));
   const mode = modeOf(config, wanted);

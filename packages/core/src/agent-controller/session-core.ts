@@ -127,7 +127,7 @@ export class SessionCore {
     change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
   ): Promise<StoredSession> {
     await this.#opened();
-    this.#checkOpen();
+    this.checkOpen();
     const { storage, system } = this.host;
     return this.#record!.change(change, (writes) =>
       storage.commit(writes, { key: this.row.id, id: system.newId() }),
@@ -204,7 +204,8 @@ export class SessionCore {
     await this.lock.release();
   }
 
-  #checkOpen(): void {
+  /** Of a session that is closed nothing is heard any more: who waited for it would wait forever. */
+  checkOpen(): void {
     if (this.#closed || this.#record?.isGone)
       throw new AgentError(
         "not-found",

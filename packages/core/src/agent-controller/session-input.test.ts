@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTool } from "../tool/tool.ts";
 import type { AgentControllerRequestContext } from "./request-context.ts";
+import type { Session } from "./session.ts";
 import { call, controllerWith, Listener } from "./__fixtures__/controller-with.ts";
 
 const open = { id: "s", ownerId: "o" };
@@ -54,6 +55,18 @@ describe("a session that is given bad input", () => {
     }
   });
 
+  it("refuses ids of an idGenerator that are no ids, or that are taken", async () => {
+    for (const bad of ["", 5, undefined, "a\nb"]) {
+      const { controller } = controllerWith([], { idGenerator: () => bad as string });
+      if (bad === undefined) await controller.createSession(open);
+      else await expect(controller.createSession(open)).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    const { controller } = controllerWith([], { idGenerator: () => "same" });
+    const session = await controller.createSession(open);
+    await expect(session.thread.create()).rejects.toMatchObject({ code: "conflict" });
+    expect(session.thread.getId()).toBe("same");
+  });
+
   it("refuses a rule that could never apply", async () => {
     const { controller } = controllerWith([]);
     const session = await controller.createSession(open);
@@ -87,6 +100,34 @@ describe("a session that is given bad input", () => {
       });
     expect(session.suspensions.has({ toolCallId: "q1" })).toBe(true);
     expect(session.getGrants()).toEqual({ categories: [], tools: [] });
+  });
+});
+
+describe("a session that is closed", () => {
+  const calls = (session: Session): Promise<unknown>[] => [
+    session.sendMessage({ content: "Hi" }),
+    session.steer({ content: "Hi" }),
+    session.followUp({ content: "Hi" }),
+    session.sendSignal({ type: "system-reminder", contents: "Hi" }),
+    session.respondToToolApproval({ decision: "approve" }),
+    session.respondToToolSuspension({ resumeData: "Hi" }),
+    session.mode.switch({ modeId: "build" }),
+    session.thread.create(),
+  ];
+
+  it("refuses to talk after it was deleted, can be opened again, and ends with its controller", async () => {
+    const { controller, model } = controllerWith(() => "Hi.");
+    const refused = { status: "rejected", reason: { code: "not-found" } };
+    const deleted = await controller.createSession(open);
+    await controller.deleteSession({ id: "s" });
+    for (const one of await Promise.allSettled(calls(deleted))) expect(one).toMatchObject(refused);
+    expect(model.calls).toHaveLength(0);
+    const again = await controller.createSession(open);
+    await again.sendMessage({ content: "Hi" });
+    await controller.destroy();
+    const late = [...calls(again), controller.createSession(open), controller.init()];
+    for (const one of await Promise.allSettled(late)) expect(one).toMatchObject(refused);
+    expect(model.calls).toHaveLength(1);
   });
 });
 

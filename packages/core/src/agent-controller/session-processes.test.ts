@@ -68,6 +68,16 @@ describe("a session in several processes", () => {
     expect(again.model.get()).toBe("acme/big");
   });
 
+  it("leaves nothing behind when it cannot be opened", async () => {
+    const { controller } = process([]);
+    await controller.createSession({ id: "other", ownerId: "o", resourceId: "mine", threadId: "t" });
+    await expect(controller.createSession({ ...open, threadId: "t" })).rejects.toMatchObject({
+      code: "not-found",
+    });
+    const session = await controller.createSession({ ...open, tags: { projectPath: "/a" } });
+    expect(session.getTags()).toEqual({ projectPath: "/a" });
+  });
+
   it("is not there for another resource or owner", async () => {
     const first = process([]);
     await first.controller.createSession({ ...open, resourceId: "mine" });
@@ -219,6 +229,22 @@ describe("a session in several processes", () => {
     for await (const chunk of reader.stream) if (chunk.type === "finish") break;
     expect(systemOf(second.model, 0)).toBe("Weave.\nBuild now.");
     expect(second.ran).toHaveLength(1);
+  });
+
+  it("does not lend the rules of a session to a thread of another resource that names it", async () => {
+    const { controller, ran, storage } = process([call("write", {}), "x"]);
+    const session = await controller.createSession({ ...open, resourceId: "mine" });
+    await session.state.set({ yolo: true });
+    const domain = (await storage.getStore("memory"))!;
+    const [now, metadata] = [new Date(0), { sessionId: "s" }];
+    await domain.saveThread({
+      thread: { id: "t", resourceId: "yours", metadata, createdAt: now, updatedAt: now },
+    });
+    const agent = controller.getCurrentAgent();
+    const reader = await agent.subscribeToThread({ threadId: "t", resourceId: "yours", after: 0 });
+    agent.sendMessage("Hi", { threadId: "t", resourceId: "yours" });
+    for await (const { type } of reader.stream) if (type === "tool-call-approval" || type === "finish") break;
+    expect(ran).toEqual([]);
   });
 
   it("asks for everything on a thread that no session has used", async () => {

@@ -154,8 +154,8 @@ export class SessionThreads {
     checkOptions("thread.create", options);
     await core.ready();
     const { host } = core;
-    const id = options.threadId === undefined ? host.newId() : checkId("threadId", options.threadId);
-    if (options.threadId !== undefined && (await (await this.#domain()).getThreadById({ threadId: id })))
+    const id = checkId("threadId", options.threadId ?? host.newId());
+    if (await (await this.#domain()).getThreadById({ threadId: id }))
       throw new AgentError(
         "conflict",
         `There is already a thread "${id}". Switch to it, or leave the id out.`,

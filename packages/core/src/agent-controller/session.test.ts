@@ -183,6 +183,20 @@ describe("a session", () => {
     });
   });
 
+  it("shows the model a task list once, also when a task tool is refused or changes nothing", async () => {
+    const tasks = [{ content: "Warp", status: "pending", activeForm: "Warping" }];
+    const { controller } = controllerWith([
+      call("task_write", { tasks }),
+      call("task_complete", { id: "none" }),
+      call("task_write", { tasks }),
+      "Done.",
+    ]);
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    await session.sendMessage({ content: "Go" });
+    expect(listener.all("state_signal")).toHaveLength(1);
+  });
+
   it("keeps a task list with the thread, shows it to the model, and counts tokens", async () => {
     const tasks = [{ content: "Warp", status: "in_progress", activeForm: "Warping" }];
     const { controller, model } = controllerWith([
@@ -315,6 +329,7 @@ describe("a session", () => {
     await session.model.switch({ modelId: "acme/none" });
     await expect(session.sendMessage({ content: "Hi" })).rejects.toThrow();
     expect(listener.all("agent_end")).toMatchObject([{ reason: "error" }]);
+    expect(listener.all("error")).toHaveLength(1);
   });
 
   it("puts signals and notifications into the conversation, and wakes it only where that is wanted", async () => {

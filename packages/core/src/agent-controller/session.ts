@@ -199,13 +199,12 @@ export class Session<State extends object = Record<string, unknown>> {
    * Sends a message. Resolves when its run has ended or waits for an answer; where a run is under way the message joins
    * it, and this resolves when the message is stored.
    */
-  sendMessage(message: SessionMessage): Promise<void> {
-    return this.#asked(async () => {
-      const admitted = await this.#send(message);
-      if (admitted.action === "deliver" || admitted.runId === undefined) return;
-      const end = await this.#core.endOf(admitted.runId);
-      if (end.couldNotStart) throw end.couldNotStart;
-    });
+  async sendMessage(message: SessionMessage): Promise<void> {
+    const { action, runId } = await this.#asked(() => this.#send(message));
+    if (action === "deliver" || runId === undefined) return;
+    const end = await this.#core.endOf(runId);
+    // The run has told why already.
+    if (end.couldNotStart) throw end.couldNotStart;
   }
 
   /** Puts an instruction into what goes on: the model reads it before its next step. */
@@ -429,6 +428,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   async #decideNow(answer: Answer, follows: Follows | undefined): Promise<Answered> {
     await this.#core.ready();
+    this.#core.checkOpen();
     const { host, row } = this.#core;
     const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
     const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
@@ -520,6 +520,7 @@ export class Session<State extends object = Record<string, unknown>> {
   }> {
     const core = this.#core;
     await core.ready();
+    core.checkOpen();
     if (core.threadId === undefined)
       await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
     await core.followed();

@@ -24,6 +24,10 @@ export interface WorkingMemoryConfig {
   /** Instead of a template: working memory is a JSON object of this shape. */
   schema?: Schema;
   scope?: "thread" | "resource";
+  /** When false, the model gets neither the tool nor the instructions: the app keeps the working memory. */
+  agentManaged?: boolean;
+  /** Tell changes in the conversation, as a state, in place of a system message that changes. */
+  useStateSignals?: boolean;
 }
 
 export interface TitleConfig {

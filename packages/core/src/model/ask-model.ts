@@ -19,19 +19,23 @@ export interface AskModelOptions extends ModelSettings {
   prompt: string;
   abortSignal?: AbortSignal | undefined;
   providerOptions?: ModelCallOptions["providerOptions"];
+  /** Asks for JSON, in the model's own format. */
+  responseFormat?: ModelCallOptions["responseFormat"];
   limits?: Partial<ModelLimits>;
   clock?: System;
 }
 
 /** One text answer, without tools or memory: for titles and the like. Retries and falls back like a run does. */
 export async function askModel(config: ModelConfig, options: AskModelOptions): Promise<string> {
-  const { system, prompt, abortSignal, providerOptions, limits, clock, ...settings } = options;
+  const { system, prompt, abortSignal, providerOptions, responseFormat, limits, clock, ...settings } =
+    options;
   const call: ModelCallOptions = {
     prompt: [
       ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
       { role: "user", content: [{ type: "text", text: prompt }] },
     ],
     ...(providerOptions && { providerOptions }),
+    ...(responseFormat && { responseFormat }),
   };
   applySettings(call, settings);
   const reply = await openModelReply(

@@ -1,5 +1,5 @@
 import { AgentError } from "../errors.ts";
-import type { ModelConfig } from "./model.ts";
+import type { ModelCallOptions, ModelConfig } from "./model.ts";
 import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
 import type { JsonSchema, Schema } from "../schema/schema.ts";
 import { showIssues } from "../schema/show-issues.ts";
@@ -14,6 +14,8 @@ export interface StructuredOutputOptions<Output extends Schema | undefined = any
   fallbackValue?: unknown;
   /** Describe the schema in the prompt, for models without a JSON mode. */
   jsonPromptInjection?: boolean;
+  /** For the second model. */
+  providerOptions?: ModelCallOptions["providerOptions"];
 }
 
 /** A structured answer being expected: what the model is told, and how its text is read. */

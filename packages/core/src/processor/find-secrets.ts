@@ -1,8 +1,4 @@
-/** A secret in a text: from `start` up to `end`. */
-export interface SecretSpan {
-  start: number;
-  end: number;
-}
+import type { TextSpan } from "./safe-pattern.ts";
 
 /** How the keys and tokens of well-known services begin. */
 const PREFIX =
@@ -15,12 +11,12 @@ const END_KEY = /-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY-----/g;
 const MAX_KEY = 16_384;
 
 /** Keys, tokens and private keys, in order. The time it takes is linear in the text, whatever the text is. */
-export function findSecrets(text: string): SecretSpan[] {
+export function findSecrets(text: string): TextSpan[] {
   return [...findTokens(text), ...findPrivateKeys(text)];
 }
 
-function findTokens(text: string): SecretSpan[] {
-  const spans: SecretSpan[] = [];
+function findTokens(text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
   PREFIX.lastIndex = 0;
   for (let match = PREFIX.exec(text); match; match = PREFIX.exec(text)) {
     const bearer = match[0].endsWith(" ");
@@ -40,8 +36,8 @@ function isJwt(token: string): boolean {
   return first > 0 && token.indexOf(".", first + 1) > 0;
 }
 
-function findPrivateKeys(text: string): SecretSpan[] {
-  const spans: SecretSpan[] = [];
+function findPrivateKeys(text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
   BEGIN_KEY.lastIndex = 0;
   for (let match = BEGIN_KEY.exec(text); match; match = BEGIN_KEY.exec(text)) {
     const end = keyEnd(text, match.index + match[0].length);

@@ -1,6 +1,9 @@
 import type { Processor } from "./processor.ts";
 
-export type Hook = Exclude<keyof Processor, "id" | "name" | "stateId" | "processDataParts">;
+export type Hook = Exclude<
+  keyof Processor,
+  "id" | "name" | "stateId" | "structuredOutput" | "processDataParts"
+>;
 
 /** Every hook, with the list that a processor has to be in for it to run. */
 export const HOOKS: Readonly<Record<Hook, "input" | "output" | "either">> = {

@@ -10,6 +10,7 @@ import type {
   ProcessAPIErrorArgs,
   ProcessInputResult,
   ProcessInputStepArgs,
+  ProcessLLMRequestArgs,
   ProcessLLMResponseArgs,
   ProcessOutputResultArgs,
   ProcessOutputStepArgs,
@@ -17,6 +18,7 @@ import type {
   ProcessToolResultArgs,
   Processor,
   ProcessorContext,
+  ReadyResponse,
   StepOverrides,
 } from "./processor.ts";
 import { forEachHook, type Hook, HOOKS } from "./hooks.ts";
@@ -42,6 +44,11 @@ export class Pipeline {
   readonly #hooks: Record<Hook, readonly Bound[]>;
   readonly #streamArgs: Map<Bound, ProcessOutputStreamArgs> = new Map();
   readonly #patience: Patience;
+  /** Puts chunks on the stream that a processor held; the rest of the pipeline is theirs to pass. */
+  onRelease: (
+    take: () => AgentChunk[],
+    pass: (chunk: AgentChunk, seen: readonly AgentChunk[]) => Promise<AgentChunk | AgentChunk[] | null>,
+  ) => void = () => {};
 
   /** `share` is asked for what the processors are lent, if there are any. */
   constructor(
@@ -151,22 +158,29 @@ export class Pipeline {
     }
   }
 
-  async request(request: ModelCallOptions, stepNumber: number): Promise<ModelCallOptions> {
+  /** The request as it is sent, or the reply that a processor has ready. */
+  async request(
+    request: ModelCallOptions,
+    step: Omit<Rest<ProcessLLMRequestArgs>, "request">,
+  ): Promise<{ request: ModelCallOptions } | { response: ReadyResponse }> {
     let current = request;
     for (const bound of this.#hooks.processLLMRequest) {
-      const args = { ...bound.context, stepNumber, request: current };
-      current = (await this.#guard(bound, () => bound.processor.processLLMRequest!(args))) ?? current;
+      const args = { ...bound.context, ...step, request: current };
+      const result = await this.#guard(bound, () => bound.processor.processLLMRequest!(args));
+      if (result && "response" in result) return result;
+      current = result ?? current;
     }
-    return current;
+    return { request: current };
   }
 
   /** A chunk on its way out: `null` when a processor dropped it, a list when one put several in its place. */
   async outputStream(
     chunk: AgentChunk,
     seen: readonly AgentChunk[],
+    processors: readonly Bound[] = this.#hooks.processOutputStream,
   ): Promise<AgentChunk | AgentChunk[] | null> {
     let current: AgentChunk | AgentChunk[] = chunk;
-    for (const bound of this.#hooks.processOutputStream) {
+    for (const bound of processors) {
       const result: StreamResult = Array.isArray(current)
         ? await this.#streamAll(bound, current, seen)
         : await this.#stream(bound, current, seen);
@@ -181,10 +195,22 @@ export class Pipeline {
     if (isData && !bound.processor.processDataParts) return undefined;
     let args = this.#streamArgs.get(bound);
     // A data chunk may come while the processor still works on another one.
-    if (!args || isData) args = { ...bound.context, part: chunk, streamParts: seen };
+    if (!args || isData)
+      args = {
+        ...bound.context,
+        part: chunk,
+        streamParts: seen,
+        release: (take) => this.#release(bound, take),
+      };
     if (!isData) this.#streamArgs.set(bound, args);
     args.part = chunk;
     return this.#guard(bound, () => bound.processor.processOutputStream!(args));
+  }
+
+  #release(bound: Bound, take: () => AgentChunk[]): void {
+    const all = this.#hooks.processOutputStream;
+    const rest = all.slice(all.indexOf(bound) + 1);
+    this.onRelease(take, (chunk, seen) => this.outputStream(chunk, seen, rest));
   }
 
   async #streamAll(bound: Bound, chunks: AgentChunk[], seen: readonly AgentChunk[]): Promise<AgentChunk[]> {

@@ -10,13 +10,16 @@ import type {
 import type { MessageList } from "../message/message-list.ts";
 import type { SystemMessage } from "../message/system-message.ts";
 import type { ModelCallOptions, ModelConfig, ModelSettings } from "../model/model.ts";
+import type { Logger } from "../logger.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
+import type { System } from "../system.ts";
+import type { OpenSpan } from "../telemetry/telemetry.ts";
 import type { StepResult } from "./step-result.ts";
 import type { StructuredOutputOptions } from "../model/structured-output.ts";
 import type { ToolChoice } from "../tool/tool-limits.ts";
 import type { CreatedAgentSignal, SignalInput } from "../signal/signal.ts";
 import type { Lane, StateMode, StateSignalInput } from "../signal/lane.ts";
-import type { ToolsInput } from "../tool/tool.ts";
+import type { ToolsInput, ToolThreadState } from "../tool/tool.ts";
 
 export interface AbortOptions {
   /** Ask for the step to be tried again with `reason` as feedback, within `maxProcessorRetries`. */
@@ -54,6 +57,13 @@ export interface ProcessorContext {
   sendStateSignal(state: StateSignalInput): Promise<void>;
   /** Lets work go on beside the answer; the host waits for it when it closes. */
   waitUntil(work: Promise<unknown>): void;
+  /** Named values of the thread, which last. Absent where the run is not stored. */
+  threadState: ToolThreadState | undefined;
+  logger: Logger;
+  /** Clock, timers and ids of the run. */
+  system: System;
+  /** Begins a span inside the run's; nothing where telemetry is off. */
+  startSpan(name: string, attributes: Record<string, unknown>): OpenSpan | undefined;
 }
 
 export interface ProcessInputArgs extends ProcessorContext {
@@ -137,20 +147,40 @@ export interface ComputeStateSignalArgs extends ProcessInputArgs {
 export interface ProcessLLMRequestArgs extends ProcessorContext {
   stepNumber: number;
   request: ModelCallOptions;
+  /** The model that is asked first. */
+  model: { provider: string; modelId: string };
+}
+
+/** A reply that a processor has ready. The model is not called. */
+export interface ReadyResponse {
+  /** The chunks of the reply, as `processLLMResponse` got them. */
+  chunks: AgentChunk[];
+  finishReason: FinishReason;
+  providerMetadata?: ProviderMetadata | undefined;
 }
 
 export interface ProcessOutputStreamArgs extends ProcessorContext {
   part: AgentChunk;
   /** The chunks of this run that passed so far. A live view: it costs nothing per chunk. */
   streamParts: readonly AgentChunk[];
+  /**
+   * Puts chunks on the stream when no chunk is on its way, in this processor's place: those after it see them. `take` is
+   * called then. Nothing happens once the step is over.
+   */
+  release(take: () => AgentChunk[]): void;
 }
 
 export interface ProcessLLMResponseArgs extends ProcessorContext {
   stepNumber: number;
+  /** The reply as it came, before `processOutputStream`. */
+  chunks: AgentChunk[];
+  /** Whether a processor had it ready. */
+  fromCache: boolean;
   text: string;
   toolCalls: ToolCallPayload[];
   finishReason: FinishReason;
   usage: Usage;
+  providerMetadata: ProviderMetadata | undefined;
 }
 
 export interface ProcessOutputStepArgs extends ProcessInputArgs {
@@ -197,6 +227,8 @@ export interface Processor {
   readonly name?: string;
   /** The lane of `computeStateSignal`; the processor's id when absent. */
   readonly stateId?: string;
+  /** Has the answer of the run turned into an object, unless the call asks for another. */
+  readonly structuredOutput?: StructuredOutputOptions;
   /** Hand `data-*` chunks to `processOutputStream` too. */
   readonly processDataParts?: boolean;
   processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
@@ -205,7 +237,9 @@ export interface Processor {
   ): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
   /** Once per step, after `processInputStep`. Return nothing when nothing changed. */
   computeStateSignal?(args: ComputeStateSignalArgs): Awaitable<ComputedState | undefined | void>;
-  processLLMRequest?(args: ProcessLLMRequestArgs): Awaitable<ModelCallOptions | undefined | void>;
+  processLLMRequest?(
+    args: ProcessLLMRequestArgs,
+  ): Awaitable<ModelCallOptions | { response: ReadyResponse } | undefined | void>;
   processOutputStream?(
     args: ProcessOutputStreamArgs,
   ): Awaitable<AgentChunk | AgentChunk[] | null | undefined | void>;

@@ -1,7 +1,9 @@
-import { type AgentChunk, ignoreChunk, type PayloadChunk } from "@selvedge/protocol";
+import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
-import { findSecrets, type SecretSpan } from "./find-secrets.ts";
+import { findSecrets } from "./find-secrets.ts";
 import type { Processor, ProcessOutputStreamArgs } from "./processor.ts";
+import type { TextSpan } from "./safe-pattern.ts";
+import { gateText } from "./text-gate.ts";
 
 export interface SecretRedactorOptions {
   /** Secrets of your own. Keep them linear: no repetition inside a repetition. */
@@ -44,48 +46,19 @@ export class SecretRedactor implements Processor {
     this.#replacement = replacement;
   }
 
-  processOutputStream({ part, state }: ProcessOutputStreamArgs): AgentChunk | AgentChunk[] | null {
-    switch (part.type) {
-      case "text-delta":
-      case "reasoning-delta": {
-        const held = heldTexts(state);
-        const text = (held.get(part.payload.id) ?? "") + part.payload.text;
-        const spans = this.#spans(text);
-        const cut = this.#safeLength(text, spans);
-        held.set(part.payload.id, text.slice(cut));
-        return cut === 0 ? null : withText(part, this.#replace(text.slice(0, cut), spans));
-      }
-      case "text-end":
-      case "reasoning-end": {
-        const held = heldTexts(state);
-        const rest = held.get(part.payload.id);
-        held.delete(part.payload.id);
-        if (!rest) return part;
-        const delta = { ...part, type: part.type === "text-end" ? "text-delta" : "reasoning-delta" } as Delta;
-        return [withText(delta, this.redact(rest)), part];
-      }
-      default:
-        ignoreChunk<
-          | "run"
-          | "step"
-          | "content"
-          | "input"
-          | "call"
-          | "question"
-          | "progress"
-          | "outcome"
-          | "other"
-          | "data"
-        >(part);
-        return part;
-    }
+  processOutputStream({ part, state }: ProcessOutputStreamArgs): Promise<AgentChunk | AgentChunk[] | null> {
+    return gateText(part, state, ({ text, ended }) => {
+      const spans = this.#spans(text);
+      const used = ended ? text.length : this.#safeLength(text, spans);
+      return { used, text: this.#replace(text.slice(0, used), spans) };
+    });
   }
 
   redact(text: string): string {
     return this.#replace(text, this.#spans(text));
   }
 
-  #spans(text: string): SecretSpan[] {
+  #spans(text: string): TextSpan[] {
     const spans = findSecrets(text);
     for (const pattern of this.#patterns) {
       for (const match of text.matchAll(pattern)) {
@@ -95,7 +68,7 @@ export class SecretRedactor implements Processor {
     return spans.sort((a, b) => a.start - b.start);
   }
 
-  #replace(text: string, spans: readonly SecretSpan[]): string {
+  #replace(text: string, spans: readonly TextSpan[]): string {
     let result = "";
     let at = 0;
     for (const { start, end } of spans) {
@@ -107,22 +80,13 @@ export class SecretRedactor implements Processor {
   }
 
   /** How much of the text can go out: all that later text cannot make a part of a secret. */
-  #safeLength(text: string, spans: readonly SecretSpan[]): number {
+  #safeLength(text: string, spans: readonly TextSpan[]): number {
     let cut = Math.min(text.length - this.#holdBack, openTokenStart(text), openKeyStart(text));
-    for (const { start, end } of spans) if (start < cut && (cut < end || end === text.length)) cut = start;
+    for (const { start, end } of spans.toReversed())
+      if (start < cut && (cut < end || end === text.length)) cut = start;
     if (text.length - cut > MAX_HELD) return text.length;
     return Math.max(0, cut);
   }
-}
-
-type Delta = PayloadChunk<"text-delta" | "reasoning-delta">;
-
-function withText(chunk: Delta, text: string): Delta {
-  return { ...chunk, payload: { ...chunk.payload, text } } as Delta;
-}
-
-function heldTexts(state: Record<string, unknown>): Map<string, string> {
-  return (state["held"] ??= new Map<string, string>()) as Map<string, string>;
 }
 
 /** Where the run of token characters at the end of the text begins, with the word `Bearer` before it. */

@@ -1,83 +1,123 @@
-import type { AgentChunk, MessagePart, StoredMessage } from "@selvedge/protocol";
-import { AgentError, showValue } from "../errors.ts";
-import type { ProcessInputStepArgs, Processor, ProcessOutputStreamArgs } from "./processor.ts";
+import type { AgentChunk } from "@selvedge/protocol";
+import type { ModelCallOptions } from "../model/model.ts";
+import { OptionChecks } from "./option-checks.ts";
+import type {
+  ProcessInputStepArgs,
+  ProcessLLMRequestArgs,
+  Processor,
+  ProcessOutputStreamArgs,
+} from "./processor.ts";
+import { noteRunLength, type PromptMessage, runStart, unitsOf } from "./prompt-units.ts";
+import { withText } from "./text-gate.ts";
 
 export interface TokenLimiterOptions {
   limit: number;
   /** `truncate` (the default) leaves out what is too much; `abort` stops the run with a tripwire. */
   strategy?: "truncate" | "abort";
+  /** Whether the limit is for the whole answer (`cumulative`, the default) or for each chunk (`part`). */
+  countMode?: "cumulative" | "part";
+  /**
+   * Which old messages are left out of the prompt: only those that do not fit (`best-fit`, the default), or everything
+   * before the first that does not (`contiguous`).
+   */
+  trimMode?: "best-fit" | "contiguous";
+  /** Has no effect: tokens are estimated. */
+  encoding?: unknown;
 }
 
 type Tokens = typeof import("tokenx");
 
 /**
- * Keeps the number of tokens under a limit, by estimate. Among the input processors it takes the oldest messages out of
- * the prompt, whole, so that a tool call stays with its result; the newest message and the answer under way always stay.
- * Among the output processors it ends the text of the answer.
+ * Keeps the number of tokens under a limit, by estimate. Among the input processors it leaves old messages out of the
+ * prompt; a call stays with its result, and the newest message and what this run has done always stay. Among the output
+ * processors it ends the text of the answer.
  */
 export class TokenLimiter implements Processor {
   readonly id = "token-limiter";
   readonly #limit: number;
   readonly #aborts: boolean;
+  readonly #countsParts: boolean;
+  readonly #isContiguous: boolean;
   #tokens: Promise<Tokens> | undefined;
 
   constructor(options: number | TokenLimiterOptions) {
-    const { limit, strategy } =
-      typeof options === "number" ? { limit: options, strategy: undefined } : options;
-    if (!Number.isInteger(limit) || limit <= 0) {
-      throw new AgentError(
-        "invalid-argument",
-        `The limit of TokenLimiter must be a positive integer, got ${showValue(limit)}.`,
-      );
-    }
-    this.#limit = limit;
-    this.#aborts = strategy === "abort";
+    const check = new OptionChecks("TokenLimiter");
+    const given = typeof options === "object" && options !== null ? options : { limit: options };
+    const { limit, strategy = "truncate", countMode = "cumulative", trimMode = "best-fit" } = given;
+    this.#limit = check.integer("limit", limit, 1);
+    this.#aborts = check.oneOf("strategy", strategy, ["truncate", "abort"]) === "abort";
+    this.#countsParts = check.oneOf("countMode", countMode, ["cumulative", "part"]) === "part";
+    this.#isContiguous = check.oneOf("trimMode", trimMode, ["best-fit", "contiguous"]) === "contiguous";
   }
 
-  async processInputStep({ messageList, systemMessages, state, abort }: ProcessInputStepArgs): Promise<void> {
+  getMaxTokens(): number {
+    return this.#limit;
+  }
+
+  processInputStep(args: ProcessInputStepArgs): void {
+    noteRunLength(args);
+    args.state["isInput"] = true;
+  }
+
+  /** Here it counts what is sent: others may have left something out already. */
+  async processLLMRequest({
+    request,
+    state,
+    abort,
+  }: ProcessLLMRequestArgs): Promise<ModelCallOptions | undefined> {
+    if (!state["isInput"]) return undefined;
     const { estimateTokenCount } = await this.#load();
-    const counted = ((state["counted"] as WeakMap<MessagePart, number>) ??= new WeakMap());
-    const count = (message: StoredMessage): number => {
-      let total = MESSAGE_OVERHEAD;
-      for (const part of message.content.parts) {
-        // Only text under way still grows, and a finished step has none.
-        let tokens = counted.get(part);
-        if (tokens === undefined) counted.set(part, (tokens = estimateTokenCount(promptText(part))));
-        total += tokens;
-      }
-      return total;
-    };
-    let left = this.#limit;
-    for (const message of systemMessages) left -= MESSAGE_OVERHEAD + estimateTokenCount(message.content);
-    const responses = new Set(messageList.get.response.db());
-    for (const message of responses) left -= count(message);
-    const others = messageList.get.all.db().filter((message) => !responses.has(message));
-    let kept = others.length;
-    while (kept > 0) {
-      left -= count(others[kept - 1]!);
-      if (left < 0 && kept < others.length) break;
-      kept--;
+    const counted = (state["counted"] ??= new Map()) as Map<unknown, number>;
+    const countText = (text: string): number => remember(counted, text, () => estimateTokenCount(text));
+    const count = (messages: readonly PromptMessage[]): number =>
+      messages.reduce((sum, message) => sum + countMessage(message, countText, counted), 0);
+
+    const { prompt } = request;
+    const system = prompt.filter(({ role }) => role === "system");
+    const start = runStart(prompt, state);
+    const own = prompt.slice(start).filter(({ role }) => role !== "system");
+    const others = unitsOf(prompt.slice(0, start).filter(({ role }) => role !== "system"));
+    let left = this.#limit - count(system);
+    if (left < 0) abort(`The system messages alone are over the limit of ${this.#limit} tokens.`);
+    left -= count(own);
+    if (left < 0) abort(`The steps of this run alone are over the limit of ${this.#limit} tokens.`);
+
+    const kept: PromptMessage[][] = [];
+    for (let index = others.length - 1; index >= 0; index--) {
+      const unit = others[index]!;
+      const size = count(unit);
+      const isNewest = index === others.length - 1;
+      if (size <= left || isNewest) {
+        kept.unshift(unit);
+        left -= size;
+      } else if (this.#isContiguous) break;
     }
-    const dropped = others.slice(0, kept);
-    if (this.#aborts && (dropped.length > 0 || left < 0)) {
+    if (this.#aborts && (kept.length < others.length || left < 0))
       abort(`The prompt is over the limit of ${this.#limit} tokens.`);
-    }
-    if (dropped.length > 0) messageList.removeByIds(dropped.map((message) => message.id));
+    if (kept.length === others.length) return undefined;
+    return { ...request, prompt: [...system, ...kept.flat(), ...own] };
   }
 
-  async processOutputStream({ part, state, abort }: ProcessOutputStreamArgs): Promise<AgentChunk | null> {
+  async processOutputStream({
+    part,
+    state,
+    abort,
+    writer,
+  }: ProcessOutputStreamArgs): Promise<AgentChunk | null> {
     if (part.type !== "text-delta") return part;
     const { estimateTokenCount, sliceByTokens } = await this.#load();
-    const used = (state["used"] as number | undefined) ?? 0;
+    const used = this.#countsParts ? 0 : ((state["used"] as number | undefined) ?? 0);
     const total = used + estimateTokenCount(part.payload.text);
     state["used"] = total;
     if (total <= this.#limit) return part;
     if (this.#aborts) abort(`The answer is over the limit of ${this.#limit} tokens.`);
+    if (!state["told"]) {
+      state["told"] = true;
+      const data = { limit: this.#limit, processorId: this.id };
+      await writer.custom({ type: "data-token-limit-reached", data, transient: true });
+    }
     if (used >= this.#limit) return null;
-    return {
-      ...part,
-      payload: { ...part.payload, text: sliceByTokens(part.payload.text, 0, this.#limit - used) },
-    };
+    return withText(part, sliceByTokens(part.payload.text, 0, this.#limit - used));
   }
 
   #load(): Promise<Tokens> {
@@ -87,18 +127,36 @@ export class TokenLimiter implements Processor {
 
 /** What a message costs beyond its text. */
 const MESSAGE_OVERHEAD = 4;
+const IMAGE_TOKENS = 1000;
+const BYTES_PER_FILE_TOKEN = 100;
 
-function promptText(part: MessagePart): string {
-  switch (part.type) {
-    case "text":
-      return part.text;
-    case "reasoning":
-      return part.reasoning;
-    case "tool-invocation": {
-      const { toolName, args, result, modelOutput } = part.toolInvocation;
-      return `${toolName}${JSON.stringify(args) ?? ""}${JSON.stringify(modelOutput ?? result) ?? ""}`;
-    }
-    default:
-      return "";
-  }
+function countMessage(
+  { content }: PromptMessage,
+  countText: (text: string) => number,
+  counted: Map<unknown, number>,
+): number {
+  if (typeof content === "string") return MESSAGE_OVERHEAD + countText(content);
+  const json = (value: unknown): number =>
+    remember(counted, value, () => countText(JSON.stringify(value) ?? ""));
+  return content.reduce((sum, part) => {
+    if (part.type === "text" || part.type === "reasoning") return sum + countText(part.text);
+    if (part.type === "tool-call") return sum + countText(part.toolName) + json(part.input);
+    if (part.type === "tool-result")
+      return sum + countText(part.toolName) + ("value" in part.output ? json(part.output.value) : 0);
+    if (part.type === "file") return sum + fileTokens(part);
+    return sum;
+  }, MESSAGE_OVERHEAD);
+}
+
+function fileTokens({ mediaType, data }: { mediaType: string; data: unknown }): number {
+  if (mediaType.startsWith("image")) return IMAGE_TOKENS;
+  const content = (data as { data?: unknown })?.data;
+  const bytes = typeof content === "string" || content instanceof Uint8Array ? content.length : 0;
+  return Math.max(IMAGE_TOKENS, Math.ceil(bytes / BYTES_PER_FILE_TOKEN));
+}
+
+function remember(counted: Map<unknown, number>, key: unknown, count: () => number): number {
+  let tokens = counted.get(key);
+  if (tokens === undefined) counted.set(key, (tokens = count()));
+  return tokens;
 }

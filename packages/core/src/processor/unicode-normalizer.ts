@@ -1,4 +1,5 @@
-import type { MessagePart } from "@selvedge/protocol";
+import { mapTexts, newMessages } from "./message-texts.ts";
+import { OptionChecks } from "./option-checks.ts";
 import type { ProcessInputArgs, Processor } from "./processor.ts";
 
 export interface UnicodeNormalizerOptions {
@@ -6,12 +7,19 @@ export interface UnicodeNormalizerOptions {
   form?: "NFC" | "NFKC";
   /** Takes out control characters and those that turn the direction of text round. True when absent. */
   stripControlChars?: boolean;
-  /** One space for many, at most one empty line, none at the ends. */
+  /** One space for many, at most one empty line. False when absent: it would destroy code. */
   collapseWhitespace?: boolean;
+  /** No white space at the ends. True when absent. */
+  trim?: boolean;
+  /** When false, emoji are taken out. */
+  preserveEmojis?: boolean;
 }
 
 const CONTROLS =
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u200B\u202A-\u202E\u2066-\u2069\uFEFF]/g;
+
+const EMOJI =
+  /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{FE0F}|\u{200D}|\u{20E3}/gu;
 
 /** Brings the text of the input into one form, before it is stored and before the model reads it. */
 export class UnicodeNormalizer implements Processor {
@@ -19,30 +27,27 @@ export class UnicodeNormalizer implements Processor {
   readonly #form: "NFC" | "NFKC";
   readonly #strips: boolean;
   readonly #collapses: boolean;
+  readonly #trims: boolean;
+  readonly #keepsEmojis: boolean;
 
   constructor(options: UnicodeNormalizerOptions = {}) {
-    this.#form = options.form ?? "NFC";
-    this.#strips = options.stripControlChars ?? true;
-    this.#collapses = options.collapseWhitespace ?? false;
+    const check = new OptionChecks("UnicodeNormalizer");
+    this.#form = check.oneOf("form", options.form ?? "NFC", ["NFC", "NFKC"]);
+    this.#strips = check.boolean("stripControlChars", options.stripControlChars ?? true);
+    this.#collapses = check.boolean("collapseWhitespace", options.collapseWhitespace ?? false);
+    this.#trims = check.boolean("trim", options.trim ?? true);
+    this.#keepsEmojis = check.boolean("preserveEmojis", options.preserveEmojis ?? true);
   }
 
   processInput({ messageList }: ProcessInputArgs): void {
-    for (const message of messageList.get.input.db()) {
-      const parts = message.content.parts.map((part): MessagePart =>
-        part.type === "text" ? { ...part, text: this.normalize(part.text) } : part,
-      );
-      message.content = { ...message.content, parts };
-    }
+    for (const message of newMessages(messageList)) mapTexts(message, (text) => this.normalize(text));
   }
 
   normalize(text: string): string {
     let normal = text.toWellFormed().normalize(this.#form).replaceAll("\r\n", "\n");
     if (this.#strips) normal = normal.replace(CONTROLS, "");
-    if (this.#collapses)
-      normal = normal
-        .replace(/[^\S\n]+/g, " ")
-        .replace(/\n{3,}/g, "\n\n")
-        .trim();
-    return normal;
+    if (!this.#keepsEmojis) normal = normal.replace(EMOJI, "");
+    if (this.#collapses) normal = normal.replace(/[^\S\n]+/g, " ").replace(/\n{3,}/g, "\n\n");
+    return this.#trims ? normal.trim() : normal;
   }
 }

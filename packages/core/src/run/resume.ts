@@ -6,6 +6,8 @@ import { NOBODY_ASKED } from "./open-calls.ts";
 import type { Run } from "./run.ts";
 import type { AgentExecutionOptions } from "./run-options.ts";
 import { endStep, type Next, type StepPolicy, storePartial } from "./step.ts";
+import { prepareStep } from "./step-request.ts";
+import type { ToolSet } from "../tool/tool-set.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { runToolCalls } from "./tool-calls.ts";
 
@@ -80,6 +82,7 @@ export async function resume(
     run.controller.signal.throwIfAborted();
     return { stepNumber, next: resumption.next };
   }
+  const toolSet = await toolsFor(run, stepNumber, calls);
   const step = (run.step = StepBuilder.resume(stepNumber, resumption.parts, resumption.openUsage));
   const journal = new Map(calls.map((call) => [call.toolCallId, call]));
   for (const { toolCallId, toolName, decision, state } of calls)
@@ -87,7 +90,7 @@ export async function resume(
       await run.stream.emit(decidedChunk(run.spec.runId, { toolCallId, toolName }, decision));
   try {
     run.controller.signal.throwIfAborted();
-    const tools = await runToolCalls(run, step, run.spec.tools, undefined, journal);
+    const tools = await runToolCalls(run, step, toolSet, undefined, journal);
     const next = await endStep(run, step, tools, mayContinue);
     return { stepNumber: stepNumber + 1, next };
   } catch (thrown) {
@@ -114,4 +117,15 @@ export function decidedChunk(
 
 function forgetWaiting({ content }: StoredMessage): void {
   for (const key of Object.keys(NOBODY_ASKED)) delete content.metadata?.[key];
+}
+
+/** The tools of the step that waited: the run's, or those that a processor gave it. */
+async function toolsFor(
+  run: Run,
+  stepNumber: number,
+  calls: readonly { toolName: string }[],
+): Promise<ToolSet> {
+  const { tools } = run.spec;
+  const isKnown = calls.every(({ toolName }) => tools.has(toolName));
+  return isKnown || !run.pipeline.seesStepInput ? tools : (await prepareStep(run, stepNumber)).toolSet;
 }

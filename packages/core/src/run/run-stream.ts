@@ -1,4 +1,4 @@
-import { type AgentChunk, type DataChunk, isDataChunk } from "@selvedge/protocol";
+import { type AgentChunk, type DataChunk, isDataChunk, type PayloadChunk } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import { roughSize } from "../json.ts";
 import { EventStream } from "./event-stream.ts";
@@ -28,6 +28,8 @@ export class RunStream {
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #asked: Promise<void>[] = [];
+  /** What a processor threw at a chunk that another one released. The next chunk finds it. */
+  #objection: { thrown: unknown } | undefined;
   readonly #slow: boolean;
 
   constructor(run: Run) {
@@ -35,6 +37,15 @@ export class RunStream {
     this.#run = run;
     this.#spec = spec;
     this.#maxBytes = spec.limits.runBytes || Infinity;
+    pipeline.onRelease = (take, pass) => {
+      const { step } = run;
+      const released = this.#tail.then(async () => {
+        if (!step || run.step !== step || step.finished) return;
+        for (const chunk of take())
+          await this.#showAll(await this.#hold(() => pass(chunk, this.events.events)), true);
+      });
+      this.#tail = released.catch((thrown: unknown) => void (this.#objection ??= { thrown }));
+    };
     this.#slow = pipeline.seesStream || spec.transform !== undefined || spec.options.onChunk !== undefined;
   }
 
@@ -139,24 +150,58 @@ export class RunStream {
     await this.#shown(chunk);
   }
 
+  /** Resolves when everything so far is on the stream. */
+  async settle(): Promise<void> {
+    await this.#tail;
+    this.#throwObjection();
+  }
+
+  #throwObjection(): void {
+    const objection = this.#objection;
+    this.#objection = undefined;
+    if (objection) throw objection.thrown;
+  }
+
+  /**
+   * Lets processors have the end of a text that the model did not end, so that they let go of what they hold. Readers do
+   * not see the end itself.
+   */
+  async endText(end: PayloadChunk<"text-end" | "reasoning-end">): Promise<void> {
+    await this.settle();
+    const passed = [(await this.#process(end)) ?? []].flat();
+    await this.#showAll(
+      passed.filter((chunk) => chunk.type !== end.type),
+      true,
+    );
+  }
+
   async #emitThrough(chunk: AgentChunk, ofReply: boolean): Promise<Emitted> {
+    this.#throwObjection();
     const passed = this.#run.pipeline.seesStream ? await this.#process(chunk) : chunk;
+    await this.#showAll(passed, ofReply);
+    return passed;
+  }
+
+  async #showAll(passed: Emitted, ofReply: boolean): Promise<void> {
     if (!Array.isArray(passed)) {
       if (passed) await this.#show(passed, ofReply);
-      return passed;
+      return;
     }
     for (const [index, one] of passed.entries()) {
       // The first takes the place of the chunk, which was counted.
       if (index > 0) this.weigh(one);
       await this.#show(one, ofReply);
     }
-    return passed;
   }
 
-  async #process(chunk: AgentChunk): Promise<Emitted> {
+  #process(chunk: AgentChunk): Promise<Emitted> {
+    return this.#hold(() => this.#run.pipeline.outputStream(chunk, this.events.events));
+  }
+
+  async #hold(process: () => Promise<Emitted>): Promise<Emitted> {
     this.#held++;
     try {
-      return await this.#run.pipeline.outputStream(chunk, this.events.events);
+      return await process();
     } finally {
       this.#held--;
     }

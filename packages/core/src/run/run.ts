@@ -22,8 +22,9 @@ import { RunStream } from "./run-stream.ts";
 import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
+import { threadStateOf } from "./thread-state-of.ts";
 import type { StepResult } from "../processor/step-result.ts";
-import type { ObjectFormat } from "../model/structured-output.ts";
+import { ObjectFormat } from "../model/structured-output.ts";
 import { NO_USAGE, addUsage } from "./usage.ts";
 
 /** Everything a run needs, resolved. Made by the agent, read by the loop. */
@@ -119,7 +120,7 @@ export class Run {
   constructor(spec: RunSpec) {
     this.spec = spec;
     this.responseId = spec.system.newId();
-    this.format = spec.format;
+    this.format = spec.format ?? formatOf(spec.outputProcessors);
     const { abortSignal } = spec.options;
     this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
     if (spec.transform) spec.transform.wait = (answer) => this.patience.for("A transform", answer);
@@ -149,6 +150,10 @@ export class Run {
       runId: spec.runId,
       writer: { custom: (chunk) => this.stream.custom(chunk) },
       waitUntil: spec.waitUntil,
+      threadState: threadStateOf(spec),
+      logger: spec.logger,
+      system: spec.system,
+      startSpan: (name, attributes) => spec.telemetry?.start(name, attributes, this.span),
       sendSignal: this.sendSignal.bind(this),
       sendStateSignal: (state) => sendStateSignal(this, state),
     };
@@ -296,4 +301,9 @@ export class Run {
     this.stream.end();
     this.#close();
   }
+}
+
+function formatOf(processors: readonly Processor[]): ObjectFormat | undefined {
+  const options = processors.findLast((processor) => processor.structuredOutput)?.structuredOutput;
+  return options && new ObjectFormat(options, false);
 }

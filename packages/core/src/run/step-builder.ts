@@ -89,12 +89,19 @@ export class StepBuilder {
     if (part.type === "stream-start") {
       if (part.warnings?.length > 0) this.#warnings = toJson(part.warnings) as unknown[];
     } else if (part.type === "finish") {
-      this.finished = true;
-      this.finishReason = part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified;
+      const { unified } = part.finishReason;
       this.usage = toUsage(part.usage);
-      if (part.providerMetadata) this.providerMetadata = toJson(part.providerMetadata) as ProviderMetadata;
-      dropPartialCalls(this.#answer);
+      const metadata = part.providerMetadata && (toJson(part.providerMetadata) as ProviderMetadata);
+      this.finish(unified === "interrupted" ? "other" : unified, metadata);
     }
+  }
+
+  /** The reply is whole. */
+  finish(reason: FinishReason, metadata: ProviderMetadata | undefined): void {
+    this.finished = true;
+    this.finishReason = reason;
+    if (metadata) this.providerMetadata = metadata;
+    dropPartialCalls(this.#answer);
   }
 
   setExchange(

@@ -2,7 +2,7 @@ import { toSystemMessages } from "../message/system-message.ts";
 import { applySettings, candidateOptions } from "../model/candidate-options.ts";
 import { openModelReply } from "../model/open-model-reply.ts";
 import type { ModelCallOptions, ModelCandidate, ModelConfig, ModelReply } from "../model/model.ts";
-import type { StepOverrides } from "../processor/processor.ts";
+import type { ReadyResponse, StepOverrides } from "../processor/processor.ts";
 import type { PreparedTool, ToolSet } from "../tool/tool-set.ts";
 import type { Run } from "./run.ts";
 import type { PreparedStep } from "./run-options.ts";
@@ -78,15 +78,20 @@ async function askApp(
   return run.patience.for("prepareStep", prepared);
 }
 
-/** The reply, or `undefined` when a processor asked for the rejected call to be made again. */
+/** The reply, one that a processor has ready, or `undefined` when a processor asked for the rejected call to be made again. */
 export async function openReply(
   run: Run,
   stepNumber: number,
   settings: StepSettings,
-): Promise<ModelReply | undefined> {
+): Promise<ModelReply | ReadyResponse | undefined> {
   const { spec } = run;
-  const built = buildRequest(run, settings);
-  const request = run.pipeline.seesRequests ? await run.pipeline.request(built, stepNumber) : built;
+  let request = buildRequest(run, settings);
+  if (run.pipeline.seesRequests) {
+    const { provider, modelId } = settings.candidates[0]!.model;
+    const answer = await run.pipeline.request(request, { stepNumber, model: { provider, modelId } });
+    if ("response" in answer) return answer.response;
+    ({ request } = answer);
+  }
   try {
     return await openModelReply(settings.candidates, (candidate) => candidateOptions(request, candidate), {
       limits: spec.limits,

@@ -1,13 +1,12 @@
 import type { AgentChunk, MessagePart } from "@selvedge/protocol";
-import { AgentError, errorMessage } from "../errors.ts";
+import { AgentError } from "../errors.ts";
 import type { ModelReply } from "../model/model.ts";
+import type { ReadyResponse } from "../processor/processor.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
-import { InputWatcher } from "../tool/input-watcher.ts";
-import type { ToolSet } from "../tool/tool-set.ts";
-import { agentChunk, toChunk } from "./model-part-chunk.ts";
+import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
-import type { Emitted } from "./run-stream.ts";
+import { ReplyTaker } from "./reply-taker.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "./usage.ts";
 import type { StepResult } from "../processor/step-result.ts";
@@ -15,7 +14,6 @@ import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { finalRecord } from "./step-record.ts";
 import { announceOpenCalls } from "./open-calls.ts";
 import { NO_CALLS, runToolCalls, type ToolCallsOutcome } from "./tool-calls.ts";
-import { PartialObjectReader } from "../model/structured-output.ts";
 
 /** What the loop does after a step. `again` means that nothing of the step counts. */
 export type Next = "continue" | "stop" | "suspend" | "again";
@@ -49,34 +47,38 @@ export async function runStep(run: Run, stepNumber: number, policy: StepPolicy):
 
 async function takeReply(
   run: Run,
-  reply: ModelReply,
+  reply: ModelReply | ReadyResponse,
   stepNumber: number,
   settings: StepSettings,
   policy: StepPolicy,
   span: OpenSpan | undefined,
 ): Promise<Next> {
   const { spec } = run;
+  const ready = "chunks" in reply;
   const start = agentChunk("step-start", spec.runId, {
     messageId: run.responseId,
-    model: reply.candidate.model.modelId,
-    request: reply.request ?? {},
+    model: (ready ? settings.candidates[0]! : reply.candidate).model.modelId,
+    request: (ready ? undefined : reply.request) ?? {},
     warnings: [],
   });
   const step = (run.step = StepBuilder.begin(stepNumber, start));
-  step.setExchange(reply.request, reply.response);
+  if (!ready) step.setExchange(reply.request, reply.response);
+  const taker = new ReplyTaker(run, step, settings.toolSet);
   try {
     const started = run.stream.emit(start);
     if (started instanceof Promise) await started;
-    await reply.each(partTaker(run, step, settings.toolSet));
+    if (ready) await taker.takeReady(reply);
+    else await reply.each(taker.take);
     if (!step.finished) throw incomplete(step);
-    if (run.pipeline.seesReplies) await processReply(run, step);
+    await taker.endTexts();
+    if (run.pipeline.seesReplies) await processReply(run, step, taker.chunks, ready);
     if (run.pipeline.seesSteps) await processOutput(run, step);
     const { toolSet, activeTools } = settings;
     const tools = step.calls.length > 0 ? await runToolCalls(run, step, toolSet, activeTools) : NO_CALLS;
     if (!run.pipeline.seesResult) span?.setOutput({ "gen_ai.output.messages": step.parts });
     return await endStep(run, step, tools, policy.mayContinue);
   } catch (thrown) {
-    reply.cancel(thrown);
+    if (!ready) reply.cancel(thrown);
     if (thrown instanceof Tripwire) {
       if (step.stored || !policy.mayRetry(thrown)) {
         await keepSignals(run);
@@ -89,6 +91,7 @@ async function takeReply(
       await run.joinLater();
       return "again";
     }
+    if (!step.stored) await taker.endTexts().catch(() => {});
     if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
     await storePartial(run, step, thrown);
     await keepSignals(run);
@@ -103,28 +106,6 @@ async function takeReply(
   }
 }
 
-/** What becomes of each part of the reply: a chunk on the stream, as the processors leave it, and its place in the step. */
-function partTaker(run: Run, step: StepBuilder, tools: ToolSet): Parameters<ModelReply["each"]>[0] {
-  const { format } = run;
-  const { runId, limits } = run.spec;
-  const watcher = InputWatcher.of(tools);
-  const objects = format && !format.options.model ? new PartialObjectReader() : undefined;
-  return (given) => {
-    const part = given.type === "tool-call" ? step.limitCall(given, limits) : given;
-    if (part.type === "error") {
-      throw new AgentError("model-failed", `The model's reply was interrupted: ${errorMessage(part.error)}`, {
-        cause: part.error,
-      });
-    }
-    const chunk = toChunk(part, runId);
-    if (!chunk) return step.takeMeta(part);
-    watcher?.see(chunk);
-    const emitted = run.stream.emit(chunk, true);
-    if (objects) return showObject(run, objects, emitted);
-    return emitted instanceof Promise ? emitted.then(() => {}) : undefined;
-  };
-}
-
 function incomplete({ text }: StepBuilder): AgentError {
   return new AgentError(
     "model-incomplete",
@@ -132,23 +113,15 @@ function incomplete({ text }: StepBuilder): AgentError {
   );
 }
 
-/** Shows the structured answer as far as it has come. */
-async function showObject(
+async function processReply(
   run: Run,
-  objects: PartialObjectReader,
-  emitted: AgentChunk | Promise<Emitted>,
+  step: StepBuilder,
+  chunks: AgentChunk[],
+  fromCache: boolean,
 ): Promise<void> {
-  for (const chunk of [(await emitted) ?? []].flat()) {
-    const partial = chunk.type === "text-delta" ? await objects.add(chunk.payload.text) : undefined;
-    if (!partial) continue;
-    const object = run.format!.unwrap(partial.value);
-    await run.stream.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
-  }
-}
-
-async function processReply(run: Run, step: StepBuilder): Promise<void> {
-  const { stepNumber, text, calls: toolCalls, finishReason, usage } = step;
-  await run.pipeline.response({ stepNumber, text, toolCalls, finishReason, usage });
+  const { stepNumber, text, calls: toolCalls, finishReason, usage, providerMetadata } = step;
+  const facts = { stepNumber, text, toolCalls, finishReason, usage, providerMetadata };
+  await run.pipeline.response({ ...facts, chunks, fromCache });
 }
 
 async function processOutput(run: Run, step: StepBuilder): Promise<void> {

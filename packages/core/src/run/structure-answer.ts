@@ -14,6 +14,7 @@ export async function structureAnswer(run: Run, format: ObjectFormat): Promise<v
       ? await askModel(options.model, {
           system: format.prompt,
           prompt: answer,
+          ...(options.providerOptions && { providerOptions: options.providerOptions }),
           abortSignal: run.controller.signal,
           limits: run.spec.limits,
           clock: run.spec.system,

@@ -3,6 +3,7 @@ import { type } from "arktype";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agentWith, chunksOf, listOf, typesOf } from "../agent/__fixtures__/agent-with.ts";
+import { StructuredOutputProcessor } from "../processor/structured-output-processor.ts";
 import { createTool } from "../tool/tool.ts";
 
 const person = { name: "Ada", age: 36 };
@@ -127,6 +128,34 @@ describe("structured output", () => {
     expect([await output.text, model.calls[0]!.responseFormat]).toEqual(["Her name is Ada.", undefined]);
     expect(second.calls[0]!.prompt[0]!.content).toContain("Be exact.");
     expect((await typesOf(output)).slice(-2)).toEqual(["object-result", "finish"]);
+  });
+
+  it("does so as a processor, too", async () => {
+    const second = scriptedModel(['{"name":"Ada"}', "nonsense"]);
+    const providerOptions = { scripted: { a: 1 } };
+    const options = {
+      schema,
+      model: second,
+      providerOptions,
+      errorStrategy: "fallback",
+      fallbackValue: 1,
+    } as const;
+    const outputProcessors = [new StructuredOutputProcessor(options)];
+    const { agent } = agentWith(["Her name is Ada.", "Again."], { outputProcessors });
+    const output = await agent.stream("who?");
+    expect((await typesOf(output)).slice(-2)).toEqual(["object-result", "finish"]);
+    expect([await output.text, await output.object]).toEqual(["Her name is Ada.", { name: "Ada" }]);
+    expect(second.calls[0]).toMatchObject({ providerOptions });
+    expect((await agent.generate("who?")).object).toBe(1);
+  });
+
+  it.each([
+    { schema },
+    { model: "a/b" },
+    { schema, model: "a/b", useAgent: true },
+    { schema, model: "a/b", errorStrategy: "x" },
+  ])("refuses a processor with wrong options (%#)", (options) => {
+    expect(() => new StructuredOutputProcessor(options as never)).toThrow(/of StructuredOutputProcessor/);
   });
 
   it("describes the schema in the prompt for models without a JSON mode", async () => {

@@ -10,13 +10,13 @@ import {
   type ToolRunContext,
 } from "../tool/execute-tool.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { ToolThreadState } from "../tool/tool.ts";
+import { threadStateOf } from "./thread-state-of.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { answerCall, denyCall, transcriptOf } from "./answer-call.ts";
 import { answersIn, callFromJournal } from "./call-from-journal.ts";
 import { questionOf, toOpenCall, waitingMetadata } from "./open-calls.ts";
 import type { JournaledCall } from "./resume.ts";
-import type { OpenCall, Run, RunSpec } from "./run.ts";
+import type { OpenCall, Run } from "./run.ts";
 import { RunToolWriter } from "./run-tool-writer.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import { stepRecord } from "./step-record.ts";
@@ -153,15 +153,6 @@ function toolContext(
     threadState: threadStateOf(spec),
     writer: (call) => new RunToolWriter(run, call, objections),
     answered: answersIn(earlier),
-  };
-}
-
-function threadStateOf({ storage, threadId, journal }: RunSpec): ToolThreadState | undefined {
-  if (!storage || threadId === undefined || !journal) return undefined;
-  const domain = async () => (await storage.getStore("threadState"))!;
-  return {
-    get: async (type) => (await (await domain()).getState({ threadId, type }))?.value,
-    update: async (type, change) => (await (await domain()).updateState({ threadId, type }, change)).value,
   };
 }
 

@@ -50,14 +50,19 @@ export class ThreadStateDomain {
     return stored;
   }
 
-  /** Changes a value, on top of what others did meanwhile: `change` may be called more than once. */
+  /**
+   * Changes a value, on top of what others did meanwhile: `change` may be called more than once. The value itself, returned
+   * as it was given, is no change.
+   */
   async updateState(
     address: Address,
     change: (value: JSONValue | undefined) => unknown,
   ): Promise<ThreadStateValue> {
     for (let attempt = 0; ; attempt++) {
       const seen = await this.getState(address);
-      const { write, stored } = this.#write({ ...address, value: change(seen?.value) }, seen?.version ?? 0);
+      const value = change(seen?.value);
+      if (seen && typeof value === "object" && value === seen.value) return seen;
+      const { write, stored } = this.#write({ ...address, value }, seen?.version ?? 0);
       try {
         await this.#storage.commit([write], { key: address.threadId, id: this.#system.newId() });
         return stored;

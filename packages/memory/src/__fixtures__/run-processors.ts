@@ -45,6 +45,10 @@ export function runOn(
       throw new Error("memory processors have no state lanes");
     },
     waitUntil: (work) => void later.push(work),
+    threadState: undefined,
+    logger: console,
+    system: realSystem,
+    startSpan: () => undefined,
   };
   const args = (): ProcessInputArgs => ({
     ...context,

@@ -120,7 +120,9 @@ async function changeList(
     const before = readTasks(value);
     const after = change(before);
     refusal = typeof after === "string" ? after : undefined;
-    return typeof after === "string" ? before : after;
+    // What is as it was is not written: the model would be shown it once more.
+    const isSame = typeof after === "string" || JSON.stringify(after) === JSON.stringify(before);
+    return isSame ? value : after;
   });
   const tasks = readTasks(stored);
   return { content: refusal ?? renderTasks(tasks), tasks, isError: refusal !== undefined };

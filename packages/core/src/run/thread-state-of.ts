@@ -1,0 +1,12 @@
+import type { ToolThreadState } from "../tool/tool.ts";
+import type { RunSpec } from "./run.ts";
+
+/** Named values of a run's thread; `undefined` where the run is not stored. */
+export function threadStateOf({ storage, threadId, journal }: RunSpec): ToolThreadState | undefined {
+  if (!storage || threadId === undefined || !journal) return undefined;
+  const domain = async () => (await storage.getStore("threadState"))!;
+  return {
+    get: async (type) => (await (await domain()).getState({ threadId, type }))?.value,
+    update: async (type, change) => (await (await domain()).updateState({ threadId, type }, change)).value,
+  };
+}

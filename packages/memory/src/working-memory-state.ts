@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import type { ComputedState, ComputeStateSignalArgs, Processor } from "@selvedge/core/processors";
+import type { WorkingMemorySettings } from "./memory-settings.ts";
+import type { WorkingMemoryStore } from "./working-memory-store.ts";
+import { shownMemory, STATE_TAG } from "./working-memory.ts";
+
+/**
+ * Tells the working memory as a state of the thread, when it has changed. Nothing before the change is different, so the
+ * provider's cache of the prompt stays valid.
+ */
+export class WorkingMemoryStateProcessor implements Processor {
+  readonly id = "working-memory-state";
+  readonly stateId = "working-memory";
+  readonly #store: WorkingMemoryStore;
+  readonly #settings: WorkingMemorySettings;
+
+  constructor(options: { store: WorkingMemoryStore; settings: WorkingMemorySettings }) {
+    this.#store = options.store;
+    this.#settings = options.settings;
+  }
+
+  async computeStateSignal({
+    threadId,
+    resourceId,
+    contextWindow,
+    lastSnapshot,
+    deltasSinceSnapshot,
+  }: ComputeStateSignalArgs): Promise<ComputedState | undefined> {
+    if (threadId === undefined || resourceId === undefined) return undefined;
+    const { scope, schema } = this.#settings;
+    const text = shownMemory(this.#settings, await this.#store.read({ scope, threadId, resourceId }));
+    const told: unknown = (deltasSinceSnapshot.at(-1) ?? lastSnapshot)?.value;
+    const cacheKey = createHash("sha256").update(text).digest("hex");
+    const state = { cacheKey, value: text, tagName: STATE_TAG };
+    if (contextWindow.hasSnapshot && typeof told === "string") {
+      if (told === text) return undefined;
+      const delta = changedLines(told, text);
+      if (schema === undefined && delta.length < text.length)
+        return { ...state, mode: "delta", contents: delta, delta, attributes: { mode: "delta" } };
+    }
+    return { ...state, mode: "snapshot", contents: text };
+  }
+}
+
+/** The lines that are gone, with `-`, and those that are new, with `+`. */
+function changedLines(before: string, after: string): string {
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const [had, has] = [new Set(old), new Set(now)];
+  const gone = old.filter((line) => !has.has(line)).map((line) => `- ${line}`);
+  const added = now.filter((line) => !had.has(line)).map((line) => `+ ${line}`);
+  // Lines that only moved, or came twice, are not seen by this: then all of it is told.
+  return gone.length + added.length > 0 ? [...gone, ...added].join("\n") : after;
+}

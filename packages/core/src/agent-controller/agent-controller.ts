@@ -7,6 +7,7 @@ import { defaultLogger, type Logger } from "../logger.ts";
 import { Mastra } from "../mastra/mastra.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import { RequestContext } from "../request-context/request-context.ts";
+import { currentRun } from "../run/current-run.ts";
 import { checkId } from "../storage/check-id.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { ThreadDomain } from "../storage/thread-domain.ts";
@@ -505,10 +506,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     try {
       await this.#initOnce(workspace);
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      bus.emit({ type: "workspace_status_changed", status: "error", error });
-      bus.emit({ type: "workspace_error", error });
-      return;
+      return workspaceFailed(session, thrown);
     }
     this.#workspaceReady = true;
     bus.emit({ type: "workspace_status_changed", status: "ready" });
@@ -574,6 +572,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   async #storeRow(seed: StoredSession): Promise<StoredSession> {
     if (seed.version > 0) return seed;
+    await this.#stateRules.begin();
     const domain = await this.#storage.domain(SESSION_DOMAIN);
     if (seed.process === undefined) return domain.createSession(seed);
     const last = await this.#tidyOwn(domain, seed);
@@ -650,7 +649,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     let row = await domain.getSession({ controllerId: this.id, id });
     const isNew = !row;
     if (!row) {
-      const { initial } = this.#stateRules;
+      const initial = await this.#stateRules.begin();
       // Tools find a session's tags in its state, where the schema has a place for them.
       const known = tagsAsMetadata(tags);
       const state =
@@ -667,7 +666,13 @@ export class AgentController<State extends object = Record<string, unknown>> {
       throw new AgentError("conflict", `Session "${id}" was deleted while it was being opened. Try again.`);
     this.#requireOwner(row, options);
     const requestContext = options.requestContext ?? new RequestContext();
-    const workspace = options.workspace ?? (await this.#workspaceFor(id, requestContext));
+    let failed: { reason: unknown } | undefined;
+    const workspace =
+      options.workspace ??
+      (await this.#workspaceFor(id, requestContext).catch((reason: unknown) => {
+        failed = { reason };
+        return undefined;
+      }));
     const browser = options.browser ?? (await this.#browserFor(requestContext));
     const session = this.#open(row, id, { ...(workspace && { workspace }), ...(browser && { browser }) });
     try {
@@ -679,6 +684,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       throw error;
     }
     if (workspace) await this.#initWorkspace(session, workspace);
+    else if (failed) workspaceFailed(session, failed.reason);
     return session;
   }
 
@@ -804,7 +810,12 @@ export class AgentController<State extends object = Record<string, unknown>> {
     const open = sessionId === undefined ? undefined : await this.#liveSession(sessionId);
     const workspace =
       open?.getWorkspace() ??
-      (sessionId === undefined ? undefined : await this.#workspaceFor(sessionId, requestContext));
+      (sessionId === undefined
+        ? undefined
+        : await this.#workspaceFor(sessionId, requestContext).catch((error: unknown) => {
+            this.#logger.warn(`The workspace of session "${sessionId}" could not be created`, error);
+            return undefined;
+          }));
     if (workspace)
       await this.#initOnce(workspace).catch((error: unknown) =>
         this.#logger.warn(`Workspace "${workspace.id}" could not be initialized`, error),
@@ -827,7 +838,9 @@ export class AgentController<State extends object = Record<string, unknown>> {
       threadId,
       resourceId,
       session: session && { id: session.id, ownerId: session.ownerId, modeId, modelId, state: session.state },
-      abortSignal: undefined,
+      get abortSignal() {
+        return currentRun()?.controller.signal;
+      },
       workspace,
       browser: open?.browser,
       emitEvent: emitOnStream,
@@ -856,6 +869,12 @@ export interface ObservationalMemoryRecord {
   generationCount: number;
   observationTokenCount: number;
   [field: string]: unknown;
+}
+
+function workspaceFailed({ core: { bus } }: Session<any>, thrown: unknown): void {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  bus.emit({ type: "workspace_status_changed", status: "error", error });
+  bus.emit({ type: "workspace_error", error });
 }
 
 function checkTags(tags: unknown): Record<string, string> {

@@ -76,6 +76,31 @@ describe("new AgentController", () => {
     expect(state).toEqual({ n: 1, s: "b", currentModelId: "acme/x" });
     expect(session.model.get()).toBe("acme/x");
   });
+
+  it("refuses an initial state that the schema does not allow, and one that is only a part is fine", async () => {
+    const stateSchema = z.object({ n: z.number(), path: z.string() });
+    const begin = (initialState: object, schema: object = stateSchema) =>
+      controllerWith([], { stateSchema: schema as typeof stateSchema, initialState });
+    expect(() => begin({ n: "five" })).toThrow(invalid(/initialState.*"five".*stateSchema: n: /));
+    const { controller } = begin({ n: 5 });
+    const session = await controller.createSession({ id: "s", ownerId: "o" });
+    expect(session.state.get()).toEqual({ n: 5 });
+  });
+
+  it("refuses it with the first use where the schema needs time", async () => {
+    const plain = {
+      type: "object",
+      properties: { n: { type: "number" }, path: { type: "string" } },
+      required: ["path"],
+    } as const;
+    const { controller, storage } = controllerWith([], { stateSchema: plain, initialState: { n: "five" } });
+    const words = invalid(/initialState.*"five".*stateSchema: n: /);
+    await expect(controller.createSession({ id: "s", ownerId: "o" })).rejects.toEqual(words);
+    await expect(controller.init()).rejects.toEqual(words);
+    expect(await controller.findSession("s")).toBeNull();
+    const partial = controllerWith([], { storage, stateSchema: plain, initialState: { n: 5 } }).controller;
+    await partial.createSession({ id: "s", ownerId: "o" });
+  });
 });
 
 describe("bad input of a session", () => {

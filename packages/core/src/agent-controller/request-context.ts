@@ -19,7 +19,8 @@ export interface AgentControllerRequestContext {
   threadId: string | undefined;
   resourceId: string | undefined;
   session: Pick<StoredSession, "id" | "ownerId" | "modeId" | "modelId" | "state"> | undefined;
-  abortSignal: AbortSignal | undefined;
+  /** Of the run that the code which reads it is part of. */
+  readonly abortSignal: AbortSignal | undefined;
   workspace: AgentControllerWorkspace | undefined;
   browser: object | undefined;
   /** Shows an event to everybody who listens to the thread, in any process. */

@@ -103,6 +103,26 @@ describe("a session that is given bad input", () => {
   });
 });
 
+describe("a second answer to a call", () => {
+  it("is `already-decided`, also when the run has ended, and is `not-found` for a call that never was", async () => {
+    const { controller } = controllerWith([call("ask_user", { question: "Why?" }, "q1"), "Done."]);
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    await session.sendMessage({ content: "Ask" });
+    await session.respondToToolSuspension({ toolCallId: "q1", resumeData: "So." });
+    await listener.until("agent_end", 2);
+    const again = (toolCallId: string) => session.respondToToolSuspension({ toolCallId, resumeData: "No." });
+    await expect(again("q1")).rejects.toMatchObject({
+      code: "already-decided",
+      message: expect.stringContaining('"q1"'),
+    });
+    await expect(
+      session.respondToToolApproval({ toolCallId: "q1", decision: "approve" }),
+    ).rejects.toMatchObject({ code: "already-decided" });
+    await expect(again("q2")).rejects.toMatchObject({ code: "not-found" });
+  });
+});
+
 describe("a session that is closed", () => {
   const calls = (session: Session): Promise<unknown>[] => [
     session.sendMessage({ content: "Hi" }),
@@ -215,5 +235,31 @@ describe("what tools see of their session", () => {
       { yolo: true, projectPath: "/a" },
       { yolo: true, projectPath: "/a", count: 1 },
     ]);
+  });
+
+  it("has the signal of the run, which says when it was aborted", async () => {
+    const begun = Promise.withResolvers<AbortSignal | undefined>();
+    const wait = createTool({
+      id: "wait",
+      description: "Waits.",
+      execute: (_input, { requestContext }) => {
+        const { abortSignal } = requestContext.get("controller") as AgentControllerRequestContext;
+        begun.resolve(abortSignal);
+        return new Promise<void>((resolve) => abortSignal?.addEventListener("abort", () => resolve()));
+      },
+    });
+    const { controller } = controllerWith([call("wait", {})], {
+      tools: { wait },
+      initialState: { yolo: true },
+    });
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    const sent = session.sendMessage({ content: "Wait" });
+    const signal = await begun.promise;
+    expect(signal?.aborted).toBe(false);
+    session.abort();
+    await sent;
+    expect(signal?.aborted).toBe(true);
+    expect(listener.all("agent_end")).toMatchObject([{ reason: "aborted" }]);
   });
 });

@@ -145,7 +145,7 @@ describe("a session in several processes", () => {
     await there.until("agent_end");
     expect([...a.ran, ...b.ran]).toHaveLength(1);
     await expect(one.respondToToolApproval({ decision: "decline", toolCallId: "w1" })).rejects.toMatchObject({
-      code: "not-found",
+      code: "already-decided",
     });
     expect(one.displayState.get()).toEqual(two.displayState.get());
   });

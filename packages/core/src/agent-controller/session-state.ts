@@ -1,5 +1,6 @@
 import { AgentError, errorMessage, showValue } from "../errors.ts";
 import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
+import type { JsonSchema, SchemaIssue, Validation } from "../schema/schema.ts";
 import { checkMetadata } from "../storage/check-id.ts";
 import type { AgentControllerConfig } from "./config.ts";
 
@@ -11,11 +12,24 @@ const MAX_STATE_BYTES = 256 << 10;
 export class StateRules {
   readonly #schema: CompiledSchema | undefined;
   readonly initial: State;
+  readonly #initialChecked: Promise<void> | undefined;
 
   constructor(config: Pick<AgentControllerConfig, "stateSchema" | "initialState">) {
     this.#schema = config.stateSchema && compileSchema(config.stateSchema);
     if (config.initialState !== undefined) checkMetadata("initialState", config.initialState);
     this.initial = toJson({ ...this.#defaults(), ...config.initialState });
+    if (config.initialState === undefined || !this.#schema) return;
+    const checked = this.#schema.validate(this.initial);
+    if (checked instanceof Promise) {
+      this.#initialChecked = checked.then((done) => this.#requireFit(done));
+      this.#initialChecked.catch(() => {}); // Told to whoever uses the state.
+    } else this.#requireFit(checked);
+  }
+
+  /** Where a session begins. Throws where the schema, which may need time to say so, does not allow it. */
+  async begin(): Promise<State> {
+    await this.#initialChecked;
+    return this.initial;
   }
 
   /** The state with changes by key, checked. `undefined` takes a key away. */
@@ -25,22 +39,29 @@ export class StateRules {
     const checked = await this.#schema.validate(next);
     // The schema may have filled in or changed values.
     if (checked.ok) return toJson(checked.value as State);
-    const issues = checked.issues.map(({ path, message }) => `${path.join(".") || "state"}: ${message}`);
-    throw new AgentError(
-      "invalid-argument",
-      `The state was not changed: ${showValue(updates)} does not match stateSchema: ${issues.join("; ")}`,
-      { details: { issues: checked.issues } },
-    );
+    throw mismatch(`The state was not changed: ${showValue(updates)}`, checked.issues);
   }
 
-  #defaults(): State {
-    if (!this.#schema) return {};
-    let properties: unknown;
+  /** An initial state may be a part of a state: what it leaves out is no fault. */
+  #requireFit(checked: Validation<unknown>): void {
+    if (checked.ok) return;
+    const has = (key: unknown) => Object.hasOwn(this.initial, String(key));
+    const { required } = this.#json();
+    const isPart = Array.isArray(required) && !required.every(has);
+    const issues = checked.issues.filter(({ path }) => (path.length === 0 ? !isPart : has(path[0])));
+    if (issues.length > 0) throw mismatch(`initialState ${showValue(this.initial)}`, issues);
+  }
+
+  #json(): JsonSchema {
     try {
-      properties = this.#schema.jsonSchema["properties"];
+      return this.#schema?.jsonSchema ?? {};
     } catch {
       return {}; // A schema without a JSON form has no defaults that could be read.
     }
+  }
+
+  #defaults(): State {
+    const { properties } = this.#json();
     const defaults: State = {};
     for (const [key, property] of Object.entries(Object(properties) as Record<string, unknown>)) {
       const value = (Object(property) as { default?: unknown }).default;
@@ -48,6 +69,13 @@ export class StateRules {
     }
     return defaults;
   }
+}
+
+function mismatch(what: string, issues: readonly SchemaIssue[]): AgentError {
+  const all = issues.map(({ path, message }) => `${path.join(".") || "state"}: ${message}`);
+  return new AgentError("invalid-argument", `${what} does not match stateSchema: ${all.join("; ")}`, {
+    details: { issues },
+  });
 }
 
 function toJson(state: State): State {

@@ -207,4 +207,15 @@ describe("the threads of a session", () => {
       "assistant",
     ]);
   });
+
+  it("keeps what controllers write on a thread out of reach of settings", async () => {
+    const { controller } = controllerWith([]);
+    const session = await controller.createSession(open);
+    for (const key of ["sessionId", "currentModeId", "modeModelId_plan", "forkedSubagent"]) {
+      const refused = { code: "invalid-argument", message: expect.stringContaining(`"${key}"`) };
+      await expect(session.thread.setSetting({ key, value: "other" })).rejects.toMatchObject(refused);
+      await expect(session.thread.deleteSetting({ key })).rejects.toMatchObject(refused);
+    }
+    expect(await session.thread.getSetting({ key: "sessionId" })).toBe("s");
+  });
 });

@@ -15,7 +15,7 @@ import {
 import { checkOptions } from "./check-options.ts";
 import { modeOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
-import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
+import { helperSettings, isReserved, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
 
 /** A memory that can do more with threads than the store can, such as forget what finds their messages. */
 type ThreadMemory = MastraMemory & {
@@ -130,11 +130,13 @@ export class SessionThreads {
 
   async setSetting(options: { key: string; value: unknown }): Promise<void> {
     const { key, value } = checkOptions("thread.setSetting", options);
+    if (isReserved(checkId("key", key)))
+      throw new AgentError(
+        "invalid-argument",
+        `Setting "${key}" is the controller's own. Use mode.switch() or model.switch(), or another key.`,
+      );
     const thread = await this.#current();
-    if (thread)
-      await (
-        await this.#domain()
-      ).updateThread({ id: thread.id, metadata: { [checkId("key", key)]: value } });
+    if (thread) await (await this.#domain()).updateThread({ id: thread.id, metadata: { [key]: value } });
   }
 
   async deleteSetting(options: { key: string }): Promise<void> {

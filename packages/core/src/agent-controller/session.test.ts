@@ -152,7 +152,7 @@ describe("a session", () => {
     expect(session.suspensions.hasPending()).toBe(false);
     await expect(session.respondToToolSuspension({ resumeData: "C", toolCallId: "q" })).rejects.toMatchObject(
       {
-        code: "not-found",
+        code: "already-decided",
       },
     );
   });

@@ -44,7 +44,7 @@ import {
 } from "./session-settings.ts";
 import { SessionThreads } from "./session-threads.ts";
 import type { PlanDecision } from "./tools/submit-plan.ts";
-import { abortSubagent, goOnWith, type Question, questionsOf } from "./waiting-calls.ts";
+import { abortSubagent, goOnWith, hasResult, type Question, questionsOf } from "./waiting-calls.ts";
 
 /** Something that a person says in a session. */
 export interface SessionMessage {
@@ -432,10 +432,11 @@ export class Session<State extends object = Record<string, unknown>> {
     const { host, row } = this.#core;
     const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
     const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
+    const threadId = subagent?.threadId ?? this.thread.requireId();
     let made: StoredSession | undefined;
-    const { runId } = await host.agent.sendToolApproval(
+    const decided = host.agent.sendToolApproval(
       {
-        threadId: subagent?.threadId ?? this.thread.requireId(),
+        threadId,
         resourceId: row.resourceId,
         toolCallId: id,
         ...rest,
@@ -452,6 +453,11 @@ export class Session<State extends object = Record<string, unknown>> {
         return change ? [change.write, ...(change.also ?? []), ...parent] : parent;
       },
     );
+    const { runId } = await decided.catch(async (error: unknown) => {
+      if (AgentError.is(error, "not-found") && (await hasResult(await host.memory(), threadId, id)))
+        throw new AgentError("already-decided", `Tool call "${id}" has already been decided.`);
+      throw error;
+    });
     if (made) this.#core.made(made);
     if (subagent) await host.agent.mailMayHaveCome({ ...subagent.parent, resourceId: row.resourceId });
     return { runId, toolCallId: id };

@@ -2,9 +2,13 @@ import type { AgentControllerMode } from "./config.ts";
 
 type Metadata = Record<string, unknown>;
 
-/** Keys of a thread's metadata that controllers write. Tags do not overwrite them. */
+/** Keys of a thread's metadata that controllers write. Tags and settings do not overwrite them. */
 const RESERVED =
   /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|forkedSubagent|parentThreadId|clone|stateSignals)$/;
+
+export function isReserved(key: string): boolean {
+  return RESERVED.test(key);
+}
 
 /** The session that used a thread last. */
 export function sessionIdIn(metadata: Metadata): string | undefined {
@@ -37,7 +41,7 @@ export function settingsOf(session: { id: string; modeId: string; modelId: strin
 
 /** Tags as metadata. Names that controllers use themselves are left out. */
 export function tagsAsMetadata(tags: Record<string, string>): Metadata {
-  return Object.fromEntries(Object.entries(tags).filter(([key]) => !RESERVED.test(key)));
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => !isReserved(key)));
 }
 
 const HELPER_KEYS =
@@ -45,7 +49,7 @@ const HELPER_KEYS =
 
 /** Whether a controller reads a key of a thread's metadata: it decides what runs there may do and cost. */
 export function isControllerKey(key: string): boolean {
-  return RESERVED.test(key) || HELPER_KEYS.test(key);
+  return isReserved(key) || HELPER_KEYS.test(key);
 }
 
 /** The models and limits of helpers that a thread was left with. */

@@ -1,8 +1,9 @@
 import type { Storage, Write } from "../storage/storage.ts";
+import type { ThreadDomain } from "../storage/thread-domain.ts";
 import { ACTORS, CALLS, RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
 import { readWaitingCalls } from "../thread/inspect/waiting-calls.ts";
-import { SUBAGENT, type SubagentWait } from "@selvedge/protocol/session";
+import { SUBAGENT, type SubagentWait, toControllerMessage } from "@selvedge/protocol/session";
 
 /** Something that a person is asked in a session: by the run on its thread, or by a subagent of that run. */
 export interface Question {
@@ -57,6 +58,21 @@ export function goOnWith({ after, parent }: NonNullable<Question["subagent"]>): 
 /** Has the run of a subagent aborted by whoever takes it up. */
 export function abortSubagent({ threadId, runId }: NonNullable<Question["subagent"]>): Write {
   return update(ACTORS, { where: { thread_id: threadId, run_id: runId }, set: { abort_run: runId } });
+}
+
+/** How many messages back an answer may be of interest. */
+const RECENT = 20;
+
+/** Whether a call of a thread has its result: then it was decided, though its run keeps no record of that any more. */
+export async function hasResult(
+  memory: ThreadDomain,
+  threadId: string,
+  toolCallId: string,
+): Promise<boolean> {
+  const messages = await memory.recentMessages({ threadId, limit: RECENT });
+  return messages
+    .flatMap((message) => toControllerMessage(message).content)
+    .some((part) => part.type === "tool_result" && part.id === toolCallId);
 }
 
 async function activeRun(storage: Storage, threadId: string): Promise<string | undefined> {

@@ -79,4 +79,28 @@ describe("a workspace", () => {
     await controller.createSession(open);
     expect(controller.isWorkspaceReady()).toBe(true);
   });
+
+  it("whose function fails does so too, and is asked again by the next run", async () => {
+    let isBroken = true;
+    const made = workspaceWith();
+    const { controller } = controllerWith(["Hi.", call("look", {}), "Done."], {
+      workspace: () => {
+        if (isBroken) throw new Error("No disk.");
+        return made;
+      },
+      initialState: { yolo: true },
+    });
+    const session = await controller.createSession(open);
+    const error = expect.objectContaining({ message: "No disk." });
+    expect(new Listener(session).events).toEqual([
+      { type: "workspace_status_changed", status: "error", error },
+      { type: "workspace_error", error },
+    ]);
+    expect([session.getWorkspace(), controller.isWorkspaceReady()]).toEqual([undefined, false]);
+    await session.sendMessage({ content: "Hi" });
+    expect(await session.thread.listActiveMessages()).toHaveLength(2);
+    isBroken = false;
+    await session.sendMessage({ content: "Look" });
+    expect(made.did).toEqual(["init", "look"]);
+  });
 });

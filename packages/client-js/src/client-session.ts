@@ -4,7 +4,9 @@ import {
   type AgentControllerDisplayState,
   type AgentControllerEventListener,
   type AgentControllerMessage,
+  type AgentControllerMessageContent,
   type AgentControllerThread,
+  type PendingSuspension,
   type SessionInfo,
   SessionView,
   type TokenUsage,
@@ -23,6 +25,13 @@ export interface SessionOptions {
   reconnect?: ReconnectOptions;
   /** Told when the line breaks and when it stands again. */
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
+}
+
+/** A message that waits for its own run. */
+interface QueuedFollowUp {
+  id: string;
+  content: AgentControllerMessageContent[];
+  createdAt: Date;
 }
 
 type Sent = RouteCalls["sendSessionMessage"]["body"];
@@ -118,7 +127,7 @@ export class ClientSession {
     hasPending: (): boolean => this.#view.display.pendingSuspensions.size > 0,
     has: ({ toolCallId }: { toolCallId: string }): boolean =>
       this.#view.display.pendingSuspensions.has(toolCallId),
-    get: ({ toolCallId }: { toolCallId: string }) =>
+    get: ({ toolCallId }: { toolCallId: string }): PendingSuspension | null =>
       this.#view.display.pendingSuspensions.get(toolCallId) ?? null,
   };
 
@@ -199,7 +208,7 @@ export class ClientSession {
   readonly followUps = {
     count: (): number => this.#view.display.queuedFollowUps,
     isEmpty: (): boolean => this.#view.display.queuedFollowUps === 0,
-    list: async () =>
+    list: async (): Promise<QueuedFollowUp[]> =>
       (await this.#call("listFollowUps", {})).followUps.map((one) => ({
         ...one,
         createdAt: new Date(one.createdAt),

@@ -173,6 +173,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   async leaseSession(
     options: CreateSessionOptions,
   ): Promise<{ session: Session<State>; release: () => void }> {
+    this.#checkAlive();
     const release = this.#leases.take(checkId("id", options?.id));
     try {
       return { session: await this.#openSession(options), release };

@@ -49,7 +49,7 @@ export interface SessionAddress {
 /** Sessions, for `storage.domain()`. */
 export const SESSION_DOMAIN: Domain<SessionDomain> = {
   name: "sessions",
-  version: 1,
+  version: 2,
   tables: [SESSIONS] as readonly object[] as Domain["tables"],
   open: (storage, system) => new SessionDomain(storage, system),
 };
@@ -190,7 +190,7 @@ function toSession(row: SessionRow): StoredSession {
     resourceId: row.resource_id,
     defaultResourceId: row.default_resource_id,
     threadId: row.thread_id ?? undefined,
-    threadVersion: row.thread_version,
+    threadVersion: row.thread_version ?? row.version,
     modeId: row.mode_id,
     modelId: row.model_id,
     tags: row.tags as StoredSession["tags"],

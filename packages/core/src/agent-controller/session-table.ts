@@ -7,7 +7,7 @@ export type SessionRow = {
   resource_id: string;
   default_resource_id: string;
   thread_id: string | null;
-  thread_version: number;
+  thread_version: number | null;
   mode_id: string;
   model_id: string;
   tags: unknown;
@@ -23,7 +23,7 @@ export type SessionRow = {
 
 /**
  * Sessions of controllers: who, on which thread, in which mode, and what is allowed. `version` rises with every change.
- * `thread_version` is the version in which the session came to its thread. `process` has the process of a session that no other shares.
+ * `thread_version` is the version in which the session came to its thread; rows of an older version do not say it. `process` has the process of a session that no other shares.
  */
 export const SESSIONS: Table<SessionRow> = {
   name: "selvedge_sessions",

@@ -3,7 +3,21 @@ import { SafePattern } from "./safe-pattern.ts";
 /** Patterns of personal data and secrets. Each is linear: it begins in few places, and its repetitions have bounds. */
 const TOKEN = String.raw`[\w.~+/=-]`;
 
-export const TEXT_PATTERNS = {
+type TextPatternName =
+  | "email"
+  | "phone"
+  | "ssn"
+  | "credit-card"
+  | "api-key"
+  | "bearer-token"
+  | "aws-key"
+  | "url"
+  | "ip-address"
+  | "uuid"
+  | "crypto-wallet"
+  | "iban";
+
+export const TEXT_PATTERNS: Readonly<Record<TextPatternName, SafePattern>> = {
   email: linear(String.raw`(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`),
   phone: linear(
     String.raw`(?<![\w+.-])(?:\+\d{1,3}(?:[ .-]?\(?\d{2,4}\)?){2,4}|(?:1[ .-]?)?\(?\d{3}\)?[ .-]?\d{3}[ .-]?\d{4})(?![\w-])`,
@@ -24,7 +38,7 @@ export const TEXT_PATTERNS = {
     String.raw`(?<!\w)(?:0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,62}|[13][1-9A-HJ-NP-Za-km-z]{25,34})(?!\w)`,
   ),
   iban: linear(String.raw`(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)`),
-} satisfies Record<string, SafePattern>;
+};
 
 function linear(source: string): SafePattern {
   return new SafePattern(new RegExp(source), true);

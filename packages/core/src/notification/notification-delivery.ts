@@ -124,14 +124,15 @@ export async function summarize(
 /** Counts a delivery that failed. It is tried again later, and given up after some times. */
 export async function recordFailure(
   context: NotificationContext,
-  { record: { id, threadId } }: VersionedNotification,
+  { record: { id, threadId }, version }: VersionedNotification,
   times: { deliverAt?: Date | undefined; summaryAt?: Date | undefined },
   error: unknown,
 ): Promise<void> {
   const { domain, logger } = context;
   logger.warn(`Notification ${id} could not be delivered to thread "${threadId}"`, error);
   const seen = await domain.read({ threadId, id });
-  if (!seen || seen.record.status !== "pending") return;
+  // It changed, so it was sent after all, or somebody else has decided about it.
+  if (seen?.version !== version || seen.record.status !== "pending") return;
   const now = nowIn(context);
   const deliveryAttempts = seen.record.deliveryAttempts + 1;
   const patch = {

@@ -53,6 +53,15 @@ describe("several commits over a line that loses answers", () => {
     expect(await versions()).toEqual([1, 0, 1]);
   });
 
+  it("take effect once when they come again after the store was tidied", async () => {
+    const { storage, versions } = await make();
+    await storage.commitAll([count("a")]);
+    await storage.prune({ retentionMs: 0 });
+    // As a process does that was paused before it heard the answer.
+    await storage.commitAll([count("a")]);
+    expect(await versions()).toEqual([1, 0, 0]);
+  });
+
   it("take effect once when the answer to all of them is lost", async () => {
     const { driver, storage, versions } = await make();
     driver.lost = 1;

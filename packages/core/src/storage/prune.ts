@@ -8,6 +8,12 @@ import type { Select, Storage, Where } from "./storage.ts";
 import { ACTORS, EVENTS, RUNS, type RunRow, SENDS, type SendRow } from "./thread-tables.ts";
 import { remove, requireNone } from "./writes.ts";
 
+/**
+ * Ids of commits are kept at least so long. A process that was paused between two attempts may send a commit again, and it must
+ * not take effect twice.
+ */
+export const KEEP_COMMITS_MS = 3_600_000;
+
 /** How long what is over is kept, in milliseconds. */
 export interface Retention {
   /** Chunks of threads' streams, and runs that ended. */
@@ -71,7 +77,11 @@ export async function prune(
     rows: (found) => byThread(found, "key"),
   });
   await pruneBatches<RowOf<typeof COMMITS>>(storage, system, {
-    select: { table: COMMITS, where: { created_at: { lt: before(retentionMs) } }, columns: ["id"] },
+    select: {
+      table: COMMITS,
+      where: { created_at: { lt: before(Math.max(retentionMs, KEEP_COMMITS_MS)) } },
+      columns: ["id"],
+    },
     order: "created_at",
     rows: (found) => [{ id: { in: found.map(({ id }) => id) } }],
   });

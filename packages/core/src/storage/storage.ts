@@ -18,7 +18,14 @@ import { keysOf } from "./keys-of.ts";
 import { ThreadDomain } from "./thread-domain.ts";
 import { ThreadStateDomain } from "./thread-state-domain.ts";
 import { NotificationDomain } from "./notification-domain.ts";
-import { checkRetention, DEFAULT_RETENTION, prune, type PruneReport, type Retention } from "./prune.ts";
+import {
+  checkRetention,
+  DEFAULT_RETENTION,
+  KEEP_COMMITS_MS,
+  prune,
+  type PruneReport,
+  type Retention,
+} from "./prune.ts";
 import type { Table } from "./table.ts";
 import { TABLES } from "./tables.ts";
 import { insert } from "./writes.ts";
@@ -230,6 +237,7 @@ export class Storage {
 
   /** Sends a traced commit until its answer is known. It may have been sent once already. */
   async #commitOnce(traced: Commit, sent?: Promise<CommitOutcome>): Promise<CommitResult> {
+    const began = this.system.monotonic();
     const send = (): Promise<CommitOutcome> => this.#driver.commit([traced]).then(([outcome]) => outcome!);
     for (let attempt = 0; ; attempt++) {
       const answer = attempt === 0 && sent ? sent : send();
@@ -245,6 +253,8 @@ export class Storage {
       const wait = AgentError.is(error, "storage-failed") ? ASK_AGAIN_MS[attempt] : undefined;
       if (wait === undefined) throw error;
       await sleep(this.system, wait);
+      // The process was paused for long: the trace of the first attempt may be gone.
+      if (this.system.monotonic() - began > KEEP_COMMITS_MS / 2) throw error;
     }
   }
 }

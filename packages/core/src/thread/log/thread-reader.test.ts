@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LibSQLStore } from "@selvedge/libsql";
 import { describe, expect, it } from "vitest";
+import { AgentError } from "../../errors.ts";
 import { Follower, gate, HERE, ON, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
-import type { Storage } from "../../storage/storage.ts";
+import { Storage, type StorageDriver } from "../../storage/storage.ts";
 import { ACTORS, EVENTS } from "../../storage/thread-tables.ts";
 import { remove, update } from "../../storage/writes.ts";
 
@@ -213,6 +214,41 @@ describe("subscribeToThread", () => {
     await idle();
     const back = await follow({ after: 5000 });
     expect(await back.ended).toMatchObject({ code: "not-found", details: { after: 5000 } });
+  });
+
+  it("shows nothing of another's thread to who waited at its name, even if the store cannot say at once whose it is", async () => {
+    await withFile(async (open) => {
+      const there = open();
+      let failures = 0;
+      const driver: StorageDriver = {
+        migrate: () => there.init(),
+        addTables: async () => {},
+        select: async (queries) => {
+          if (failures > 0 && queries.some(({ table }) => table.name === ACTORS.name)) {
+            failures--;
+            throw new AgentError("storage-failed", "The store could not be read.");
+          }
+          return [...(await there.selectAll(queries))];
+        },
+        count: (query) => there.count(query),
+        commit: (commits) => there.commitAll(commits),
+        watch: (onChange) => there.watch(onChange),
+        close: () => there.close(),
+      };
+      const spy = onThread([], { storage: new Storage(driver, { id: "spy" }) });
+      const address = { threadId: HERE.threadId, resourceId: "somebody-else", after: 0 };
+      const readers = [
+        new Follower(await spy.agent.subscribeToThread(address)),
+        new Follower(await spy.agent.subscribeToThread(address)),
+      ];
+      failures = 3;
+      const here = onThread(["a secret"], { storage: open() });
+      await here.agent.sendMessage("mine", HERE).admitted;
+      for (const reader of readers) {
+        expect(await reader.ended).toEqual(refusal("not-found"));
+        expect(reader.chunks).toEqual([]);
+      }
+    });
   });
 
   it("shows a slow reader nothing of who has its thread's name next", async () => {

@@ -1,6 +1,7 @@
 import { AgentError } from "../../errors.ts";
 import { checkOwnership, firstFreeSeq, readActor } from "../hold/actor.ts";
 import { type EventPiece, type NumberedChunk, readEvents } from "./event-log.ts";
+import { noThread } from "../../storage/no-thread.ts";
 import { sleep } from "../../system.ts";
 import type { Thread } from "../hold/thread.ts";
 
@@ -117,18 +118,21 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   }
 
   async #more(): Promise<void> {
-    const { tail, storage, threadId } = this.thread;
+    const { thread } = this;
+    const { tail } = thread;
+    // A place to wait that was made before anybody knew whose the thread would be has become another's.
+    if (this.#resourceId !== undefined && thread.resourceId !== this.#resourceId)
+      throw noThread(thread.threadId, this.#resourceId);
     let pieces: readonly EventPiece[] | undefined = tail.read(this.#after);
     if (!pieces) {
       // Ask for the change before reading, so that nothing falls between.
       const changed = tail.changed();
-      pieces = await tail.catchUp(this.#after, (after) => readEvents(storage, threadId, after));
+      pieces = await tail.catchUp(this.#after, (after) => this.#readOwn(thread, after));
       if (pieces.length === 0) {
         await this.#checkNumbers();
         await changed;
         return;
       }
-      await this.#checkOwnership();
     } else if (pieces.length === 0) {
       await tail.changed();
       return;
@@ -136,10 +140,18 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     this.#take(pieces);
   }
 
-  async #checkOwnership(): Promise<void> {
-    if (this.#resourceId === undefined) return;
-    const { storage, threadId } = this.#thread;
-    checkOwnership(await readActor(storage, threadId), threadId, this.#resourceId);
+  /**
+   * Reads events, if they are of the resource that the handle is for. All readers of the handle get what one read, so nothing
+   * reaches them that was not checked.
+   */
+  async #readOwn(thread: Thread, after: number): Promise<EventPiece[]> {
+    const { storage, threadId, resourceId } = thread;
+    const pieces = await readEvents(storage, threadId, after);
+    // Who named no resource may wait at a place that is not anybody's yet.
+    const isAnybodys = this.#resourceId === undefined && resourceId === threadId;
+    if (pieces.length > 0 && !isAnybodys)
+      checkOwnership(await readActor(storage, threadId), threadId, resourceId);
+    return pieces;
   }
 
   /**

@@ -326,12 +326,15 @@ export async function restlessness(stage: Stage): Promise<string | undefined> {
   return world.busy ? "something is under way" : ((await unreadBy(stage)) ?? unrestOfInboxes(stage, actors));
 }
 
-/** A reader that has not heard of something yet. News can be lost; then it looks by itself, some time later. */
+/**
+ * A reader that has not heard of something yet. News can be lost; then it looks by itself, some time later. By then the events may
+ * be gone, and it learns that it is too slow.
+ */
 async function unreadBy({ shared, readers }: Stage): Promise<string | undefined> {
   for (const { isOpen, last, thread } of readers) {
     if (!isOpen || last === undefined) continue;
-    const where = { thread_id: thread.threadId, last: { gt: last } };
-    if ((await shared.count({ table: EVENTS, where })) > 0)
+    const where = { thread_id: thread.threadId, next_seq: { gt: last + 1 } };
+    if ((await shared.count({ table: ACTORS, where })) > 0)
       return `a reader of ${thread.threadId} is at ${last}`;
   }
   return undefined;

@@ -21,8 +21,13 @@ export class ReplyTaker {
   /** Texts that have begun and not ended: the chunks that end them. */
   readonly #open: Map<string, PayloadChunk<"text-end" | "reasoning-end">> = new Map();
 
+  readonly #keeps: boolean;
+  readonly #tracks: boolean;
+
   constructor(run: Run, step: StepBuilder, tools: ToolSet) {
     this.#run = run;
+    this.#keeps = run.pipeline.seesReplies;
+    this.#tracks = run.pipeline.seesStream;
     this.#step = step;
     this.#watcher = InputWatcher.of(tools);
     this.#objects = run.format && !run.format.options.model ? new PartialObjectReader() : undefined;
@@ -61,11 +66,10 @@ export class ReplyTaker {
   }
 
   #takeChunk(chunk: AgentChunk): void | Promise<void> {
-    const { pipeline, stream } = this.#run;
-    if (pipeline.seesReplies) this.chunks.push(chunk);
-    if (pipeline.seesStream) this.#track(chunk);
+    if (this.#keeps) this.chunks.push(chunk);
+    if (this.#tracks) this.#track(chunk);
     this.#watcher?.see(chunk);
-    const emitted = stream.emit(chunk, true);
+    const emitted = this.#run.stream.emit(chunk, true);
     if (this.#objects) return this.#showObject(this.#objects, emitted);
     return emitted instanceof Promise ? emitted.then(() => {}) : undefined;
   }

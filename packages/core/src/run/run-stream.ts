@@ -37,15 +37,16 @@ export class RunStream {
     this.#run = run;
     this.#spec = spec;
     this.#maxBytes = spec.limits.runBytes || Infinity;
-    pipeline.onRelease = (take, pass) => {
-      const { step } = run;
-      const released = this.#tail.then(async () => {
-        if (!step || run.step !== step || step.finished) return;
-        for (const chunk of take())
-          await this.#showAll(await this.#hold(() => pass(chunk, this.events.events)), true);
-      });
-      this.#tail = released.catch((thrown: unknown) => void (this.#objection ??= { thrown }));
-    };
+    if (pipeline.seesStream)
+      pipeline.onRelease = (take, pass) => {
+        const { step } = run;
+        const released = this.#tail.then(async () => {
+          if (!step || run.step !== step || step.finished) return;
+          for (const chunk of take())
+            await this.#showAll(await this.#hold(() => pass(chunk, this.events.events)), true);
+        });
+        this.#tail = released.catch((thrown: unknown) => void (this.#objection ??= { thrown }));
+      };
     this.#slow = pipeline.seesStream || spec.transform !== undefined || spec.options.onChunk !== undefined;
   }
 

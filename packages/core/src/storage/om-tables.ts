@@ -1,4 +1,4 @@
-import type { Table } from "@selvedge/core/storage";
+import type { Table } from "./table.ts";
 
 /**
  * The partition of a record: the thread, so that its rows go with the thread, or the resource. Ids have no control
@@ -17,8 +17,8 @@ export type OmRecordRow = {
   generation: number;
   version: number;
   log_tokens: number;
-  base: number;
   reflected: number;
+  reflected_tokens: number;
   total_observed: number;
   usage: unknown;
   config: unknown;
@@ -57,10 +57,9 @@ export const OM_RECORDS: Table<OmRecordRow> = {
     version: "integer",
     /** Tokens of the active log. */
     log_tokens: "integer",
-    /** The reflection that the log begins with. */
-    base: "integer",
-    /** The last chunk that a reflection was tried with. */
+    /** The last position that a reflection was tried with, and the size of the log then. */
     reflected: "integer",
+    reflected_tokens: "integer",
     total_observed: "integer",
     usage: "json",
     /** Thresholds of this record. */
@@ -100,9 +99,10 @@ export type OmChunkRow = {
   id: string;
   source: string;
   kind: "observe" | "reflect";
-  state: "buffered" | "active";
+  state: "buffered" | "active" | "past";
   generation: number;
-  upto: number;
+  position: number | null;
+  upto: number | null;
   first_seq: number;
   last_seq: number;
   first_id: string | null;
@@ -118,7 +118,10 @@ export type OmChunkRow = {
   activated_at: number | null;
 };
 
-/** Pieces of the log. A reflection (`kind`) stands for all chunks up to number `upto`, and begins a generation. */
+/**
+ * Pieces of the log, in the order of `position` and `number`. A reflection (`kind`) stands for all chunks up to position
+ * `upto`, which become `past`, and begins a generation.
+ */
 export const OM_CHUNKS: Table<OmChunkRow> = {
   name: "selvedge_om_chunks",
   columns: {
@@ -128,7 +131,10 @@ export const OM_CHUNKS: Table<OmChunkRow> = {
     source: "text",
     kind: "text",
     state: "text",
+    /** The generation that it was made in; of a reflection, the one that it begins. */
     generation: "integer",
+    /** The version of the record that it became active with. */
+    position: "integer",
     upto: "integer",
     first_seq: "integer",
     last_seq: "integer",
@@ -148,7 +154,7 @@ export const OM_CHUNKS: Table<OmChunkRow> = {
   key: ["id"],
   partition: "thread_id",
   auto: "number",
-  indexes: [{ columns: ["thread_id", "number"] }],
+  indexes: [{ columns: ["thread_id", "state", "number"] }],
 };
 
 export type OmJobRow = {
@@ -158,8 +164,7 @@ export type OmJobRow = {
   source: string;
   source_resource: string;
   kind: "observe" | "reflect";
-  generation: number;
-  after: string;
+  upto: number | null;
   to_id: string | null;
   tokens: number;
   state: "waiting" | "running" | "failed" | "done";
@@ -177,7 +182,7 @@ export type OmJobRow = {
 
 /**
  * Work for the observer and the reflector. An observation covers the messages from where the coverage ends up to `to_id`; a
- * reflection the chunks up to the number in `to_id`. `after` is where the range begins: no range has two jobs.
+ * reflection the active chunks up to position `upto`. The id is made of the kind and the range: no range has two jobs.
  */
 export const OM_JOBS: Table<OmJobRow> = {
   name: "selvedge_om_jobs",
@@ -189,9 +194,11 @@ export const OM_JOBS: Table<OmJobRow> = {
     source: "text",
     source_resource: "text",
     kind: "text",
-    generation: "integer",
-    after: "text",
+    /** Of a reflection: the last position that it stands for. */
+    upto: "integer",
+    /** Of an observation: its last message. */
     to_id: "text",
+    /** How much one call covers at most. */
     tokens: "integer",
     state: "text",
     attempt: "integer",
@@ -212,7 +219,6 @@ export const OM_JOBS: Table<OmJobRow> = {
   indexes: [
     { columns: ["thread_id", "number"] },
     { columns: ["state", "due_at"] },
-    { columns: ["thread_id", "source", "kind", "generation", "after"], unique: true },
   ],
 };
 

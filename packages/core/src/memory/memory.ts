@@ -52,6 +52,8 @@ export interface MemoryConfig {
   threads?: { generateTitle?: boolean | TitleConfig };
   /** The older place of `threads.generateTitle`. */
   generateTitle?: boolean | TitleConfig;
+  /** See `@selvedge/memory`. A call can only switch it off. */
+  observationalMemory?: boolean | object;
   readOnly?: boolean;
 }
 

@@ -216,10 +216,7 @@ export const OM_JOBS: Table<OmJobRow> = {
   key: ["id"],
   partition: "thread_id",
   auto: "number",
-  indexes: [
-    { columns: ["thread_id", "number"] },
-    { columns: ["state", "due_at"] },
-  ],
+  indexes: [{ columns: ["thread_id", "number"] }, { columns: ["state", "due_at"] }],
 };
 
 export type OmEventRow = {

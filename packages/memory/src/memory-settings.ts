@@ -7,6 +7,8 @@ import type {
   WorkingMemoryConfig,
 } from "@selvedge/core/memory";
 
+import { isOnForCall, type OmConfig } from "./observational/om-config.ts";
+
 export interface RecallSettings {
   readonly topK: number;
   /** Neighbours brought along with each match. */
@@ -32,6 +34,7 @@ export interface MemorySettings {
   readonly workingMemory: WorkingMemorySettings | undefined;
   readonly title: TitleConfig | undefined;
   readonly readOnly: boolean;
+  readonly observes: boolean;
 }
 
 const DEFAULT_LAST_MESSAGES = 10;
@@ -43,9 +46,14 @@ export function toMemorySettings(
   defaults: MemoryConfig,
   call: MemoryConfig | undefined,
   has: { vector: boolean; embedder: boolean },
+  om?: OmConfig | undefined,
 ): MemorySettings {
+  const observes = isOnForCall(call?.observationalMemory, om);
+  // The log stands for what is not shown, so no message has to be.
+  const usual = observes ? 0 : DEFAULT_LAST_MESSAGES;
   return {
-    lastMessages: lastMessages(call?.lastMessages ?? defaults.lastMessages ?? DEFAULT_LAST_MESSAGES),
+    observes,
+    lastMessages: lastMessages(call?.lastMessages ?? defaults.lastMessages ?? usual),
     recall: recall(defaults.semanticRecall, call?.semanticRecall, has),
     workingMemory: workingMemory(defaults.workingMemory, call?.workingMemory),
     title: title(titleOf(call) ?? titleOf(defaults)),
@@ -60,6 +68,7 @@ export function toMemoryConfig({
   workingMemory: kept,
   title: named,
   readOnly,
+  observes,
 }: MemorySettings): MemoryConfig {
   return {
     lastMessages: count === 0 ? false : count,
@@ -83,6 +92,7 @@ export function toMemoryConfig({
         }
       : { enabled: false },
     threads: { generateTitle: named ?? false },
+    ...(observes && { observationalMemory: true }),
     readOnly,
   };
 }

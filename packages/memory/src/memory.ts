@@ -1,6 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
 import {
   type MastraMemory,
+  type MemoryAgent,
   type MemoryConfig,
   type MemoryParts,
   type MemoryRun,
@@ -39,6 +40,8 @@ import {
   type WorkingMemorySettings,
 } from "./memory-settings.ts";
 import { MessageIndex } from "./message-index.ts";
+import { resolveOmConfig } from "./observational/om-config.ts";
+import { OmEngine } from "./observational/om-engine.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { toUIMessage } from "./to-ui-message.ts";
 import { transcriptView } from "./transcript-view.ts";
@@ -63,6 +66,7 @@ export class Memory implements MastraMemory {
   readonly #beingNamed = new Set<string>();
   readonly #system: System;
   readonly #warn: Warn;
+  readonly #om: OmEngine | undefined;
   #storage: Storage | undefined;
 
   constructor(options: MemoryOptions = {}) {
@@ -74,6 +78,16 @@ export class Memory implements MastraMemory {
     this.#workingMemory = new WorkingMemoryStore({ store: () => this.#store(), system: this.#system });
     const { vector, embedder } = options;
     this.#has = { vector: !!vector, embedder: !!embedder };
+    const config = resolveOmConfig(this.#options.observationalMemory as never, this.#has);
+    this.#om =
+      config &&
+      new OmEngine({
+        config,
+        system: this.#system,
+        warn: this.#warn,
+        memory: this,
+        storage: () => this.#requireStorage(),
+      });
     const settings = this.#settings(undefined);
     if (vector && embedder) {
       const indexName = settings.recall?.indexName;
@@ -96,7 +110,10 @@ export class Memory implements MastraMemory {
     const settings = this.#settings(run.config);
     const store = await this.#store();
     const { workingMemory } = settings;
+    const { lastMessages, readOnly } = settings;
+    const om = settings.observes ? await this.#om?.prepareRun(run, { lastMessages, readOnly }) : undefined;
     return prepareRun(run, settings, {
+      om,
       store,
       index: this.#index,
       workingMemory: this.#workingMemory,
@@ -105,6 +122,15 @@ export class Memory implements MastraMemory {
       beingNamed: this.#beingNamed,
       warn: this.#warn,
     });
+  }
+
+  serve(agent: MemoryAgent): void {
+    this.#om?.serve(agent);
+  }
+
+  /** Waits for the background work of this memory. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#om?.settled();
   }
 
   // Threads
@@ -304,17 +330,21 @@ export class Memory implements MastraMemory {
   }
 
   #settings(call: MemoryConfig | undefined): MemorySettings {
-    return toMemorySettings(this.#options, call, this.#has);
+    return toMemorySettings(this.#options, call, this.#has, this.#om?.config);
   }
 
   async #store(): Promise<ThreadDomain> {
-    const store = await this.#storage?.getStore("memory");
+    const storage = this.#requireStorage();
+    const store = await storage.getStore("memory");
     if (store) return store;
+    throw new AgentError("storage-required", `Store "${storage.id}" does not store threads and messages.`);
+  }
+
+  #requireStorage(): Storage {
+    if (this.#storage) return this.#storage;
     throw new AgentError(
       "storage-required",
-      this.#storage
-        ? `Store "${this.#storage.id}" does not store threads and messages.`
-        : "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
+      "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
     );
   }
 

@@ -16,6 +16,8 @@ import { WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
 
 /** What the runs of one memory share. */
 export interface MemoryKit {
+  /** Observational memory, in place of the history. */
+  om: Processor | undefined;
   store: ThreadDomain;
   index: MessageIndex | undefined;
   workingMemory: WorkingMemoryStore;
@@ -32,11 +34,11 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   const { store, index, warn, toolInput } = kit;
   const parts: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
   const { inputProcessors: before, outputProcessors: after } = parts;
-  if (lastMessages > 0) before.push(new MessageHistory({ store, lastMessages }));
-  if (recall && index) {
-    before.push(new SemanticRecall({ store, index, settings: recall, system: run.system, warn }));
-    if (!readOnly) after.push(new RecallIndexer({ store, index, system: run.system, warn }));
-  }
+  if (lastMessages > 0 && !kit.om) before.push(new MessageHistory({ store, lastMessages }));
+  const found =
+    recall && index && new SemanticRecall({ store, index, settings: recall, system: run.system, warn });
+  if (found && !kit.om) before.push(found);
+  if (found && !readOnly) after.push(new RecallIndexer({ store, index, system: run.system, warn }));
   if (workingMemory) {
     // A state is stored with the thread, which a run that only reads cannot do.
     const useStateSignals = workingMemory.useStateSignals && !readOnly;
@@ -46,6 +48,8 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
     before.push(new WorkingMemory(options));
     if (useStateSignals) before.push(new WorkingMemoryStateProcessor(options));
   }
+  // What changes most often comes last.
+  if (kit.om) before.push(kit.om, ...(found ? [found] : []));
   if (workingMemory?.agentManaged && toolInput && !readOnly) {
     parts.tools[WORKING_MEMORY_TOOL] = workingMemoryTool({
       store: kit.workingMemory,

@@ -1,8 +1,12 @@
 export type {
+  CommitContribution,
   MastraMemory,
+  MemoryAgent,
   MemoryConfig,
+  MemoryJournal,
   MemoryParts,
   MemoryRun,
+  MemoryThreads,
   SemanticRecallConfig,
   TitleConfig,
   TitleContext,

@@ -3,6 +3,7 @@ export { askModel, type AskModelOptions, askModelWithUsage, type ModelAnswer } f
 export { candidateOptions } from "../model/candidate-options.ts";
 export { modelName } from "../model/model-name.ts";
 export { openModelReply, type ModelRetry, type OpenModelReplySettings } from "../model/open-model-reply.ts";
+export { isRetryable } from "../model/retry-policy.ts";
 export { resolveModel } from "../model/resolve-model.ts";
 
 // What is known about providers

@@ -52,6 +52,20 @@ export function omLimits(config: OmConfig, overrides: OmOverrides = {}, logToken
   };
 }
 
+/** The thresholds that a record was given. */
+export function overridesOf(config: unknown): OmOverrides {
+  const own = (config ?? {}) as {
+    observation?: { messageTokens?: number };
+    reflection?: { observationTokens?: number };
+  };
+  const { messageTokens } = own.observation ?? {};
+  const { observationTokens } = own.reflection ?? {};
+  return {
+    ...(messageTokens !== undefined && { messageTokens }),
+    ...(observationTokens !== undefined && { observationTokens }),
+  };
+}
+
 function blockAbove(blockAfter: number | undefined, threshold: number): number {
   if (blockAfter === undefined) return threshold;
   return Math.max(threshold, Math.round(blockAfter < 100 ? blockAfter * threshold : blockAfter));

@@ -1,3 +1,4 @@
+import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Decision } from "../../run/resume.ts";
@@ -5,7 +6,7 @@ import type { RunJournal } from "../../run/run-journal.ts";
 import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { checkId } from "../../storage/check-id.ts";
 import { deletionListeners } from "../../storage/deletion-listeners.ts";
-import type { Change, Storage } from "../../storage/storage.ts";
+import type { Change, Storage, Write } from "../../storage/storage.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
@@ -15,6 +16,7 @@ import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
+import { announce } from "../log/announce.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
 import type {
@@ -55,6 +57,8 @@ export class LocalThreads implements Threads {
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
   readonly #janitor: Janitor;
+  readonly #lookListeners = new Set<() => void>();
+  readonly #closeListeners = new Set<() => Promise<void>>();
   #looks = 0;
   #stopWatching: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -162,6 +166,31 @@ export class LocalThreads implements Threads {
     return { threadId: row.thread_id, resourceId: row.resource_id };
   }
 
+  get lease(): Owner {
+    return this.owner;
+  }
+
+  onLook(listener: () => void): void {
+    this.#lookListeners.add(listener);
+  }
+
+  onClose(listener: () => Promise<void>): void {
+    this.#closeListeners.add(listener);
+  }
+
+  async announce(
+    target: ThreadAddress,
+    chunks: readonly AgentChunk[],
+    writes: readonly Write[],
+  ): Promise<"stored" | "busy" | "conflict"> {
+    const thread = this.thread(target);
+    try {
+      return await announce(thread, chunks, writes);
+    } finally {
+      thread.forget();
+    }
+  }
+
   abort(target: ThreadAddress): boolean {
     return this.directory.peek(target).abort();
   }
@@ -192,6 +221,7 @@ export class LocalThreads implements Threads {
     const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
     while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);
     for (const thread of this.directory.all()) thread.tail.wake();
+    await Promise.all([...this.#closeListeners].map((listener) => listener()));
     await this.#janitor.close();
     await this.owner.retire().catch(() => {});
   }
@@ -269,6 +299,7 @@ export class LocalThreads implements Threads {
 
   #onLook(): void {
     this.#janitor.nudge();
+    for (const listener of this.#lookListeners) listener();
     if (++this.#looks % READERS_AFTER_LOOKS > 0) return;
     for (const thread of this.directory.all()) if (thread.hasReaders && !thread.run) thread.tail.behind();
   }

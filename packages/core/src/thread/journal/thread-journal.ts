@@ -9,6 +9,7 @@ import {
   type StepRecord,
 } from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
+import type { CommitContribution } from "../../memory/memory.ts";
 import type { CreatedAgentSignal } from "../../signal/signal.ts";
 import {
   describeThread,
@@ -111,6 +112,19 @@ export class ThreadJournal implements RunJournal {
     this.#log.use(thread);
   }
 
+  contribute(contribution: CommitContribution): void {
+    this.#log.contribution = contribution;
+  }
+
+  /** Whether others may put chunks on the stream of this run: its input is stored, and it is not over. */
+  get isAudible(): boolean {
+    return this.#begun && !this.#over && this.#lease !== undefined;
+  }
+
+  async announce(chunks: readonly AgentChunk[], writes: readonly Write[]): Promise<boolean> {
+    return this.#unlessLost(this.#log.commit(writes, { chunks, explain: () => new LostRace() }));
+  }
+
   /** For who starts the run with the thread already in hand. */
   hold(lease: Lease, begun = false): void {
     this.#lease = lease;
@@ -193,11 +207,17 @@ export class ThreadJournal implements RunJournal {
 
   async record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean> {
     const { threadId, resourceId } = this.#thread;
+    const message = insertMessage(signal.toDBMessage({ threadId, resourceId }));
+    const chunks = this.#echoes([signal]);
+    return this.#unlessLost(
+      this.#log.commit([...alongside, message], { chunks, explain: () => new LostRace() }),
+    );
+  }
+
+  /** Whether a commit took effect; false when a condition of its writes did not hold. */
+  async #unlessLost(commit: Promise<void>): Promise<boolean> {
     try {
-      await this.#log.commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], {
-        chunks: this.#echoes([signal]),
-        explain: () => new LostRace(),
-      });
+      await commit;
       return true;
     } catch (thrown) {
       if (thrown instanceof LostRace) return false;
@@ -253,6 +273,8 @@ export class ThreadJournal implements RunJournal {
     const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
+    // What follows signals is a message of its own, as is what follows a message that the memory wants complete.
+    const closes = joins || (step !== undefined && next === "continue" && this.#isComplete(step));
     const responseId = step?.message.id ?? this.#responseId;
     const writes: Write[] = [
       ...(step ? this.#stepWrites(step) : []),
@@ -271,8 +293,7 @@ export class ThreadJournal implements RunJournal {
         attempts: 1,
       }),
       ...(step && this.#place(step)),
-      // What follows signals is a message of its own.
-      ...(joins && { response_id: null, response_steps: null }),
+      ...(closes && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
     };
     const closing = (await finish?.(signals.length > 0)) ?? [];
@@ -285,7 +306,7 @@ export class ThreadJournal implements RunJournal {
       this.#journal.closed();
     }
     if (step) this.#countStep(step);
-    this.#responseId = joins ? undefined : responseId;
+    this.#responseId = closes ? undefined : responseId;
     return signals;
   }
 
@@ -366,6 +387,7 @@ export class ThreadJournal implements RunJournal {
         {
           run: { state: end.state, ended_at: now.getTime(), error, open_step: null },
           chunks: [...echo, ...end.chunks],
+          ends: true,
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new MailWaiting();
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
@@ -458,6 +480,10 @@ export class ThreadJournal implements RunJournal {
     const { message, metadata } = step;
     const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
     return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
+  }
+
+  #isComplete({ message, parts }: StepRecord): boolean {
+    return this.#log.contribution?.closes({ messageId: message.id, parts }) ?? false;
   }
 
   /** Where in the history a step is. */

@@ -1,6 +1,7 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
+import type { CommitContribution } from "../../memory/memory.ts";
 import type { Commit, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -43,6 +44,8 @@ export interface LogCommit {
   isFlush?: boolean;
   /** Chunks that become visible with this commit or not at all. */
   chunks?: readonly AgentChunk[];
+  /** The run ends with it. */
+  ends?: boolean;
 }
 
 /** Chunks that wait for the next flush at most. */
@@ -67,6 +70,8 @@ export class FencedLog {
   #count = 0;
   #audible = false;
   #closed = false;
+  /** What the memory adds to commits. */
+  contribution: CommitContribution | undefined;
 
   /** `onLost` is called when the store turns out to be ahead of this run. */
   constructor(thread: Thread, runId: string, onLost: () => void) {
@@ -145,6 +150,8 @@ export class FencedLog {
     const nextSeq = lease.nextSeq + chunks.length;
     const own = [...taking, fence, ...(staged?.writes ?? [])];
     const all: Write[] = [...own, ...writes];
+    const added = this.#contribution(staged, writes, options);
+    if (added) all.push(...added.writes);
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;
@@ -171,12 +178,22 @@ export class FencedLog {
       throw superseded(threadId);
     }
     lease.taking = undefined;
+    added?.stored();
     if (this.#staged === staged) this.#staged = undefined;
     if (chunks.length === 0) return;
     this.#buffer.splice(0, buffered);
     this.#flushedAt = system.monotonic();
     this.#thread.tail.append(lease.nextSeq, shown);
     lease.nextSeq = nextSeq;
+  }
+
+  #contribution(
+    staged: Staged | undefined,
+    writes: readonly Write[],
+    { ends = false }: LogCommit,
+  ): ReturnType<CommitContribution["rows"]> {
+    if (!this.contribution || (!staged && writes.length === 0 && !ends)) return undefined;
+    return this.contribution.rows(staged ? [...staged.writes, ...writes] : writes, { ends });
   }
 
   #flush(): void {

@@ -84,6 +84,7 @@ export const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   "suggested-response",
   "thread-title",
   "thread",
+  "summary",
   "system-reminder",
 ]);
 

@@ -163,7 +163,9 @@ export function makeConversation(turnCount: number, factCount: number): Conversa
       return fact(turn);
     }
     if (kind === "other thread") {
-      const turn = between(0.05, 0.9);
+      let turn = between(0.05, 0.9);
+      // What was said there belongs to this thread.
+      while (turns[turn]!.user.includes("\n")) turn = between(0.05, 0.9);
       turns[turn]!.thread = "other";
       turns[turn]!.user = `Please note: the ${thing} is ${value}.`;
       return fact(turn);

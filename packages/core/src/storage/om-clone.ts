@@ -33,11 +33,7 @@ export async function cloneOmWrites(
   const resource = recordKey("resource", "", source.resourceId);
   const [records, chunks, parts] = await storage.selectAll([
     { table: OM_RECORDS, where: { thread_id: source.id, source: "" } },
-    {
-      table: OM_CHUNKS,
-      where: { thread_id: source.id, state: { in: ["active", "buffered"] } },
-      orderBy: [{ column: "number" }],
-    },
+    { table: OM_CHUNKS, where: { thread_id: source.id }, orderBy: [{ column: "number" }] },
     { table: OM_RECORDS, where: { thread_id: resource, source: source.id } },
   ]);
   const writes: Write[] = [];

@@ -70,7 +70,12 @@ export class OmDomain {
 
   /** Looks up the numbers of the messages that a copied record speaks of. */
   async bind(part: OmRecordRow): Promise<void> {
-    await this.#storage.commit(await bindWrites(this.#storage, part));
+    try {
+      await this.#storage.commit(await bindWrites(this.#storage, part));
+    } catch (error) {
+      // Somebody else was faster.
+      if (!AgentError.is(error, "conflict")) throw error;
+    }
   }
 
   /** The record of a thread or, where there is none or `threadId` is `null`, of its resource. */

@@ -1,6 +1,7 @@
 export { Memory } from "./memory.ts";
 export type {
   CreateThreadOptions,
+  MemoryDefaults,
   MemoryOptions,
   QueryOptions,
   QueryResult,
@@ -18,6 +19,39 @@ export { SemanticRecall } from "./semantic-recall.ts";
 export { ThreadTitle, type ThreadTitleOptions } from "./thread-title.ts";
 export { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
 export { DEFAULT_TEMPLATE, WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+
+// Observational memory
+export type {
+  IdleTime,
+  ObservationalMemoryOptions,
+  ObservationOptions,
+  OmHints,
+  OmHookEnd,
+  OmHooks,
+  OmHookStart,
+  OmModel,
+  OmRoleOptions,
+  OmTrigger,
+  OmUsage,
+  ReflectionOptions,
+  RetrievalOptions,
+} from "./observational/om-options.ts";
+export {
+  type ExtractedArgs,
+  Extractor,
+  type ExtractorContext,
+  type ExtractorMemory,
+  type ExtractorOptions,
+  WorkingMemoryExtractor,
+} from "./observational/extractor.ts";
+export { ModelByInputTokens } from "./observational/model-by-input-tokens.ts";
+export { getObservationsAsOf } from "./observational/observations-as-of.ts";
+export {
+  type ConversationSummary,
+  summarizeConversation,
+  type SummarizeConversationOptions,
+  type SummarizeOptions,
+} from "./observational/summarize-conversation.ts";
 
 // What they are made of
 export { MessageIndex, type MessageMatch } from "./message-index.ts";

@@ -42,6 +42,11 @@ import {
 import { MessageIndex } from "./message-index.ts";
 import { resolveOmConfig } from "./observational/om-config.ts";
 import { OmEngine } from "./observational/om-engine.ts";
+import {
+  type ConversationSummary,
+  summarizeConversation,
+  type SummarizeOptions,
+} from "./observational/summarize-conversation.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { toUIMessage } from "./to-ui-message.ts";
 import { transcriptView } from "./transcript-view.ts";
@@ -78,7 +83,7 @@ export class Memory implements MastraMemory {
     this.#workingMemory = new WorkingMemoryStore({ store: () => this.#store(), system: this.#system });
     const { vector, embedder } = options;
     this.#has = { vector: !!vector, embedder: !!embedder };
-    const config = resolveOmConfig(this.#options.observationalMemory as never, this.#has);
+    const config = resolveOmConfig(options.options?.observationalMemory, this.#has);
     this.#om =
       config &&
       new OmEngine({
@@ -114,6 +119,7 @@ export class Memory implements MastraMemory {
     const om = settings.observes ? await this.#om?.prepareRun(run, { lastMessages, readOnly }) : undefined;
     return prepareRun(run, settings, {
       om,
+      retrieval: om && this.#om?.config.retrieval,
       store,
       index: this.#index,
       workingMemory: this.#workingMemory,
@@ -126,6 +132,19 @@ export class Memory implements MastraMemory {
 
   serve(agent: MemoryAgent): void {
     this.#om?.serve(agent);
+  }
+
+  /** Summarises a thread, and extracts values from it. Writes nothing. */
+  async summarizeThread(options: ThreadAddress & SummarizeOptions): Promise<ConversationSummary> {
+    const { threadId, resourceId, ...rest } = options;
+    await this.#requireThread({ threadId, resourceId });
+    const store = await this.#store();
+    const limit = rest.lastMessages;
+    const messages =
+      limit === undefined
+        ? (await store.listMessages({ threadId, perPage: false })).messages
+        : await store.recentMessages({ threadId, limit });
+    return summarizeConversation({ system: this.#system, ...rest, messages });
   }
 
   /** Waits for the background work of this memory. Never rejects. */

@@ -1,5 +1,5 @@
 // Calling models
-export { askModel, type AskModelOptions } from "../model/ask-model.ts";
+export { askModel, type AskModelOptions, askModelWithUsage, type ModelAnswer } from "../model/ask-model.ts";
 export { candidateOptions } from "../model/candidate-options.ts";
 export { modelName } from "../model/model-name.ts";
 export { openModelReply, type ModelRetry, type OpenModelReplySettings } from "../model/open-model-reply.ts";

@@ -37,11 +37,11 @@ export interface ExtractorOptions<Value = unknown> {
   /** Where the value is kept in the thread's metadata; `false` for nowhere. `"extracted.<slug>"` when absent. */
   metadataKeyPath?: string | false;
   /** Called after the value is stored, at least once. It may return another value. */
-  onExtracted?: (args: ExtractedArgs<Value>) => unknown;
+  onExtracted?(args: ExtractedArgs<Value>): unknown;
 }
 
 /** Something to find in a conversation besides observations. */
-export class Extractor<Value = any> {
+export class Extractor<Value = unknown> {
   readonly name: string;
   /** The name in lower case, digits and hyphens. */
   readonly slug: string;
@@ -84,11 +84,12 @@ export const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   "suggested-response",
   "thread-title",
   "thread",
+  "summary",
   "system-reminder",
 ]);
 
 export function toSlug(name: unknown): string {
-  return String(name ?? "")
+  return (typeof name === "string" ? name : "")
     .normalize("NFKD")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")

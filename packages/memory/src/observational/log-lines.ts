@@ -49,10 +49,7 @@ export function joinLines(lines: readonly LogLine[]): string {
   let heading: string | undefined;
   const out: string[] = [];
   for (const line of lines) {
-    if (line.heading !== heading && line.heading !== undefined) {
-      if (out.length > 0) out.push("");
-      out.push(line.heading);
-    }
+    if (line.heading !== heading && line.heading !== undefined) out.push(line.heading);
     heading = line.heading;
     out.push(line.text);
   }

@@ -18,7 +18,9 @@ import {
   type Write,
 } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
-import { askRole, type RoleAnswer } from "./ask-role.ts";
+import type { ModelAnswer } from "@selvedge/core/model";
+import { askRole } from "./ask-role.ts";
+import type { OmUsage } from "./om-options.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
 import { countText, countTokens } from "./count-tokens.ts";
 import { extractValues } from "./extract-values.ts";
@@ -72,7 +74,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
     columns: ["title"],
   });
   let notes: Notes = { observations: "", extracted: {} };
-  let answer: RoleAnswer | undefined;
+  let answer: ModelAnswer | undefined;
   let values: Awaited<ReturnType<typeof extractValues>> | undefined;
   if (!rendered.isEmpty) {
     const extractors = await inlineExtractors(observation.extract, previous, {
@@ -226,8 +228,8 @@ async function nextPiece(
 
 /** An answer that cannot be used is asked for once more. */
 async function askTwice(
-  ask: () => Promise<{ said: RoleAnswer; parsed: ReturnType<typeof parseObservations> }>,
-): Promise<{ notes: Notes; answer: RoleAnswer }> {
+  ask: () => Promise<{ said: ModelAnswer; parsed: ReturnType<typeof parseObservations> }>,
+): Promise<{ notes: Notes; answer: ModelAnswer }> {
   let { said, parsed } = await ask();
   if (!parsed.ok) ({ said, parsed } = await ask());
   if (!parsed.ok) throw new UnusableAnswer(`The answer of ${said.model} was ${parsed.reason}.`);
@@ -252,7 +254,7 @@ function newTitle(said: string | undefined, present: string | null, hints: unkno
 export function addUsage(
   usage: unknown,
   role: string,
-  answer: Pick<RoleAnswer, "usage"> | undefined,
+  answer: { usage: OmUsage } | undefined,
 ): Record<string, number> {
   const before = ((usage ?? {}) as Record<string, Record<string, number>>)[role] ?? {};
   const { inputTokens = 0, outputTokens = 0, totalTokens = 0 } = answer?.usage ?? {};

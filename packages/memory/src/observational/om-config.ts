@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core/errors";
 import type { ModelCallOptions, ModelSettings } from "@selvedge/core/model";
-import { isObject } from "@selvedge/protocol";
+import { isObject, showValue } from "@selvedge/protocol";
 import { Extractor, RESERVED_SLUGS, WorkingMemoryExtractor } from "./extractor.ts";
 import type {
   ObservationalMemoryOptions,
@@ -358,6 +358,6 @@ function isNumber(value: unknown): value is number {
 
 function refuse(path: string, value: unknown, wanted: string): never {
   const name = path === "" ? PATH : `${PATH}.${path}`;
-  const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
-  throw new AgentError("invalid-argument", `\`${name}\` must be ${wanted}, got ${shown.slice(0, 200)}.`);
+  const shown = typeof value === "number" ? String(value) : showValue(value);
+  throw new AgentError("invalid-argument", `\`${name}\` must be ${wanted}, got ${shown}.`);
 }

@@ -1,4 +1,5 @@
 import { AgentError } from "@selvedge/core/errors";
+import { showValue } from "@selvedge/protocol";
 import type { OmConfig } from "./om-config.ts";
 
 /** Thresholds that differ for one record: `updateObservationalMemoryConfig`, or the settings of a session. */
@@ -36,14 +37,11 @@ export function omLimits(config: OmConfig, overrides: OmOverrides = {}, logToken
   const { bufferTokens: interval, bufferActivation } = observation;
   const buffered =
     interval === false ? undefined : interval < 1 ? interval * base : Math.min(interval, base - 1);
-  const kept =
-    bufferActivation <= 1
-      ? messageTokens * (1 - bufferActivation)
-      : Math.min(bufferActivation, messageTokens - 1);
+  const kept = bufferActivation <= 1 ? messageTokens * (1 - bufferActivation) : bufferActivation;
   return {
     messageTokens,
     bufferTokens: buffered === undefined ? undefined : Math.max(1, Math.round(buffered)),
-    keptTokens: Math.max(0, Math.round(kept)),
+    keptTokens: Math.min(Math.round(kept), messageTokens - 1),
     blockMessagesAbove: blockAbove(observation.blockAfter, messageTokens),
     observationTokens,
     reflectFrom:
@@ -84,7 +82,7 @@ export function checkOverrides(given: {
     if (!Number.isSafeInteger(value) || (value as number) <= 0) {
       throw new AgentError(
         "invalid-argument",
-        `\`config.${path}\` must be a positive whole number of tokens, got ${JSON.stringify(value) ?? String(value)}.`,
+        `\`config.${path}\` must be a positive whole number of tokens, got ${showValue(value)}.`,
       );
     }
     set(value as number);

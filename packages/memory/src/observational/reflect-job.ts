@@ -11,7 +11,8 @@ import {
   update,
   type Write,
 } from "@selvedge/core/storage";
-import { askRole, type RoleAnswer } from "./ask-role.ts";
+import type { ModelAnswer } from "@selvedge/core/model";
+import { askRole } from "./ask-role.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
 import { endChunk } from "./job-chunks.ts";
 import { addressOf, addUsage } from "./observe-job.ts";
@@ -41,7 +42,7 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     resourceId: job.source_resource,
   });
   const model = await server.model("reflection", inputTokens, agent);
-  const answers: RoleAnswer[] = [];
+  const answers: ModelAnswer[] = [];
   const result = await reflectWithPressure({
     inputTokens,
     targetTokens: Math.floor(limits.observationTokens / 2),

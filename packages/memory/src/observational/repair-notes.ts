@@ -16,8 +16,7 @@ const LEAST_SHARE = 0.1;
 export function repairNotes(text: string): RepairedNotes {
   const lines = dropEmptyHeadings(mergeLines(toLines(text)));
   const repaired = lines.join("\n").trim();
-  if (!lines.some((line) => line.trim() !== "" && !isDateHeading(line)))
-    return { ok: false, reason: "empty" };
+  if (!lines.some((line) => !isDateHeading(line))) return { ok: false, reason: "empty" };
   if (text.length >= LONG_TEXT && repaired.length < text.trim().length * LEAST_SHARE) {
     return { ok: false, reason: "repetitive" };
   }
@@ -29,7 +28,7 @@ function toLines(text: string): string[] {
   return escapeNotes(text)
     .split("\n")
     .map((line) => cut(collapse(line)).trimEnd())
-    .filter((line) => !/^\s*```/.test(line) && !repeated(line));
+    .filter((line) => line.trim() !== "" && !/^\s*```/.test(line) && !repeated(line));
 }
 
 function cut(line: string): string {
@@ -42,29 +41,33 @@ function collapse(line: string): string {
   return line
     .slice(0, LONGEST_LINE * 10)
     .replaceAll(/(.{1,80}?)\1{9,}/g, (all: string, unit: string) =>
-      unit.trim() === "" ? " " : `${unit.trim()} (×${all.length / unit.length}) `,
+      unit.trim() === "" ? " " : ` ${unit.trim()} (×${all.length / unit.length}) `,
     );
 }
 
-/** Lines that are equal under one date become one, with a count. */
+/** Lines that are equal under one date become one, with a count. Details are compared within their fact. */
 function mergeLines(lines: readonly string[]): string[] {
   const merged: { line: string; count: number }[] = [];
   const places = new Map<string, { line: string; count: number }>();
   let date = "";
+  let fact = "";
   for (const line of lines) {
     if (isDateHeading(line)) {
+      fact = "";
       if (line.trim() === date) continue;
       date = line.trim();
       merged.push({ line, count: 1 });
       continue;
     }
-    const key = `${date}\n${line.trim()}`;
-    const known = line.trim() === "" ? undefined : places.get(key);
+    const isDetail = /^\s{2,}/.test(line);
+    if (!isDetail) fact = line;
+    const key = `${date}\n${isDetail ? fact : ""}\n${line.trim()}`;
+    const known = places.get(key);
     if (known) known.count++;
     else {
       const entry = { line, count: 1 };
       places.set(key, entry);
-      if (line.trim() !== "" || merged.at(-1)?.line.trim() !== "") merged.push(entry);
+      merged.push(entry);
     }
   }
   return merged.map(({ line, count }) => (count > 1 ? `${line} (×${count})` : line));
@@ -73,7 +76,7 @@ function mergeLines(lines: readonly string[]): string[] {
 function dropEmptyHeadings(lines: readonly string[]): string[] {
   return lines.filter((line, index) => {
     if (!isDateHeading(line)) return true;
-    const next = lines.slice(index + 1).find((one) => one.trim() !== "");
+    const next = lines[index + 1];
     return next !== undefined && !isDateHeading(next);
   });
 }

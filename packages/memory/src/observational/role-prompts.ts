@@ -113,7 +113,7 @@ export function reflectorPrompt(input: {
   };
 }
 
-function extractorElement({ slug, instructions }: InlineExtractor): string {
+export function extractorElement({ slug, instructions }: InlineExtractor): string {
   return `<${slug}>\n${instructions}\n</${slug}>`;
 }
 

@@ -12,6 +12,7 @@ import {
   type OmRecordRow,
   recordKey,
 } from "./om-tables.ts";
+import { bindWrites } from "./om-clone.ts";
 import { historyOf, type ObservationalMemoryRecord, type OmHistoryOptions, toOmRecord } from "./om-record.ts";
 import type { Storage, Write } from "./storage.ts";
 import { insert, remove, update } from "./writes.ts";
@@ -65,6 +66,16 @@ export class OmDomain {
     const record = rows.find((row) => row.source === "");
     const part = rows.find((row) => row.source === source);
     return { record, part, chunks, jobs, events };
+  }
+
+  /** Looks up the numbers of the messages that a copied record speaks of. */
+  async bind(part: OmRecordRow): Promise<void> {
+    try {
+      await this.#storage.commit(await bindWrites(this.#storage, part));
+    } catch (error) {
+      // Somebody else was faster.
+      if (!AgentError.is(error, "conflict")) throw error;
+    }
   }
 
   /** The record of a thread or, where there is none or `threadId` is `null`, of its resource. */
@@ -235,6 +246,7 @@ export function newRecord(
     shown_seq: 0,
     omitted_count: 0,
     omitted_tokens: 0,
+    unbound: null,
     last_model: null,
     last_active_at: null,
     last_observed_at: null,

@@ -33,6 +33,7 @@ export type OmRecordRow = {
   shown_seq: number;
   omitted_count: number;
   omitted_tokens: number;
+  unbound: unknown;
   last_model: string | null;
   last_active_at: number | null;
   last_observed_at: number | null;
@@ -82,6 +83,8 @@ export const OM_RECORDS: Table<OmRecordRow> = {
     /** Messages after the cursor that are left out of the prompt. */
     omitted_count: "integer",
     omitted_tokens: "integer",
+    /** Of a copy: the messages whose numbers are looked up when it is first used. */
+    unbound: "json",
     last_model: "text",
     last_active_at: "integer",
     last_observed_at: "integer",

@@ -118,7 +118,13 @@ export class OmTurn implements CommitContribution {
   /** Reads the record, and the messages that the prompt begins with. */
   async load(): Promise<StoredMessage[]> {
     const { domain, address, storage } = this.#options;
-    this.#adopt(await domain.read(address), true);
+    let state = await domain.read(address);
+    if (state.part?.unbound) {
+      // A copy of a thread, used for the first time.
+      await domain.bind(state.part);
+      state = await domain.read(address);
+    }
+    this.#adopt(state, true);
     this.#isRecounted = false;
     this.#isUncertain = false;
     this.#complete = undefined;

@@ -21,7 +21,12 @@ export type {
 } from "../processor/processor.ts";
 
 // Ready to use
-export { AgentsMdReminder, type AgentsMdReminderOptions } from "../processor/agents-md-reminder.ts";
+export {
+  AgentsMdReminder,
+  AgentsMdReminder as AgentsMDInjector,
+  type AgentsMdReminderOptions,
+  type InstructionReader,
+} from "../processor/agents-md-reminder.ts";
 export { BatchPartsProcessor, type BatchPartsOptions } from "../processor/batch-parts.ts";
 export { LanguageDetector, type LanguageDetectorOptions } from "../processor/language-detector.ts";
 export { ModerationProcessor, type ModerationOptions } from "../processor/moderation.ts";

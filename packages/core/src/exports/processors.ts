@@ -79,6 +79,14 @@ export {
 export type { ProcessorViolation } from "../processor/violation.ts";
 export { SecretRedactor, type SecretRedactorOptions } from "../processor/secret-redactor.ts";
 export {
+  type CostQuery,
+  type CostReport,
+  TokenCostControl,
+  TokenCostControl as CostGuardProcessor,
+  type TokenCostControlOptions,
+  type TokenPrice,
+} from "../processor/token-cost-control.ts";
+export {
   TokenLimiter,
   TokenLimiter as TokenLimiterProcessor,
   type TokenLimiterOptions,

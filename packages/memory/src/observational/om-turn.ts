@@ -278,18 +278,11 @@ export class OmTurn implements CommitContribution {
     const own: Write[] = [...this.#create()];
     if (isDue) {
       const waited = limits.bufferTokens === undefined || after.pending_tokens > limits.blockMessagesAbove;
-      const afterId = before.planned_id;
-      own.push(
-        ...insertObservation({
-          address,
-          agentId,
-          now,
-          tokens: jobTokens,
-          waited,
-          afterId,
-          toId: range.toId!,
-        }),
-      );
+      // Jobs are done in order: where the first one waits, this one does.
+      const first = this.#jobs.find(({ kind, state }) => kind === "observe" && state === "waiting");
+      const dueAt = Math.max(now, first?.due_at ?? now);
+      const facts = { address, agentId, now, dueAt, tokens: jobTokens, waited };
+      own.push(...insertObservation({ ...facts, afterId: before.planned_id, toId: range.toId! }));
       after.planned_id = range.toId!;
       after.planned_tokens += jobTokens;
     }
@@ -310,7 +303,17 @@ export class OmTurn implements CommitContribution {
         this.#isStored = true;
         this.#isRecounted = false;
         this.#isUncertain = isUncertain;
-        if (isDue) onJob();
+        if (!isDue) return;
+        // As far as a run that waits is concerned.
+        const job = {
+          kind: "observe",
+          source: address.threadId,
+          state: "waiting",
+          last_error: null,
+          due_at: now,
+        } as OmJobRow;
+        this.#jobs = [...this.#jobs, job];
+        onJob();
       },
     };
   }
@@ -610,15 +613,13 @@ export class OmTurn implements CommitContribution {
       },
       this.limits,
     );
-    // A job that has failed once may fail for long: nobody waits for that.
-    const works = (kind: OmJobRow["kind"]): boolean =>
-      this.#jobs.some(
-        (job) =>
-          job.kind === kind &&
-          (kind === "reflect" || job.source === threadId) &&
-          job.state !== "failed" &&
-          job.last_error === null,
+    // Jobs are done in order. One that has failed may fail for long: nobody waits for that.
+    const works = (kind: OmJobRow["kind"]): boolean => {
+      const first = this.#jobs.find(
+        (job) => job.kind === kind && (kind === "reflect" || job.source === threadId),
       );
+      return first !== undefined && first.state !== "failed" && first.last_error === null;
+    };
     return {
       observe: need.observe && works("observe"),
       reflect: need.reflect && this.reflection === undefined && works("reflect"),

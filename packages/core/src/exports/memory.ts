@@ -15,3 +15,4 @@ export type {
 
 // For those who write a memory
 export { realSystem, sleep, type System } from "../system.ts";
+export { openThreads as openMemoryThreads } from "../thread/threads.ts";

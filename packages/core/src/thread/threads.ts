@@ -1,5 +1,5 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import type { Logger } from "../logger.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
 import type { MemoryThreads } from "../memory/memory.ts";
 import type { Decision, Resumption } from "../run/resume.ts";
 import type { RunJournal } from "../run/run-journal.ts";
@@ -114,7 +114,7 @@ export interface Threads extends MemoryThreads {
 export function openThreads(
   storage: Storage,
   system: System,
-  logger: Logger,
+  logger: Logger = defaultLogger,
   limits: Partial<ThreadLimits> = {},
 ): Threads {
   return LocalThreads.of(storage, system, logger, limits);

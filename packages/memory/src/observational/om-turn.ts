@@ -53,6 +53,9 @@ export interface OmTurnOptions {
   onJob(): void;
 }
 
+/** What a step knows about the pause before it and the model it asks. */
+type EarlyFacts = Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">;
+
 /** Messages counted at a time when sums are made anew. */
 const PAGE = 500;
 /** In `pending_count`: the sums have to be made anew. */
@@ -74,6 +77,8 @@ export class OmTurn implements CommitContribution {
   #jobs: OmJobRow[] = [];
   #events: OmEventRow[] = [];
   #sums: MessageSums | undefined;
+  /** Somebody asked for everything that is ready to be activated. */
+  #isForced = false;
   /** The message that is complete with the step that is being stored. */
   #complete: string | undefined;
   /** The `provider/model` that the next step asks. */
@@ -223,6 +228,16 @@ export class OmTurn implements CommitContribution {
       pending.map(({ message }) => ({ message, isPlanned: isPlanned.has(message.id) })),
     );
     return kept.filter(({ seq }) => seq > this.#part.shown_seq).map(({ message }) => message);
+  }
+
+  /** Stores the record of a thread that has none yet, for work without a run. */
+  async store(): Promise<void> {
+    const { storage } = this.#options;
+    const create = this.#create();
+    if (create.length === 0) return;
+    await storage.commit([...create, this.#sumWrite(this.#part, this.#part, false)]);
+    this.#isStored = true;
+    this.#isRecounted = false;
   }
 
   // What goes into the commits of the run
@@ -378,8 +393,9 @@ export class OmTurn implements CommitContribution {
   }
 
   /** Activates what is ready. Answers the messages that leave the prompt, or `undefined` when nothing changed. */
-  async activate(early: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">): Promise<boolean> {
+  async activate(early: EarlyFacts, { now = false }: { now?: boolean } = {}): Promise<boolean> {
     const { journal } = this.#options;
+    this.#isForced = now;
     if (!journal || !this.#isStored) return false;
     let isChanged = false;
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -393,10 +409,7 @@ export class OmTurn implements CommitContribution {
     return isChanged;
   }
 
-  #early(
-    role: "observation" | "reflection",
-    early: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">,
-  ): EarlyActivation | undefined {
+  #early(role: "observation" | "reflection", early: EarlyFacts): EarlyActivation | undefined {
     const { last_active_at, last_model } = this.#part;
     return earlyActivation(this.#options.config[role], {
       ...early,
@@ -420,10 +433,7 @@ export class OmTurn implements CommitContribution {
     );
   }
 
-  async #activateObservations(
-    journal: MemoryJournal,
-    facts: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">,
-  ): Promise<boolean | undefined> {
+  async #activateObservations(journal: MemoryJournal, facts: EarlyFacts): Promise<boolean | undefined> {
     const { buffered, limits } = this;
     if (buffered.length === 0) return undefined;
     const input = {
@@ -432,7 +442,8 @@ export class OmTurn implements CommitContribution {
     };
     const usual = planActivation(input, limits);
     const early = usual > 0 ? undefined : this.#early("observation", facts);
-    const count = usual > 0 ? usual : early ? planEarlyActivation(input, limits) : 0;
+    const planned = usual > 0 ? usual : early ? planEarlyActivation(input, limits) : 0;
+    const count = this.#isForced ? buffered.length : planned;
     if (count === 0) return undefined;
     const { storage, address, config, system, agentId, lastMessages } = this.#options;
     const taken = buffered.slice(0, count);
@@ -531,10 +542,7 @@ export class OmTurn implements CommitContribution {
     return { tokens: logTokens, waited: limits.bufferTokens === undefined };
   }
 
-  async #activateReflection(
-    journal: MemoryJournal,
-    facts: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">,
-  ): Promise<boolean | undefined> {
+  async #activateReflection(journal: MemoryJournal, facts: EarlyFacts): Promise<boolean | undefined> {
     const { reflection, limits } = this;
     if (!reflection) return undefined;
     const record = this.#record;
@@ -543,7 +551,7 @@ export class OmTurn implements CommitContribution {
       inputTokens: reflection.input_tokens,
       reflectionTokens: reflection.tokens,
     };
-    const isDue = activatesReflection(input, limits);
+    const isDue = this.#isForced || activatesReflection(input, limits);
     const early = isDue ? undefined : this.#early("reflection", facts);
     if (!isDue && !(early && activatesReflectionEarly(input, limits))) return undefined;
     const { address, config, system } = this.#options;

@@ -180,8 +180,8 @@ export class MCPServer {
       ...paths,
       ...(onNode ? { req: incoming, res: outgoing } : { req, res }),
     });
-    // Hono's server skips such a response, but only if it can read the headers of a clone: a new Response has its own
-    // lightweight headers.
+    // Hono's server skips this response. It reads the headers only of a clone; a new Response is Hono's lightweight
+    // class.
     if (context) return new Response(null, { headers: { "x-hono-already-sent": "true" } }).clone();
   }
 

@@ -24,7 +24,7 @@ import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import type { AgentControllerConfig } from "./config.ts";
 import { readUsage } from "./run-profile.ts";
 import { SessionRecord } from "./session-record.ts";
-import type { StateRules } from "./session-state.ts";
+import type { StateRules } from "./state-rules.ts";
 import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
@@ -92,6 +92,11 @@ export class SessionCore {
 
   get threadId(): string | undefined {
     return this.row.threadId;
+  }
+
+  requireThread(): string {
+    if (this.threadId !== undefined) return this.threadId;
+    throw new AgentError("not-found", `Session "${this.row.id}" has no thread. Create or select one first.`);
   }
 
   get activeRunId(): string | null {

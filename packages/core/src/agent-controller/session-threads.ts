@@ -1,8 +1,6 @@
 import type { StoredThread } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
-import type { MastraMemory } from "../memory/memory.ts";
 import { checkId } from "../storage/check-id.ts";
-import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
 import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
@@ -13,24 +11,19 @@ import {
   toControllerMessage,
 } from "@selvedge/protocol/session";
 import { checkOptions } from "./check-options.ts";
+import type { ThreadMemory } from "./controller-host.ts";
 import { modeOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { helperSettings, isReserved, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
-
-/** A memory that can do more with threads than the store can, such as forget what finds their messages. */
-type ThreadMemory = MastraMemory & {
-  cloneThread?(options: CloneThreadOptions): Promise<CloneThreadResult>;
-  deleteThread?(threadId: string): Promise<void>;
-};
 
 const CANDIDATES = 100;
 
 /** The threads of a session: which one it is on, and what can be done with them. */
 export class SessionThreads {
   readonly #core: SessionCore;
-  readonly #memory: () => Promise<MastraMemory | null>;
+  readonly #memory: () => Promise<ThreadMemory | null>;
 
-  constructor(core: SessionCore, memory: () => Promise<MastraMemory | null>) {
+  constructor(core: SessionCore, memory: () => Promise<ThreadMemory | null>) {
     this.#core = core;
     this.#memory = memory;
   }
@@ -44,12 +37,7 @@ export class SessionThreads {
   }
 
   requireId(): string {
-    const { threadId } = this.#core;
-    if (threadId !== undefined) return threadId;
-    throw new AgentError(
-      "not-found",
-      `Session "${this.#core.row.id}" has no thread. Create or select one first.`,
-    );
+    return this.#core.requireThread();
   }
 
   /** Threads of the session's resource, the newest first. Those of subagents are left out. */
@@ -204,6 +192,12 @@ export class SessionThreads {
     });
   }
 
+  /** The thread with an id: one that exists, or a new one. */
+  async goTo(threadId: string): Promise<AgentControllerThread> {
+    const known = await (await this.#domain()).getThreadById({ threadId: checkId("threadId", threadId) });
+    return known ? this.switch({ threadId, abort: false }) : this.create({ threadId });
+  }
+
   /** The newest thread that is free, or a new one. */
   async selectOrCreate(): Promise<AgentControllerThread> {
     const core = this.#core;
@@ -251,7 +245,7 @@ export class SessionThreads {
     const core = this.#core;
     checkOptions("thread.clone", options);
     await core.ready();
-    const memory = (await this.#memory()) as ThreadMemory | null;
+    const memory = await this.#memory();
     if (!memory?.cloneThread)
       throw new AgentError(
         "memory-required",
@@ -286,7 +280,7 @@ export class SessionThreads {
       await core.change(async () => ({ patch: { threadId: undefined } }));
       await core.followed();
     }
-    const memory = (await this.#memory()) as ThreadMemory | null;
+    const memory = await this.#memory();
     if (memory?.deleteThread) await memory.deleteThread(threadId);
     else await (await this.#domain()).deleteThread({ threadId });
     core.bus.emit({ type: "thread_deleted", threadId });

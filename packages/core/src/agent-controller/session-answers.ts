@@ -1,0 +1,214 @@
+import { AgentError, showValue } from "../errors.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { Write } from "../storage/storage.ts";
+import { RUNS } from "../storage/thread-tables.ts";
+import { update } from "../storage/writes.ts";
+import type { DecidedCall } from "../thread/threads.ts";
+import { categoryOf } from "./categories.ts";
+import { modeAfterPlan } from "./check-config.ts";
+import type { SessionCore } from "./session-core.ts";
+import type { StoredSession } from "./session-domain.ts";
+import { modeChange } from "./session-mode.ts";
+import { withGrants } from "./session-permissions.ts";
+import type { PlanDecision } from "./tools/submit-plan.ts";
+import { abortSubagent, goOnWith, hasResult, type Question, questionsOf } from "./waiting-calls.ts";
+
+/** A waiting call that was answered. */
+export interface Answered {
+  runId: string;
+  toolCallId: string;
+}
+
+export interface ApprovalResponse {
+  decision: "approve" | "decline" | "always_allow_category";
+  /** Needed where several calls wait. */
+  toolCallId?: string;
+  declineContext?: { reason?: string; message?: string };
+  requestContext?: RequestContext;
+}
+
+export interface SuspensionResponse {
+  resumeData: unknown;
+  /** Needed where several calls wait. */
+  toolCallId?: string;
+  requestContext?: RequestContext;
+}
+
+interface Answer {
+  toolCallId: string | undefined;
+  approved: boolean;
+  requiresApproval: boolean;
+  resumeData?: unknown;
+  declineContext?: { reason?: string; message?: string } | undefined;
+}
+
+/** What changes in the session together with a decision. */
+type Follows = (
+  call: DecidedCall,
+  isSubagent: boolean,
+) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>;
+
+const INTERRUPTED = "interrupted_by_user_message";
+
+/** What people answer to the calls that wait in a session: those of its run, and those of its subagents. */
+export class SessionAnswers {
+  readonly #core: SessionCore;
+  #decisions: Promise<void> = Promise.resolve();
+
+  constructor(core: SessionCore) {
+    this.#core = core;
+  }
+
+  /** Answers a call that waits for permission. */
+  async toApproval(response: ApprovalResponse): Promise<Answered> {
+    const { decision, toolCallId, declineContext } = response ?? {};
+    if (decision !== "approve" && decision !== "decline" && decision !== "always_allow_category")
+      throw new AgentError(
+        "invalid-argument",
+        `decision must be "approve", "decline" or "always_allow_category", got ${showValue(decision)}.`,
+      );
+    return this.#decide(
+      { toolCallId, approved: decision !== "decline", declineContext, requiresApproval: true },
+      decision === "always_allow_category" ? (call) => this.#grantFor(call) : undefined,
+    );
+  }
+
+  /** Answers a tool that asked: a question, a plan, or any other that suspended its call. */
+  async toSuspension(response: SuspensionResponse): Promise<Answered> {
+    const { resumeData, toolCallId } = response ?? {};
+    if (resumeData === undefined)
+      throw new AgentError("invalid-argument", "resumeData is missing: it is the answer the tool waits for.");
+    const isYes = (Object(resumeData) as Partial<PlanDecision>).action === "approved";
+    const answer = { toolCallId, approved: true, resumeData, requiresApproval: false };
+    return this.#decide(answer, async (call, isSubagent) =>
+      call.toolName === "submit_plan" && isYes && !isSubagent ? this.#carryOutPlan(call) : undefined,
+    );
+  }
+
+  /** A person who writes instead of giving permission means: no, rather this. */
+  async interrupt(runId: string): Promise<void> {
+    const { host, row } = this.#core;
+    const threadId = this.#core.requireThread();
+    const { questions, sessionId } = await questionsOf(host.storage, { threadId, runId });
+    if (sessionId !== undefined && sessionId !== row.id) return;
+    for (const { toolCallId, requiresApproval } of questions) {
+      if (!requiresApproval) continue;
+      const declineContext = { reason: INTERRUPTED, message: "The user sent a message instead." };
+      try {
+        await this.#decide({ toolCallId, approved: false, declineContext, requiresApproval: true });
+      } catch (error) {
+        if (!AgentError.is(error, "already-decided") && !AgentError.is(error, "not-found")) throw error;
+      }
+    }
+  }
+
+  /** In the order in which they were given: of two answers to one question the first counts. */
+  #decide(answer: Answer, follows?: Follows): Promise<Answered> {
+    const turn = this.#decisions.then(() => this.#decideNow(answer, follows));
+    this.#decisions = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
+  }
+
+  async #decideNow(answer: Answer, follows: Follows | undefined): Promise<Answered> {
+    await this.#core.ready();
+    this.#core.checkOpen();
+    const { host, row } = this.#core;
+    const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
+    const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
+    const threadId = subagent?.threadId ?? this.#core.requireThread();
+    let made: StoredSession | undefined;
+    const decided = host.agent.sendToolApproval(
+      {
+        threadId,
+        resourceId: row.resourceId,
+        toolCallId: id,
+        ...rest,
+        ...(declineContext && { declineContext }),
+      },
+      async (call) => {
+        if (call.requiresApproval !== requiresApproval) throw otherKind(call);
+        const parent = subagent ? [goOnWith(subagent)] : [];
+        if (!follows) return parent;
+        // Asked again after a conflict: then the row may be another.
+        await this.#core.refresh();
+        const change = await follows(call, subagent !== undefined);
+        made = change?.session;
+        return change ? [change.write, ...(change.also ?? []), ...parent] : parent;
+      },
+    );
+    const { runId } = await decided.catch(async (error: unknown) => {
+      if (AgentError.is(error, "not-found") && (await hasResult(await host.memory(), threadId, id)))
+        throw new AgentError("already-decided", `Tool call "${id}" has already been decided.`);
+      throw error;
+    });
+    if (made) this.#core.made(made);
+    if (subagent) await host.agent.mailMayHaveCome({ ...subagent.parent, resourceId: row.resourceId });
+    return { runId, toolCallId: id };
+  }
+
+  /** The call that is meant: the one with the id, or the only one that waits for this kind of answer. */
+  async #find(toolCallId: string | undefined, requiresApproval: boolean): Promise<Question> {
+    const threadId = this.#core.requireThread();
+    const { questions } = await questionsOf(this.#core.host.storage, { threadId });
+    if (toolCallId !== undefined)
+      // One that does not wait is looked for all the same, to say what became of it.
+      return (
+        questions.find((question) => question.toolCallId === toolCallId) ?? { toolCallId, requiresApproval }
+      );
+    const [first, ...more] = questions.filter((question) => question.requiresApproval === requiresApproval);
+    if (!first)
+      throw new AgentError(
+        "not-found",
+        `No tool call of thread "${threadId}" waits for ${requiresApproval ? "permission" : "an answer"}.`,
+      );
+    if (more.length > 0)
+      throw new AgentError(
+        "ambiguous",
+        `Several tool calls of thread "${threadId}" wait: say which one with toolCallId (${[first, ...more].map((one) => one.toolCallId).join(", ")}).`,
+      );
+    return first;
+  }
+
+  /** A run that is aborted while its subagent waits takes the subagent with it. */
+  async abortSubagents(): Promise<void> {
+    const { host, row } = this.#core;
+    const { questions } = await questionsOf(host.storage, { threadId: this.#core.requireThread() });
+    for (const { subagent } of questions) {
+      if (!subagent) continue;
+      await host.storage.commit([abortSubagent(subagent)]);
+      await host.agent.mailMayHaveCome({ threadId: subagent.threadId, resourceId: row.resourceId });
+    }
+  }
+
+  /** "Always" is for the tool's category, or for the tool where it has none. */
+  async #grantFor({ toolName }: DecidedCall): Promise<{ write: Write; session: StoredSession }> {
+    const { host, row } = this.#core;
+    const category = categoryOf(host.config, toolName);
+    const what = category === null ? { tools: [toolName] } : { categories: [category] };
+    return this.#core.next({ grants: withGrants(row.grants, what) });
+  }
+
+  /** A plan was approved: the session and the run that made the plan go on in the mode that follows. */
+  async #carryOutPlan({
+    runId,
+  }: DecidedCall): Promise<{ write: Write; session: StoredSession; also: Write[] } | undefined> {
+    const { host, row } = this.#core;
+    const mode = modeAfterPlan(host.config, row.modeId);
+    if (mode.id === row.modeId) return undefined;
+    const { patch, also } = await modeChange(this.#core, row, mode);
+    const profile = { sessionId: row.id, modeId: mode.id, modelId: patch.modelId ?? row.modelId };
+    const pinned = update(RUNS, { where: { id: runId }, merge: { options: { profile } } });
+    return { ...this.#core.next(patch), also: [...also, pinned] };
+  }
+}
+
+/** Permission is no answer to a question, and an answer is no permission. */
+function otherKind({ toolCallId, requiresApproval }: DecidedCall): AgentError {
+  const [what, how] = requiresApproval
+    ? ["permission", "respondToToolApproval"]
+    : ["an answer", "respondToToolSuspension"];
+  return new AgentError("invalid-argument", `Tool call "${toolCallId}" waits for ${what}. Use ${how}().`);
+}

@@ -17,10 +17,11 @@ export type {
   AgentControllerThread,
   EventOf,
 } from "./session/events.ts";
-export { RunEnds, type RunEnd } from "./session/run-ends.ts";
+export type { RunEnd } from "./session/run-ends.ts";
 export type { SessionFrame, SessionSnapshot } from "./session/session-frame.ts";
 export { changesOf, type SessionInfo } from "./session/session-info.ts";
 export { SessionView } from "./session/session-view.ts";
+export { ThreadEvents } from "./session/thread-events.ts";
 export type { SignalRecord } from "./session/signal-record.ts";
 export { readTasks, TASK_MARKS, type TaskItemSnapshot, type TaskStatus } from "./session/task-item.ts";
 export {

@@ -70,7 +70,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   /** Called by the host that the controller is registered with. */
   useHost(host: Mastra<any, any, any>): void {
-    this.#host.register(host);
+    this.#host.register(host as Mastra);
   }
 
   /** Takes up what other processes left unfinished. The host calls it. */

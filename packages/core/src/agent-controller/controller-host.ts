@@ -69,7 +69,7 @@ export class ControllerHost implements SessionHost {
     return this.#registered ?? this.#own;
   }
 
-  register(mastra: Mastra<any, any, any>): void {
+  register(mastra: Mastra): void {
     this.#registered = mastra;
     this.agent.useHost(mastra);
   }

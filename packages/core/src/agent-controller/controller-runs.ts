@@ -7,10 +7,8 @@ import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thr
 import type { Tool, ToolsInput } from "../tool/tool.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { ControllerHost } from "./controller-host.ts";
-import type { OpenSessions } from "./open-sessions.ts";
 import { type AgentControllerRequestContext, CONTROLLER_KEY, emitOnStream } from "./request-context.ts";
 import { profileOf, type RunIds } from "./run-profile.ts";
-import type { Session } from "./session.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./subagent-models.ts";
@@ -18,14 +16,27 @@ import { builtInTools, withoutEffect } from "./tools/built-in-tools.ts";
 import { createSubagentTool } from "./tools/subagent-tool.ts";
 import type { Workspaces } from "./workspaces.ts";
 
+/** A session that is open in this process. */
+interface LiveSession {
+  readonly core: { readonly row: StoredSession };
+  readonly browser: object | undefined;
+  getWorkspace(): AgentControllerWorkspace | undefined;
+}
+
+interface LiveSessions {
+  /** The process's own. */
+  readonly own: LiveSession;
+  find(rowId: string): Promise<LiveSession | undefined>;
+}
+
 /** What the runs of a controller get in this process: tools, and what tools may want to know. */
 export class ControllerRuns {
   readonly #host: ControllerHost;
-  readonly #sessions: OpenSessions<any>;
+  readonly #sessions: LiveSessions;
   readonly #workspaces: Workspaces;
   #subagent: Tool | undefined;
 
-  constructor(host: ControllerHost, sessions: OpenSessions<any>, workspaces: Workspaces) {
+  constructor(host: ControllerHost, sessions: LiveSessions, workspaces: Workspaces) {
     this.#host = host;
     this.#sessions = sessions;
     this.#workspaces = workspaces;
@@ -80,7 +91,7 @@ export class ControllerRuns {
   }
 
   async #clone(options: CloneThreadOptions): Promise<CloneThreadResult> {
-    const memory = await this.#host.memoryOf(this.#sessions.own.mode.get());
+    const memory = await this.#host.memoryOf(this.#sessions.own.core.row.modeId);
     if (memory?.cloneThread) return memory.cloneThread(options);
     throw new AgentError("memory-required", "A fork needs a memory that can copy threads.");
   }
@@ -126,7 +137,7 @@ export class ControllerRuns {
   /** A run goes on without a workspace that does not come up. */
   async #workspaceOf(
     sessionId: string,
-    open: Session<any> | undefined,
+    open: LiveSession | undefined,
     requestContext: RequestContext,
   ): Promise<AgentControllerWorkspace | undefined> {
     try {

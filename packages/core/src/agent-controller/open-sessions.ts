@@ -153,7 +153,7 @@ export class OpenSessions<State extends object> {
     if (threadId !== undefined) return void (await thread.goTo(threadId));
     if (core.threadId === undefined || !(await thread.getById({ threadId: core.threadId })))
       await thread.selectOrCreate();
-    else await core.lock.moveTo(core.threadId, async () => {});
+    else await core.thread.lock.moveTo(core.threadId, async () => {});
   }
 
   #closeUnused(id: string): void {
@@ -162,7 +162,7 @@ export class OpenSessions<State extends object> {
     void opened?.then(
       async ({ core }) => {
         // What it has under way may need what the session holds.
-        if (core.activeRunId !== null) return this.#leases.take(id)();
+        if (core.thread.activeRunId !== null) return this.#leases.take(id)();
         if (this.#open.get(id) === opened) this.#open.delete(id);
         await core.close();
       },

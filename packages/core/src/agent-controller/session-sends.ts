@@ -36,7 +36,7 @@ export class SessionSends {
   }
 
   get isAbortRequested(): boolean {
-    return this.#abortRequested && this.#core.activeRunId !== null;
+    return this.#abortRequested && this.#core.thread.activeRunId !== null;
   }
 
   /** Sends what is ready, and answers what became of it. */
@@ -48,7 +48,7 @@ export class SessionSends {
     const admitted = await sent.admitted;
     if (admitted.duplicate) return admitted;
     if (this.#aborts === aborts) this.#abortRequested = false;
-    else if (admitted.action === "wake") this.#core.abort();
+    else if (admitted.action === "wake") this.#core.thread.abort();
     // It waits where the run reads next; only then is the question answered that keeps the run from reading.
     if (admitted.action === "deliver" && admitted.runId !== undefined)
       await this.#answers.interrupt(admitted.runId);
@@ -63,7 +63,7 @@ export class SessionSends {
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
       const sent = agent.queueMessage({ contents }, { ...target, ...key, ifIdle: { streamOptions } });
       const admitted = await sent.admitted;
-      await this.#core.countQueued();
+      await this.#core.thread.countQueued();
       return admitted;
     });
     this.#following = turn.then(
@@ -87,12 +87,12 @@ export class SessionSends {
   async abort(): Promise<void> {
     this.#abortRequested = true;
     this.#aborts++;
-    const { pendingApprovals, pendingSuspensions } = this.#core.display.get();
+    const { pendingApprovals, pendingSuspensions } = this.#core.display;
     const questions = [...pendingApprovals.values(), ...pendingSuspensions.values()];
     // While the run waits it is known what it waits for.
     if (questions.some(({ parentToolCallId }) => parentToolCallId !== undefined))
       await this.#answers.abortSubagents();
-    this.#core.abort();
+    this.#core.thread.abort();
   }
 
   async #delivery(
@@ -114,7 +114,7 @@ export class SessionSends {
     core.checkOpen();
     if (core.threadId === undefined)
       await (this.#creating ??= this.#threads.create().finally(() => (this.#creating = undefined)));
-    await core.followed();
+    await core.thread.followed();
     const { row } = core;
     return {
       agent: core.host.agent,

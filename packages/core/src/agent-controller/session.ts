@@ -108,33 +108,33 @@ export class Session<State extends object = Record<string, unknown>> {
   };
 
   readonly displayState = {
-    get: (): AgentControllerDisplayState => this.#core.display.get(),
-    restoreTasks: (tasks: TaskItemSnapshot[]): void => this.#core.display.set({ tasks }),
+    get: (): AgentControllerDisplayState => this.#core.display,
+    restoreTasks: (tasks: TaskItemSnapshot[]): void => this.#core.thread.events.learn({ tasks }),
   };
 
   readonly run = {
-    getRunId: (): string | null => this.#core.activeRunId,
+    getRunId: (): string | null => this.#core.thread.activeRunId,
     getTraceId: (): string | null => null,
-    isRunning: (): boolean => this.#core.display.get().isRunning,
+    isRunning: (): boolean => this.#core.display.isRunning,
     isAbortRequested: (): boolean => this.#sends.isAbortRequested,
   };
 
   readonly stream = {
-    activeRunId: (): string | null => this.#core.activeRunId,
-    isActive: (): boolean => this.#core.activeRunId !== null,
+    activeRunId: (): string | null => this.#core.thread.activeRunId,
+    isActive: (): boolean => this.#core.thread.activeRunId !== null,
     isOpen: (): boolean => !this.#core.isClosed,
   };
 
   readonly suspensions = {
-    hasPending: (): boolean => this.#core.display.get().pendingSuspensions.size > 0,
+    hasPending: (): boolean => this.#core.display.pendingSuspensions.size > 0,
     has: ({ toolCallId }: { toolCallId: string }): boolean =>
-      this.#core.display.get().pendingSuspensions.has(toolCallId),
+      this.#core.display.pendingSuspensions.has(toolCallId),
     get: ({ toolCallId }: { toolCallId: string }): PendingSuspension | null =>
-      this.#core.display.get().pendingSuspensions.get(toolCallId) ?? null,
+      this.#core.display.pendingSuspensions.get(toolCallId) ?? null,
   };
 
   readonly approval = {
-    isArmed: (): boolean => this.#core.display.get().pendingApprovals.size > 0,
+    isArmed: (): boolean => this.#core.display.pendingApprovals.size > 0,
   };
 
   subscribe(listener: AgentControllerEventListener): () => void {
@@ -150,7 +150,7 @@ export class Session<State extends object = Record<string, unknown>> {
   async sendMessage(message: SessionMessage): Promise<void> {
     const { action, runId } = await shown(this.#core, () => this.#send(message));
     if (action === "deliver" || runId === undefined) return;
-    const end = await this.#core.endOf(runId);
+    const end = await this.#core.thread.events.endOf(runId);
     // The run has told why already.
     if (end.couldNotStart) throw end.couldNotStart;
   }
@@ -257,10 +257,10 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   getCurrentRunId(): string | null {
-    return this.#core.activeRunId;
+    return this.#core.thread.activeRunId;
   }
   getTokenUsage(): TokenUsage {
-    return this.#core.display.get().tokenUsage;
+    return this.#core.display.tokenUsage;
   }
   getTags(): Record<string, string> {
     return { ...this.#core.row.tags };

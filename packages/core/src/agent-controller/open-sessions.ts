@@ -107,8 +107,8 @@ export class OpenSessions<State extends object> {
     const { rows } = this.#host;
     const { row, isNew } = await rows.findOrCreate(options);
     const [workspace, browser] = await Promise.allSettled([
-      options.workspace ?? this.#workspaces.of(id, requestContext),
-      options.browser ?? this.#workspaces.browser(requestContext),
+      Promise.resolve(options.workspace ?? this.#workspaces.of(id, requestContext)),
+      Promise.resolve(options.browser ?? this.#workspaces.browser(requestContext)),
     ]);
     const session = this.#session(row, id, { workspace: valueOf(workspace), browser: valueOf(browser) });
     const { bus } = session.core;

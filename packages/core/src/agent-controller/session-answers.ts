@@ -1,17 +1,20 @@
+import { toControllerMessage } from "@selvedge/protocol/session";
 import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { Write } from "../storage/storage.ts";
+import type { ThreadDomain } from "../storage/thread-domain.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
+import { readQuestions } from "../thread/inspect/questions.ts";
 import type { DecidedCall } from "../thread/threads.ts";
 import { categoryOf } from "./categories.ts";
 import { modeAfterPlan } from "./check-config.ts";
+import { sessionOfRun } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { modeChange } from "./session-mode.ts";
 import { withGrants } from "./session-permissions.ts";
 import type { PlanDecision } from "./tools/submit-plan.ts";
-import { abortSubagent, goOnWith, hasResult, type Question, questionsOf } from "./waiting-calls.ts";
 
 /** A waiting call that was answered. */
 export interface Answered {
@@ -45,7 +48,6 @@ interface Answer {
 /** What changes in the session together with a decision. */
 type Follows = (
   call: DecidedCall,
-  isSubagent: boolean,
 ) => Promise<{ write: Write; session: StoredSession; also?: Write[] } | undefined>;
 
 const INTERRUPTED = "interrupted_by_user_message";
@@ -80,19 +82,22 @@ export class SessionAnswers {
       throw new AgentError("invalid-argument", "resumeData is missing: it is the answer the tool waits for.");
     const isYes = (Object(resumeData) as Partial<PlanDecision>).action === "approved";
     const answer = { toolCallId, approved: true, resumeData, requiresApproval: false };
-    return this.#decide(answer, async (call, isSubagent) =>
-      call.toolName === "submit_plan" && isYes && !isSubagent ? this.#carryOutPlan(call) : undefined,
-    );
+    return this.#decide(answer, async (call) => {
+      const isPlan = call.toolName === "submit_plan" && call.parentToolCallId === undefined;
+      return isPlan && isYes ? this.#carryOutPlan(call) : undefined;
+    });
   }
 
   /** A person who writes instead of giving permission means: no, rather this. */
   async interrupt(runId: string): Promise<void> {
     const { host, row } = this.#core;
     const threadId = this.#core.requireThread();
-    const { questions, sessionId } = await questionsOf(host.storage, { threadId, runId });
+    const questions = await readQuestions(host.storage, { threadId, runId });
+    const asking = questions.filter(({ requiresApproval }) => requiresApproval);
+    if (asking.length === 0) return;
+    const sessionId = await sessionOfRun(host.storage, runId);
     if (sessionId !== undefined && sessionId !== row.id) return;
-    for (const { toolCallId, requiresApproval } of questions) {
-      if (!requiresApproval) continue;
+    for (const { toolCallId } of asking) {
       const declineContext = { reason: INTERRUPTED, message: "The user sent a message instead." };
       try {
         await this.#decide({ toolCallId, approved: false, declineContext, requiresApproval: true });
@@ -117,8 +122,8 @@ export class SessionAnswers {
     this.#core.checkOpen();
     const { host, row } = this.#core;
     const { requiresApproval, declineContext, toolCallId, ...rest } = answer;
-    const { toolCallId: id, subagent } = await this.#find(toolCallId, requiresApproval);
-    const threadId = subagent?.threadId ?? this.#core.requireThread();
+    const threadId = this.#core.requireThread();
+    const id = toolCallId ?? (await this.#onlyOne(threadId, requiresApproval));
     let made: StoredSession | undefined;
     const decided = host.agent.sendToolApproval(
       {
@@ -130,13 +135,12 @@ export class SessionAnswers {
       },
       async (call) => {
         if (call.requiresApproval !== requiresApproval) throw otherKind(call);
-        const parent = subagent ? [goOnWith(subagent)] : [];
-        if (!follows) return parent;
+        if (!follows) return [];
         // Asked again after a conflict: then the row may be another.
         await this.#core.refresh();
-        const change = await follows(call, subagent !== undefined);
+        const change = await follows(call);
         made = change?.session;
-        return change ? [change.write, ...(change.also ?? []), ...parent] : parent;
+        return change ? [change.write, ...(change.also ?? [])] : [];
       },
     );
     const { runId } = await decided.catch(async (error: unknown) => {
@@ -145,19 +149,12 @@ export class SessionAnswers {
       throw error;
     });
     if (made) this.#core.made(made);
-    if (subagent) await host.agent.mailMayHaveCome({ ...subagent.parent, resourceId: row.resourceId });
     return { runId, toolCallId: id };
   }
 
-  /** The call that is meant: the one with the id, or the only one that waits for this kind of answer. */
-  async #find(toolCallId: string | undefined, requiresApproval: boolean): Promise<Question> {
-    const threadId = this.#core.requireThread();
-    const { questions } = await questionsOf(this.#core.host.storage, { threadId });
-    if (toolCallId !== undefined)
-      // One that does not wait is looked for all the same, to say what became of it.
-      return (
-        questions.find((question) => question.toolCallId === toolCallId) ?? { toolCallId, requiresApproval }
-      );
+  /** The call that is meant where nobody says: the only one that waits for this kind of answer. */
+  async #onlyOne(threadId: string, requiresApproval: boolean): Promise<string> {
+    const questions = await readQuestions(this.#core.host.storage, { threadId });
     const [first, ...more] = questions.filter((question) => question.requiresApproval === requiresApproval);
     if (!first)
       throw new AgentError(
@@ -169,18 +166,7 @@ export class SessionAnswers {
         "ambiguous",
         `Several tool calls of thread "${threadId}" wait: say which one with toolCallId (${[first, ...more].map((one) => one.toolCallId).join(", ")}).`,
       );
-    return first;
-  }
-
-  /** A run that is aborted while its subagent waits takes the subagent with it. */
-  async abortSubagents(): Promise<void> {
-    const { host, row } = this.#core;
-    const { questions } = await questionsOf(host.storage, { threadId: this.#core.requireThread() });
-    for (const { subagent } of questions) {
-      if (!subagent) continue;
-      await host.storage.commit([abortSubagent(subagent)]);
-      await host.agent.mailMayHaveCome({ threadId: subagent.threadId, resourceId: row.resourceId });
-    }
+    return first.toolCallId;
   }
 
   /** "Always" is for the tool's category, or for the tool where it has none. */
@@ -211,4 +197,23 @@ function otherKind({ toolCallId, requiresApproval }: DecidedCall): AgentError {
     ? ["permission", "respondToToolApproval"]
     : ["an answer", "respondToToolSuspension"];
   return new AgentError("invalid-argument", `Tool call "${toolCallId}" waits for ${what}. Use ${how}().`);
+}
+
+/** How many messages back an answer may be of interest, and how many subagents. */
+const RECENT = 20;
+const RECENT_SUBAGENTS = 5;
+
+/** Whether a call of a thread has its result: then it was decided, though its run keeps no record of that any more. */
+async function hasResult(memory: ThreadDomain, threadId: string, toolCallId: string): Promise<boolean> {
+  const { threads } = await memory.listThreads({
+    filter: { metadata: { parentThreadId: threadId } },
+    orderBy: { field: "updatedAt" },
+    perPage: RECENT_SUBAGENTS,
+  });
+  for (const id of [threadId, ...threads.map((thread) => thread.id)]) {
+    const messages = await memory.recentMessages({ threadId: id, limit: RECENT });
+    const parts = messages.flatMap((message) => toControllerMessage(message).content);
+    if (parts.some((part) => part.type === "tool_result" && part.id === toolCallId)) return true;
+  }
+  return false;
 }

@@ -83,15 +83,9 @@ export class SessionSends {
     return agent.sendNotificationSignal(notification, options);
   }
 
-  /** Aborts what goes on. Resolves when it was asked for. */
-  async abort(): Promise<void> {
+  abort(): void {
     this.#abortRequested = true;
     this.#aborts++;
-    const { pendingApprovals, pendingSuspensions } = this.#core.display;
-    const questions = [...pendingApprovals.values(), ...pendingSuspensions.values()];
-    // While the run waits it is known what it waits for.
-    if (questions.some(({ parentToolCallId }) => parentToolCallId !== undefined))
-      await this.#answers.abortSubagents();
     this.#core.thread.abort();
   }
 

@@ -4,11 +4,10 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
-import { RUNS } from "../storage/thread-tables.ts";
 import type { AgentControllerThread } from "@selvedge/protocol/session";
 import { checkOptions } from "./check-options.ts";
 import type { ThreadMemory } from "./controller-host.ts";
-import { modeOf } from "./run-profile.ts";
+import { modeOf, sessionOfRun } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { isForPeople, ThreadReads } from "./thread-reads.ts";
 import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
@@ -204,9 +203,7 @@ export class SessionThreads extends ThreadReads {
     const { host, row, thread } = this.core;
     const { activeRunId } = thread;
     if (activeRunId === null) return;
-    const [run] = await host.storage.select({ table: RUNS, where: { id: activeRunId }, limit: 1 });
-    const { profile } = Object(run?.options) as { profile?: { sessionId?: unknown } };
-    if (profile?.sessionId === row.id) thread.abort();
+    if ((await sessionOfRun(host.storage, activeRunId)) === row.id) thread.abort();
   }
 }
 

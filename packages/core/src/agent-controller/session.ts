@@ -180,7 +180,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Aborts what goes on, and takes back what waits for an answer. */
   abort(): void {
-    void quietly(this.#core, () => this.#sends.abort());
+    this.#sends.abort();
   }
 
   /** The later name of `abort`. */

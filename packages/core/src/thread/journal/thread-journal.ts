@@ -24,6 +24,7 @@ import { ThreadHistory } from "./thread-history.ts";
 import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import type { Thread } from "../hold/thread.ts";
+import { abortSubagent } from "../inspect/questions.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
 
@@ -225,7 +226,7 @@ export class ThreadJournal implements RunJournal {
     const writes: Write[] = [
       ...(step ? this.#places.writes(this.#thread, step) : []),
       ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
-      ...this.#journal.close(),
+      ...this.#closeCalls(),
       ...joining.map((signal) => insertSignal(this.#thread, signal)),
       ...takeItems(threadId, items),
     ];
@@ -319,7 +320,7 @@ export class ThreadJournal implements RunJournal {
           ...guard,
           ...opener,
           ...unanswered,
-          ...this.#journal.close(),
+          ...this.#closeCalls(),
           ...also,
           touchThread(threadId, now.getTime()),
         ],
@@ -401,11 +402,17 @@ export class ThreadJournal implements RunJournal {
     return items;
   }
 
+  /** Nobody waits for the calls any more, nor for subagents that they waited for. */
+  #closeCalls(): Write[] {
+    return [...this.#journal.close(), ...(this.#lease?.subagents ?? []).map(abortSubagent)];
+  }
+
   #leave(waits = false): void {
     if (this.#over) return;
     this.#over = true;
     this.#log.close();
     this.#thread.left(this, waits);
+    if (!waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
   }
 }
 

@@ -1,3 +1,4 @@
+import { subagentWaitOf } from "@selvedge/protocol/session";
 import { AgentError, storageError } from "../../errors.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
@@ -175,6 +176,8 @@ export class Pump {
     const resumption = taken?.resumption;
     if (taken) lease.nextSeq = taken.nextSeq;
     for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);
+    const waiting = resumption?.calls.filter(({ state }) => state === "waiting") ?? [];
+    lease.subagents = waiting.flatMap((call) => subagentWaitOf(call) ?? []);
     if (!resumption?.begun || !carrier) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
       const error = new AgentError("superseded", "The process ended before the run began.");

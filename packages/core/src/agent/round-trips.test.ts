@@ -101,21 +101,21 @@ describe("the ways to the store", () => {
     expect(driver.legs[1]).toMatchObject({ reads: 0, commits: 2 });
   });
 
-  it("of an approval are 6 to read, with 13 selects, until the model is asked again", async () => {
+  it("of an approval are 5 to read, with 6 selects, until the model is asked again", async () => {
     const { agent, driver } = await onCountedThread("pay");
     const { runId } = await agent.generate("now", ON);
     driver.start();
     await (await agent.approveToolCall({ runId, toolCallId: "call" })).consumeStream();
-    expect(driver.legs[0]).toMatchObject({ reads: 6, selects: 13 });
+    expect(driver.legs[0]).toMatchObject({ reads: 5, selects: 6, commits: 3 });
   });
 
-  it("of an approval by thread are 5 to read, with 12 selects, until the model is asked again", async () => {
+  it("of an approval by thread are 4 to read, with 6 selects, until the model is asked again", async () => {
     const { agent, driver, idle } = await onCountedThread("pay");
     await agent.generate("now", ON);
     driver.start();
     await agent.sendToolApproval({ ...HERE, toolCallId: "call", approved: true });
     await expect.poll(() => driver.legs).toHaveLength(2);
-    expect(driver.legs[0]).toMatchObject({ reads: 5, selects: 12 });
+    expect(driver.legs[0]).toMatchObject({ reads: 4, selects: 6, commits: 3 });
     await idle();
   });
 });

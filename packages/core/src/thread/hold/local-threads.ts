@@ -10,7 +10,7 @@ import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
-import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
+import { type AdmittedSignal, type SendRequest, stateFor } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
@@ -127,6 +127,10 @@ export class LocalThreads implements Threads {
       },
     });
     return journal;
+  }
+
+  stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle"> {
+    return stateFor(this.directory.peek(target), agentId);
   }
 
   mailMayHaveCome(target: ThreadAddress): void {

@@ -49,6 +49,11 @@ export class Pump {
     return this.#looking !== undefined;
   }
 
+  /** The look that is under way. */
+  get looked(): Promise<void> | undefined {
+    return this.#looking;
+  }
+
   /** Safe to call at any time. */
   look(): void {
     if (this.#looking) {

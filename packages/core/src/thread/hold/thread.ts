@@ -76,6 +76,11 @@ export class Thread implements KnownThread {
     this.threads.scheduler.wake(this, { afterMs: ms, urgent: !this.waiters.isEmpty });
   }
 
+  /** Resolves when a look that is under way is over. */
+  looked(): Promise<void> | undefined {
+    return this.#pump.looked;
+  }
+
   /** Waits for the thread, behind everything that was accepted before. */
   enter(waiter: Pick<Waiter, "ticket" | "journal" | "seen">, abortSignal: AbortSignal): Promise<Lease> {
     return this.line

@@ -60,6 +60,25 @@ describe("a call that prepares its input", () => {
     expect(await history()).toEqual(["user: first", "signal: second", "assistant: ok"]);
   });
 
+  it("counts as active for a notification that arrives meanwhile", async () => {
+    const held = holdUp();
+    const states: string[] = [];
+    const decide = ({ threadState }: { threadState: string }) => void states.push(threadState);
+    const { agent } = onThread(() => "ok", {
+      inputProcessors: [held.processor],
+      notifications: { deliveryPolicy: { decide } },
+    });
+    const answering = agent.generate("first", ON);
+    await held.reached;
+    const { runId } = await agent.sendNotificationSignal(
+      { source: "ci", kind: "build", summary: "failed", priority: "urgent" },
+      HERE,
+    );
+    held.release();
+    expect(states).toEqual(["active"]);
+    expect(runId).toBe((await answering).runId);
+  });
+
   it("has nothing in the store before its input is there, so nothing has to be cleaned up after a crash", async () => {
     const held = holdUp();
     const { agent, storage } = onThread(() => "ok", { inputProcessors: [held.processor] });

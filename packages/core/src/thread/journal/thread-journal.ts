@@ -21,7 +21,7 @@ import { CallJournal } from "./call-journal.ts";
 import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
 import { StepPlaces } from "./step-places.ts";
 import { ThreadHistory } from "./thread-history.ts";
-import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
+import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import type { Thread } from "../hold/thread.ts";
 import { abortSubagent } from "../inspect/questions.ts";
@@ -58,7 +58,10 @@ export class ThreadJournal implements RunJournal {
   readonly #log: FencedLog;
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
+  /** What opened the run, until the store knows that the run took it. */
   #opener: MailboxItem | undefined;
+  /** Messages that the run began with besides, and that the store does not know to be taken. */
+  readonly #staged = new Set<string>();
   readonly #places = new StepPlaces();
   #details: ThreadJournalOptions["create"];
   #begun = false;
@@ -123,7 +126,7 @@ export class ThreadJournal implements RunJournal {
   ): Promise<CreatedAgentSignal[] | undefined> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
-    const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
+    const folded = await this.#items();
     const items = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
       requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
@@ -142,27 +145,41 @@ export class ThreadJournal implements RunJournal {
     writes.push(...takeItems(threadId, items));
     if (pinned)
       writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
-    const commit = this.#log.commit(writes, {
-      run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
-      chunks: this.#echoes([...among, ...signals]),
-      explain: (index) =>
-        index === 0
-          ? noThread(threadId, resourceId)
-          : new AgentError(
-              "invalid-message",
-              "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
-            ),
-    });
+    const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
+    const echoes = this.#echoes([...among, ...signals]);
+    const explain = (index: number): AgentError =>
+      index === 0
+        ? noThread(threadId, resourceId)
+        : new AgentError(
+            "invalid-message",
+            "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+          );
+    if (this.#opener) {
+      // The message is safe where it waits: that it was taken goes with the next commit, and the model need not wait for it.
+      for (const { signal } of folded) this.#staged.add(signal.id);
+      this.#log.stage({ writes, run, explain, onStored: () => this.#isStored() });
+      for (const echo of echoes) this.#log.publish(echo);
+    } else if (!(await this.#commitInput(writes, { run, chunks: echoes, explain }))) return undefined;
+    this.#hasBegun();
+    return signals;
+  }
+
+  /** The store knows what the run began with. */
+  #isStored(): void {
+    this.#opener = undefined;
+    this.#staged.clear();
+  }
+
+  /** Returns false when somebody else had the thread in between. */
+  async #commitInput(writes: readonly Write[], options: LogCommit): Promise<boolean> {
     try {
-      await commit;
+      await this.#log.commit(writes, options);
+      return true;
     } catch (thrown) {
       if (!(thrown instanceof NotTaken)) throw thrown;
       this.#backInLine();
-      return undefined;
+      return false;
     }
-    this.#hasBegun();
-    this.#opener = undefined;
-    return signals;
   }
 
   #backInLine(): void {
@@ -345,10 +362,15 @@ export class ThreadJournal implements RunJournal {
       if (thrown instanceof NotTaken) return this.#endUntaken(end);
       if (!(thrown instanceof OpenerGone)) {
         this.#log.dropStaged();
-        throw thrown;
+        if (!this.#opener || !this.#begun) throw thrown;
+        // It was not to be stored how the run began: it has not, then, and that can be said of one that came to nothing.
+        this.#begun = false;
+        if (end.state === "done") throw thrown;
+        return this.end(end, also);
       }
       // It had begun after all: the store had done it and not said so.
       this.#hasBegun();
+      this.#isStored();
       return this.end(end, also);
     }
     this.#leave();
@@ -399,7 +421,7 @@ export class ThreadJournal implements RunJournal {
     });
     // All that are here are taken now; only a full hand leaves some behind.
     if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
-    return items;
+    return items.filter(({ signal: { id } }) => id !== this.#opener?.signal.id && !this.#staged.has(id));
   }
 
   /** Nobody waits for the calls any more, nor for subagents that they waited for. */

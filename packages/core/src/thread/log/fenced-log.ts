@@ -31,6 +31,10 @@ export class NotTaken extends Error {}
 export interface Staged {
   writes: readonly Write[];
   run: Row;
+  /** Names the error for a condition of the writes that failed. */
+  explain?: (index: number) => unknown;
+  /** Called when they are stored. */
+  onStored?: () => void;
 }
 
 export interface LogCommit {
@@ -62,7 +66,7 @@ export class FencedLog {
   #thread: Thread;
   #lease: Lease | undefined;
   #buffer: AgentChunk[] = [];
-  #staged: Staged | undefined;
+  #staged: readonly Staged[] = [];
   #commits: Promise<unknown> = Promise.resolve();
   readonly #flusher: Flusher;
   #cancelFlush: (() => void) | undefined;
@@ -90,12 +94,16 @@ export class FencedLog {
   /** Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere. */
   makeAudible(): void {
     this.#audible = true;
+    if (this.#buffer.length > 0) this.#flushWhenDue();
   }
 
   publish(chunk: AgentChunk): void {
     if (this.#closed) return;
     this.#buffer.push(toBroadcast(chunk));
-    if (!this.#audible) return;
+    if (this.#audible) this.#flushWhenDue();
+  }
+
+  #flushWhenDue(): void {
     if (this.#buffer.length >= MAX_BUFFERED) {
       this.#cancelFlush?.();
       return this.#flush();
@@ -105,7 +113,7 @@ export class FencedLog {
 
   /** Nothing becomes visible before what is staged: chunks cannot overtake it. */
   stage(staged: Staged): void {
-    this.#staged = staged;
+    this.#staged = [...this.#staged, staged];
   }
 
   /** Drops what was said of a run that has to begin anew, except that it starts. */
@@ -115,7 +123,7 @@ export class FencedLog {
 
   /** What was staged could not be stored and must not keep the rest from being. */
   dropStaged(): void {
-    this.#staged = undefined;
+    this.#staged = [];
   }
 
   commit(writes: readonly Write[], options: LogCommit = {}): Promise<void> {
@@ -132,11 +140,14 @@ export class FencedLog {
   async #commitNow(writes: readonly Write[], options: LogCommit): Promise<void> {
     const { explain, last, quiet, isFlush, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
-    const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;
+    const isStaged = staged.length > 0;
+    const run =
+      isStaged || options.run ? Object.assign({}, ...staged.map((one) => one.run), options.run) : undefined;
     const { threadId, storage, system } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#closed) throw superseded(threadId);
-    const buffered = quiet ? 0 : this.#buffer.length;
+    // What is staged becomes visible with the chunks about it.
+    const buffered = quiet && !isStaged ? 0 : this.#buffer.length;
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
     // Another commit has taken along what this one was for.
     const { taking = [] } = lease;
@@ -146,8 +157,8 @@ export class FencedLog {
       ? update(RUNS, { where: held, set: run, require: true })
       : requireRow(RUNS, held);
     const nextSeq = lease.nextSeq + chunks.length;
-    const own = [...taking, fence, ...(staged?.writes ?? [])];
-    const all: Write[] = [...own, ...writes];
+    const parts: Pick<Staged, "writes" | "explain">[] = [...staged, { writes, ...(explain && { explain }) }];
+    const all: Write[] = [...taking, fence, ...parts.flatMap((part) => part.writes)];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;
@@ -167,14 +178,15 @@ export class FencedLog {
         throw taking[index]?.table === THREADS
           ? noThread(this.#thread.threadId, this.#thread.resourceId)
           : new NotTaken();
-      const explained = index < own.length ? undefined : explain?.(index - own.length);
+      const explained = explainConflict(parts, index - taking.length - 1);
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
       this.#onLost();
       throw superseded(threadId);
     }
     lease.taking = undefined;
-    if (this.#staged === staged) this.#staged = undefined;
+    this.#staged = this.#staged.filter((one) => !staged.includes(one));
+    for (const one of staged) one.onStored?.();
     if (chunks.length === 0) return;
     this.#buffer.splice(0, buffered);
     this.#flushedAt = system.monotonic();
@@ -188,6 +200,15 @@ export class FencedLog {
     // What cannot be flushed now goes with the next commit, which reports what is wrong.
     this.commit([], { isFlush: true }).catch(() => {});
   }
+}
+
+/** Asks whose write it was that failed. */
+function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], index: number): unknown {
+  for (const { writes, explain } of parts) {
+    if (index < writes.length) return index < 0 ? undefined : explain?.(index);
+    index -= writes.length;
+  }
+  return undefined;
 }
 
 /** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */

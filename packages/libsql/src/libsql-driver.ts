@@ -70,8 +70,9 @@ export class LibSQLDriver implements StorageDriver {
   }
 
   async select(queries: readonly Select[]): Promise<Row[][]> {
-    if (queries.length === 1) return [await this.#select(queries[0]!)];
-    return Promise.all(queries.map((query) => this.#select(query)));
+    const found: Row[][] = [];
+    for (const query of queries) found.push(await this.#select(query));
+    return found;
   }
 
   async #select(query: Select): Promise<Row[]> {

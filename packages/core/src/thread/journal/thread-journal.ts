@@ -16,6 +16,7 @@ import {
   insertThread,
   replaceMessage,
   setMessageMetadata,
+  touchOwnThread,
   touchThread,
 } from "../../storage/message-writes.ts";
 import { assemble } from "../../storage/list-messages.ts";
@@ -29,7 +30,7 @@ import { CallJournal, type PlacedStep } from "./call-journal.ts";
 import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import { storeStep } from "./open-step.ts";
-import type { Thread } from "../hold/thread.ts";
+import type { Leaving, Thread } from "../hold/thread.ts";
 import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
 
@@ -130,10 +131,9 @@ export class ThreadJournal implements RunJournal {
     const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
     const items = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      touchOwnThread(threadId, resourceId, now.getTime()),
       ...describeThread(threadId, this.#details),
-      touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
       // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
@@ -150,7 +150,7 @@ export class ThreadJournal implements RunJournal {
       run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
       chunks: this.#echoes([...among, ...signals]),
       explain: (index) =>
-        index === 0
+        index === 1
           ? noThread(threadId, resourceId)
           : new AgentError(
               "invalid-message",
@@ -172,7 +172,7 @@ export class ThreadJournal implements RunJournal {
   #backInLine(): void {
     this.#lease = undefined;
     this.#log.rewind();
-    this.#thread.left(this, false);
+    this.#thread.left(this);
   }
 
   /** Whether the run has the thread and the store does not know it yet. */
@@ -325,7 +325,7 @@ export class ThreadJournal implements RunJournal {
     });
     // Who reads along may have answered the question with an abort while it was being stored.
     if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
-    this.#leave(true);
+    this.#leave({ waits: true });
   }
 
   async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
@@ -353,8 +353,9 @@ export class ThreadJournal implements RunJournal {
       agent_id: null,
       abort_run: null,
     } as const;
+    let nothingWaits = 0;
     try {
-      await this.#log.commit(
+      [nothingWaits = 0] = await this.#log.commit(
         [
           ...guard,
           ...opener,
@@ -371,7 +372,15 @@ export class ThreadJournal implements RunJournal {
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            update(ACTORS, { where: { thread_id: threadId }, set: { ...idle, next_seq: nextSeq } }),
+            // Twice, so that the first says whether anything waits. If nothing does, nobody has to look.
+            update(ACTORS, {
+              where: { thread_id: threadId, has_mail: null },
+              set: { ...idle, next_seq: nextSeq },
+            }),
+            update(ACTORS, {
+              where: { thread_id: threadId, run_id: this.runId },
+              set: { ...idle, next_seq: nextSeq },
+            }),
             ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
           ],
         },
@@ -390,7 +399,7 @@ export class ThreadJournal implements RunJournal {
       this.#hasBegun();
       return this.end(end, also);
     }
-    this.#leave();
+    this.#leave({ nothingWaits: nothingWaits > 0 });
     return true;
   }
 
@@ -508,11 +517,11 @@ export class ThreadJournal implements RunJournal {
     return items;
   }
 
-  #leave(waits = false): void {
+  #leave(how: Leaving = {}): void {
     if (this.#over) return;
     this.#over = true;
     this.#log.close();
-    this.#thread.left(this, waits);
+    this.#thread.left(this, how);
   }
 }
 

@@ -3,10 +3,10 @@ import type { StoredOptions } from "../../run/stored-options.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import type { CommitResult, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { type ActorRow, ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
 import type { Lease } from "../log/fenced-log.ts";
-import { type Actor, insertActor } from "./actor.ts";
+import { type Actor, newActor } from "./actor.ts";
 import type { Thread } from "./thread.ts";
 
 /** What the store is told about a run that begins. */
@@ -18,6 +18,8 @@ export interface RunTicket {
   nested?: boolean;
   /** Somebody was faster once: now the thread is taken before the input is prepared. */
   takesFirst?: boolean;
+  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
+  again?: boolean;
 }
 
 /** Who will hold a thread: its run, and the numbers it goes on with. */
@@ -57,11 +59,18 @@ function takeIdle(
   ticket: RunTicket,
   conditions: readonly Write[],
 ): { writes: Write[]; holding: Holding } {
-  const { threadId, resourceId } = thread;
   const { writes, holding } = takeWrites(thread, ticket, actor);
+  if (actor) return { writes: [...conditions, ...writes], holding };
+  // A thread without a row has nothing in its mailbox either. Its row is new, with this run in it.
+  const { threadId, resourceId, owner } = thread;
   const elsewhere = { id: threadId, resource_id: { ne: resourceId } };
-  const first: Write[] = actor ? [] : [requireNone(THREADS, elsewhere), insertActor(threadId, resourceId)];
-  return { writes: [...first, ...conditions, ...writes], holding };
+  const row = { ...newActor(threadId, resourceId), ...heldBy(owner, holding) };
+  return { writes: [requireNone(THREADS, elsewhere), insert(ACTORS, row), ...writes.slice(1)], holding };
+}
+
+/** The row of a thread's actor while a run has it. */
+function heldBy(owner: string, { runId, agentId, fence }: Holding): Partial<ActorRow> {
+  return { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null };
 }
 
 /** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
@@ -137,12 +146,11 @@ export function takeWrites(
   { threadId, resourceId, owner, system }: Thread,
   ticket: RunTicket,
   seen: Pick<Actor, "fence" | "nextSeq"> = { fence: 0, nextSeq: 1 },
-  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
-  again = true,
 ): { writes: Write[]; holding: Holding } {
-  const { runId, agentId, options } = ticket;
+  const { runId, agentId, options, again } = ticket;
   const { nextSeq } = seen;
   const fence = seen.fence + 1;
+  const holding = { runId, agentId, fence, nextSeq };
   const writes: Write[] = [
     update(ACTORS, {
       where: {
@@ -153,7 +161,7 @@ export function takeWrites(
         run_id: null,
         resource_id: resourceId,
       },
-      set: { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null },
+      set: heldBy(owner, holding),
       require: true,
     }),
     ...(again ? [forgetRun(threadId, runId)] : []),
@@ -172,7 +180,7 @@ export function takeWrites(
       started_at: Math.trunc(system.now()),
     }),
   ];
-  return { writes, holding: { runId, agentId, fence, nextSeq } };
+  return { writes, holding };
 }
 
 function forgetRun(threadId: string, runId: string): Write {

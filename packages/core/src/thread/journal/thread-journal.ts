@@ -10,10 +10,11 @@ import {
   insertThread,
   replaceMessage,
   setMessageMetadata,
+  touchOwnThread,
   touchThread,
 } from "../../storage/message-writes.ts";
 import type { Row, Write } from "../../storage/storage.ts";
-import { MESSAGES, THREADS } from "../../storage/tables.ts";
+import { MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
@@ -23,7 +24,7 @@ import { StepPlaces } from "./step-places.ts";
 import { ThreadHistory } from "./thread-history.ts";
 import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
-import type { Thread } from "../hold/thread.ts";
+import type { Leaving, Thread } from "../hold/thread.ts";
 import { abortSubagent } from "../inspect/questions.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -129,10 +130,9 @@ export class ThreadJournal implements RunJournal {
     const folded = await this.#items();
     const items = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      touchOwnThread(threadId, resourceId, now.getTime()),
       ...describeThread(threadId, this.#details),
-      touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
       // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
@@ -148,7 +148,7 @@ export class ThreadJournal implements RunJournal {
     const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
     const echoes = this.#echoes([...among, ...signals]);
     const explain = (index: number): AgentError =>
-      index === 0
+      index === 1
         ? noThread(threadId, resourceId)
         : new AgentError(
             "invalid-message",
@@ -185,7 +185,7 @@ export class ThreadJournal implements RunJournal {
   #backInLine(): void {
     this.#lease = undefined;
     this.#log.rewind();
-    this.#thread.left(this, false);
+    this.#thread.left(this);
   }
 
   /** Whether the run has the thread and the store does not know it yet. */
@@ -311,7 +311,7 @@ export class ThreadJournal implements RunJournal {
     });
     // Who reads along may have answered the question with an abort while it was being stored.
     if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
-    this.#leave(true);
+    this.#leave({ waits: true });
   }
 
   async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
@@ -331,8 +331,9 @@ export class ThreadJournal implements RunJournal {
     const opener = unread ? openerWrites(this.#thread, unread, this.#details) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
+    let nothingWaits = 0;
     try {
-      await this.#log.commit(
+      [nothingWaits = 0] = await this.#log.commit(
         [
           ...guard,
           ...opener,
@@ -349,7 +350,15 @@ export class ThreadJournal implements RunJournal {
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            update(ACTORS, { where: { thread_id: threadId }, set: { ...IDLE, next_seq: nextSeq } }),
+            // Twice, so that the first says whether anything waits. If nothing does, nobody has to look.
+            update(ACTORS, {
+              where: { thread_id: threadId, has_mail: null },
+              set: { ...IDLE, next_seq: nextSeq },
+            }),
+            update(ACTORS, {
+              where: { thread_id: threadId, run_id: this.runId },
+              set: { ...IDLE, next_seq: nextSeq },
+            }),
             ...(this.#thread.limits.keepHistory ? [] : forgetHistory(threadId)),
           ],
         },
@@ -373,7 +382,7 @@ export class ThreadJournal implements RunJournal {
       this.#isStored();
       return this.end(end, also);
     }
-    this.#leave();
+    this.#leave({ nothingWaits: nothingWaits > 0 });
     return true;
   }
 
@@ -429,12 +438,12 @@ export class ThreadJournal implements RunJournal {
     return [...this.#journal.close(), ...(this.#lease?.subagents ?? []).map(abortSubagent)];
   }
 
-  #leave(waits = false): void {
+  #leave(how: Leaving = {}): void {
     if (this.#over) return;
     this.#over = true;
     this.#log.close();
-    this.#thread.left(this, waits);
-    if (!waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
+    this.#thread.left(this, how);
+    if (!how.waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
   }
 }
 

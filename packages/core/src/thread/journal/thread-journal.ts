@@ -372,8 +372,10 @@ export class ThreadJournal implements RunJournal {
       if (!(thrown instanceof OpenerGone)) {
         this.#log.dropStaged();
         if (!this.#opener || !this.#begun) throw thrown;
-        // It was not to be stored how the run began: it has not, then, and that can be said of one that came to nothing.
+        // The run has not begun, then. One that came to nothing can end like that.
         this.#begun = false;
+        this.#staged.clear();
+        this.#log.rewind();
         if (end.state === "done") throw thrown;
         return this.end(end, also);
       }

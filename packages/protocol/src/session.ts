@@ -23,7 +23,13 @@ export { changesOf, type SessionInfo } from "./session/session-info.ts";
 export { SessionView } from "./session/session-view.ts";
 export { ThreadEvents } from "./session/thread-events.ts";
 export type { SignalRecord } from "./session/signal-record.ts";
-export { AGENT_TOOL, SUBAGENT, subagentWaitOf, type SubagentWait } from "./session/subagent-wait.ts";
+export {
+  AGENT_TOOL,
+  questionsBehind,
+  SUBAGENT,
+  subagentWaitOf,
+  type SubagentWait,
+} from "./session/subagent-wait.ts";
 export { readTasks, TASK_MARKS, type TaskItemSnapshot, type TaskStatus } from "./session/task-item.ts";
 export {
   addTokenUsage,

@@ -209,6 +209,7 @@ async function hasResult(memory: ThreadDomain, threadId: string, toolCallId: str
     filter: { metadata: { parentThreadId: threadId } },
     orderBy: { field: "updatedAt" },
     perPage: RECENT_SUBAGENTS,
+    includeSubagents: true,
   });
   for (const id of [threadId, ...threads.map((thread) => thread.id)]) {
     const messages = await memory.recentMessages({ threadId: id, limit: RECENT });

@@ -9,7 +9,7 @@ import { checkOptions } from "./check-options.ts";
 import type { ThreadMemory } from "./controller-host.ts";
 import { modeOf, sessionOfRun } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
-import { isForPeople, ThreadReads } from "./thread-reads.ts";
+import { ThreadReads } from "./thread-reads.ts";
 import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
 
 const CANDIDATES = 100;
@@ -102,7 +102,7 @@ export class SessionThreads extends ThreadReads {
       orderBy: { field: "updatedAt" },
       perPage: CANDIDATES,
     });
-    for (const thread of threads.filter(isForPeople)) {
+    for (const thread of threads) {
       try {
         return await this.switch({ threadId: thread.id });
       } catch (error) {

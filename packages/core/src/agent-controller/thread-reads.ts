@@ -1,4 +1,3 @@
-import type { StoredThread } from "@selvedge/protocol";
 import {
   type AgentControllerMessage,
   type AgentControllerThread,
@@ -42,8 +41,9 @@ export class ThreadReads {
       ...(!options.allResources && { filter: { resourceId } }),
       orderBy: { field: "updatedAt" },
       perPage: false,
+      includeSubagents: options.includeForkedSubagents,
     });
-    return options.includeForkedSubagents ? threads : threads.filter(isForPeople);
+    return threads;
   }
 
   async getById(options: { threadId: string }): Promise<AgentControllerThread | null> {
@@ -140,8 +140,4 @@ export class ThreadReads {
   protected domain(): ReturnType<SessionCore["host"]["memory"]> {
     return this.core.host.memory();
   }
-}
-
-export function isForPeople({ metadata }: StoredThread): boolean {
-  return metadata?.["forkedSubagent"] !== true && metadata?.["subagent"] !== true;
 }

@@ -18,6 +18,7 @@ import {
   type ListThreadsResult,
   type ThreadDomain,
   noThread,
+  type ObservationalMemoryRecord,
   type Storage,
 } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
@@ -42,6 +43,8 @@ import {
 import { MessageIndex } from "./message-index.ts";
 import { resolveOmConfig } from "./observational/om-config.ts";
 import { OmEngine } from "./observational/om-engine.ts";
+import { checkOverrides } from "./observational/om-limits.ts";
+import { type MemoryContext, ObservationalMemory } from "./observational/observational-memory.ts";
 import {
   type ConversationSummary,
   summarizeConversation,
@@ -145,6 +148,51 @@ export class Memory implements MastraMemory {
         ? (await store.listMessages({ threadId, perPage: false })).messages
         : await store.recentMessages({ threadId, limit });
     return summarizeConversation({ system: this.#system, ...rest, messages });
+  }
+
+  /** Observational memory by hand; `undefined` when it is off. */
+  get observationalMemory(): ObservationalMemory | undefined {
+    const engine = this.#om;
+    if (!engine) return undefined;
+    return new ObservationalMemory({ engine, storage: () => this.#requireStorage(), system: this.#system });
+  }
+
+  /** What a run on this thread would see now: the log, and the messages after it. */
+  async getContext(address: WorkingMemoryAddress): Promise<MemoryContext> {
+    const { threadId, memoryConfig } = address;
+    const settings = this.#settings(memoryConfig);
+    const thread = await this.getThreadById(address);
+    const om = settings.observes ? this.observationalMemory : undefined;
+    if (!om || !thread) {
+      const limit = settings.lastMessages;
+      const messages =
+        thread && limit > 0 ? await (await this.#store()).recentMessages({ threadId, limit }) : [];
+      const none = { systemMessage: null, hasObservations: false, omRecord: null };
+      return { ...none, messages, continuationMessage: null, otherThreadsContext: null };
+    }
+    return om.getContext(threadId, thread.resourceId);
+  }
+
+  /** Thresholds for one thread's log, merged with those it has. */
+  async updateObservationalMemoryConfig(options: {
+    threadId: string;
+    resourceId?: string | undefined;
+    config: {
+      observation?: { messageTokens?: number };
+      reflection?: { observationTokens?: number };
+    };
+  }): Promise<ObservationalMemoryRecord> {
+    const { threadId, resourceId, config } = options;
+    if (!this.#om)
+      throw new AgentError(
+        "invalid-argument",
+        "Observational memory is off. Switch it on: new Memory({ options: { observationalMemory: true } }).",
+      );
+    checkOverrides(config);
+    const thread = await this.#requireThread({ threadId, resourceId });
+    const domain = await this.#om.domain();
+    const address = this.#om.address(threadId, thread.resourceId);
+    return domain.updateObservationalMemoryConfig(address, config as Record<string, unknown>);
   }
 
   /** Waits for the background work of this memory. Never rejects. */

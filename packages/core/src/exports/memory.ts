@@ -13,5 +13,6 @@ export type {
   WorkingMemoryConfig,
 } from "../memory/memory.ts";
 
-// For those who write a memory
+// For memory authors
 export { realSystem, sleep, type System } from "../system.ts";
+export { openThreads as openMemoryThreads } from "../thread/threads.ts";

@@ -6,7 +6,7 @@ export { openModelReply, type ModelRetry, type OpenModelReplySettings } from "..
 export { isRetryable } from "../model/retry-policy.ts";
 export { resolveModel } from "../model/resolve-model.ts";
 
-// What is known about providers
+// Provider data
 export { PROVIDERS, type ProviderEntry } from "../model/provider-registry.ts";
 
 // The contract

@@ -24,7 +24,7 @@ export interface AskModelOptions extends ModelSettings {
   attachments?: readonly FileMessagePart[];
   abortSignal?: AbortSignal | undefined;
   providerOptions?: ModelCallOptions["providerOptions"];
-  /** Asks for JSON, in the model's own format. */
+  /** Requests JSON, in the model's own format. */
   responseFormat?: ModelCallOptions["responseFormat"];
   limits?: Partial<ModelLimits>;
   clock?: System;
@@ -38,7 +38,7 @@ export interface ModelAnswer {
   model: string;
 }
 
-/** One text answer, without tools or memory: for titles and the like. Retries and falls back like a run does. */
+/** Asks for one text answer, without tools or memory: for titles and the like. Retries and falls back like a run. */
 export async function askModel(config: ModelConfig, options: AskModelOptions): Promise<string> {
   return (await askModelWithUsage(config, options)).text;
 }

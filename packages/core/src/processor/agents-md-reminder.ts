@@ -40,9 +40,9 @@ const FUNCTIONS = [
 const PATH = /^(?![a-z][a-z0-9+.-]+:\/\/)[^\n\0]{1,1000}$/i;
 
 /**
- * When a tool call has read an `AGENTS.md`, its instructions join the context as a `<system-reminder>`, once for each
- * path. With `pathExists`, the `AGENTS.md` nearest to any path in a call counts. What the file says was written by whoever
- * wrote the file: use it where you trust your files.
+ * When a tool call has read an `AGENTS.md`, its instructions join the context as a `<system-reminder>`, once per path.
+ * With `pathExists`, the `AGENTS.md` nearest to any path in a call counts. The file's author controls this text: use it
+ * only with files you trust.
  */
 export class AgentsMdReminder implements Processor {
   readonly id = "agents-md-reminder";

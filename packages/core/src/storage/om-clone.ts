@@ -1,9 +1,17 @@
 import type { StoredThread } from "@selvedge/protocol";
 import type { System } from "../system.ts";
-import { OM_CHUNKS, OM_RECORDS, type OmChunkRow, type OmRecordRow, recordKey } from "./om-tables.ts";
+import {
+  OM_CHUNKS,
+  OM_EVENTS,
+  OM_JOBS,
+  OM_RECORDS,
+  type OmChunkRow,
+  type OmRecordRow,
+  recordKey,
+} from "./om-tables.ts";
 import type { Storage, Write } from "./storage.ts";
 import { MESSAGES } from "./tables.ts";
-import { insert, update } from "./writes.ts";
+import { insert, remove, update } from "./writes.ts";
 
 /** A message of the source, and the id of its copy. */
 export interface CopiedMessage {
@@ -152,5 +160,27 @@ export async function bindWrites(storage: Storage, part: OmRecordRow): Promise<W
     ...chunks.map(({ id, first, last }) =>
       update(OM_CHUNKS, { where: { thread_id, id }, set: { first_seq: seq(first), last_seq: seq(last) } }),
     ),
+  ];
+}
+
+/** Takes a thread out of the log that its resource shares. What was reflected together with others stays. */
+export async function forgetSource(storage: Storage, threadId: string, resourceId: string): Promise<Write[]> {
+  const key = recordKey("resource", "", resourceId);
+  const where = { thread_id: key, source: threadId };
+  const [[part], active] = await storage.selectAll([
+    { table: OM_RECORDS, where, limit: 1 },
+    { table: OM_CHUNKS, where: { ...where, kind: "observe", state: "active" }, columns: ["tokens"] },
+  ]);
+  if (!part) return [];
+  const tokens = active.reduce((sum, chunk) => sum + chunk.tokens, 0);
+  return [
+    update(OM_RECORDS, {
+      where: { thread_id: key, source: "" },
+      increment: { log_tokens: -tokens, version: 1 },
+    }),
+    remove(OM_RECORDS, where),
+    remove(OM_CHUNKS, { ...where, kind: "observe", state: { in: ["active", "buffered"] } }),
+    remove(OM_JOBS, { ...where, kind: "observe" }),
+    remove(OM_EVENTS, where),
   ];
 }

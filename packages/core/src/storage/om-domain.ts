@@ -30,12 +30,14 @@ export interface OmState {
   part: OmRecordRow | undefined;
   /** Active and buffered ones after the asked number, in the order in which they were stored. */
   chunks: OmChunkRow[];
-  /** Jobs that are not done. */
+  /** Jobs that are not done: the first of the thread's observations, and reflections. */
   jobs: OmJobRow[];
   /** Chunks for the stream of the thread that wait for a number. */
   events: OmEventRow[];
 }
 
+/** Where an observer fails for long, its jobs pile up; a step needs to know the first ones. */
+const SOME = 5;
 const OPEN: readonly OmJobRow["state"][] = ["waiting", "running", "failed"];
 
 /** The rows of observational memory. */
@@ -53,19 +55,22 @@ export class OmDomain {
     const { threadId } = address;
     const key = keyOf(address);
     const source = partOf(address);
-    const [rows, chunks, jobs, events] = await this.#storage.selectAll([
+    const open = { thread_id: key, state: { in: OPEN } };
+    const orderBy = [{ column: "number" as const }];
+    const [rows, chunks, observations, reflections, events] = await this.#storage.selectAll([
       { table: OM_RECORDS, where: { thread_id: key, source: { in: ["", source] } } },
       {
         table: OM_CHUNKS,
         where: { thread_id: key, state: { in: ["active", "buffered"] }, number: { gt: afterNumber } },
-        orderBy: [{ column: "number" }],
+        orderBy,
       },
-      { table: OM_JOBS, where: { thread_id: key, state: { in: OPEN } }, orderBy: [{ column: "number" }] },
+      { table: OM_JOBS, where: { ...open, source: threadId, kind: "observe" }, orderBy, limit: SOME },
+      { table: OM_JOBS, where: { ...open, kind: "reflect" }, orderBy, limit: SOME },
       { table: OM_EVENTS, where: { thread_id: key, source: threadId }, orderBy: [{ column: "seq" }] },
     ]);
     const record = rows.find((row) => row.source === "");
     const part = rows.find((row) => row.source === source);
-    return { record, part, chunks, jobs, events };
+    return { record, part, chunks, jobs: [...observations, ...reflections], events };
   }
 
   /** Looks up the numbers of the messages that a copied record speaks of. */

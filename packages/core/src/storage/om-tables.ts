@@ -170,6 +170,7 @@ export type OmJobRow = {
   upto: number | null;
   to_id: string | null;
   tokens: number;
+  most: number | null;
   state: "waiting" | "running" | "failed" | "done";
   attempt: number;
   due_at: number;
@@ -201,8 +202,9 @@ export const OM_JOBS: Table<OmJobRow> = {
     upto: "integer",
     /** Of an observation: its last message. */
     to_id: "text",
-    /** How much one call covers at most. */
     tokens: "integer",
+    /** How many tokens one call covers at most, after one was too long for the model. */
+    most: "integer",
     state: "text",
     attempt: "integer",
     due_at: "integer",

@@ -1,5 +1,5 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import type { Logger } from "../logger.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
 import type { MemoryThreads } from "../memory/memory.ts";
 import type { Decision, Resumption } from "../run/resume.ts";
 import type { RunJournal } from "../run/run-journal.ts";
@@ -90,6 +90,8 @@ export interface Threads extends MemoryThreads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
+  /** Whether a signal of the agent would join a run now, wherever it is carried out, or open one. */
+  stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle">;
   /** What waits on a thread may have changed: the run under way looks before its next step. */
   mailMayHaveCome(target: ThreadAddress): void;
   /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */
@@ -114,7 +116,7 @@ export interface Threads extends MemoryThreads {
 export function openThreads(
   storage: Storage,
   system: System,
-  logger: Logger,
+  logger: Logger = defaultLogger,
   limits: Partial<ThreadLimits> = {},
 ): Threads {
   return LocalThreads.of(storage, system, logger, limits);

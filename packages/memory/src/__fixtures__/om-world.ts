@@ -28,7 +28,7 @@ export interface OmWorld {
   reflector: ScriptedModel;
   warnings: MemoryWarning[];
   /** One turn, and all background work that follows from it. */
-  turn(text: string): Promise<string>;
+  turn(text: string, memory?: { thread: string; resource: string }): Promise<string>;
 }
 
 export const ADA = { thread: "t", resource: "ada" };
@@ -105,8 +105,8 @@ export function omWorld(options: OmWorldOptions): OmWorld {
     observer,
     reflector,
     warnings,
-    async turn(text) {
-      const { text: answer } = await agent.generate(text, { memory: ADA });
+    async turn(text, address = ADA) {
+      const { text: answer } = await agent.generate(text, { memory: address });
       await memory.settled();
       return answer;
     },

@@ -2,6 +2,7 @@ import { AgentError, errorMessage } from "@selvedge/core/errors";
 import type { MemoryAgent, MemoryThreads } from "@selvedge/core/memory";
 import { isRetryable } from "@selvedge/core/model";
 import { OM_JOBS, type OmJobRow, update, type Write } from "@selvedge/core/storage";
+import { omLimits } from "./om-limits.ts";
 import { failedChunk } from "./job-chunks.ts";
 import { observe } from "./observe-job.ts";
 import type { OmHookStart, OmUsage } from "./om-options.ts";
@@ -68,12 +69,13 @@ async function fail(job: OmJobRow, { server, threads }: JobContext, error: unkno
   const now = Math.trunc(system.now());
   const text = errorMessage(error).slice(0, LONGEST_ERROR);
   const what = `${job.kind === "observe" ? "An observation" : "A reflection"} of thread "${job.source}" failed.`;
-  const isTooLong = isContextTooLong(error) && job.tokens > 1;
+  const attempted = job.most ?? Math.min(job.tokens, omLimits(server.config).messageTokens);
+  const isTooLong = job.kind === "observe" && isContextTooLong(error) && attempted > 1;
   const retries =
     isTooLong || (job.attempt <= RETRIES && !(error instanceof UnusableAnswer) && mayPass(error));
   const delay = isTooLong ? 0 : retryDelayMs(job.attempt, system.random());
   const set: Partial<OmJobRow> = retries
-    ? { state: "waiting", due_at: now + delay, ...(isTooLong && { tokens: Math.ceil(job.tokens / 2) }) }
+    ? { state: "waiting", due_at: now + delay, ...(isTooLong && { most: Math.ceil(attempted / 2) }) }
     : { state: "failed" };
   const { thread_id, source, number } = job;
   // Those that come later wait for it, or for the next try.

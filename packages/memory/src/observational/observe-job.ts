@@ -56,7 +56,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   // The record was deleted, and with it the job.
   if (!record || !part) return undefined;
   const limits = omLimits(config, overridesOf(record.config));
-  const most = Math.min(job.tokens, limits.messageTokens, server.largestInput("observation"));
+  const most = Math.min(job.most ?? Infinity, limits.messageTokens, server.largestInput("observation"));
   const { piece, isAll } = await nextPiece(storage, job, part.covered_seq, most);
   const previous = ((record.hints ?? {}) as OmChunkHints).extracted ?? {};
   const rendered = renderObserved(

@@ -1,4 +1,3 @@
-import { AgentError } from "@selvedge/core/errors";
 import { type MemoryAgent, type MemoryRun, type System } from "@selvedge/core/memory";
 import { type ModelConfig, resolveModel } from "@selvedge/core/model";
 import { RequestContext } from "@selvedge/core/request-context";
@@ -9,7 +8,8 @@ import { ModelByInputTokens } from "./model-by-input-tokens.ts";
 import { DEFAULT_OM_MODEL, type OmConfig } from "./om-config.ts";
 import { OmProcessor } from "./om-processor.ts";
 import type { OmRole, OmServer } from "./om-server.ts";
-import { OmTurn } from "./om-turn.ts";
+import { OmTurn, type OmTurnOptions } from "./om-turn.ts";
+import { otherThreads } from "./other-threads.ts";
 import { OmWorker } from "./om-worker.ts";
 
 export interface OmEngineOptions {
@@ -28,6 +28,7 @@ export class OmEngine implements OmServer {
   readonly #options: OmEngineOptions;
   readonly #workers = new Set<OmWorker>();
   #hasWarned = false;
+  #agent: MemoryAgent | undefined;
 
   constructor(options: OmEngineOptions) {
     this.#options = options;
@@ -44,7 +45,13 @@ export class OmEngine implements OmServer {
     return this.#options.storage().domain(OM_DOMAIN);
   }
 
+  /** The agent that uses the memory, as far as is known. */
+  get agent(): MemoryAgent | undefined {
+    return this.#agent;
+  }
+
   serve(agent: MemoryAgent): OmWorker {
+    this.#agent ??= agent;
     const worker = OmWorker.of(agent.threads);
     worker.serve(agent, this);
     this.#workers.add(worker);
@@ -60,12 +67,8 @@ export class OmEngine implements OmServer {
     const { threadId, resourceId, system } = run;
     const worker = options.readOnly || !run.agent ? undefined : this.serve(run.agent);
     const journal = options.readOnly ? undefined : run.journal;
-    const turn = new OmTurn({
-      storage: this.#options.storage(),
+    const turn = await this.turn(this.address(threadId, resourceId), {
       system,
-      domain: await this.domain(),
-      address: this.address(threadId, resourceId),
-      config,
       lastMessages: options.lastMessages,
       agentId: run.agent?.id ?? "",
       journal,
@@ -75,10 +78,31 @@ export class OmEngine implements OmServer {
     return new OmProcessor({
       turn,
       config,
+      others: config.scope === "resource" ? () => this.others(this.address(threadId, resourceId)) : undefined,
       settled: async () => {
         worker?.nudge();
         await worker?.changed();
       },
+    });
+  }
+
+  /** An excerpt of the resource's other threads; `undefined` in thread scope, and when there is nothing. */
+  others(address: OmAddress): Promise<string | undefined> {
+    return otherThreads(this.#options.storage(), address);
+  }
+
+  /** A thread's part of the memory, for a run or for somebody who looks at it. */
+  async turn(
+    address: OmAddress,
+    options: Pick<OmTurnOptions, "system" | "lastMessages" | "agentId" | "journal" | "onJob">,
+  ): Promise<OmTurn> {
+    const { config } = this;
+    return new OmTurn({
+      ...options,
+      storage: this.#options.storage(),
+      domain: await this.domain(),
+      address,
+      config,
     });
   }
 
@@ -117,13 +141,5 @@ export class OmEngine implements OmServer {
       }
       return agent.model();
     }
-  }
-
-  requireThread(threadId: string | undefined): string {
-    if (threadId !== undefined) return threadId;
-    throw new AgentError(
-      "invalid-argument",
-      'observationalMemory.scope "thread" needs a thread, got none. Pass memory: { thread, resource }.',
-    );
   }
 }

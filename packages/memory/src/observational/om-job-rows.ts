@@ -4,6 +4,8 @@ interface NewJob {
   address: OmAddress;
   agentId: string;
   now: number;
+  /** Not before; now, when absent. */
+  dueAt?: number | undefined;
   tokens: number;
   /** A run will wait for it. */
   waited: boolean;
@@ -40,7 +42,7 @@ export function insertReflection(job: NewJob & { upto: number }): Write {
   );
 }
 
-function newJob({ address, agentId, now, tokens, waited }: NewJob) {
+function newJob({ address, agentId, now, dueAt = now, tokens, waited }: NewJob) {
   return {
     thread_id: omKeyOf(address),
     source: address.threadId,
@@ -48,7 +50,7 @@ function newJob({ address, agentId, now, tokens, waited }: NewJob) {
     tokens,
     state: "waiting" as const,
     attempt: 0,
-    due_at: now,
+    due_at: dueAt,
     fence: 0,
     agent_id: agentId,
     waited: waited ? 1 : 0,

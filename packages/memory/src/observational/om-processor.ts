@@ -12,12 +12,13 @@ import { withTemporalMarkers } from "./temporal-markers.ts";
 /** How often a run that waits looks for the result, where another process does the work. */
 const LOOK_AGAIN_MS = 200;
 const LEFT_OUT_ID = "om-left-out";
+const OTHERS_ID = "om-other-threads";
 
 export interface OmProcessorOptions {
   turn: OmTurn;
   config: OmConfig;
   /** What other threads of the resource said last, as one message for the end of the prompt. */
-  others?: (() => Promise<StoredMessage | undefined>) | undefined;
+  others?: (() => Promise<string | undefined>) | undefined;
   /** Resolves when work of this process on the record has ended, or after a moment. */
   settled(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -41,7 +42,7 @@ export class OmProcessor implements Processor {
     messageList.prepend(messages);
     if (config.temporalMarkers) messageList.replace(withTemporalMarkers(messageList.get.all.db()), "memory");
     const other = await others?.();
-    if (other) messageList.add([other], "context");
+    if (other !== undefined) messageList.add([reminder(OTHERS_ID, other)], "context");
     this.#log = [];
     this.#shown = "";
     this.#show(messageList);
@@ -108,21 +109,7 @@ export class OmProcessor implements Processor {
   /** Puts the log in its place among the system messages, and the reminders before the messages. */
   #show(list: MessageList): void {
     const { turn, config } = this.#options;
-    const { scope } = config;
-    const chunks = turn.log.filter(({ text }) => text !== "");
-    const hints = turn.hints;
-    const texts = renderLog({
-      chunks: chunks.map((chunk) => ({
-        text: chunk.text,
-        ...(chunk.kind === "observe" && {
-          firstId: chunk.first_id ?? undefined,
-          lastId: chunk.last_id ?? undefined,
-        }),
-        ...(scope === "resource" && chunk.kind === "observe" && { threadId: chunk.source }),
-      })),
-      retrieval: config.retrieval,
-      ...hints,
-    });
+    const texts = logMessages(turn, config);
     const shown = `${texts.join("\n")}\n${turn.omittedCount}`;
     if (shown === this.#shown) return;
     this.#shown = shown;
@@ -135,18 +122,15 @@ export class OmProcessor implements Processor {
     this.#log = own;
     list.removeByIds([CONTINUATION_ID, LEFT_OUT_ID]);
     const reminders: StoredMessage[] = texts.length > 0 ? [continuationMessage()] : [];
-    if (turn.omittedCount > 0) reminders.push(leftOut(turn.omittedCount));
+    if (turn.omittedCount > 0) reminders.push(reminder(LEFT_OUT_ID, leftOutLine(turn.omittedCount)));
     list.prepend(reminders);
   }
 }
 
-function leftOut(count: number): StoredMessage {
+/** Something that is said before a message and not stored. */
+function reminder(id: string, text: string): StoredMessage {
   const message = continuationMessage();
-  return {
-    ...message,
-    id: LEFT_OUT_ID,
-    content: { ...message.content, parts: [{ type: "text", text: leftOutLine(count) }] },
-  };
+  return { ...message, id, content: { ...message.content, parts: [{ type: "text", text }] } };
 }
 
 /** `provider/model` of the model that is asked first; nothing where that cannot be told. */
@@ -157,4 +141,18 @@ async function nameOf(model: ModelConfig): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** The log of a turn as system messages. */
+export function logMessages(turn: OmTurn, { scope, retrieval }: OmConfig): string[] {
+  const chunks = turn.log.filter(({ text }) => text !== "");
+  return renderLog({
+    chunks: chunks.map(({ text, kind, first_id, last_id, source }) => ({
+      text,
+      ...(kind === "observe" && { firstId: first_id ?? undefined, lastId: last_id ?? undefined }),
+      ...(scope === "resource" && kind === "observe" && { threadId: source }),
+    })),
+    retrieval,
+    ...turn.hints,
+  });
 }

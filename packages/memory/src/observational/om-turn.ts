@@ -53,6 +53,9 @@ export interface OmTurnOptions {
   onJob(): void;
 }
 
+/** What a step knows about the pause before it and the model it asks. */
+type EarlyFacts = Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">;
+
 /** Messages counted at a time when sums are made anew. */
 const PAGE = 500;
 /** In `pending_count`: the sums have to be made anew. */
@@ -74,6 +77,8 @@ export class OmTurn implements CommitContribution {
   #jobs: OmJobRow[] = [];
   #events: OmEventRow[] = [];
   #sums: MessageSums | undefined;
+  /** Somebody asked for everything that is ready to be activated. */
+  #isForced = false;
   /** The message that is complete with the step that is being stored. */
   #complete: string | undefined;
   /** The `provider/model` that the next step asks. */
@@ -225,6 +230,16 @@ export class OmTurn implements CommitContribution {
     return kept.filter(({ seq }) => seq > this.#part.shown_seq).map(({ message }) => message);
   }
 
+  /** Stores the record of a thread that has none yet, for work without a run. */
+  async store(): Promise<void> {
+    const { storage } = this.#options;
+    const create = this.#create();
+    if (create.length === 0) return;
+    await storage.commit([...create, this.#sumWrite(this.#part, this.#part, false)]);
+    this.#isStored = true;
+    this.#isRecounted = false;
+  }
+
   // What goes into the commits of the run
 
   closes({ messageId, parts }: { messageId: string; parts: readonly MessagePart[] }): boolean {
@@ -278,18 +293,11 @@ export class OmTurn implements CommitContribution {
     const own: Write[] = [...this.#create()];
     if (isDue) {
       const waited = limits.bufferTokens === undefined || after.pending_tokens > limits.blockMessagesAbove;
-      const afterId = before.planned_id;
-      own.push(
-        ...insertObservation({
-          address,
-          agentId,
-          now,
-          tokens: jobTokens,
-          waited,
-          afterId,
-          toId: range.toId!,
-        }),
-      );
+      // Jobs are done in order: where the first one waits, this one does.
+      const first = this.#jobs.find(({ kind, state }) => kind === "observe" && state === "waiting");
+      const dueAt = Math.max(now, first?.due_at ?? now);
+      const facts = { address, agentId, now, dueAt, tokens: jobTokens, waited };
+      own.push(...insertObservation({ ...facts, afterId: before.planned_id, toId: range.toId! }));
       after.planned_id = range.toId!;
       after.planned_tokens += jobTokens;
     }
@@ -310,7 +318,17 @@ export class OmTurn implements CommitContribution {
         this.#isStored = true;
         this.#isRecounted = false;
         this.#isUncertain = isUncertain;
-        if (isDue) onJob();
+        if (!isDue) return;
+        // As far as a run that waits is concerned.
+        const job = {
+          kind: "observe",
+          source: address.threadId,
+          state: "waiting",
+          last_error: null,
+          due_at: now,
+        } as OmJobRow;
+        this.#jobs = [...this.#jobs, job];
+        onJob();
       },
     };
   }
@@ -375,8 +393,9 @@ export class OmTurn implements CommitContribution {
   }
 
   /** Activates what is ready. Answers the messages that leave the prompt, or `undefined` when nothing changed. */
-  async activate(early: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">): Promise<boolean> {
+  async activate(early: EarlyFacts, { now = false }: { now?: boolean } = {}): Promise<boolean> {
     const { journal } = this.#options;
+    this.#isForced = now;
     if (!journal || !this.#isStored) return false;
     let isChanged = false;
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -390,10 +409,7 @@ export class OmTurn implements CommitContribution {
     return isChanged;
   }
 
-  #early(
-    role: "observation" | "reflection",
-    early: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">,
-  ): EarlyActivation | undefined {
+  #early(role: "observation" | "reflection", early: EarlyFacts): EarlyActivation | undefined {
     const { last_active_at, last_model } = this.#part;
     return earlyActivation(this.#options.config[role], {
       ...early,
@@ -417,10 +433,7 @@ export class OmTurn implements CommitContribution {
     );
   }
 
-  async #activateObservations(
-    journal: MemoryJournal,
-    facts: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">,
-  ): Promise<boolean | undefined> {
+  async #activateObservations(journal: MemoryJournal, facts: EarlyFacts): Promise<boolean | undefined> {
     const { buffered, limits } = this;
     if (buffered.length === 0) return undefined;
     const input = {
@@ -429,7 +442,8 @@ export class OmTurn implements CommitContribution {
     };
     const usual = planActivation(input, limits);
     const early = usual > 0 ? undefined : this.#early("observation", facts);
-    const count = usual > 0 ? usual : early ? planEarlyActivation(input, limits) : 0;
+    const planned = usual > 0 ? usual : early ? planEarlyActivation(input, limits) : 0;
+    const count = this.#isForced ? buffered.length : planned;
     if (count === 0) return undefined;
     const { storage, address, config, system, agentId, lastMessages } = this.#options;
     const taken = buffered.slice(0, count);
@@ -528,10 +542,7 @@ export class OmTurn implements CommitContribution {
     return { tokens: logTokens, waited: limits.bufferTokens === undefined };
   }
 
-  async #activateReflection(
-    journal: MemoryJournal,
-    facts: Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">,
-  ): Promise<boolean | undefined> {
+  async #activateReflection(journal: MemoryJournal, facts: EarlyFacts): Promise<boolean | undefined> {
     const { reflection, limits } = this;
     if (!reflection) return undefined;
     const record = this.#record;
@@ -540,7 +551,7 @@ export class OmTurn implements CommitContribution {
       inputTokens: reflection.input_tokens,
       reflectionTokens: reflection.tokens,
     };
-    const isDue = activatesReflection(input, limits);
+    const isDue = this.#isForced || activatesReflection(input, limits);
     const early = isDue ? undefined : this.#early("reflection", facts);
     if (!isDue && !(early && activatesReflectionEarly(input, limits))) return undefined;
     const { address, config, system } = this.#options;
@@ -610,15 +621,13 @@ export class OmTurn implements CommitContribution {
       },
       this.limits,
     );
-    // A job that has failed once may fail for long: nobody waits for that.
-    const works = (kind: OmJobRow["kind"]): boolean =>
-      this.#jobs.some(
-        (job) =>
-          job.kind === kind &&
-          (kind === "reflect" || job.source === threadId) &&
-          job.state !== "failed" &&
-          job.last_error === null,
+    // Jobs are done in order. One that has failed may fail for long: nobody waits for that.
+    const works = (kind: OmJobRow["kind"]): boolean => {
+      const first = this.#jobs.find(
+        (job) => job.kind === kind && (kind === "reflect" || job.source === threadId),
       );
+      return first !== undefined && first.state !== "failed" && first.last_error === null;
+    };
     return {
       observe: need.observe && works("observe"),
       reflect: need.reflect && this.reflection === undefined && works("reflect"),

@@ -130,22 +130,15 @@ export class OmWorker {
   async #begin(job: OmJobRow): Promise<void> {
     const serving = this.#serving.get(job.agent_id);
     if (!serving || this.#running.has(job.id) || this.#abort.signal.aborted) return;
-    const { storage, lease } = this.#threads;
-    if (job.kind === "observe") {
-      const [earlier] = await storage.select({
-        table: OM_JOBS,
-        where: before(job),
-        limit: 1,
-        columns: ["id"],
-      });
-      if (earlier) return;
-    }
+    const { lease } = this.#threads;
+    const later = job.kind === "observe" ? await this.#laterThan(job) : [];
+    if (!later) return;
     await lease.hold();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#running.set(job.id, promise);
     let taken: OmJobRow | undefined;
     try {
-      taken = await this.#take(job, serving);
+      taken = await this.#take(job, later, serving);
     } finally {
       if (!taken) {
         this.#running.delete(job.id);
@@ -156,11 +149,27 @@ export class OmWorker {
     if (taken) void this.#carryOut(taken, serving, resolve);
   }
 
-  /** Makes the job this process's, and says so on the stream. `undefined` when somebody else was faster. */
-  async #take(job: OmJobRow, { server }: Serving): Promise<OmJobRow | undefined> {
+  /** Jobs of the same messages that come after this one; `undefined` when it is not the first. */
+  async #laterThan({ id, thread_id, source }: OmJobRow): Promise<OmJobRow[] | undefined> {
+    const [first, ...later] = await this.#threads.storage.select({
+      table: OM_JOBS,
+      where: { thread_id, source, kind: "observe", state: { in: OPEN } },
+      orderBy: [{ column: "number" }],
+    });
+    return first?.id === id ? later : undefined;
+  }
+
+  /**
+   * Makes the job this process's, and says so on the stream. `undefined` when somebody else was faster.
+   * It covers what later jobs were for, too, so that jobs do not pile up where an observer fails for long.
+   */
+  async #take(job: OmJobRow, later: readonly OmJobRow[], { server }: Serving): Promise<OmJobRow | undefined> {
     const { system, lease } = this.#threads;
     const taken: OmJobRow = {
       ...job,
+      to_id: later.at(-1)?.to_id ?? job.to_id,
+      tokens: later.reduce((sum, { tokens }) => sum + tokens, job.tokens),
+      waited: later.reduce((waited, one) => Math.max(waited, one.waited), job.waited),
       state: "running",
       owner: lease.id,
       fence: job.fence + 1,
@@ -168,14 +177,17 @@ export class OmWorker {
       cycle_id: system.newId(),
       started_at: Math.trunc(system.now()),
     };
-    const { state, owner, fence, attempt, cycle_id, started_at } = taken;
+    const { to_id, tokens, waited, state, owner, fence, attempt, cycle_id, started_at } = taken;
     const writes: Write[] = [
       ...(job.kind === "observe" ? [requireNone(OM_JOBS, before(job))] : []),
       update(OM_JOBS, {
         where: { thread_id: job.thread_id, id: job.id, fence: job.fence, state: job.state },
-        set: { state, owner, fence, attempt, cycle_id, started_at },
+        set: { to_id, tokens, waited, state, owner, fence, attempt, cycle_id, started_at },
         require: true,
       }),
+      ...later.map(({ id, thread_id, fence: seen }) =>
+        remove(OM_JOBS, { thread_id, id, fence: seen }, { require: true }),
+      ),
     ];
     const stored = await publish(this.#threads, taken, [startChunk(taken, server.config)], writes);
     return stored ? taken : undefined;

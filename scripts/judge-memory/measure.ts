@@ -1,6 +1,7 @@
 import { Agent } from "@selvedge/core/agent";
 import { realSystem, type System } from "@selvedge/core/memory";
 import type { ModelConfig } from "@selvedge/core/model";
+import { RequestContext } from "@selvedge/core/request-context";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { Memory, type MemoryWarning, type ObservationalMemoryOptions } from "@selvedge/memory";
@@ -112,7 +113,7 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
   const at = new Date(turns.at(-1)!.at.getTime() + 86_400_000);
   const last = await talk({ at, thread: "main", user: "What do you know about me?", answer: "A lot." });
   const sentences = sentencesOf(last);
-  const recall = await recallIn(agent, memory, model);
+  const recall = await recallIn(memory, model);
   const byKind = Object.fromEntries(
     FACT_KINDS.map((kind) => [kind, { facts: 0, inPrompt: 0, reachable: 0 }]),
   ) as Measured["byKind"];
@@ -167,23 +168,23 @@ function tool(id: string, turn: () => Turn): ReturnType<typeof createTool> {
   });
 }
 
-type Recall = (input: object) => Promise<Record<string, unknown>>;
+type Recall = (input: object) => Promise<{ messages?: string; hasNextPage?: boolean }>;
 
 /** The tool as a run on the main thread gets it. */
-async function recallIn(agent: Agent, memory: Memory, model: ScriptedModel): Promise<Recall> {
+async function recallIn(memory: Memory, model: ScriptedModel): Promise<Recall> {
   const run = { threadId: "main", resourceId: RESOURCE, config: undefined, model, system: realSystem };
   const { tools } = await memory.prepareRun({
     ...run,
-    requestContext: new (await import("@selvedge/core/request-context")).RequestContext(),
+    requestContext: new RequestContext(),
   } as never);
   const { execute } = (tools as Record<string, { execute(call: object): Promise<unknown> }>)["recall"]!;
-  return async (input) => (await execute({ context: input })) as Record<string, unknown>;
+  return async (input) => (await execute({ context: input })) as Awaited<ReturnType<Recall>>;
 }
 
 /** Whether a model that looks for a fact finds it: by its words, or by reading what tools said. */
 async function isRecalled(fact: Fact, recall: Recall): Promise<boolean> {
-  const says = (answer: Record<string, unknown>): boolean => {
-    const sentences = sentencesOf([String(answer["messages"] ?? "")]);
+  const says = ({ messages = "" }: { messages?: string }): boolean => {
+    const sentences = sentencesOf([messages]);
     const wanted = [fact.value ?? "no longer valid", ...(fact.said === undefined ? [] : [fact.said])];
     const isAbout = (sentence: string): boolean => sentence.includes(fact.thing);
     return sentences.some((sentence) => isAbout(sentence) && wanted.some((one) => sentence.includes(one)));
@@ -192,7 +193,7 @@ async function isRecalled(fact: Fact, recall: Recall): Promise<boolean> {
   for (let page = 1; page <= 50; page++) {
     const answer = await recall({ anchor: "start", page, limit: 20, partType: "tool" });
     if (says(answer)) return true;
-    if (!answer["hasNextPage"]) return false;
+    if (!answer.hasNextPage) return false;
   }
   return false;
 }

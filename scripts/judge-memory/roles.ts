@@ -5,6 +5,8 @@ export const MANNERS = ["careful", "terse", "faulty"] as const;
 /** How the scripted observer and reflector work. */
 export type Manner = (typeof MANNERS)[number];
 
+type Role = (call: ScriptedCall) => string;
+
 export interface Roles {
   observer: ScriptedModel;
   reflector: ScriptedModel;
@@ -13,9 +15,9 @@ export interface Roles {
 /** Models that read what they are given, as a model would, and know the phrases of the conversation. */
 export function scriptedRoles(manner: Manner): Roles {
   const write = manner === "terse" ? leaveOut : (lines: string[]) => lines;
-  const observer: Script = ({ prompt }) => answer(write(observe(textOf(prompt.at(-1)))));
-  const reflector: Script = ({ prompt }) => answer(write(reflect(textOf(prompt.at(-1)))));
-  const faults = manner === "faulty" ? withFaults : (script: Script) => script;
+  const observer: Role = ({ prompt }) => answer(write(observe(textOf(prompt.at(-1)))));
+  const reflector: Role = ({ prompt }) => answer(write(reflect(textOf(prompt.at(-1)))));
+  const faults = manner === "faulty" ? withFaults : (script: Role): Script => script;
   return {
     observer: scriptedModel(faults(observer, 1), { modelId: `${manner}-observer` }),
     reflector: scriptedModel(faults(reflector, 2), { modelId: `${manner}-reflector` }),
@@ -101,10 +103,10 @@ function leaveOut(lines: string[]): string[] {
 }
 
 /** Now and then it says nothing, repeats itself without end, stops in the middle, or is down. */
-function withFaults(script: Script, seed: number): Script {
+function withFaults(script: Role, seed: number): Script {
   const random = seeded(seed);
-  return async (call) => {
-    const text = (await (script as (call: ScriptedCall) => string)(call)) as string;
+  return (call) => {
+    const text = script(call);
     const dice = random();
     if (dice < 0.1) return "";
     if (dice < 0.2) return text.replaceAll(/^- .*$/gm, (line) => `${line}\n`.repeat(30));

@@ -49,7 +49,7 @@ export function toMemorySettings(
   defaults: MemoryConfig,
   call: MemoryConfig | undefined,
   has: { vector: boolean; embedder: boolean },
-  om?: OmConfig | undefined,
+  om?: OmConfig,
 ): MemorySettings {
   const observes = isOnForCall(call?.observationalMemory, om);
   // The log stands for what is not shown, so no message has to be.

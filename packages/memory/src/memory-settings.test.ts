@@ -14,6 +14,7 @@ describe("toMemorySettings", () => {
       workingMemory: undefined,
       title: undefined,
       readOnly: false,
+      observes: false,
     });
   });
 

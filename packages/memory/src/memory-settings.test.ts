@@ -32,6 +32,7 @@ describe("toMemorySettings", () => {
       workingMemory: undefined,
       title: undefined,
       readOnly: false,
+      observes: false,
     });
   });
 

@@ -15,6 +15,7 @@ import {
   omKeyOf,
   omLogOf,
   omPartOf,
+  type OmState,
   type OmRecordRow,
   remove,
   type Storage,
@@ -58,7 +59,7 @@ type EarlyFacts = Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">
 
 /** Messages counted at a time when sums are made anew. */
 const PAGE = 500;
-/** In `pending_count`: the sums have to be made anew. */
+/** In `pending_count`, as is anything below: the sums have to be made anew. */
 const UNKNOWN = -1;
 
 /**
@@ -77,6 +78,7 @@ export class OmTurn implements CommitContribution {
   #jobs: OmJobRow[] = [];
   #events: OmEventRow[] = [];
   #sums: MessageSums | undefined;
+  #announced: { first: Write; change(part: OmRecordRow): Partial<OmRecordRow>; apply(): void } | undefined;
   /** Somebody asked for everything that is ready to be activated. */
   #isForced = false;
   /** The message that is complete with the step that is being stored. */
@@ -129,7 +131,7 @@ export class OmTurn implements CommitContribution {
       await domain.bind(state.part);
       state = await domain.read(address);
     }
-    this.#adopt(state, true);
+    this.#adopt(state);
     this.#isRecounted = false;
     this.#isUncertain = false;
     this.#complete = undefined;
@@ -142,7 +144,7 @@ export class OmTurn implements CommitContribution {
     });
     const begin = Math.max(cursor_seq, shown_seq);
     const after = rows.filter(({ seq }) => seq > begin);
-    if (pending_count === UNKNOWN || after.length !== pending_count - omitted_count) return this.#recount();
+    if (pending_count < 0 || after.length !== pending_count - omitted_count) return this.#recount();
     const messages = await assemble(storage, rows);
     const pending = messages.slice(messages.length - after.length);
     const planned = pending.findIndex(({ id }) => id === this.#part.planned_id);
@@ -158,18 +160,31 @@ export class OmTurn implements CommitContribution {
     const state = await domain.read(address, known);
     if (state.record && state.record.version !== version) {
       // Another thread of the resource has activated something.
-      return this.#adopt(await domain.read(address), true);
+      const { record, chunks } = await domain.read(address);
+      if (record) this.#record = record;
+      this.#chunks = chunks;
+      return;
     }
-    this.#adopt(state, false);
+    this.#jobs = state.jobs;
+    this.#events = state.events;
+    this.#chunks = [...this.#chunks, ...state.chunks];
+    if (!state.record || !state.part) return;
+    // A commit of this run may have been stored after this was read: what only the run writes, it knows best.
+    const { covered_seq, covered_id, last_observed_at } = state.part;
+    this.#part = { ...this.#part, covered_seq, covered_id, last_observed_at };
+    const { total_observed, usage, reflected, reflected_tokens, config } = state.record;
+    const ofWorkers = { total_observed, usage, reflected, reflected_tokens, config };
+    this.#record =
+      address.scope === "thread" ? { ...this.#record, ...this.#part, ...ofWorkers } : state.record;
   }
 
-  #adopt(state: Awaited<ReturnType<OmDomain["read"]>>, all: boolean): void {
+  #adopt(state: OmState): void {
     const { address, system } = this.#options;
     this.#isStored = state.record !== undefined && state.part !== undefined;
     this.#record = state.record ?? this.#record ?? newOmRecord(address, "", system);
     const part = state.part ?? (address.scope === "thread" ? this.#record : undefined);
     this.#part = part ?? this.#part ?? newOmRecord(address, omPartOf(address), system);
-    this.#chunks = all ? state.chunks : [...this.#chunks, ...state.chunks];
+    this.#chunks = state.chunks;
     this.#jobs = state.jobs;
     this.#events = state.events;
   }
@@ -235,7 +250,7 @@ export class OmTurn implements CommitContribution {
     const { storage } = this.#options;
     const create = this.#create();
     if (create.length === 0) return;
-    await storage.commit([...create, this.#sumWrite(this.#part, this.#part, false)]);
+    await storage.commit([...create, this.#sumWrite(this.#part, this.#part, this.#part, false)]);
     this.#isStored = true;
     this.#isRecounted = false;
   }
@@ -263,9 +278,11 @@ export class OmTurn implements CommitContribution {
     const sums = this.#sums;
     const { address, config, system, agentId, onJob } = this.#options;
     if (!sums) return undefined;
+    const announced = this.#announced && writes.includes(this.#announced.first) ? this.#announced : undefined;
+    const nothing = announced && { writes: [], stored: () => announced.apply() };
     const change = sums.read(writes, address.threadId);
     const isChanged = change.tokens !== 0 || change.count !== 0;
-    if (!isChanged && !ends && !this.#isRecounted) return undefined;
+    if (!isChanged && !ends && !this.#isRecounted) return nothing;
     const { limits } = this;
     const now = Math.trunc(system.now());
     const before = this.#part;
@@ -289,7 +306,7 @@ export class OmTurn implements CommitContribution {
     );
     const isDue = job !== undefined && range.toId !== undefined;
     const jobTokens = after.pending_tokens - range.openTokens - after.planned_tokens;
-    if (!isDue && !isChanged && !this.#isRecounted) return undefined;
+    if (!isDue && !isChanged && !this.#isRecounted) return nothing;
     const own: Write[] = [...this.#create()];
     if (isDue) {
       const waited = limits.bufferTokens === undefined || after.pending_tokens > limits.blockMessagesAbove;
@@ -307,17 +324,19 @@ export class OmTurn implements CommitContribution {
       after.last_model = this.model ?? after.last_model;
     }
     const isUncertain = this.#isUncertain || change.isUncertain;
-    own.push(this.#sumWrite(before, after, isUncertain));
+    const final = announced ? { ...after, ...announced.change(after) } : after;
+    own.push(this.#sumWrite(before, after, final, isUncertain));
     return {
       writes: own,
       stored: () => {
         sums.stored(change);
         if (isDue) sums.planned(range.toId!);
-        this.#part = after;
-        if (address.scope === "thread") this.#record = { ...this.#record, ...after };
+        this.#changePart(after);
+        if (isUncertain) this.#changePart({ pending_count: UNKNOWN });
         this.#isStored = true;
         this.#isRecounted = false;
         this.#isUncertain = isUncertain;
+        announced?.apply();
         if (!isDue) return;
         // As far as a run that waits is concerned.
         const job = {
@@ -341,43 +360,66 @@ export class OmTurn implements CommitContribution {
     return rows.map((row) => insert(OM_RECORDS, row, "ignore"));
   }
 
-  #sumWrite(before: OmRecordRow, after: OmRecordRow, isUncertain: boolean): Write {
+  /** `final` is what the row is to be in the end, together with what the run announces in the same commit. */
+  #sumWrite(before: OmRecordRow, after: OmRecordRow, final: OmRecordRow, isUncertain: boolean): Write {
     const { address } = this.#options;
-    const {
-      pending_tokens,
-      pending_count,
-      planned_id,
-      planned_tokens,
-      updated_at,
-      last_active_at,
-      last_model,
-    } = after;
-    const set = { planned_id, planned_tokens, updated_at, last_active_at, last_model };
+    const { planned_id, updated_at, last_active_at, last_model } = after;
+    const set = { planned_id, updated_at, last_active_at, last_model };
     const where = { thread_id: omKeyOf(address), source: omPartOf(address) };
+    const unknown = isUncertain && { pending_count: UNKNOWN };
     if (this.#isRecounted) {
-      const { shown_seq, omitted_count, omitted_tokens } = after;
-      const anew = { pending_tokens, shown_seq, omitted_count, omitted_tokens };
-      return update(OM_RECORDS, {
-        where,
-        set: { ...set, ...anew, pending_count: isUncertain ? UNKNOWN : pending_count },
-      });
+      const { pending_tokens, pending_count, planned_tokens, shown_seq, omitted_count, omitted_tokens } =
+        final;
+      const sums = {
+        pending_tokens,
+        pending_count,
+        planned_tokens,
+        shown_seq,
+        omitted_count,
+        omitted_tokens,
+      };
+      return update(OM_RECORDS, { where, set: { ...set, ...sums, ...unknown } });
     }
-    const tokens = pending_tokens - before.pending_tokens;
-    if (isUncertain)
-      return update(OM_RECORDS, {
-        where,
-        set: { ...set, pending_count: UNKNOWN },
-        increment: { pending_tokens: tokens },
-      });
-    const count = pending_count - before.pending_count;
-    return update(OM_RECORDS, {
-      where,
-      set,
-      increment: { pending_tokens: tokens, pending_count: count },
-    });
+    const pending_tokens = after.pending_tokens - before.pending_tokens;
+    const planned_tokens = after.planned_tokens - before.planned_tokens;
+    const pending_count = after.pending_count - before.pending_count;
+    const increment = { pending_tokens, planned_tokens, ...(!isUncertain && { pending_count }) };
+    return update(OM_RECORDS, { where, set: { ...set, ...unknown }, increment });
   }
 
   // At a step border
+
+  /**
+   * Commits what the run does for the memory. `change` is what it does to the row of the thread; it counts as soon as it took
+   * effect, before any later commit.
+   */
+  async #announce(
+    journal: MemoryJournal,
+    chunks: readonly AgentChunk[],
+    writes: readonly Write[],
+    change: (part: OmRecordRow) => Partial<OmRecordRow>,
+    apply: () => void = () => {},
+  ): Promise<boolean> {
+    let isApplied = false;
+    const announced = {
+      first: writes[0]!,
+      change,
+      apply: () => {
+        if (isApplied) return;
+        isApplied = true;
+        this.#changePart(change(this.#part));
+        apply();
+      },
+    };
+    this.#announced = announced;
+    try {
+      const isStored = await journal.announce(chunks, writes);
+      if (isStored) announced.apply();
+      return isStored;
+    } finally {
+      this.#announced = undefined;
+    }
+  }
 
   /** Puts chunks on the stream that a worker could not number. */
   async tellWaiting(): Promise<void> {
@@ -461,19 +503,15 @@ export class OmTurn implements CommitContribution {
     const removedCount = taken.reduce((sum, chunk) => sum + chunk.message_count, 0);
     const shown = shownAfter(window, last.last_seq, lastMessages, this.#part.shown_seq);
     const isPast = last.last_seq >= shown;
-    const part = this.#part;
-    const partSet = {
-      cursor_seq: last.last_seq,
-      shown_seq: shown,
-      pending_tokens: Math.max(0, part.pending_tokens - removed),
-      pending_count:
-        this.#isUncertain || part.pending_count === UNKNOWN
-          ? UNKNOWN
-          : Math.max(0, part.pending_count - removedCount),
-      planned_tokens: Math.max(0, part.planned_tokens - removed),
-      omitted_count: isPast ? 0 : Math.max(0, part.omitted_count - removedCount),
-      omitted_tokens: isPast ? 0 : Math.max(0, part.omitted_tokens - removed),
-      updated_at: now,
+    const partSet = { cursor_seq: last.last_seq, shown_seq: shown, updated_at: now };
+    // Added, not set: messages may be stored before this is.
+    const { omitted_count, omitted_tokens } = this.#part;
+    const change = {
+      pending_tokens: -removed,
+      pending_count: -removedCount,
+      planned_tokens: -removed,
+      omitted_count: -(isPast ? omitted_count : Math.min(omitted_count, removedCount)),
+      omitted_tokens: -(isPast ? omitted_tokens : Math.min(omitted_tokens, removed)),
     };
     const logTokens = this.#record.log_tokens + observed;
     const hints = { ...(this.#record.hints as object), ...hintsFor(address, taken) };
@@ -484,12 +522,14 @@ export class OmTurn implements CommitContribution {
     const writes: Write[] = [
       update(OM_RECORDS, {
         where: { thread_id: key, source: "", version: this.#record.version },
-        set: address.scope === "thread" ? { ...partSet, ...recordSet } : recordSet,
+        set: recordSet,
         require: true,
       }),
-      ...(address.scope === "thread"
-        ? []
-        : [update(OM_RECORDS, { where: { thread_id: key, source: omPartOf(address) }, set: partSet })]),
+      update(OM_RECORDS, {
+        where: { thread_id: key, source: omPartOf(address) },
+        set: partSet,
+        increment: change,
+      }),
       update(OM_CHUNKS, {
         where: { thread_id: key, id: { in: ids }, state: "buffered" },
         set: { state: "active", position: version, activated_at: now },
@@ -515,12 +555,14 @@ export class OmTurn implements CommitContribution {
         config: shownConfig(config, limits),
       }),
     );
-    if (!(await journal.announce(chunks, writes))) return false;
-    this.#part = { ...part, ...partSet };
-    this.#record = { ...this.#record, ...(address.scope === "thread" && partSet), ...recordSet };
-    this.#chunks = this.#chunks.map((chunk) =>
-      ids.includes(chunk.id) ? { ...chunk, state: "active", position: version } : chunk,
-    );
+    const changePart = (part: OmRecordRow): Partial<OmRecordRow> => ({ ...partSet, ...added(part, change) });
+    const isStored = await this.#announce(journal, chunks, writes, changePart, () => {
+      this.#record = { ...this.#record, ...recordSet };
+      this.#chunks = this.#chunks.map((chunk) =>
+        ids.includes(chunk.id) ? { ...chunk, state: "active", position: version } : chunk,
+      );
+    });
+    if (!isStored) return false;
     if (reflect) this.#options.onJob();
     return true;
   }
@@ -598,14 +640,14 @@ export class OmTurn implements CommitContribution {
       threadId: address.threadId,
       config: shownConfig(config, limits),
     });
-    if (!(await journal.announce([chunk], writes))) return false;
-    this.#record = { ...record, ...set };
-    if (address.scope === "thread") this.#part = { ...this.#part, ...set };
-    this.#chunks = this.#chunks.flatMap((one) => {
-      if (one.id === reflection.id) return [{ ...one, state: "active" as const, position: version }];
-      return one.state === "active" && (one.position ?? 0) <= upto ? [] : [one];
+    const changePart = (): Partial<OmRecordRow> => (address.scope === "thread" ? set : {});
+    return this.#announce(journal, [chunk], writes, changePart, () => {
+      this.#record = { ...this.#record, ...set };
+      this.#chunks = this.#chunks.flatMap((one) => {
+        if (one.id === reflection.id) return [{ ...one, state: "active" as const, position: version }];
+        return one.state === "active" && (one.position ?? 0) <= upto ? [] : [one];
+      });
     });
-    return true;
   }
 
   /** The roles that the run has to wait for, as long as there is something to wait for. */
@@ -660,16 +702,16 @@ export class OmTurn implements CommitContribution {
     );
     if (count === 0) return false;
     const left = stored.slice(0, count);
-    const set = {
-      shown_seq: left.at(-1)!.seq,
-      omitted_count: this.#part.omitted_count + count,
-      omitted_tokens: this.#part.omitted_tokens + sumOf(left),
-    };
+    const set = { shown_seq: left.at(-1)!.seq };
+    const change = { omitted_count: count, omitted_tokens: sumOf(left) };
     const where = { thread_id: omKeyOf(address), source: omPartOf(address) };
-    await journal.announce([], [update(OM_RECORDS, { where, set })]);
-    this.#part = { ...this.#part, ...set };
-    if (address.scope === "thread") this.#record = { ...this.#record, ...set };
-    return true;
+    const writes = [update(OM_RECORDS, { where, set, increment: change })];
+    return this.#announce(journal, [], writes, (part) => ({ ...set, ...added(part, change) }));
+  }
+
+  #changePart(change: Partial<OmRecordRow>): void {
+    this.#part = { ...this.#part, ...change };
+    if (this.#options.address.scope === "thread") this.#record = { ...this.#record, ...change };
   }
 
   /** The ids of stored messages that the prompt does not begin before. */
@@ -726,6 +768,18 @@ function hintsFor({ threadId, scope }: OmAddress, taken: readonly OmChunkRow[]):
     ...(scope === "thread" ? own : { [`thread:${threadId}`]: own }),
     ...(extracted !== undefined && { extracted }),
   };
+}
+
+/** Columns after something was added to them. */
+function added<Column extends keyof OmRecordRow>(
+  row: OmRecordRow,
+  change: Record<Column, number>,
+): Record<Column, number> {
+  const entries = Object.entries(change).map(([column, by]) => [
+    column,
+    (row[column as Column] as number) + (by as number),
+  ]);
+  return Object.fromEntries(entries) as Record<Column, number>;
 }
 
 function isAssistantRow(row: Record<string, unknown>): boolean {

@@ -1,0 +1,15 @@
+import { describe, expect, it } from "vitest";
+import { simulateOm } from "./simulate-om.ts";
+
+describe("simulated worlds with observational memory", () => {
+  it("keep every promise, whatever goes wrong", async () => {
+    const reached = new Map<string, number>();
+    for (let seed = 1; seed <= 40; seed++) {
+      const { violation, reached: states } = await simulateOm(seed);
+      expect(violation, `seed ${seed}`).toBeUndefined();
+      for (const state of states) reached.set(state, (reached.get(state) ?? 0) + 1);
+    }
+    for (const state of ["notes were activated", "notes were reflected", "a process crashed"])
+      expect(reached.get(state) ?? 0, state).toBeGreaterThan(0);
+  });
+});

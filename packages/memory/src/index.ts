@@ -48,6 +48,12 @@ export {
   WorkingMemoryExtractor,
 } from "./observational/extractor.ts";
 export { ModelByInputTokens } from "./observational/model-by-input-tokens.ts";
+export {
+  type MemoryContext,
+  ObservationalMemory,
+  type ObservationalMemoryConfig,
+  type OmThread,
+} from "./observational/observational-memory.ts";
 export { getObservationsAsOf } from "./observational/observations-as-of.ts";
 export {
   type ConversationSummary,

@@ -26,7 +26,6 @@ describe("toMemorySettings", () => {
 
   it("shows the last ten messages and nothing else unless asked", () => {
     expect(settings({})).toEqual({
-      observes: false,
       lastMessages: 10,
       recall: undefined,
       workingMemory: undefined,

@@ -13,12 +13,15 @@ export type { MemorySettings, RecallSettings, WorkingMemorySettings } from "./me
 export type { MemoryWarning, Warn } from "./warning.ts";
 
 // One processor per kind of memory
-export { MessageHistory } from "./message-history.ts";
+export { MessageHistory, type MessageHistoryOptions } from "./message-history.ts";
 export { RecallIndexer } from "./recall-indexer.ts";
-export { SemanticRecall } from "./semantic-recall.ts";
+export { SemanticRecall, type SemanticRecallOptions } from "./semantic-recall.ts";
 export { ThreadTitle, type ThreadTitleOptions } from "./thread-title.ts";
 export { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
-export { DEFAULT_TEMPLATE, WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+export { DEFAULT_TEMPLATE, WorkingMemory } from "./working-memory.ts";
+export { WORKING_MEMORY_TOOL } from "./working-memory-tool.ts";
+export type { WorkingMemoryOptions, WorkingMemoryParts } from "./working-memory-parts.ts";
+export type { ThreadSource } from "./thread-domain-of.ts";
 
 // Observational memory
 export type {
@@ -45,6 +48,12 @@ export {
   WorkingMemoryExtractor,
 } from "./observational/extractor.ts";
 export { ModelByInputTokens } from "./observational/model-by-input-tokens.ts";
+export {
+  type MemoryContext,
+  ObservationalMemory,
+  type ObservationalMemoryConfig,
+  type OmThread,
+} from "./observational/observational-memory.ts";
 export { getObservationsAsOf } from "./observational/observations-as-of.ts";
 export {
   type ConversationSummary,

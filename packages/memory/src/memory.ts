@@ -98,9 +98,9 @@ export class Memory implements MastraMemory {
       });
     const settings = this.#settings(undefined);
     if (vector && embedder) {
-      const indexName = settings.recall?.indexName;
-      this.embedder = toEmbedder(embedder);
-      this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName });
+      const { indexName, indexConfig, embedderOptions } = settings.recall ?? {};
+      this.embedder = toEmbedder(embedder, embedderOptions);
+      this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName, indexConfig });
     }
     // A schema that cannot be shown to a model is told here, not in the first run.
     if (settings.workingMemory) this.#toolInput(settings.workingMemory);

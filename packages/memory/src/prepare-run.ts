@@ -15,8 +15,8 @@ import { ThreadTitle } from "./thread-title.ts";
 import type { Warn } from "./warning.ts";
 import type { WorkingMemoryStore } from "./working-memory-store.ts";
 import { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
-import { workingMemoryTool } from "./working-memory-tool.ts";
-import { WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+import { WORKING_MEMORY_TOOL, workingMemoryTool } from "./working-memory-tool.ts";
+import { WorkingMemory } from "./working-memory.ts";
 
 /** What the runs of one memory share. */
 export interface MemoryKit {
@@ -40,12 +40,15 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   const { store, index, warn, toolInput } = kit;
   const parts: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
   const { inputProcessors: before, outputProcessors: after } = parts;
-  if (lastMessages > 0 && !kit.om) before.push(new MessageHistory({ store, lastMessages }));
+  if (lastMessages > 0 && !kit.om) before.push(new MessageHistory({ storage: store, lastMessages }));
   const found =
-    recall && index && new SemanticRecall({ store, index, settings: recall, system: run.system, warn });
+    recall &&
+    index &&
+    new SemanticRecall({ storage: store, index, settings: recall, system: run.system, warn });
   if (found && !kit.om) before.push(found);
   const isIndexed = index && (recall || kit.retrieval?.vector);
-  if (isIndexed && !readOnly) after.push(new RecallIndexer({ store, index, system: run.system, warn }));
+  if (isIndexed && !readOnly)
+    after.push(new RecallIndexer({ storage: store, index, system: run.system, warn }));
   if (workingMemory) {
     // A state is stored with the thread, which a run that only reads cannot do.
     const useStateSignals = workingMemory.useStateSignals && !readOnly;

@@ -6,6 +6,7 @@ import type { Processor } from "../processor/processor.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import type { VectorFilter, VectorMetric } from "../vector/vector.ts";
 import type { System } from "../system.ts";
 
 export interface SemanticRecallConfig {
@@ -18,6 +19,12 @@ export interface SemanticRecallConfig {
   /** Drop matches below this similarity. */
   threshold?: number;
   indexName?: string;
+  /** A further condition on what is found, by `role`, `thread_id` or `message_id`. */
+  filter?: VectorFilter;
+  /** How the index is created: `metric`, and what the vector store accepts beside it. */
+  indexConfig?: { metric?: VectorMetric; [option: string]: unknown };
+  /** Passed to an AI SDK embedding model with every call. */
+  embedderOptions?: { providerOptions?: Record<string, Record<string, unknown>> };
 }
 
 export interface WorkingMemoryConfig {

@@ -88,7 +88,7 @@ export const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   "system-reminder",
 ]);
 
-export function toSlug(name: unknown): string {
+function toSlug(name: unknown): string {
   return (typeof name === "string" ? name : "")
     .normalize("NFKD")
     .toLowerCase()

@@ -25,7 +25,7 @@ const WHAT_TO_KEEP = `Rules:
 - Tell statements from questions and requests. What the user states about themselves is a fact, whatever the assistant replied.
 - If something changed, write both: "The user now lives in Oslo, no longer in Turin." If something was withdrawn, write that it was.
 - If a date is relative, such as "next Friday", add the date it means in brackets, from the time of the message.
-- For a tool call, write what was asked for and what came back: the values that matter, and errors or refusals.
+- For a tool call, write what was asked for and what it returned: the values that matter, and errors or refusals.
 - A fact that was mentioned once in passing, or only appears in the arguments or the result of a tool, counts as much as any other.
 - Write in the language of the conversation. Do not judge and do not give advice.
 - Do not write about these rules, about the format, or about the memory itself.`;
@@ -70,7 +70,7 @@ what the assistant is working on now, in one or two sentences
 </current-task>`;
 
 export const OUTPUT_SUGGESTED_RESPONSE = `<suggested-response>
-how the assistant should go on, in one sentence
+what the assistant should do next, in one sentence
 </suggested-response>`;
 
 export const OUTPUT_TITLE = `<thread-title>
@@ -108,7 +108,7 @@ export const LOG_EXPLAINED = `The blocks <observations> below are notes on earli
 export const RECALL_EXPLAINED = `Each block <observations range="first:last"> names the first and the last message it was made from. If you need the exact words, or a detail that the notes leave out, call the tool \`recall\` with one of these ids as cursor, or search with mode "search". Do not call it for what the notes already say.`;
 
 /** After the log, before the messages. */
-export const CONTINUATION = `The conversation continues below, after the part that the notes cover. Go on naturally: do not greet again, do not repeat what was settled, and do not mention the notes.`;
+export const CONTINUATION = `The conversation continues below, after the part that the notes cover. Continue naturally: do not greet again, do not repeat what was settled, and do not mention the notes.`;
 
 export const WORKING_MEMORY_EXTRACTION = `The working memory of the assistant: lasting facts about the user and the work, as Markdown. Start from the previous text, keep what still holds, change what changed, and write it in full. If nothing changed, write the previous text again.`;
 

@@ -19,6 +19,10 @@ export async function checkOmPrompt(
   const text = all.join("\n");
   const threadId = /thread=(t\d)(?!.*thread=t)/s.exec(text)?.[1];
   if (threadId === undefined) return;
+  world.note(
+    () =>
+      `${process.name} PROMPT ${threadId}: ${all.map((one) => (/[ma]-\d+;/.exec(one) ?? [one.slice(0, 30)])[0]).join(" | ")}`,
+  );
   const key = scope === "thread" ? threadId : "\tresource r1";
   const [[actor], records, rows] = await shared.selectAll([
     { table: ACTORS, where: { thread_id: threadId } },

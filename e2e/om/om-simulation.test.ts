@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PLANTED_OM_FAULTS } from "./planted-om-faults.ts";
 import { simulateOm } from "./simulate-om.ts";
 
 describe("simulated worlds with observational memory", () => {
@@ -11,5 +12,17 @@ describe("simulated worlds with observational memory", () => {
     }
     for (const state of ["notes were activated", "notes were reflected", "a process crashed"])
       expect(reached.get(state) ?? 0, state).toBeGreaterThan(0);
+  });
+
+  it.each(PLANTED_OM_FAULTS)("find out when $name", async (planted) => {
+    let found: string | undefined;
+    for (let seed = 1; seed <= 80 && found === undefined; seed++)
+      found = (await simulateOm(seed, { planted })).violation?.message;
+    expect(found).toBeDefined();
+  });
+
+  it("keep every promise in many worlds", { tags: ["long"] }, async () => {
+    for (let seed = 1_000; seed < 2_000; seed++)
+      expect((await simulateOm(seed)).violation, `seed ${seed}`).toBeUndefined();
   });
 });

@@ -39,6 +39,9 @@ export class OmProcessor implements Processor {
   async processInput({ messageList }: ProcessInputArgs): Promise<void> {
     const { turn, config, others } = this.#options;
     const messages = await turn.load();
+    const given = messageList.get.all.db().map(({ id }) => id);
+    // A run that is continued, and a client that sends its history along, bring messages that notes stand for.
+    if (given.length > 1) messageList.removeByIds(await turn.hiddenIds(given));
     messageList.prepend(messages);
     if (config.temporalMarkers) messageList.replace(withTemporalMarkers(messageList.get.all.db()), "memory");
     const other = await others?.();

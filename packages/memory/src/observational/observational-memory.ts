@@ -13,7 +13,7 @@ import {
 import type { StoredMessage } from "@selvedge/protocol";
 import { toWarn } from "../warning.ts";
 import { hasOpenCall } from "./message-sums.ts";
-import { resolveOmConfig, type OmConfig } from "./om-config.ts";
+import { DEFAULT_OM_MODEL, resolveOmConfig, type OmConfig, type OmRoleConfig } from "./om-config.ts";
 import { OmEngine } from "./om-engine.ts";
 import { insertObservation, insertReflection } from "./om-job-rows.ts";
 import type { ObservationalMemoryOptions } from "./om-options.ts";
@@ -78,6 +78,17 @@ export class ObservationalMemory {
 
   get engine(): OmEngine {
     return this.#engine;
+  }
+
+  /** The settings in plain values, models by id. */
+  describe(): Record<string, unknown> {
+    const { hooks: _, observation, reflection, ...rest } = this.config;
+    const plain = ({ model, extract, ...role }: OmRoleConfig): object => ({
+      ...role,
+      model: nameOf(model),
+      extract: extract.map(({ slug }) => slug),
+    });
+    return { ...rest, observation: plain(observation), reflection: plain(reflection) };
   }
 
   /** The data of `data-om-status`, as it is now. */
@@ -287,3 +298,10 @@ export class ObservationalMemory {
 }
 
 const LOOK_AGAIN_MS = 100;
+
+function nameOf(model: OmRoleConfig["model"]): string {
+  if (model === undefined) return DEFAULT_OM_MODEL;
+  if (typeof model === "string") return model;
+  const { modelId } = model as { modelId?: unknown };
+  return typeof modelId === "string" ? modelId : typeof model === "function" ? "function" : "list";
+}

@@ -71,7 +71,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
     table: THREADS,
     where: { id: job.source },
     limit: 1,
-    columns: ["title"],
+    columns: ["title", "metadata"],
   });
   let notes: Notes = { observations: "", extracted: {} };
   let answer: ModelAnswer | undefined;
@@ -88,7 +88,9 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
       extractors,
       threadTitle: thread?.title ?? undefined,
     });
-    const model = await server.model("observation", sumOf(piece), agent);
+    const model =
+      chosenModel(thread?.metadata, "observerModelId") ??
+      (await server.model("observation", sumOf(piece), agent));
     ({ notes, answer } = await askTwice(async () => {
       const said = await askRole(model, request, observation, { system, abortSignal });
       const parsed = parseObservations(said.text, { slugs: extractors.map(({ slug }) => slug) });
@@ -249,6 +251,15 @@ function newTitle(said: string | undefined, present: string | null, hints: unkno
   if (said === undefined || said.length < 3 || said === present) return undefined;
   const own = (hints as { title?: unknown } | null)?.title;
   return present === null || present === "" || present === own ? said : undefined;
+}
+
+/** The model that a session chose for a role of its thread. */
+export function chosenModel(
+  metadata: unknown,
+  name: "observerModelId" | "reflectorModelId",
+): string | undefined {
+  const chosen = (metadata as Record<string, unknown> | null | undefined)?.[name];
+  return typeof chosen === "string" && chosen !== "" ? chosen : undefined;
 }
 
 export function addUsage(

@@ -8,6 +8,7 @@ import {
   type OmJobRow,
   omLogOf,
   remove,
+  THREADS,
   update,
   type Write,
 } from "@selvedge/core/storage";
@@ -15,7 +16,7 @@ import type { ModelAnswer } from "@selvedge/core/model";
 import { askRole } from "./ask-role.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
 import { endChunk } from "./job-chunks.ts";
-import { addressOf, addUsage } from "./observe-job.ts";
+import { addressOf, addUsage, chosenModel } from "./observe-job.ts";
 import { omLimits, overridesOf } from "./om-limits.ts";
 import { parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";
@@ -41,7 +42,15 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     threadId: job.source,
     resourceId: job.source_resource,
   });
-  const model = await server.model("reflection", inputTokens, agent);
+  const [thread] = await storage.select({
+    table: THREADS,
+    where: { id: job.source },
+    limit: 1,
+    columns: ["metadata"],
+  });
+  const model =
+    chosenModel(thread?.metadata, "reflectorModelId") ??
+    (await server.model("reflection", inputTokens, agent));
   const answers: ModelAnswer[] = [];
   const result = await reflectWithPressure({
     inputTokens,

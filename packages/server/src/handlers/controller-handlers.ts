@@ -143,6 +143,11 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
       return { messages: shown.map(toControllerMessage) };
     }),
 
+  getSessionOM: (call) =>
+    within(call, async ({ om }) => {
+      const role = (one: typeof om.observer) => ({ modelId: one.modelId(), threshold: one.threshold() });
+      return { record: await om.record(), observer: role(om.observer), reflector: role(om.reflector) };
+    }),
   listFollowUps: (call) => within(call, async (session) => ({ followUps: await session.followUps.list() })),
   editFollowUp: (call) =>
     within(call, async (session) => {

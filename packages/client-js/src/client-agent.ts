@@ -21,6 +21,7 @@ import type {
   ToolApprovalBody,
   ToolInfo,
 } from "@selvedge/protocol/routes";
+import { checkName } from "./check-name.ts";
 import { call, type CallResult } from "./call.ts";
 import { ChunkStream, type Place, type Reopen, type WireChunk } from "./chunk-stream.ts";
 import {
@@ -76,13 +77,8 @@ export class ClientAgent {
   readonly #transport: Transport;
 
   constructor(transport: Transport, id: string) {
-    if (typeof id !== "string" || id === "")
-      throw new AgentError(
-        "invalid-argument",
-        `The id of an agent must be a string, got ${JSON.stringify(id)}.`,
-      );
     this.#transport = transport;
-    this.id = id;
+    this.id = checkName("an agent", id);
   }
 
   details(): Promise<AgentInfo> {

@@ -1,17 +1,9 @@
 export { AgentController } from "../agent-controller/agent-controller.ts";
-export type {
-  CreateSessionOptions,
-  ObservationalMemoryRecord,
-} from "../agent-controller/agent-controller.ts";
+export type { ObservationalMemoryRecord } from "../agent-controller/agent-controller.ts";
 export { Session } from "../agent-controller/session.ts";
-export type {
-  Answered,
-  ApprovalResponse,
-  SessionContents,
-  SessionMessage,
-  SignalDelivery,
-  SuspensionResponse,
-} from "../agent-controller/session.ts";
+export type { SessionMessage } from "../agent-controller/session.ts";
+export type { Answered, ApprovalResponse, SuspensionResponse } from "../agent-controller/session-answers.ts";
+export type { SessionContents, SignalDelivery } from "../agent-controller/session-sends.ts";
 export type {
   AgentControllerBrowser,
   AgentControllerConfig,
@@ -20,6 +12,7 @@ export type {
   AgentControllerSubagent,
   AgentControllerWorkspace,
   BuiltinToolId,
+  CreateSessionOptions,
   CustomModelCatalogProvider,
   ModelAuthChecker,
   ModelUseCountProvider,

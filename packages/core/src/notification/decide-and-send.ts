@@ -2,7 +2,6 @@ import type { NotificationRecord } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { threadStateFor } from "../thread/inspect/thread-state.ts";
 import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
 import type { DeliveryOptions } from "../thread/threads.ts";
 import { type NotificationContext, nowIn, wakeOptions } from "./notification-context.ts";
@@ -49,7 +48,7 @@ async function decideOnce(
   outcomes: Map<string, Outcome>,
 ): Promise<Map<string, VersionedNotification>> {
   const { domain } = context;
-  const state = await threadStateFor(domain.storage, context);
+  const state = await context.threads.stateFor(context, context.agentId);
   const again = new Map<string, VersionedNotification>();
   const toSummarize: VersionedNotification[] = [];
   const decisions = new Map<string, NotificationDeliveryDecision>();

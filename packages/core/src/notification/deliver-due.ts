@@ -1,7 +1,6 @@
 import { AgentError } from "../errors.ts";
 import { CLAIM_MS } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { threadStateFor } from "../thread/inspect/thread-state.ts";
 import { decideAndSend } from "./decide-and-send.ts";
 import { type NotificationContext, nowIn, wakeOptions } from "./notification-context.ts";
 import {
@@ -20,7 +19,7 @@ export async function deliverDue(
 ): Promise<void> {
   const { domain } = context;
   const now = nowIn(context);
-  const state = await threadStateFor(domain.storage, context).catch((error: unknown) => {
+  const state = await context.threads.stateFor(context, context.agentId).catch((error: unknown) => {
     if (AgentError.is(error, "not-found")) return error;
     throw error;
   });

@@ -8,7 +8,7 @@ import { AgentError } from "../errors.ts";
 import { defaultLogger } from "../logger.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
-import { agentOfActiveRun } from "../thread/inspect/thread-state.ts";
+import { agentOfActiveRun } from "../thread/inspect/thread-overview.ts";
 import { openThreads } from "../thread/threads.ts";
 import { createTool, type Tool, type ToolExecutionContext } from "../tool/tool.ts";
 import { emit } from "./emit.ts";

@@ -130,7 +130,7 @@ export class SessionEvents implements EventSourceText {
     isReplay = false;
     // A reader may be ahead of this process.
     if (place && place.version > core.row.version) await core.refresh();
-    await core.followed();
+    await core.thread.followed();
     if (!place || !(await this.#goOn(place))) await this.#begin();
   }
 
@@ -156,8 +156,8 @@ export class SessionEvents implements EventSourceText {
     const { row, host } = this.#core;
     const { threadId } = row;
     this.#row = row;
-    // Tokens first: what a run adds in the meantime arrives with its chunks.
-    const facts = threadId === undefined ? {} : await this.#core.facts(threadId);
+    // The tokens first: what a run adds meanwhile comes with its chunks.
+    const facts = threadId === undefined ? {} : await this.#core.thread.facts(threadId);
     const overview = threadId === undefined ? undefined : await readThreadOverview(host.storage, threadId);
     const until = overview?.lastSeq ?? 0;
     let after = overview?.activeRunAfter ?? 0;
@@ -265,7 +265,7 @@ export class SessionEvents implements EventSourceText {
   async #rowChanged(): Promise<void> {
     const core = this.#core;
     if (core.row.threadId !== this.#row.threadId) {
-      await core.followed();
+      await core.thread.followed();
       return this.#begin();
     }
     this.#row = core.row;
@@ -292,7 +292,7 @@ export class SessionEvents implements EventSourceText {
     this.#queueChanged = false;
     this.#runEnded = false;
     if (threadId === undefined) return;
-    const { queuedFollowUps, ...rest } = await this.#core.facts(threadId);
+    const { queuedFollowUps, ...rest } = await this.#core.thread.facts(threadId);
     this.#add({ type: "session-facts", facts: { queuedFollowUps, ...(isOver && rest) } });
   }
 

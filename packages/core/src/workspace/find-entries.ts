@@ -1,5 +1,6 @@
 import { AgentError } from "../errors.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
+import { PermissionError } from "./workspace-errors.ts";
 import type { FileEntry, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
 export interface FindOptions {
@@ -53,8 +54,9 @@ export async function* findEntries(
 export function normalize(path: string): string {
   const names: string[] = [];
   for (const name of path.split("/")) {
-    if (name === "..") names.pop();
-    else if (name !== "" && name !== ".") names.push(name);
+    if (name === "..") {
+      if (names.pop() === undefined) throw new PermissionError(path, "the path leaves the workspace.");
+    } else if (name !== "" && name !== ".") names.push(name);
   }
   return names.join("/");
 }

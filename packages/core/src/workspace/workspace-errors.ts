@@ -99,23 +99,6 @@ export class WorkspaceReadOnlyError extends PathError {
   }
 }
 
-export class SandboxFeatureNotSupportedError extends AgentError {
-  constructor(feature: string) {
-    super("not-supported", `This sandbox does not support ${feature}.`);
-    this.name = "SandboxFeatureNotSupportedError";
-  }
-}
-
-export class SearchNotAvailableError extends AgentError {
-  constructor(mode: string) {
-    super(
-      "not-supported",
-      `Search mode ${mode} is not configured. Pass bm25, or vectorStore with embedder, to the workspace.`,
-    );
-    this.name = "SearchNotAvailableError";
-  }
-}
-
 /** A path or value over a limit of the workspace. */
 export class FileLimitError extends PathError {
   constructor(path: string, message: string) {

@@ -2,9 +2,10 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
+import { fileIdentity } from "./file-identity.ts";
 import { fileRules, type FileRules } from "./file-rules.ts";
-import { KeyedLock } from "./keyed-lock.ts";
-import { ReadRecords } from "./read-records.ts";
+import type { KeyedLock } from "./keyed-lock.ts";
+import type { ReadRecords } from "./read-records.ts";
 import {
   deleteTool,
   editFileTool,
@@ -142,8 +143,9 @@ function expose(
     records,
     system,
     locked: async (path, work) =>
-      locks.run((await files.realpath?.(path)) ?? path, config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
-    requireReadBeforeWrite: (args) => decide(own.requireReadBeforeWrite ?? false, { ...context, args }, true),
+      locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
+    requireReadBeforeWrite: (args) =>
+      decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
   };
   return createTool({

@@ -35,7 +35,7 @@ import { codeOf, type Place, toPathError, walk, type WalkOptions } from "./walk.
 const read = promisify(readCallback);
 const write = promisify(writeCallback);
 const close = promisify(closeCallback);
-const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const READ_PIECE = 256 * 1024;
 const MAX_ENTRIES = 100_000;

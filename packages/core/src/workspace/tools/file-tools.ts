@@ -4,6 +4,7 @@ import { cutOutput } from "../cut-output.ts";
 import { editText } from "../edit-text.ts";
 import { FileReadRequiredError, PermissionError, StaleFileError } from "../workspace-errors.ts";
 import { announceChange, describeChange, hashOf } from "../workspace-change.ts";
+import { fileIdentity } from "../file-identity.ts";
 import { normalize } from "../find-entries.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
 import { fields, PATH, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
@@ -12,7 +13,13 @@ const READ_TOKENS = 12_000;
 const OUTPUT_TOKENS = 2000;
 const ENCODINGS = ["utf-8", "utf8", "base64", "hex", "binary"];
 
-export const readFileTool: WorkspaceTool = {
+export const readFileTool: WorkspaceTool<{
+  path: string;
+  offset?: number;
+  limit?: number;
+  showLineNumbers?: boolean;
+  encoding?: BufferEncoding | "utf-8";
+}> = {
   name: "read_file",
   description:
     "Read a file of the workspace. Text is shown with line numbers. Read a part of a large file with offset and limit.",
@@ -29,10 +36,10 @@ export const readFileTool: WorkspaceTool = {
       encoding: { type: "string", enum: ENCODINGS, description: "Show the bytes in this encoding instead." },
     },
   ),
-  asks: ({ path }, rules) => rules.isSensitive(normalize(String(path))),
+  asks: ({ path }, rules) => rules.isSensitive(normalize(path)),
   async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, { threadState }) {
     const bytes = (await frame.files.readFile(path)) as Buffer;
-    await frame.records.set(threadState, await identity(frame, path), hashOf(bytes));
+    await frame.records.set(threadState, await fileIdentity(frame.files, path), hashOf(bytes));
     const size = `${bytes.length.toLocaleString("en")} bytes`;
     if (encoding && !["utf-8", "utf8"].includes(encoding)) {
       return cutOutput(`${path} (${size}, ${encoding})\n${bytes.toString(encoding)}`, frame.maxOutputTokens);
@@ -52,7 +59,7 @@ export const readFileTool: WorkspaceTool = {
   },
 };
 
-export const writeFileTool: WorkspaceTool = {
+export const writeFileTool: WorkspaceTool<{ path: string; content: string; overwrite?: boolean }> = {
   name: "write_file",
   description: "Create a file or replace its whole content. Missing directories are created.",
   category: "edit",
@@ -63,9 +70,10 @@ export const writeFileTool: WorkspaceTool = {
     { path: PATH, content: { type: "string" } },
     { overwrite: { type: "boolean", default: true, description: "Replace a file that exists." } },
   ),
-  async run(frame, { path, content, overwrite = true }, options) {
+  async run(frame, input, options) {
+    const { path, content, overwrite = true } = input;
     return changeFile(frame, path, options, async (before) => {
-      await requireRead(frame, { path, content, overwrite }, before, options);
+      await requireRead(frame, input, before, options);
       return {
         after: content,
         how: { overwrite },
@@ -75,7 +83,12 @@ export const writeFileTool: WorkspaceTool = {
   },
 };
 
-export const editFileTool: WorkspaceTool = {
+export const editFileTool: WorkspaceTool<{
+  path: string;
+  old_string: string;
+  new_string: string;
+  replace_all?: boolean;
+}> = {
   name: "edit_file",
   description:
     "Replace an exact text in a file. old_string must occur exactly once, unless replace_all is set.",
@@ -106,7 +119,7 @@ export const editFileTool: WorkspaceTool = {
   },
 };
 
-export const deleteTool: WorkspaceTool = {
+export const deleteTool: WorkspaceTool<{ path: string; recursive?: boolean }> = {
   name: "delete",
   description: "Delete a file, or a directory with recursive.",
   category: "edit",
@@ -127,7 +140,7 @@ export const deleteTool: WorkspaceTool = {
         );
         return `Deleted the directory ${path}${recursive ? " with its contents" : ""}.`;
       }
-      const key = await identity(frame, path);
+      const key = await fileIdentity(frame.files, path);
       const before = await contentOf(frame, path);
       await frame.files.deleteFile(path);
       await frame.records.set(threadState, key, undefined);
@@ -140,7 +153,7 @@ export const deleteTool: WorkspaceTool = {
   },
 };
 
-export const mkdirTool: WorkspaceTool = {
+export const mkdirTool: WorkspaceTool<{ path: string; recursive?: boolean }> = {
   name: "mkdir",
   description: "Create a directory.",
   category: "edit",
@@ -160,7 +173,7 @@ export const mkdirTool: WorkspaceTool = {
   },
 };
 
-export const fileStatTool: WorkspaceTool = {
+export const fileStatTool: WorkspaceTool<{ path: string }> = {
   name: "file_stat",
   description: "Show the type, size and modification time of a file or directory.",
   category: "read",
@@ -197,7 +210,7 @@ async function changeFile(
       // Another writer may have been faster since it was read here.
       ...(how.overwrite && { expectedHash: before ? hashOf(before) : null }),
     });
-    await frame.records.set(threadState, await identity(frame, path), hashOf(after));
+    await frame.records.set(threadState, await fileIdentity(frame.files, path), hashOf(after));
     const described = await describeChange(
       { toolCallId, path, operation: before ? "edit" : "create" },
       textOr(before),
@@ -211,13 +224,13 @@ async function changeFile(
 /** A file that was read on this thread must not have changed since; the configuration may require that it was read. */
 async function requireRead(
   frame: ToolFrame,
-  input: Record<string, any>,
+  input: { path: string },
   before: Buffer | undefined,
   { threadState }: ToolExecutionOptions,
 ): Promise<void> {
   if (before === undefined) return;
-  const path = input["path"] as string;
-  const known = await frame.records.get(threadState, await identity(frame, path));
+  const { path } = input;
+  const known = await frame.records.get(threadState, await fileIdentity(frame.files, path));
   if (known === undefined) {
     if (await frame.requireReadBeforeWrite(input)) throw new FileReadRequiredError(path);
   } else if (known !== hashOf(before)) throw new StaleFileError(path);
@@ -231,10 +244,6 @@ function requireUnprotected({ rules }: ToolFrame, path: string): void {
 
 async function contentOf({ files }: ToolFrame, path: string): Promise<Buffer | undefined> {
   return (await files.exists(path)) ? ((await files.readFile(path)) as Buffer) : undefined;
-}
-
-async function identity({ files }: ToolFrame, path: string): Promise<string> {
-  return (await files.realpath?.(path)) ?? normalize(path);
 }
 
 function textOr(bytes: Buffer | undefined): string | Uint8Array | undefined {

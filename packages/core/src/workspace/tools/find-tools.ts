@@ -7,7 +7,18 @@ const GREP_TOKENS = 12_000;
 const LIST_TOKENS = 2000;
 const NAMES = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] } as const;
 
-export const listFilesTool: WorkspaceTool = {
+interface ListInput {
+  path?: string;
+  maxDepth?: number;
+  showHidden?: boolean;
+  dirsOnly?: boolean;
+  exclude?: string | string[];
+  extension?: string | string[];
+  pattern?: string | string[];
+  respectGitignore?: boolean;
+}
+
+export const listFilesTool: WorkspaceTool<ListInput> = {
   name: "list_files",
   description: "List the files below a directory as a tree.",
   category: "read",
@@ -29,9 +40,9 @@ export const listFilesTool: WorkspaceTool = {
   ),
   async run(frame, input, { abortSignal }) {
     const { path = ".", maxDepth = 2, showHidden = false, dirsOnly = false, respectGitignore = true } = input;
-    const isExcluded = input["exclude"] ? await globber(input["exclude"], true) : () => false;
-    const isWanted = input["pattern"] ? await globber(input["pattern"], showHidden) : () => true;
-    const extensions = [input["extension"] ?? []].flat().map((one: string) => `.${one.replace(/^\./, "")}`);
+    const isExcluded = input.exclude ? await globber(input.exclude, true) : () => false;
+    const isWanted = input.pattern ? await globber(input.pattern, showHidden) : () => true;
+    const extensions = [input.extension ?? []].flat().map((one: string) => `.${one.replace(/^\./, "")}`);
     const found: FoundEntry[] = [];
     for await (const entry of findEntries(frame.files, {
       path,
@@ -47,7 +58,7 @@ export const listFilesTool: WorkspaceTool = {
       }
       found.push(entry);
     }
-    const shown = input["pattern"] || extensions.length > 0 ? withoutEmpty(found) : found;
+    const shown = input.pattern || extensions.length > 0 ? withoutEmpty(found) : found;
     const lines = shown.map(({ name, type, depth }) => `${"\t".repeat(depth - 1)}${name}${MARKS[type]}`);
     const directories = shown.filter(({ type }) => type === "directory").length;
     return cutOutput(
@@ -57,7 +68,7 @@ export const listFilesTool: WorkspaceTool = {
   },
 };
 
-export const grepTool: WorkspaceTool = {
+export const grepTool: WorkspaceTool<GrepInput> = {
   name: "grep",
   description: "Search the contents of text files for a JavaScript regular expression.",
   category: "read",
@@ -75,7 +86,7 @@ export const grepTool: WorkspaceTool = {
     },
   ),
   async run({ files, rules, system, maxOutputTokens }, input, { abortSignal }) {
-    const found = await grepFiles(files, input as GrepInput, {
+    const found = await grepFiles(files, input, {
       system,
       signal: abortSignal,
       isSensitive: rules.isSensitive,

@@ -15,12 +15,12 @@ export interface ToolFrame {
   system: System;
   /** Runs work on a file while no other tool of this process works on it. */
   locked<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
-  requireReadBeforeWrite(input: Record<string, unknown>): Promise<boolean>;
+  requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
 }
 
 /** A tool of a workspace, before it gets its exposed name. */
-export interface WorkspaceTool {
+export interface WorkspaceTool<Input = unknown> {
   /** The original name, which configuration refers to. */
   name: string;
   description: string;
@@ -30,10 +30,10 @@ export interface WorkspaceTool {
   readOnly: boolean;
   maxOutputTokens: number;
   /** Whether a call asks for approval, unless the configuration says otherwise. */
-  asks?(input: Record<string, any>, rules: FileRules): boolean;
+  asks?(input: Input, rules: FileRules): boolean;
   /** Running it again after a crash is harmless. */
   idempotent: boolean;
-  run(frame: ToolFrame, input: Record<string, any>, options: ToolExecutionOptions): Promise<string>;
+  run(frame: ToolFrame, input: Input, options: ToolExecutionOptions): Promise<string>;
 }
 
 /** A schema of an object whose first fields are required. */

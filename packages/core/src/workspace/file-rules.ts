@@ -12,7 +12,10 @@ const NOT_SENSITIVE = [".env.example"];
 const PROTECTED = ["**/.git/**", "**/.git", "**/.selvedge/**", "**/.selvedge"];
 
 /** Tests paths against the patterns of secret and protected files. */
-export async function fileRules(sensitive = SENSITIVE, protect = PROTECTED): Promise<FileRules> {
+export async function fileRules(
+  sensitive: readonly string[] = SENSITIVE,
+  protect: readonly string[] = PROTECTED,
+): Promise<FileRules> {
   const [isSecret, isExample, isProtected] = await Promise.all([
     globber(sensitive, true),
     globber(NOT_SENSITIVE, true),

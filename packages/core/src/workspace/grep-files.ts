@@ -16,7 +16,7 @@ export interface GrepInput {
   includeHidden?: boolean;
 }
 
-export interface GrepMatch {
+interface GrepMatch {
   path: string;
   line: number;
   column: number;

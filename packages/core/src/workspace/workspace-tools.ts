@@ -80,14 +80,14 @@ const TOOLS: readonly WorkspaceTool[] = [
 /** The original names of all tools. */
 export const WORKSPACE_TOOLS = {
   FILESYSTEM: {
-    READ_FILE: `${PREFIX}read_file`,
-    WRITE_FILE: `${PREFIX}write_file`,
-    EDIT_FILE: `${PREFIX}edit_file`,
-    LIST_FILES: `${PREFIX}list_files`,
-    DELETE: `${PREFIX}delete`,
-    FILE_STAT: `${PREFIX}file_stat`,
-    MKDIR: `${PREFIX}mkdir`,
-    GREP: `${PREFIX}grep`,
+    READ_FILE: "mastra_workspace_read_file",
+    WRITE_FILE: "mastra_workspace_write_file",
+    EDIT_FILE: "mastra_workspace_edit_file",
+    LIST_FILES: "mastra_workspace_list_files",
+    DELETE: "mastra_workspace_delete",
+    FILE_STAT: "mastra_workspace_file_stat",
+    MKDIR: "mastra_workspace_mkdir",
+    GREP: "mastra_workspace_grep",
   },
 } as const;
 

@@ -41,7 +41,7 @@ const READ_PIECE = 256 * 1024;
 const MAX_ENTRIES = 100_000;
 const MAX_DEPTH = 64;
 
-export type EntryType = "file" | "directory" | "symlink" | "other";
+type EntryType = "file" | "directory" | "symlink" | "other";
 
 export interface TreeEntry {
   name: string;

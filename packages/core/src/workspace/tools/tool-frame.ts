@@ -5,7 +5,7 @@ import type { FileRules } from "../file-rules.ts";
 import type { ReadRecords } from "../read-records.ts";
 import type { WorkspaceFilesystem } from "../workspace-filesystem.ts";
 
-export type ToolCategory = "read" | "edit" | "execute" | null;
+type ToolCategory = "read" | "edit" | "execute" | null;
 
 /** What the tools of a workspace share. */
 export interface ToolFrame {

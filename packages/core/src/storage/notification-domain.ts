@@ -29,7 +29,7 @@ export interface ListNotificationsOptions {
   source?: string | undefined;
   resourceId?: string | undefined;
   agentId?: string | undefined;
-  /** Words, each of which is part of the summary, kind or source, in any case. */
+  /** Words that must each occur in the summary, kind or source, in any case. */
   search?: string | undefined;
   limit?: number | undefined;
 }
@@ -41,7 +41,7 @@ export interface DueOptions {
   agentId?: string | readonly string[] | undefined;
   resourceId?: string | undefined;
   threadId?: string | readonly string[] | undefined;
-  /** Only those that a summary told of and that come in full when their thread is idle. */
+  /** Only those that a summary announced and that are delivered in full when their thread is idle. */
   waitsForIdle?: boolean | undefined;
 }
 

@@ -250,6 +250,8 @@ describe("a subagent in several processes", () => {
     await until(() => first.helperModel.calls.length === 1);
     // Its process is gone without a word.
     await stores[0]!.close();
+    // Without its lease a later look would find it all the same, only after half a minute.
+    await new Promise((resolve) => setTimeout(resolve, 400));
     const second = family(stores[1]!, ran, ["I helped."]);
     await second.parent.recover();
     await until(async () => (await runsOf(stores[1]!, "t"))[0]?.state === "done");

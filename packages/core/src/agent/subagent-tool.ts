@@ -166,8 +166,6 @@ class SubagentCall {
       return chunk.type === "abort" || chunk.type === "error" || (chunk.type === "finish" && !waits);
     };
     const subject = { agent: this.#agent, storage, ...this.#thread!, abortSignal };
-    // Its process may be gone: then it is taken up here.
-    await this.#agent.mailMayHaveCome(this.#thread!);
     const subagent = await followSubagent(subject, after ?? found.after, take);
     if (tripwire !== undefined) throw this.#stopped(tripwire);
     if (!subagent) return this.#result(storage);

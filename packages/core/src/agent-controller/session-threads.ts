@@ -4,15 +4,17 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
-import type { AgentControllerThread } from "@selvedge/protocol/session";
+import { type AgentControllerThread, DELETED_THREADS } from "@selvedge/protocol/session";
 import { checkOptions } from "./check-options.ts";
 import type { ThreadMemory } from "./controller-host.ts";
 import { modeOf, sessionOfRun } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { ThreadReads } from "./thread-reads.ts";
-import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
+import { helperSettings, modelIn, settingsOf, tagsAsMetadata, withoutModes } from "./thread-settings.ts";
 
 const CANDIDATES = 100;
+/** How many deleted threads a session tells of, to those who were away. */
+const REMEMBERED = 20;
 
 /** The threads of a session: which one it is on, and what can be done with them. */
 export class SessionThreads extends ThreadReads {
@@ -175,7 +177,12 @@ export class SessionThreads extends ThreadReads {
     const memory = await this.#memory();
     if (memory?.deleteThread) await memory.deleteThread(threadId);
     else await (await this.domain()).deleteThread({ threadId });
-    core.bus.emit({ type: "thread_deleted", threadId });
+    await core.change(async ({ settings }) => {
+      const before = settings[DELETED_THREADS];
+      const known = Array.isArray(before) ? (before as unknown[]) : [];
+      const deleted = [...known.filter((id) => id !== threadId), threadId].slice(-REMEMBERED);
+      return { patch: { settings: { ...settings, [DELETED_THREADS]: deleted } } };
+    });
   }
 
   /** The row of a session that comes to a thread: with the mode and the model that the thread was left in. */
@@ -193,7 +200,7 @@ export class SessionThreads extends ThreadReads {
       threadId: id,
       modeId,
       modelId,
-      settings: { ...row.settings, ...helperSettings(metadata) },
+      settings: { ...withoutModes(row.settings), ...helperSettings(metadata) },
     };
     return { patch, also: describeThread(id, { metadata: settingsOf({ ...row, ...patch }) }) };
   }

@@ -52,6 +52,11 @@ export function isControllerKey(key: string): boolean {
   return isReserved(key) || HELPER_KEYS.test(key);
 }
 
+/** Settings without the models of modes, which belong to a thread. */
+export function withoutModes(settings: Metadata): Metadata {
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !key.startsWith(modeModelKey(""))));
+}
+
 /** The models and limits of helpers that a thread was left with. */
 export function helperSettings(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => HELPER_KEYS.test(key)));

@@ -18,8 +18,7 @@ const CHUNKS_AT_ONCE = 256;
 const TEXT_AT_ONCE = 32 << 10;
 
 /** What happens in a process only: it is in no row and on no thread. */
-const OF_PROCESS =
-  /^(?:workspace_status_changed|workspace_ready|workspace_error|om_model_changed|subagent_model_changed|thread_deleted)$/;
+const OF_PROCESS = /^workspace_/;
 
 /** Where a reader was: the version of the session, and the number on its thread. */
 export interface SessionPlace {
@@ -218,8 +217,7 @@ export class SessionEvents implements EventSourceText {
 
   #hear(event: AgentControllerEvent): void {
     if (event.type === "thread_created") this.#created = event.thread;
-    const isOther = event.type === "model_changed" && event.modeId !== this.#core.row.modeId;
-    if (!isOther && !OF_PROCESS.test(event.type)) return;
+    if (!OF_PROCESS.test(event.type)) return;
     this.#add({ type: "session-event", event: this.#safe(event) });
     this.#wake();
   }

@@ -17,6 +17,7 @@ export type {
   AgentControllerThread,
   EventOf,
 } from "./session/events.ts";
+export { type ModifiedFiles, readFiles } from "./session/modified-files.ts";
 export type { RunEnd } from "./session/run-ends.ts";
 export type { SessionFrame, SessionSnapshot } from "./session/session-frame.ts";
 export { changesOf, DELETED_THREADS, type SessionInfo } from "./session/session-info.ts";

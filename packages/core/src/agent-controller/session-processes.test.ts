@@ -298,6 +298,7 @@ describe("a session in several processes", () => {
     const again = await second.controller.createSession(open);
     expect(again.mode.get()).toBe("only");
     expect(again.mode.resolve()).toEqual({ id: "only" });
+    expect(new Listener(again).all("info")).toMatchObject([{ message: expect.stringContaining('"build"') }]);
   });
 
   it("is deleted everywhere, and its threads stay", async () => {

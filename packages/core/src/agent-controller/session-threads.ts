@@ -50,7 +50,7 @@ export class SessionThreads extends ThreadReads {
         id,
         resourceId: row.resourceId,
         ...(options.title !== undefined && { title: options.title }),
-        metadata: { ...scopeOf(row), ...settingsOf(row) },
+        metadata: { ...scopeOf(row).metadata, ...settingsOf(row) },
         createdAt: now,
         updatedAt: now,
       };
@@ -97,10 +97,12 @@ export class SessionThreads extends ThreadReads {
     const core = this.core;
     await core.ready();
     const scope = scopeOf(core.row);
+    // A scope that was only inferred does not take threads that somebody keeps apart by more than it knows of.
+    const metadata = scope.isInferred ? scope.metadata : tagsAsMetadata(core.row.tags);
     const { threads } = await (
       await this.domain()
     ).listThreads({
-      filter: { resourceId: core.row.resourceId, metadata: scope },
+      filter: { resourceId: core.row.resourceId, metadata: metadata as Record<string, string> },
       orderBy: { field: "updatedAt" },
       perPage: CANDIDATES,
     });
@@ -214,9 +216,11 @@ export class SessionThreads extends ThreadReads {
   }
 }
 
-/** What keeps the threads of a session apart from others of its resource. */
-function scopeOf({ tags, state }: StoredSession): Record<string, string> {
-  if (Object.keys(tags).length > 0) return tagsAsMetadata(tags) as Record<string, string>;
+/** What keeps the threads of a session apart from others of its resource: its tags, or the folder in its state. */
+function scopeOf({ tags, state }: StoredSession): { metadata: Record<string, string>; isInferred: boolean } {
   const path = state["projectPath"];
-  return typeof path === "string" ? { projectPath: path } : {};
+  const isInferred = Object.keys(tags).length === 0 && typeof path === "string";
+  const own = (isInferred ? { projectPath: path } : tagsAsMetadata(tags)) as Record<string, string>;
+  const names = Object.keys(own).toSorted().join(",");
+  return { metadata: { ...own, ...(names !== "" && { scopedBy: names }) }, isInferred };
 }

@@ -4,7 +4,7 @@ type Metadata = Record<string, unknown>;
 
 /** Keys of a thread's metadata that controllers write. Tags and settings do not overwrite them. */
 const RESERVED =
-  /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|forkedSubagent|parentThreadId|clone|stateSignals)$/;
+  /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|scopedBy|forkedSubagent|parentThreadId|clone|stateSignals)$/;
 
 export function isReserved(key: string): boolean {
   return RESERVED.test(key);

@@ -120,10 +120,10 @@ export class SessionEvents implements EventSourceText {
   async #open(place: SessionPlace | undefined): Promise<void> {
     const core = this.#core;
     this.#stop.push(core.watchRow(() => this.#wake()));
-    let isReplay = place !== undefined;
+    let isReplay = true;
     this.#stop.push(
       this.#options.session.subscribe((event) => {
-        if (!isReplay) this.#hear(event);
+        if (!isReplay || place === undefined) this.#hear(event, isReplay);
       }),
     );
     isReplay = false;
@@ -215,9 +215,10 @@ export class SessionEvents implements EventSourceText {
     this.#reading = false;
   }
 
-  #hear(event: AgentControllerEvent): void {
+  #hear(event: AgentControllerEvent, isReplay: boolean): void {
     if (event.type === "thread_created") this.#created = event.thread;
-    if (!OF_PROCESS.test(event.type)) return;
+    // What happened while the session was opened is on no stream.
+    if (!isReplay && !OF_PROCESS.test(event.type)) return;
     this.#add({ type: "session-event", event: this.#safe(event) });
     this.#wake();
   }

@@ -1,4 +1,4 @@
-// The events of a session and what they come to, for the process that has it and for those who read its stream
+// The events of a session and their folds, for the process that runs it and for readers of its stream
 export { toControllerMessage, fromContents, fileContent, toError } from "./session/controller-message.ts";
 export type { AgentControllerMessage, AgentControllerMessageContent } from "./session/controller-message.ts";
 export { defaultDisplayState, defaultOMProgress, Display } from "./session/display-state.ts";

@@ -57,11 +57,11 @@ export {
   taskWriteTool,
 } from "../agent-controller/tools/task-tools.ts";
 
-// For those who serve controllers
+// For serving controllers
 export { isControllerKey } from "../agent-controller/thread-settings.ts";
-// For those who pass the stream of a session on
+// For forwarding the stream of a session
 export { waitingChunks } from "../agent-controller/thread-follower.ts";
 
-// The rows of sessions, for those who look into a store.
+// Session rows, for inspecting a store.
 export { SESSION_DOMAIN, SessionDomain } from "../agent-controller/session-domain.ts";
 export type { SessionAddress, SessionPatch, StoredSession } from "../agent-controller/session-domain.ts";

@@ -77,6 +77,12 @@ export function touchThread(threadId: string, now: number): Write {
   });
 }
 
+/** The same, and a `conflict` unless the thread is the resource's. */
+export function touchOwnThread(threadId: string, resourceId: string, now: number): Write {
+  const where = { id: checkId("threadId", threadId), resource_id: resourceId };
+  return update(THREADS, { where, set: { updated_at: Math.trunc(now) }, require: true });
+}
+
 /** Changes `content.metadata` of a message by key; `null` and `undefined` delete a key. */
 export function setMessageMetadata(messageId: string, patch: Record<string, unknown>): Write {
   return update(MESSAGES, {

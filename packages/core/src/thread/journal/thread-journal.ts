@@ -10,10 +10,11 @@ import {
   insertThread,
   replaceMessage,
   setMessageMetadata,
+  touchOwnThread,
   touchThread,
 } from "../../storage/message-writes.ts";
 import type { Row, Write } from "../../storage/storage.ts";
-import { MESSAGES, THREADS } from "../../storage/tables.ts";
+import { MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
@@ -21,9 +22,9 @@ import { CallJournal } from "./call-journal.ts";
 import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
 import { StepPlaces } from "./step-places.ts";
 import { ThreadHistory } from "./thread-history.ts";
-import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
+import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
-import type { Thread } from "../hold/thread.ts";
+import type { Leaving, Thread } from "../hold/thread.ts";
 import { abortSubagent } from "../inspect/questions.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -58,7 +59,10 @@ export class ThreadJournal implements RunJournal {
   readonly #log: FencedLog;
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
+  /** What opened the run, until the store knows that the run took it. */
   #opener: MailboxItem | undefined;
+  /** Messages that the run began with besides, and that the store does not know to be taken. */
+  readonly #staged = new Set<string>();
   readonly #places = new StepPlaces();
   #details: ThreadJournalOptions["create"];
   #begun = false;
@@ -123,13 +127,12 @@ export class ThreadJournal implements RunJournal {
   ): Promise<CreatedAgentSignal[] | undefined> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
-    const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
+    const folded = await this.#items();
     const items = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      touchOwnThread(threadId, resourceId, now.getTime()),
       ...describeThread(threadId, this.#details),
-      touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
       // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
@@ -142,33 +145,47 @@ export class ThreadJournal implements RunJournal {
     writes.push(...takeItems(threadId, items));
     if (pinned)
       writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
-    const commit = this.#log.commit(writes, {
-      run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
-      chunks: this.#echoes([...among, ...signals]),
-      explain: (index) =>
-        index === 0
-          ? noThread(threadId, resourceId)
-          : new AgentError(
-              "invalid-message",
-              "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
-            ),
-    });
+    const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
+    const echoes = this.#echoes([...among, ...signals]);
+    const explain = (index: number): AgentError =>
+      index === 1
+        ? noThread(threadId, resourceId)
+        : new AgentError(
+            "invalid-message",
+            "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+          );
+    if (this.#opener) {
+      // The message is safe where it waits: that it was taken goes with the next commit, and the model need not wait for it.
+      for (const { signal } of folded) this.#staged.add(signal.id);
+      this.#log.stage({ writes, run, explain, onStored: () => this.#isStored() });
+      for (const echo of echoes) this.#log.publish(echo);
+    } else if (!(await this.#commitInput(writes, { run, chunks: echoes, explain }))) return undefined;
+    this.#hasBegun();
+    return signals;
+  }
+
+  /** The store knows what the run began with. */
+  #isStored(): void {
+    this.#opener = undefined;
+    this.#staged.clear();
+  }
+
+  /** Returns false when somebody else had the thread in between. */
+  async #commitInput(writes: readonly Write[], options: LogCommit): Promise<boolean> {
     try {
-      await commit;
+      await this.#log.commit(writes, options);
+      return true;
     } catch (thrown) {
       if (!(thrown instanceof NotTaken)) throw thrown;
       this.#backInLine();
-      return undefined;
+      return false;
     }
-    this.#hasBegun();
-    this.#opener = undefined;
-    return signals;
   }
 
   #backInLine(): void {
     this.#lease = undefined;
     this.#log.rewind();
-    this.#thread.left(this, false);
+    this.#thread.left(this);
   }
 
   /** Whether the run has the thread and the store does not know it yet. */
@@ -294,7 +311,7 @@ export class ThreadJournal implements RunJournal {
     });
     // Who reads along may have answered the question with an abort while it was being stored.
     if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
-    this.#leave(true);
+    this.#leave({ waits: true });
   }
 
   async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
@@ -314,8 +331,9 @@ export class ThreadJournal implements RunJournal {
     const opener = unread ? openerWrites(this.#thread, unread, this.#details) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
+    let nothingWaits = 0;
     try {
-      await this.#log.commit(
+      [nothingWaits = 0] = await this.#log.commit(
         [
           ...guard,
           ...opener,
@@ -332,7 +350,15 @@ export class ThreadJournal implements RunJournal {
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            update(ACTORS, { where: { thread_id: threadId }, set: { ...IDLE, next_seq: nextSeq } }),
+            // Twice, so that the first says whether anything waits. If nothing does, nobody has to look.
+            update(ACTORS, {
+              where: { thread_id: threadId, has_mail: null },
+              set: { ...IDLE, next_seq: nextSeq },
+            }),
+            update(ACTORS, {
+              where: { thread_id: threadId, run_id: this.runId },
+              set: { ...IDLE, next_seq: nextSeq },
+            }),
             ...(this.#thread.limits.keepHistory ? [] : forgetHistory(threadId)),
           ],
         },
@@ -345,13 +371,20 @@ export class ThreadJournal implements RunJournal {
       if (thrown instanceof NotTaken) return this.#endUntaken(end);
       if (!(thrown instanceof OpenerGone)) {
         this.#log.dropStaged();
-        throw thrown;
+        if (!this.#opener || !this.#begun) throw thrown;
+        // The run has not begun, then. One that came to nothing can end like that.
+        this.#begun = false;
+        this.#staged.clear();
+        this.#log.rewind();
+        if (end.state === "done") throw thrown;
+        return this.end(end, also);
       }
       // It had begun after all: the store had done it and not said so.
       this.#hasBegun();
+      this.#isStored();
       return this.end(end, also);
     }
-    this.#leave();
+    this.#leave({ nothingWaits: nothingWaits > 0 });
     return true;
   }
 
@@ -399,7 +432,7 @@ export class ThreadJournal implements RunJournal {
     });
     // All that are here are taken now; only a full hand leaves some behind.
     if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
-    return items;
+    return items.filter(({ signal: { id } }) => id !== this.#opener?.signal.id && !this.#staged.has(id));
   }
 
   /** Nobody waits for the calls any more, nor for subagents that they waited for. */
@@ -407,12 +440,12 @@ export class ThreadJournal implements RunJournal {
     return [...this.#journal.close(), ...(this.#lease?.subagents ?? []).map(abortSubagent)];
   }
 
-  #leave(waits = false): void {
+  #leave(how: Leaving = {}): void {
     if (this.#over) return;
     this.#over = true;
     this.#log.close();
-    this.#thread.left(this, waits);
-    if (!waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
+    this.#thread.left(this, how);
+    if (!how.waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
   }
 }
 

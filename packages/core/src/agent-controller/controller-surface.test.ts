@@ -41,7 +41,7 @@ describe("a controller", () => {
     await expect(controller.memory.deleteThread({ threadId: other.id })).rejects.toMatchObject({
       code: "not-found",
     });
-    controller.setResourceId({ resourceId: "third" });
+    void controller.setResourceId({ resourceId: "third" });
     expect([controller.session.identity.getResourceId(), controller.session.thread.getId()]).toEqual([
       "third",
       null,

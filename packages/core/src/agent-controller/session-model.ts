@@ -42,8 +42,11 @@ export class SessionModel {
     if (scope === "global") this.#core.willSelect(modelId);
     await this.#core
       .change(async (row) => {
-        if (mode && mode.id !== row.modeId) return settingChange(row, modeModelKey(mode.id), modelId);
         const isStored = row.threadId !== undefined && scope !== "global";
+        if (mode && mode.id !== row.modeId) {
+          const { patch, also } = settingChange(row, modeModelKey(mode.id), modelId);
+          return { patch, also: isStored ? also : [] };
+        }
         return {
           patch: { modelId },
           also: isStored ? describeThread(row.threadId!, { metadata: settingsOf({ ...row, modelId }) }) : [],

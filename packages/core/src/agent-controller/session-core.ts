@@ -17,6 +17,8 @@ export interface SessionHost {
   readonly system: System;
   readonly logger: Logger;
   readonly storage: Storage;
+  /** Whether the store outlives the process. Where it does not, lists of threads are empty and settings are not kept. */
+  readonly lasts: boolean;
   /** The internal agent, which carries out all runs. */
   readonly agent: Agent;
   readonly stateRules: StateRules;

@@ -34,6 +34,7 @@ export class ThreadReads {
     options: { allResources?: boolean; includeForkedSubagents?: boolean } = {},
   ): Promise<AgentControllerThread[]> {
     await this.core.ready();
+    if (!this.core.host.lasts) return [];
     const { resourceId } = this.core.row;
     const { threads } = await (
       await this.domain()
@@ -68,6 +69,7 @@ export class ThreadReads {
         `limit must be a whole number, 0 or more, got ${showValue(limit)}.`,
       );
     await this.require(threadId);
+    if (!this.core.host.lasts) return [];
     const domain = await this.domain();
     const messages =
       limit === undefined
@@ -90,6 +92,7 @@ export class ThreadReads {
       throw new AgentError("invalid-argument", `threadIds must be a list, got ${showValue(threadIds)}.`);
     const domain = await this.domain();
     const found = new Map<string, AgentControllerMessage>();
+    if (!this.core.host.lasts) return found;
     for (const threadId of threadIds) {
       if (!(await this.getById({ threadId }))) continue;
       const { messages } = await domain.listMessages({ threadId, perPage: 20, page: 0 });
@@ -113,7 +116,7 @@ export class ThreadReads {
         "invalid-argument",
         `Setting "${key}" is the controller's own. Use mode.switch() or model.switch(), or another key.`,
       );
-    const thread = await this.current();
+    const thread = this.core.host.lasts ? await this.current() : null;
     if (thread) await (await this.domain()).updateThread({ id: thread.id, metadata: { [key]: value } });
   }
 

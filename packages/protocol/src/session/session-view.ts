@@ -1,4 +1,4 @@
-import type { AgentControllerDisplayState, DisplayFacts } from "./display-state.ts";
+import type { AgentControllerDisplayState } from "./display-state.ts";
 import type { BusHost } from "./event-bus.ts";
 import type { AgentControllerEvent, AgentControllerEventListener } from "./events.ts";
 import type { RunEnd } from "./run-ends.ts";
@@ -63,7 +63,7 @@ export class SessionView {
       case "session-changed":
         return this.change(frame.session);
       case "session-facts":
-        return this.#events.learn(toFacts(frame.facts));
+        return this.#events.learn(frame.facts);
       case "session-event":
         return this.emit(revive(frame.event));
       case "session-live":
@@ -87,7 +87,7 @@ export class SessionView {
     if (before) for (const event of changesOf(before, session)) this.emit(event);
     this.#seq = after;
     this.#until = until;
-    this.#events.begin(toFacts(facts));
+    this.#events.begin(facts);
     const { threadId } = session;
     if (threadId !== before?.threadId) this.#events.leave();
     if (before && threadId !== before.threadId && threadId !== undefined) {
@@ -104,11 +104,7 @@ export class SessionView {
   }
 }
 
-/** JSON has no maps and no times. */
-function toFacts({ modifiedFiles: _, ...facts }: Partial<DisplayFacts>): Partial<DisplayFacts> {
-  return facts;
-}
-
+/** JSON has no times. */
 function toThread<Thread extends { createdAt: Date; updatedAt: Date }>(thread: Thread): Thread {
   return { ...thread, createdAt: new Date(thread.createdAt), updatedAt: new Date(thread.updatedAt) };
 }

@@ -183,7 +183,7 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
 
 /** A session as a caller may see it. */
 function infoOf(row: StoredSession, caller: Principal): SessionInfo {
-  const { controllerId, id, ownerId, resourceId, threadId, modeId, modelId, tags, version } = row;
+  const { controllerId, id, ownerId, resourceId, threadId, modeId, modelId, tags, settings, version } = row;
   const { state, rules, grants } = row;
   return {
     controllerId,
@@ -194,6 +194,7 @@ function infoOf(row: StoredSession, caller: Principal): SessionInfo {
     modeId,
     modelId,
     tags,
+    settings,
     version,
     ...(caller.has("control") && { state, rules, grants }),
   };

@@ -6,6 +6,7 @@ import type { JsonSchema } from "../../schema/schema.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { System } from "../../system.ts";
 import { followSubagent } from "../../agent/follow-subagent.ts";
+import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "../../request-context/request-context.ts";
 import { readThreadOverview } from "../../thread/inspect/thread-overview.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import type { AgentControllerSubagent } from "../config.ts";
@@ -178,7 +179,7 @@ class SubagentRun {
     };
     const streamOptions = {
       profile,
-      requestContext: requestContext.without([CONTROLLER_KEY]),
+      requestContext: requestContext.without([CONTROLLER_KEY, THREAD_ID_KEY, RESOURCE_ID_KEY]),
       memory: { thread: { id: threadId, metadata }, resource: resourceId },
     };
     const sent = agent.sendMessage(this.#call.task, {

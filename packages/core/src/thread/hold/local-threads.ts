@@ -1,3 +1,4 @@
+import { keyOf } from "./scheduler.ts";
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Decision } from "../../run/resume.ts";
@@ -55,6 +56,7 @@ export class LocalThreads implements Threads {
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
   readonly #janitor: Janitor;
+  readonly #expected = new Map<string, number>();
   #looks = 0;
   #stopWatching: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -127,6 +129,22 @@ export class LocalThreads implements Threads {
       },
     });
     return journal;
+  }
+
+  expect(target: ThreadAddress): () => void {
+    const key = keyOf(target);
+    this.#expected.set(key, (this.#expected.get(key) ?? 0) + 1);
+    this.directory.peek(target).wake();
+    return () => {
+      const left = (this.#expected.get(key) ?? 0) - 1;
+      if (left > 0) this.#expected.set(key, left);
+      else this.#expected.delete(key);
+    };
+  }
+
+  /** Whether a run of this process waits for those of a thread. */
+  isExpected(target: ThreadAddress): boolean {
+    return this.#expected.size > 0 && this.#expected.has(keyOf(target));
   }
 
   stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle"> {

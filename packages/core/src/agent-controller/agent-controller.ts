@@ -17,7 +17,7 @@ import { realSystem, type System } from "../system.ts";
 import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
 import type { Tool, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
-import { checkConfig, defaultMode } from "./check-config.ts";
+import { checkConfig, defaultMode, initialRules } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerWorkspace } from "./config.ts";
 import { checkStore, ControllerMemory } from "./controller-memory.ts";
@@ -552,7 +552,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       modelId: typeof seeded === "string" ? seeded : (mode.defaultModelId ?? ""),
       tags: {},
       state: initial,
-      rules: { categories: {}, tools: {} },
+      rules: initialRules(this.#config),
       grants: { categories: [], tools: [] },
       settings: {},
       process: undefined,

@@ -3,7 +3,6 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread } from "../storage/message-writes.ts";
 import type { SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
-import { isRule } from "./call-pattern.ts";
 import { known } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerConfig, AgentControllerMode } from "./config.ts";
@@ -11,6 +10,7 @@ import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import {
   checkCategory,
   checkPolicy,
+  checkRule,
   type PermissionGrants,
   type PermissionPolicy,
   type PermissionRules,
@@ -149,13 +149,8 @@ export class SessionPermissions {
   /** `toolName` may name arguments, too: `execute_command(git status*)`. */
   setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
     return this.#change((rules) => {
-      const toolName = checkId("toolName", options?.toolName);
+      const toolName = checkRule(options?.toolName);
       const policy = checkPolicy(options.policy);
-      if (!isRule(toolName))
-        throw new AgentError(
-          "invalid-argument",
-          `toolName must be a name or name(pattern), got ${showValue(toolName)}.`,
-        );
       return { ...rules, tools: { ...rules.tools, [toolName]: policy } };
     });
   }

@@ -28,16 +28,15 @@ export interface SessionOptions {
 }
 
 /** A message that waits for its own run. */
-interface QueuedFollowUp {
+export interface QueuedFollowUp {
   id: string;
   content: AgentControllerMessageContent[];
   createdAt: Date;
 }
 
 type Sent = RouteCalls["sendSessionMessage"]["body"];
-type Words = { content: string; idempotencyKey?: string };
 /** A message, with the key that lets a program send it again without harm. */
-export type SessionSend = Words & Pick<Sent, "files">;
+export type SessionSend = { content: string; idempotencyKey?: string } & Pick<Sent, "files" | "id">;
 export type SessionAck = RouteCalls["sendSessionMessage"]["response"];
 type Category = RouteCalls["setCategoryPermission"]["body"]["category"];
 type Policy = RouteCalls["setCategoryPermission"]["body"]["policy"];
@@ -110,6 +109,11 @@ export class ClientSession {
     const unsubscribe = this.#view.subscribe(listener);
     this.open().catch((error: Error) => this.#view.emit({ type: "error", error }));
     return unsubscribe;
+  }
+
+  /** The session as the server last told it: thread, mode, model, tags, and with the grant `control` state, rules and grants. */
+  info(): SessionInfo {
+    return this.#info;
   }
 
   readonly identity = {
@@ -196,7 +200,19 @@ export class ClientSession {
     }): Promise<AgentControllerMessage[]> => {
       const query = limit === undefined ? {} : { limit };
       const { messages } = await this.#call("listSessionMessages", { params: { threadId }, query });
-      return messages.map((message) => ({ ...message, createdAt: new Date(message.createdAt) }));
+      return messages.map(revive);
+    },
+    /** What the subagent of a call on the current thread said and did. */
+    listSubagentMessages: async ({
+      toolCallId,
+      limit,
+    }: {
+      toolCallId: string;
+      limit?: number;
+    }): Promise<AgentControllerMessage[]> => {
+      const query = limit === undefined ? {} : { limit };
+      const { messages } = await this.#call("listSubagentMessages", { params: { toolCallId }, query });
+      return messages.map(revive);
     },
     listActiveMessages: async (options: { limit?: number } = {}): Promise<AgentControllerMessage[]> => {
       await this.open();
@@ -208,6 +224,8 @@ export class ClientSession {
   readonly followUps = {
     count: (): number => this.#view.display.queuedFollowUps,
     isEmpty: (): boolean => this.#view.display.queuedFollowUps === 0,
+    /** Rises whenever somebody may have changed the queue. */
+    revision: (): number => this.#view.queueRevision,
     list: async (): Promise<QueuedFollowUp[]> =>
       (await this.#call("listFollowUps", {})).followUps.map((one) => ({
         ...one,
@@ -218,6 +236,10 @@ export class ClientSession {
     },
     remove: async ({ id }: { id: string }): Promise<void> => {
       await this.#call("removeFollowUp", { params: { messageId: id } });
+    },
+    /** Puts a message at another place of the queue: 0 is the next one. */
+    move: async ({ id, to }: { id: string; to: number }): Promise<void> => {
+      await this.#call("moveFollowUp", { params: { messageId: id }, body: { to } });
     },
     steer: async (id: string): Promise<void> => {
       await this.#call("steerFollowUp", { params: { messageId: id }, body: {} });
@@ -234,18 +256,18 @@ export class ClientSession {
   }
 
   /** Sends a message. Resolves when it is stored, with what becomes of it. */
-  send({ content, files, idempotencyKey }: SessionSend): Promise<SessionAck> {
-    return this.#send("sendSessionMessage", { message: content, ...(files && { files }) }, idempotencyKey);
+  send(message: SessionSend): Promise<SessionAck> {
+    return this.#send("sendSessionMessage", message);
   }
 
   /** Puts an instruction into what goes on. */
-  steer({ content, idempotencyKey }: Words): Promise<SessionAck> {
-    return this.#send("steerSession", { message: content }, idempotencyKey);
+  steer(message: Omit<SessionSend, "files">): Promise<SessionAck> {
+    return this.#send("steerSession", message);
   }
 
   /** Sends a message for a run of its own, after the one under way. */
-  followUp({ content, idempotencyKey }: Words): Promise<SessionAck> {
-    return this.#send("followUpSession", { message: content }, idempotencyKey);
+  followUp(message: SessionSend): Promise<SessionAck> {
+    return this.#send("followUpSession", message);
   }
 
   /** Aborts what goes on. Answers whether there was something. */
@@ -352,10 +374,14 @@ export class ClientSession {
 
   #send(
     name: "sendSessionMessage" | "steerSession" | "followUpSession",
-    body: Sent,
-    key: string = newId(),
+    { content, idempotencyKey = newId(), files, id }: SessionSend,
   ): Promise<SessionAck> {
-    return this.#call(name, { body, headers: { "idempotency-key": key } });
+    const body: Sent = {
+      message: content,
+      ...(files && { files }),
+      ...(id !== undefined && { id }),
+    };
+    return this.#call(name, { body, headers: { "idempotency-key": idempotencyKey } });
   }
 
   async #change(name: Changing, body: object): Promise<void> {
@@ -400,6 +426,10 @@ type PartialInput<Name extends InSession> = Omit<CallInput<Name>, "params"> &
   ([Exclude<keyof ParamsOf<Name>, Own>] extends [never]
     ? { params?: never }
     : { params: Omit<ParamsOf<Name>, Own> });
+
+function revive(message: CallResult<"listSessionMessages">["messages"][number]): AgentControllerMessage {
+  return { ...message, createdAt: new Date(message.createdAt) };
+}
 
 function toThread(thread: CallResult<"createSessionThread">["thread"]): AgentControllerThread {
   return { ...thread, createdAt: new Date(thread.createdAt), updatedAt: new Date(thread.updatedAt) };

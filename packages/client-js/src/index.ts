@@ -23,7 +23,13 @@ export type { SubscriptionOptions, ThreadSubscription } from "./thread-subscript
 
 // Controllers and their sessions
 export type { ClientController } from "./client-controller.ts";
-export type { ClientSession, SessionAck, SessionOptions, SessionSend } from "./client-session.ts";
+export type {
+  ClientSession,
+  QueuedFollowUp,
+  SessionAck,
+  SessionOptions,
+  SessionSend,
+} from "./client-session.ts";
 
 // Tools that run here
 export {

@@ -221,7 +221,10 @@ export class SessionCore {
       return;
     }
     const scope = this.#selecting === after.modelId ? "global" : "thread";
-    for (const event of changesOf(before, after, scope)) this.bus.emit(event);
+    const events = changesOf(before, after, scope);
+    for (const event of events) this.bus.emit(event);
+    // Rules, grants and the like have no event of their own.
+    if (events.length === 0) this.bus.displayChanged();
     if (after.threadId !== this.#bound) void this.#bindNow();
     for (const listener of this.#rowListeners) listener();
   }

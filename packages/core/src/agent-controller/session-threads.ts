@@ -6,7 +6,9 @@ import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thr
 import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
+import { THREADS } from "../storage/tables.ts";
 import { RUNS } from "../storage/thread-tables.ts";
+import { listRuns } from "../thread/inspect/thread-overview.ts";
 import {
   type AgentControllerMessage,
   type AgentControllerThread,
@@ -15,7 +17,14 @@ import {
 import { checkOptions } from "./check-options.ts";
 import { modeOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
-import { helperSettings, isReserved, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
+import {
+  helperSettings,
+  isReserved,
+  modelIn,
+  settingsOf,
+  subagentThreadId,
+  tagsAsMetadata,
+} from "./thread-settings.ts";
 
 /** A memory that can do more with threads than the store can, such as forget what finds their messages. */
 type ThreadMemory = MastraMemory & {
@@ -24,6 +33,8 @@ type ThreadMemory = MastraMemory & {
 };
 
 const CANDIDATES = 100;
+/** How many runs back a subagent is looked for. */
+const SUBAGENT_RUNS = 100;
 
 /** The threads of a session: which one it is on, and what can be done with them. */
 export class SessionThreads {
@@ -98,6 +109,24 @@ export class SessionThreads {
           ? []
           : await domain.recentMessages({ threadId, limit });
     return messages.map(toControllerMessage);
+  }
+
+  /** The thread on which the subagent of a call worked, where its run is still kept. */
+  async ofSubagent(options: { toolCallId: string }): Promise<AgentControllerThread | null> {
+    const { toolCallId } = checkOptions("thread.ofSubagent", options);
+    checkId("toolCallId", toolCallId);
+    await this.#core.ready();
+    const { threadId, row, host } = this.#core;
+    if (threadId === undefined) return null;
+    const { runs } = await listRuns(host.storage, { threadId, perPage: SUBAGENT_RUNS });
+    const ids = runs.map(({ runId }) => subagentThreadId({ runId, toolCallId }));
+    const threads = await host.storage.select({
+      table: THREADS,
+      where: { id: { in: ids }, resource_id: row.resourceId },
+      limit: ids.length,
+    });
+    const newest = ids.find((id) => threads.some((thread) => thread.id === id));
+    return newest === undefined ? null : this.getById({ threadId: newest });
   }
 
   async firstUserMessage(options: { threadId: string }): Promise<AgentControllerMessage | null> {

@@ -58,6 +58,8 @@ export interface SessionMessage {
 export interface SessionContents {
   contents: SignalContents;
   requestContext?: RequestContext | undefined;
+  /** Of the message; a new one when absent. */
+  id?: string | undefined;
   /** Sent twice with one key, it counts once. */
   idempotencyKey?: string | undefined;
 }
@@ -222,11 +224,11 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Sends what is ready, and answers what became of it. */
-  async admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+  async admit({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
     const aborts = this.#aborts;
     const { agent, target, options } = await this.#address(requestContext);
     const admitted = await agent.sendMessage(
-      { contents },
+      { contents, ...(id !== undefined && { id }) },
       {
         ...target,
         ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -242,12 +244,12 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** The same for a run of its own, after the one under way. */
-  queue({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+  queue({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
     // One after the other: the count after each is told.
     const turn = this.#following.then(async () => {
       const { agent, target, options } = await this.#address(requestContext);
       const admitted = await agent.queueMessage(
-        { contents },
+        { contents, ...(id !== undefined && { id }) },
         {
           ...target,
           ...(idempotencyKey !== undefined && { idempotencyKey }),

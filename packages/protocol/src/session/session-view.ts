@@ -22,6 +22,7 @@ export class SessionView {
   #seq = 0;
   /** Chunks up to this one were there before anybody looked: they show, and are not told. */
   #until = 0;
+  #queueRevision = 0;
 
   constructor(host: BusHost) {
     this.#bus = new EventBus(this.#display, host);
@@ -30,6 +31,11 @@ export class SessionView {
   /** `undefined` before the first frame. */
   get session(): SessionInfo | undefined {
     return this.#session;
+  }
+
+  /** Rises whenever the queue may have changed, also where its length did not. */
+  get queueRevision(): number {
+    return this.#queueRevision;
   }
 
   /** Where the stream goes on: the `Last-Event-ID` for the next line. */
@@ -82,7 +88,10 @@ export class SessionView {
     const before = this.#session;
     if (!before || session.version <= before.version || session.threadId !== before.threadId) return;
     this.#session = session;
-    for (const event of changesOf(before, session)) this.#bus.emit(event);
+    const events = changesOf(before, session);
+    for (const event of events) this.#bus.emit(event);
+    // Rules, grants and the like have no event of their own.
+    if (events.length === 0) this.#bus.displayChanged();
   }
 
   #begin({ session, facts, after, until, questions = [], created }: SessionSnapshot): void {
@@ -92,6 +101,7 @@ export class SessionView {
     this.#fold = new EventFold();
     this.#seq = after;
     this.#until = until;
+    this.#queueRevision++;
     this.#display.reset(toFacts(facts));
     const { threadId } = session;
     if (threadId !== before?.threadId) this.#ends.leave();
@@ -125,6 +135,7 @@ export class SessionView {
     const { queuedFollowUps: count, ...facts } = toFacts(given);
     this.#display.set(facts);
     if (count === undefined) return this.#bus.displayChanged();
+    this.#queueRevision++;
     const before = this.#display.get().queuedFollowUps;
     if (count > before) return this.#bus.emit({ type: "follow_up_queued", count });
     this.#display.set({ queuedFollowUps: count });

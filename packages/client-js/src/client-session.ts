@@ -231,8 +231,13 @@ export class ClientSession {
         ...one,
         createdAt: new Date(one.createdAt),
       })),
-    edit: async ({ id, content }: { id: string; content: string }): Promise<void> => {
-      await this.#call("editFollowUp", { params: { messageId: id }, body: { message: content } });
+    edit: async ({
+      id,
+      content,
+      files,
+    }: { id: string; content: string } & Pick<Sent, "files">): Promise<void> => {
+      const body = { message: content, ...(files && { files }) };
+      await this.#call("editFollowUp", { params: { messageId: id }, body });
     },
     remove: async ({ id }: { id: string }): Promise<void> => {
       await this.#call("removeFollowUp", { params: { messageId: id } });

@@ -297,7 +297,7 @@ export const CONTROLLER_ROUTES = {
   editFollowUp: route(`PUT ${SESSION}/follow-ups/:messageId`, {
     summary: "Changes a queued message",
     owner: "session",
-    body: object({ message: text() }),
+    body: object({ message: text(), files: optional(list(file, { maxItems: MAX_FILES })) }),
     response: openObject({ id: id() }),
   }),
   removeFollowUp: route(`DELETE ${SESSION}/follow-ups/:messageId`, {

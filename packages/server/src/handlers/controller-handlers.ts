@@ -153,7 +153,8 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
   editFollowUp: (call) =>
     within(call, async (session) => {
       const id = call.params.messageId;
-      await session.followUps.edit({ id, content: await toSaid(call, call.body.message) });
+      const contents = toContents(call.body.message, call.body.files);
+      await session.followUps.edit({ id, content: await toSaid(call, contents) });
       return { id };
     }),
   removeFollowUp: (call) =>

@@ -6,6 +6,8 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useApproval } from "./actions.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
+import { PlanText, toPlan } from "./plan-form.tsx";
+import { SubagentThread } from "./subagent-thread.tsx";
 
 interface Look {
   tone?: Tone;
@@ -21,7 +23,8 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
   const result = call.transcript?.result ?? call.result;
   // The values may be large, and change less often than this is drawn.
   const shortArgs = useMemo(() => formatShort(args), [args]);
-  const shortResult = useMemo(() => formatShort(result, 160), [result]);
+  const shortResult = useMemo(() => formatShort(contentOf(result), 160), [result]);
+  const plan = call.toolName === "submit_plan" ? toPlan(args) : undefined;
   return (
     <div className="tool-call" data-waiting={approval ? "" : undefined} data-testid="tool-call">
       <button type="button" className="tool-call-head" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -42,6 +45,12 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
       {!open && result !== undefined && (
         <p className="tool-call-result mono muted truncate">← {shortResult}</p>
       )}
+      {plan && (
+        <div className="tool-call-body">
+          <PlanText plan={plan} />
+        </div>
+      )}
+      {call.toolName === "subagent" && <SubagentThread toolCallId={call.toolCallId} />}
       {approval && (
         <div className="tool-call-body">
           <ApprovalForm approval={approval} />
@@ -49,6 +58,12 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
       )}
     </div>
   );
+}
+
+/** Of a result for people only its words. */
+function contentOf(result: unknown): unknown {
+  const { content } = Object(result) as { content?: unknown };
+  return typeof content === "string" ? content : result;
 }
 
 function Payload({ name, value }: { name: string; value: unknown }): ReactNode {

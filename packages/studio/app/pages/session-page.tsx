@@ -1,0 +1,143 @@
+import { useAgentController } from "@selvedge/react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { usePageTitle } from "../page-title.ts";
+import { Link, path } from "../router.tsx";
+import { SessionControls } from "../session/session-controls.tsx";
+import { SessionPanel } from "../session/session-panel.tsx";
+import { useSessionThread } from "../session/use-session-thread.ts";
+import { useStudio } from "../studio-context.tsx";
+import { ActionError, ThreadActionsProvider } from "../thread/actions.tsx";
+import { Composer } from "../thread/composer.tsx";
+import { ConnectionBadge } from "../thread/connection-badge.tsx";
+import { Conversation } from "../thread/conversation.tsx";
+import { DropZone } from "../thread/drop-zone.tsx";
+import { ThreadTitle } from "../thread/thread-title.tsx";
+import { useDraft } from "../thread/use-draft.ts";
+import { useTitle } from "../thread/use-title.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { RunBadge } from "../ui/run-badge.tsx";
+import { Empty, Failure } from "../ui/state.tsx";
+
+/** A session, live: the conversation, what it asks, and everything that decides what it may do. */
+export function SessionPage({
+  controllerId,
+  sessionId,
+}: {
+  controllerId: string;
+  sessionId: string;
+}): ReactNode {
+  const { client, resourceId, noteThreads } = useStudio();
+  const live = useAgentController({ client, controllerId, sessionId, resourceId });
+  const thread = useSessionThread(live);
+  const { threadId } = live;
+  const spoken = thread.messages.length > 0;
+  const draft = useDraft();
+  const box = useRef<HTMLTextAreaElement>(null);
+  const focusComposer = useCallback(() => box.current?.focus({ preventScroll: true }), []);
+  const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
+  const waiting = thread.approvals.length;
+  useEffect(() => {
+    if (spoken) noteThreads();
+  }, [spoken, threadId, noteThreads]);
+
+  if (thread.status === "error")
+    return (
+      <div className="page">
+        <Failure error={thread.error!} onRetry={() => location.reload()} />
+      </div>
+    );
+  return (
+    <ThreadActionsProvider thread={thread} focusComposer={focusComposer}>
+      <DropZone className="thread-page" onDrop={draft.attach}>
+        <div className="thread-head">
+          <div className="grow">
+            <SessionTitle
+              key={threadId}
+              threadId={threadId ?? ""}
+              spoken={spoken}
+              running={thread.run !== undefined}
+              waiting={waiting > 0}
+            />
+            <p className="row thread-sub">
+              <span className="row">
+                <Icon name="session" />
+                {controllerId}
+              </span>
+              <span className="mono truncate wide-only">{sessionId}</span>
+            </p>
+          </div>
+          <div className="row thread-badges" aria-live="polite">
+            <ConnectionBadge connection={thread.connection} />
+            {thread.run && <RunBadge state={thread.run.state} />}
+            {waiting > 0 && (
+              <Badge tone="amber">{waiting === 1 ? "1 question" : `${waiting} questions`}</Badge>
+            )}
+          </div>
+          <SessionControls controllerId={controllerId} live={live} />
+          {threadId !== null && (
+            <Link
+              className="button"
+              data-size="small"
+              aria-label="Runs"
+              href={path(["threads", threadId, "runs"])}
+            >
+              <Icon name="clock" />
+              <span className="wide-only">Runs</span>
+            </Link>
+          )}
+          <Button
+            size="small"
+            icon="panel"
+            label={panel ? "Hide session details" : "Show session details"}
+            aria-expanded={panel}
+            aria-controls="inspector"
+            onClick={() => setPanel(!panel)}
+          />
+        </div>
+        <Conversation
+          key={threadId}
+          thread={thread}
+          agentName={controllerId}
+          welcome={
+            <Empty title={`Talk to ${controllerId}`}>
+              <p>
+                Open this page in a second window, or the session in a terminal: each shows the same, and each
+                can answer.
+              </p>
+            </Empty>
+          }
+        />
+        <div className="thread-foot">
+          <ActionError />
+          <Composer thread={thread} agentName={controllerId} draft={draft} box={box} />
+        </div>
+        <SessionPanel open={panel} live={live} />
+      </DropZone>
+    </ThreadActionsProvider>
+  );
+}
+
+function SessionTitle({
+  threadId,
+  spoken,
+  running,
+  waiting,
+}: {
+  threadId: string;
+  spoken: boolean;
+  running: boolean;
+  waiting: boolean;
+}): ReactNode {
+  const [title, setTitle] = useTitle(threadId, undefined, spoken, running);
+  usePageTitle(`${waiting ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New session")}`);
+  return (
+    <ThreadTitle
+      threadId={threadId}
+      title={title ?? (spoken ? undefined : "New session")}
+      spoken={spoken}
+      onRenamed={setTitle}
+    />
+  );
+}

@@ -1,0 +1,149 @@
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { threadPath } from "../new-thread.ts";
+import { Link, useRouter } from "../router.tsx";
+import { startSession } from "../session/start-session.ts";
+import { useStudio } from "../studio-context.tsx";
+import { Button } from "../ui/button.tsx";
+import { Empty, Failure } from "../ui/state.tsx";
+import { useAgents } from "../use-agents.ts";
+import { useControllers } from "../use-controllers.ts";
+import { toError } from "../use-load.ts";
+
+/** Things that the demo does well. */
+const TO_TRY: readonly { text: string; about: string; modeId?: string }[] = [
+  { text: "count to 8", about: "Takes a while: steer it, queue something, or stop it." },
+  { text: "note that the cat is called Loom", about: "Changes a file, and asks you first." },
+  { text: "plan a trip", about: "Asks, plans, and begins when you approve.", modeId: "plan" },
+];
+/** The controller of `npm start`. */
+const DEMO = "demo";
+
+/** Where a visit begins: a message, and who gets it. */
+export function StartPage(): ReactNode {
+  const { client, resourceId } = useStudio();
+  const { go } = useRouter();
+  const controllers = useControllers();
+  const agents = useAgents();
+  const box = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState<string>();
+  const [isStarting, setStarting] = useState(false);
+  const [error, setError] = useState<Error>();
+  useEffect(() => box.current?.focus({ preventScroll: true }), []);
+
+  const talking = agents.value?.filter(({ hasMemory }) => hasMemory) ?? [];
+  const receivers = [
+    ...(controllers.value ?? []).map((id) => ({
+      key: `session ${id}`,
+      name: id,
+      controllerId: id,
+      agentId: "",
+    })),
+    ...talking.map(({ id, name }) => ({ key: `agent ${id}`, name, controllerId: "", agentId: id })),
+  ];
+  const receiver = receivers.find(({ key }) => key === chosen) ?? receivers[0];
+  const isLoaded = controllers.value !== undefined && agents.value !== undefined;
+
+  const start = async (message: string, modeId?: string): Promise<void> => {
+    if (!receiver || isStarting || message.trim() === "") return;
+    setStarting(true);
+    setError(undefined);
+    try {
+      const { controllerId, agentId } = receiver;
+      if (controllerId !== "") {
+        go(await startSession(client, { controllerId, resourceId, message, modeId }));
+        return;
+      }
+      const threadId = crypto.randomUUID();
+      await client.getAgent(agentId).sendMessage({ message, threadId, resourceId });
+      go(threadPath(threadId, agentId));
+    } catch (failure) {
+      setError(toError(failure));
+      setStarting(false);
+    }
+  };
+  const noticeKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void start(text);
+  };
+  const failure = error ?? controllers.error ?? agents.error;
+  return (
+    <div className="page start">
+      <h1>What should it do?</h1>
+      {failure && <Failure error={failure} />}
+      {isLoaded && receivers.length === 0 ? (
+        <Empty title="Nobody to talk to">
+          <p>
+            Register a controller, or an agent with memory: <code>new Mastra({"{ agents: { … } }"})</code>
+          </p>
+        </Empty>
+      ) : (
+        <form
+          className="composer"
+          onSubmit={(event: FormEvent) => {
+            event.preventDefault();
+            void start(text);
+          }}
+        >
+          <textarea
+            ref={box}
+            rows={3}
+            aria-label="First message"
+            placeholder="Write a message …"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={noticeKey}
+          />
+          <div className="composer-foot">
+            {receivers.length > 1 && (
+              <select
+                className="input fit"
+                aria-label="Who gets it"
+                value={receiver?.key}
+                onChange={(event) => setChosen(event.target.value)}
+              >
+                {receivers.map(({ key, name, controllerId }) => (
+                  <option key={key} value={key}>
+                    {controllerId === "" ? `${name}, in a thread` : `${name}, in a session`}
+                  </option>
+                ))}
+              </select>
+            )}
+            <span className="grow" />
+            <Button
+              kind="primary"
+              size="small"
+              icon="send"
+              type="submit"
+              disabled={!receiver || isStarting || text.trim() === ""}
+            >
+              Send
+            </Button>
+          </div>
+        </form>
+      )}
+      {controllers.value?.includes(DEMO) && (
+        <ul className="to-try" aria-label="Things to try">
+          {TO_TRY.map(({ text: words, about, modeId }) => (
+            <li key={words}>
+              <button
+                type="button"
+                className="card try"
+                disabled={isStarting}
+                onClick={() => void start(words, receiver?.controllerId === DEMO ? modeId : undefined)}
+              >
+                <strong>{words}</strong>
+                <span className="hint">{about}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="hint">
+        What was said before is under <Link href="/sessions">sessions</Link> and{" "}
+        <Link href="/threads">threads</Link>.
+      </p>
+    </div>
+  );
+}

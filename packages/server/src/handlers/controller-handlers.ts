@@ -245,8 +245,10 @@ async function createSession(call: Call<"createSession">): Promise<Answer<"creat
     resourceId: found?.defaultResourceId ?? resourceId,
     requestContext: toRequestContext(undefined, caller),
     ...(body.tags && { tags: body.tags }),
+    ...(body.threadId !== undefined && { threadId: body.threadId }),
   });
   try {
+    // One that was open already is where it was.
     if (body.threadId !== undefined) await goTo(session, body.threadId);
     return infoOf(session.core.row, caller);
   } finally {

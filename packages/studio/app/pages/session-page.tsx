@@ -28,7 +28,7 @@ export function SessionPage({
   controllerId: string;
   sessionId: string;
 }): ReactNode {
-  const { client, resourceId, noteThreads } = useStudio();
+  const { client, resourceId } = useStudio();
   const live = useAgentController({ client, controllerId, sessionId, resourceId });
   const thread = useSessionThread(live);
   const { threadId } = live;
@@ -38,10 +38,6 @@ export function SessionPage({
   const focusComposer = useCallback(() => box.current?.focus({ preventScroll: true }), []);
   const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
   const waiting = thread.approvals.length;
-  useEffect(() => {
-    if (spoken) noteThreads();
-  }, [spoken, threadId, noteThreads]);
-
   if (thread.status === "error")
     return (
       <div className="page">
@@ -131,6 +127,10 @@ function SessionTitle({
   waiting: boolean;
 }): ReactNode {
   const [title, setTitle] = useTitle(threadId, undefined, spoken, running);
+  const { noteThreads } = useStudio();
+  useEffect(() => {
+    if (spoken) noteThreads();
+  }, [spoken, title, noteThreads]);
   usePageTitle(`${waiting ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New session")}`);
   return (
     <ThreadTitle

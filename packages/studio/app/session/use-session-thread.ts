@@ -47,11 +47,12 @@ export function useSessionThread(live: Live): Thread {
       alwaysAllow: async (toolCallId: string) =>
         void (await session.respondToToolApproval({ toolCallId, decision: "always_allow_category" })),
       subagentMessages: async (toolCallId: string) =>
-        (await session.thread.listSubagentMessages({ toolCallId })).map((message) =>
-          toThreadMessage(message, false),
-        ),
-      showMessages: (messages: Thread["messages"]) =>
-        createElement(MessageGroups, { messages, agentName: "Subagent" }),
+        (await session.thread.listSubagentMessages({ toolCallId })).map((message) => {
+          const row = toThreadMessage(message, false);
+          return row.role === "user" ? { ...row, attributes: { name: "Task" } } : row;
+        }),
+      showMessages: (messages: Thread["messages"], agentName: string) =>
+        createElement(MessageGroups, { messages, agentName }),
     }),
     [session],
   );
@@ -79,7 +80,7 @@ function toThread(
     connection: status === "ready" ? "live" : status === "reconnecting" ? "reconnecting" : "connecting",
     ...(error && (isUp ? { runError: error } : { error })),
     messages: [
-      ...messages.map((message) => toThreadMessage(message, message.id === current)),
+      ...messages.filter(isShown).map((message) => toThreadMessage(message, message.id === current)),
       ...sent.map(fromSent),
     ],
     hasMore,
@@ -89,6 +90,11 @@ function toThread(
     approvals,
     inSession: { ...own, subagents: display.activeSubagents },
   };
+}
+
+/** The list of tasks is beside the conversation. */
+function isShown({ role, content: [first] }: Live["messages"][number]): boolean {
+  return role !== "system" || first?.type !== "state_signal" || first.stateId !== "tasks";
 }
 
 const asked = new WeakMap<PendingApproval | PendingSuspension, Approval>();

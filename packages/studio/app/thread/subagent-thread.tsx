@@ -7,7 +7,7 @@ import { ApprovalForm } from "./approval-form.tsx";
 import type { InSession } from "./thread.ts";
 
 /** What the subagent of a call says, does and asks, at the place of the call. */
-export function SubagentThread({ toolCallId }: { toolCallId: string }): ReactNode {
+export function SubagentThread({ toolCallId, args }: { toolCallId: string; args: unknown }): ReactNode {
   const { thread } = useActions();
   const [open, setOpen] = useState(false);
   const { inSession } = thread;
@@ -37,13 +37,26 @@ export function SubagentThread({ toolCallId }: { toolCallId: string }): ReactNod
           <Icon name="thread" />
           {open ? "Close its thread" : "Open its thread"}
         </button>
-        {open && <Messages toolCallId={toolCallId} inSession={inSession} />}
+        {open && <Messages toolCallId={toolCallId} name={nameOf(args)} inSession={inSession} />}
       </div>
     </>
   );
 }
 
-function Messages({ toolCallId, inSession }: { toolCallId: string; inSession: InSession }): ReactNode {
+function nameOf(args: unknown): string {
+  const { agentType = "Subagent" } = Object(args) as { agentType?: unknown };
+  return String(agentType);
+}
+
+function Messages({
+  toolCallId,
+  name,
+  inSession,
+}: {
+  toolCallId: string;
+  name: string;
+  inSession: InSession;
+}): ReactNode {
   const working = inSession.subagents.get(toolCallId);
   // Looked up again whenever it has done something.
   const version = `${working?.status} ${working?.toolCalls.length}`;
@@ -53,7 +66,7 @@ function Messages({ toolCallId, inSession }: { toolCallId: string; inSession: In
   return (
     <div className="messages">
       {said.value.length === 0 && <p className="hint">Nothing is stored of it.</p>}
-      {inSession.showMessages(said.value)}
+      {inSession.showMessages(said.value, name)}
     </div>
   );
 }

@@ -28,7 +28,7 @@ export interface InSession {
   subagents: ReadonlyMap<string, Subagent>;
   subagentMessages(toolCallId: string): Promise<readonly ThreadMessage[]>;
   /** Messages of a subagent, as rows. A call shows them, and they have calls. */
-  showMessages(messages: readonly ThreadMessage[]): ReactNode;
+  showMessages(messages: readonly ThreadMessage[], agentName: string): ReactNode;
 }
 
 /** A thread as its page shows it: on its own, or as the one that a session is on. */

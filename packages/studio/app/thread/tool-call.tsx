@@ -22,7 +22,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
   const args = call.transcript?.args ?? call.args;
   const result = call.transcript?.result ?? call.result;
   // The values may be large, and change less often than this is drawn.
-  const shortArgs = useMemo(() => formatShort(args), [args]);
+  const shortArgs = useMemo(() => formatShort(inShort(call.toolName, args)), [call.toolName, args]);
   const shortResult = useMemo(() => formatShort(contentOf(result), 160), [result]);
   const plan = call.toolName === "submit_plan" ? toPlan(args) : undefined;
   return (
@@ -42,7 +42,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
           {call.approval?.reason && <Payload name="Reason" value={call.approval.reason} />}
         </div>
       )}
-      {!open && result !== undefined && (
+      {!open && result !== undefined && !call.toolName.startsWith("task_") && (
         <p className="tool-call-result mono muted truncate">← {shortResult}</p>
       )}
       {plan && (
@@ -50,7 +50,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
           <PlanText plan={plan} />
         </div>
       )}
-      {call.toolName === "subagent" && <SubagentThread toolCallId={call.toolCallId} />}
+      {call.toolName === "subagent" && <SubagentThread toolCallId={call.toolCallId} args={args} />}
       {approval && (
         <div className="tool-call-body">
           <ApprovalForm approval={approval} />
@@ -58,6 +58,20 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
       )}
     </div>
   );
+}
+
+/** What a call is about: of tools that every session has in words, of others as it is. */
+function inShort(toolName: string, args: unknown): unknown {
+  const { question, title, agentType, task, id } = Object(args) as Record<string, unknown>;
+  const words: Record<string, unknown> = {
+    ask_user: question,
+    submit_plan: title,
+    subagent: agentType && `${String(agentType)}: ${String(task)}`,
+    task_update: id,
+    task_complete: id,
+    task_write: "",
+  };
+  return words[toolName] ?? args;
 }
 
 /** Of a result for people only its words. */

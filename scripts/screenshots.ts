@@ -6,7 +6,7 @@ import buildStudio from "../e2e/studio/build-studio.ts";
 import { StudioServer } from "../e2e/studio/studio-server.ts";
 import { ThreadView } from "../e2e/studio/thread-view.ts";
 
-// Takes the screenshots of the README: a live thread, an approval and a timeline, in light and in dark.
+// Takes the screenshots of the docs: the start page, a session, a live thread, an approval and a timeline, in light and in dark.
 
 const folder = process.argv[2] ?? "docs/images";
 const chromium = findChromium();
@@ -28,6 +28,7 @@ async function takeScreenshots(): Promise<void> {
     locale: "en-GB",
   });
   context.setDefaultTimeout(PATIENCE_MS);
+  await takeSession(await context.newPage());
   const view = await ThreadView.open(context, server.url, "spring-orders");
   const { page } = view;
   await page.getByLabel("Your name").fill("Ada");
@@ -55,6 +56,27 @@ async function takeScreenshots(): Promise<void> {
   await page.getByRole("navigation", { name: "Runs" }).getByText("stopped").click();
   await page.locator(".timeline-step").first().waitFor();
   await shoot(page, "runs");
+}
+
+/** From the start page to a call that waits for permission. */
+async function takeSession(page: Page): Promise<void> {
+  await page.goto(server.url);
+  const plan = page.getByRole("button", { name: "plan a trip" });
+  await plan.waitFor();
+  await shoot(page, "start");
+  await plan.click();
+  await page.getByLabel("Lisbon").check();
+  await page.getByRole("button", { name: "Answer" }).click();
+  await page.getByRole("button", { name: "Approve the plan" }).waitFor();
+  await shoot(page, "plan");
+  await page.getByRole("button", { name: "Approve the plan" }).click();
+  await page.getByRole("button", { name: "Always for this category" }).waitFor();
+  await page.getByRole("button", { name: "Open its thread" }).click();
+  await page.locator(".subagent").getByText("I found").waitFor();
+  await page.getByTestId("tool-call").filter({ hasText: "write-note" }).scrollIntoViewIfNeeded();
+  await shoot(page, "session");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.close();
 }
 
 async function shoot(page: Page, name: string): Promise<void> {

@@ -27,7 +27,7 @@ export function StartPage(): ReactNode {
   const box = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<string>();
-  const [isStarting, setStarting] = useState(false);
+  const [wanted, setWanted] = useState<{ message: string; modeId: string | undefined }>();
   const [error, setError] = useState<Error>();
   useEffect(() => box.current?.focus({ preventScroll: true }), []);
 
@@ -42,30 +42,39 @@ export function StartPage(): ReactNode {
     ...talking.map(({ id, name }) => ({ key: `agent ${id}`, name, controllerId: "", agentId: id })),
   ];
   const receiver = receivers.find(({ key }) => key === chosen) ?? receivers[0];
-  const isLoaded = controllers.value !== undefined && agents.value !== undefined;
+  const isKnown = ({ value, error: reason }: { value: unknown; error: unknown }): boolean =>
+    value !== undefined || reason !== undefined;
+  const isLoaded = isKnown(controllers) && isKnown(agents);
 
-  const start = async (message: string, modeId?: string): Promise<void> => {
-    if (!receiver || isStarting || message.trim() === "") return;
-    setStarting(true);
+  const start = async (message: string, modeId: string | undefined): Promise<string> => {
+    const { controllerId, agentId } = receiver!;
+    if (controllerId !== "") return startSession(client, { controllerId, resourceId, message, modeId });
+    const threadId = crypto.randomUUID();
+    await client.getAgent(agentId).sendMessage({ message, threadId, resourceId });
+    return threadPath(threadId, agentId);
+  };
+  // Who writes faster than the page loads need not press Enter again.
+  const isReady = wanted !== undefined && isLoaded && receiver !== undefined;
+  useEffect(() => {
+    if (!isReady) return;
+    start(wanted.message, receiver.controllerId === DEMO ? wanted.modeId : undefined).then(
+      go,
+      (failure: unknown) => {
+        setError(toError(failure));
+        setWanted(undefined);
+      },
+    );
+    // Once for each message.
+  }, [isReady]);
+  const send = (message: string, modeId?: string): void => {
+    if (wanted !== undefined || message.trim() === "") return;
     setError(undefined);
-    try {
-      const { controllerId, agentId } = receiver;
-      if (controllerId !== "") {
-        go(await startSession(client, { controllerId, resourceId, message, modeId }));
-        return;
-      }
-      const threadId = crypto.randomUUID();
-      await client.getAgent(agentId).sendMessage({ message, threadId, resourceId });
-      go(threadPath(threadId, agentId));
-    } catch (failure) {
-      setError(toError(failure));
-      setStarting(false);
-    }
+    setWanted({ message, modeId });
   };
   const noticeKey = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    void start(text);
+    send(text);
   };
   const failure = error ?? controllers.error ?? agents.error;
   return (
@@ -73,7 +82,7 @@ export function StartPage(): ReactNode {
       <h1>What should it do?</h1>
       {failure && <Failure error={failure} />}
       {isLoaded && receivers.length === 0 ? (
-        <Empty title="Nobody to talk to">
+        <Empty title="No agent to talk to">
           <p>
             Register a controller, or an agent with memory: <code>new Mastra({"{ agents: { … } }"})</code>
           </p>
@@ -83,7 +92,7 @@ export function StartPage(): ReactNode {
           className="composer"
           onSubmit={(event: FormEvent) => {
             event.preventDefault();
-            void start(text);
+            send(text);
           }}
         >
           <textarea
@@ -116,7 +125,7 @@ export function StartPage(): ReactNode {
               size="small"
               icon="send"
               type="submit"
-              disabled={!receiver || isStarting || text.trim() === ""}
+              disabled={wanted !== undefined || text.trim() === ""}
             >
               Send
             </Button>
@@ -130,8 +139,8 @@ export function StartPage(): ReactNode {
               <button
                 type="button"
                 className="card try"
-                disabled={isStarting}
-                onClick={() => void start(words, receiver?.controllerId === DEMO ? modeId : undefined)}
+                disabled={wanted !== undefined}
+                onClick={() => send(words, modeId)}
               >
                 <strong>{words}</strong>
                 <span className="hint">{about}</span>

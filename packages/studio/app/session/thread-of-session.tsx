@@ -39,10 +39,10 @@ export function ThreadOfSession({
     );
   if (!sessions.value || found !== undefined) return <Loading what="the session" />;
   return (
-    <Empty title="This thread is of a session">
-      <p>The session has gone on to another thread. A new one can go on here.</p>
+    <Empty title="This thread belongs to a session">
+      <p>The session has moved to another thread. Open a new session to continue here.</p>
       <Button kind="primary" icon="session" onClick={open}>
-        Open it in a session
+        Open a session
       </Button>
     </Empty>
   );

@@ -18,7 +18,7 @@ import { ExternalStore } from "./external-store.ts";
 
 export interface SessionStoreOptions extends Omit<SessionOptions, "onConnection"> {
   controllerId: string;
-  /** The resource's own session, when absent. */
+  /** Default: the resource's own session. */
   sessionId?: string;
   /** Called for each event. */
   onEvent?: (event: AgentControllerEvent) => void;
@@ -35,7 +35,7 @@ export interface SentMessage {
   readonly error?: Error;
 }
 
-/** What a page shows of a session. */
+/** A session's state for a page. */
 export interface SessionSnapshot {
   status: "loading" | "ready" | "reconnecting" | "failed";
   error: Error | undefined;
@@ -44,7 +44,7 @@ export interface SessionSnapshot {
   modelId: string | undefined;
   /** The session itself: rules, grants, state and tags, as far as the caller may see them. */
   info: SessionInfo | undefined;
-  /** Stored messages and those being written, the oldest first. */
+  /** Stored messages and those in progress, oldest first. */
   messages: AgentControllerMessage[];
   /** Whether there are messages before the first. */
   hasMore: boolean;
@@ -73,7 +73,7 @@ const PAGE = 100;
 /** As many as the server gives at once. */
 const MAX_MESSAGES = 1000;
 
-/** A session for any kind of page. It is open for as long as somebody listens. */
+/** A session for any UI framework. It stays open while it has listeners. */
 export class SessionStore extends ExternalStore<SessionSnapshot> {
   readonly #client: MastraClient;
   readonly #options: SessionStoreOptions;
@@ -82,7 +82,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
   #error: Error | undefined;
   #stored: AgentControllerMessage[] = [];
   #limit = PAGE;
-  /** Messages that came since they were read from the store. */
+  /** Messages that arrived since the store was read. */
   #live = new Map<string, AgentControllerMessage>();
   #sent: readonly SentMessage[] = [];
   #followUps: readonly QueuedFollowUp[] = [];
@@ -97,7 +97,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     this.#session = this.#make();
   }
 
-  /** For everything that can be done in a session. */
+  /** For every action on the session. */
   get session(): ClientSession {
     return this.#session;
   }
@@ -136,7 +136,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     void this.#open(session);
   }
 
-  /** A session that was closed stays closed: the next listener gets another. */
+  /** A closed session stays closed: the next listener gets a new one. */
   protected stop(): void {
     this.#session.close();
     this.#session = this.#make();
@@ -198,7 +198,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     this.publish();
   }
 
-  /** What is stored. Messages that came meanwhile are kept beside it. */
+  /** Loads the stored messages. Messages that arrive in the meantime are kept. */
   async #read(session: ClientSession): Promise<void> {
     const before = new Set(this.#live.keys());
     const stored = await session.thread.listActiveMessages({ limit: this.#limit });

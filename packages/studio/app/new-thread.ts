@@ -1,4 +1,3 @@
-import type { WireThread } from "@selvedge/protocol/routes";
 import { path } from "./router.tsx";
 
 /** The page of a thread that does not exist yet; its first message makes it. */
@@ -8,9 +7,4 @@ export function newThreadPath(agentId: string): string {
 
 export function threadPath(threadId: string, agentId: string | undefined): string {
   return path(["threads", threadId], { agent: agentId });
-}
-
-/** Threads of subagents are shown where they were started. */
-export function isForPeople({ metadata }: Pick<WireThread, "metadata">): boolean {
-  return metadata?.["subagent"] !== true;
 }

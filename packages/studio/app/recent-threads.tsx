@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { formatTime } from "./format.ts";
-import { isForPeople, newThreadPath, threadPath } from "./new-thread.ts";
+import { newThreadPath, threadPath } from "./new-thread.ts";
 import { Link, useRouter } from "./router.tsx";
 import { useStudio } from "./studio-context.tsx";
 import { Icon } from "./ui/icon.tsx";
@@ -23,7 +23,7 @@ export function RecentThreads(): ReactNode {
   const talking = agents.value?.filter(({ hasMemory }) => hasMemory) ?? [];
   // The one that is being talked to, else the first.
   const agent = talking.find(({ id }) => id === query.get("agent")) ?? talking[0];
-  const shown = threads.value?.threads.filter(isForPeople) ?? [];
+  const shown = threads.value?.threads ?? [];
   return (
     <nav className="recent" aria-label="Recent threads">
       <div className="row recent-head">

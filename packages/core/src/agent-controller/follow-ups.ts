@@ -22,7 +22,7 @@ export class FollowUps {
   }
 
   count(): number {
-    return this.#core.display.get().queuedFollowUps;
+    return this.#core.display.queuedFollowUps;
   }
 
   isEmpty(): boolean {
@@ -49,7 +49,7 @@ export class FollowUps {
     const { id } = checkOptions("followUps.remove", options);
     await this.#core.ready();
     await removeQueued(this.#core.host.storage, this.#address(id));
-    await this.#core.countQueued();
+    await this.#core.thread.countQueued();
   }
 
   /** Puts a message at another place of the queue: 0 is the next one. */
@@ -72,7 +72,7 @@ export class FollowUps {
       const address = this.#address(id);
       await hurryQueued(storage, address);
       await agent.mailMayHaveCome({ threadId: address.threadId, resourceId: this.#core.row.resourceId });
-      await this.#core.countQueued();
+      await this.#core.thread.countQueued();
     });
   }
 

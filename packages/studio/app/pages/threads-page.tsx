@@ -1,6 +1,6 @@
 import type { WireThread } from "@selvedge/protocol/routes";
 import { type ReactNode, useDeferredValue, useState } from "react";
-import { isForPeople, threadPath } from "../new-thread.ts";
+import { threadPath } from "../new-thread.ts";
 import { Link } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { NewThreadButton } from "../ui/new-thread-button.tsx";
@@ -55,7 +55,7 @@ export function ThreadsPage(): ReactNode {
       {!value && threads.loading && <Loading what="threads" />}
       {value && value.threads.length > 0 && (
         <ul className="card thread-list" aria-label="Threads">
-          {value.threads.filter(isForPeople).map((thread) => (
+          {value.threads.map((thread) => (
             <ThreadItem key={thread.id} thread={thread} onChanged={threads.reload} />
           ))}
         </ul>

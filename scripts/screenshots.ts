@@ -28,13 +28,12 @@ async function takeScreenshots(): Promise<void> {
     locale: "en-GB",
   });
   context.setDefaultTimeout(PATIENCE_MS);
-  await takeSession(await context.newPage());
   const view = await ThreadView.open(context, server.url, "spring-orders");
   const { page } = view;
   await page.getByLabel("Your name").fill("Ada");
   await view.say("what is 48 * (12 + 7)?");
   await view.shows("48 * (12 + 7) = 912.");
-  await view.isIdle();
+  await page.getByRole("heading", { level: 1, name: "what is 48" }).waitFor();
   await view.say("note that 912 metres of denim are on order");
   await page.getByTestId("tool-call").getByText("waiting for you").waitFor();
   await shoot(page, "approval");
@@ -56,6 +55,7 @@ async function takeScreenshots(): Promise<void> {
   await page.getByRole("navigation", { name: "Runs" }).getByText("stopped").click();
   await page.locator(".timeline-step").first().waitFor();
   await shoot(page, "runs");
+  await takeSession(page);
 }
 
 /** From the start page to a call that waits for permission. */
@@ -75,8 +75,6 @@ async function takeSession(page: Page): Promise<void> {
   await page.locator(".subagent").getByText("I found").waitFor();
   await page.getByTestId("tool-call").filter({ hasText: "write-note" }).scrollIntoViewIfNeeded();
   await shoot(page, "session");
-  await page.getByRole("button", { name: "Stop" }).click();
-  await page.close();
 }
 
 async function shoot(page: Page, name: string): Promise<void> {

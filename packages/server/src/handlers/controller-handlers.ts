@@ -7,7 +7,11 @@ import {
   toContents,
 } from "@selvedge/core/agent-controller";
 import { safeMessage } from "@selvedge/core/guards";
-import { type AgentControllerMessage, type SessionInfo, toControllerMessage } from "@selvedge/protocol/session";
+import {
+  type AgentControllerMessage,
+  type SessionInfo,
+  toControllerMessage,
+} from "@selvedge/protocol/session";
 import { admitContents } from "../admit-contents.ts";
 import type { Principal } from "../caller.ts";
 import { checkMetadata } from "../check-metadata.ts";

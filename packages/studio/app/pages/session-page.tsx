@@ -1,5 +1,6 @@
 import { useAgentController } from "@selvedge/react";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { formatShort } from "../format.ts";
 import { usePageTitle } from "../page-title.ts";
 import { Link, path } from "../router.tsx";
 import { SessionControls } from "../session/session-controls.tsx";
@@ -11,6 +12,7 @@ import { Composer } from "../thread/composer.tsx";
 import { ConnectionBadge } from "../thread/connection-badge.tsx";
 import { Conversation } from "../thread/conversation.tsx";
 import { DropZone } from "../thread/drop-zone.tsx";
+import type { Thread } from "../thread/thread.ts";
 import { ThreadTitle } from "../thread/thread-title.tsx";
 import { useDraft } from "../thread/use-draft.ts";
 import { useTitle } from "../thread/use-title.ts";
@@ -55,6 +57,7 @@ export function SessionPage({
               spoken={spoken}
               running={thread.run !== undefined}
               waiting={waiting > 0}
+              firstWords={firstWords(thread)}
             />
             <p className="row thread-sub">
               <span className="row">
@@ -115,29 +118,34 @@ export function SessionPage({
   );
 }
 
+const SHORT = 60;
+
+/** What the conversation began with, as far as it is loaded. */
+function firstWords({ messages }: Thread): string | undefined {
+  const first = messages.find(({ role }) => role === "user")?.parts.find((part) => part.type === "text");
+  return first && formatShort(first.text, SHORT);
+}
+
 function SessionTitle({
   threadId,
   spoken,
   running,
   waiting,
+  firstWords: words = "Untitled",
 }: {
   threadId: string;
   spoken: boolean;
   running: boolean;
   waiting: boolean;
+  firstWords: string | undefined;
 }): ReactNode {
-  const [title, setTitle] = useTitle(threadId, undefined, spoken, running);
+  const [given, setTitle] = useTitle(threadId, undefined, spoken, running);
+  // A model names a thread after its first run, and a run may wait for long.
+  const title = given ?? (spoken ? words : "New session");
   const { noteThreads } = useStudio();
   useEffect(() => {
     if (spoken) noteThreads();
-  }, [spoken, title, noteThreads]);
-  usePageTitle(`${waiting ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New session")}`);
-  return (
-    <ThreadTitle
-      threadId={threadId}
-      title={title ?? (spoken ? undefined : "New session")}
-      spoken={spoken}
-      onRenamed={setTitle}
-    />
-  );
+  }, [spoken, given, noteThreads]);
+  usePageTitle(`${waiting ? "(!) " : ""}${title}`);
+  return <ThreadTitle threadId={threadId} title={title} spoken={spoken} onRenamed={setTitle} />;
 }

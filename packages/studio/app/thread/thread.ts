@@ -10,7 +10,7 @@ export type Approval = UseThreadResult["approvals"][number] & {
 };
 
 /** A subagent at work. */
-export interface Subagent {
+interface Subagent {
   status: "running" | "completed" | "error";
   /** What it has said so far. */
   textDelta: string;

@@ -25,8 +25,15 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
   const shortArgs = useMemo(() => formatShort(inShort(call.toolName, args)), [call.toolName, args]);
   const shortResult = useMemo(() => formatShort(contentOf(result), 160), [result]);
   const plan = call.toolName === "submit_plan" ? toPlan(args) : undefined;
+  // The list itself is shown elsewhere.
+  const isQuiet = call.toolName.startsWith("task_") && !call.isError;
   return (
-    <div className="tool-call" data-waiting={approval ? "" : undefined} data-testid="tool-call">
+    <div
+      className="tool-call"
+      data-waiting={approval ? "" : undefined}
+      data-quiet={isQuiet || undefined}
+      data-testid="tool-call"
+    >
       <button type="button" className="tool-call-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name="tool" />
         <span className="mono tool-call-name">{call.toolName}</span>
@@ -42,7 +49,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
           {call.approval?.reason && <Payload name="Reason" value={call.approval.reason} />}
         </div>
       )}
-      {!open && result !== undefined && !call.toolName.startsWith("task_") && (
+      {!open && result !== undefined && !isQuiet && (
         <p className="tool-call-result mono muted truncate">← {shortResult}</p>
       )}
       {plan && (
@@ -62,11 +69,11 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
 
 /** What a call is about: of tools that every session has in words, of others as it is. */
 function inShort(toolName: string, args: unknown): unknown {
-  const { question, title, agentType, task, id } = Object(args) as Record<string, unknown>;
+  const { question, title, agentType, task, id } = Object(args) as Record<string, string | undefined>;
   const words: Record<string, unknown> = {
     ask_user: question,
     submit_plan: title,
-    subagent: agentType && `${String(agentType)}: ${String(task)}`,
+    subagent: agentType && `${agentType}: ${task}`,
     task_update: id,
     task_complete: id,
     task_write: "",

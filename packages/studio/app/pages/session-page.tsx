@@ -20,16 +20,38 @@ import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { RunBadge } from "../ui/run-badge.tsx";
-import { Empty, Failure } from "../ui/state.tsx";
+import { Empty, Failure, Loading } from "../ui/state.tsx";
+import { useLoad } from "../use-load.ts";
 
-/** A session, live: the conversation, what it asks, and everything that decides what it may do. */
-export function SessionPage({
-  controllerId,
-  sessionId,
-}: {
+interface SessionProps {
   controllerId: string;
   sessionId: string;
-}): ReactNode {
+}
+
+/** A session that exists: to open one that does not would make it. */
+export function SessionPage(props: SessionProps): ReactNode {
+  const { client } = useStudio();
+  const found = useLoad(`${props.controllerId} ${props.sessionId}`, (signal) =>
+    client.call("getSession", { params: { ...props }, signal }),
+  );
+  if (found.value) return <LiveSession {...props} />;
+  if (!found.error) return <Loading what="the session" />;
+  if ((found.error as { code?: string }).code !== "not-found")
+    return (
+      <div className="page">
+        <Failure error={found.error} onRetry={found.reload} />
+      </div>
+    );
+  return (
+    <Empty title="There is no such session">
+      <p>It was deleted, or it belongs to somebody else.</p>
+      <Link href="/sessions">Go to the sessions</Link>
+    </Empty>
+  );
+}
+
+/** A session, live: the conversation, what it asks, and everything that decides what it may do. */
+function LiveSession({ controllerId, sessionId }: SessionProps): ReactNode {
   const { client, resourceId } = useStudio();
   const live = useAgentController({ client, controllerId, sessionId, resourceId });
   const thread = useSessionThread(live);

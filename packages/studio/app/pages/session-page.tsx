@@ -44,7 +44,7 @@ export function SessionPage(props: SessionProps): ReactNode {
     );
   return (
     <Empty title="There is no such session">
-      <p>It was deleted, or it belongs to somebody else.</p>
+      <p>It was deleted, or it belongs to another resource.</p>
       <Link href="/sessions">Go to the sessions</Link>
     </Empty>
   );

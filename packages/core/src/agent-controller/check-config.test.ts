@@ -30,6 +30,9 @@ describe("new AgentController", () => {
     [{ resolveModel: "x" }, /resolveModel must be a function/],
     [{ disableBuiltinTools: ["ask"] }, /"ask"/],
     [{ threadLock: {} }, /acquire/],
+    [{ permissionRules: { categories: { all: "allow" } } }, /got "all"/],
+    [{ permissionRules: { tools: { write: "yes" } } }, /got "yes"/],
+    [{ permissionRules: { tools: { "write(": "allow" } } }, /name\(pattern\), got "write\("/],
     [{ heartbeatHandlers: [{ id: "h", intervalMs: 0, handler: () => {} }] }, /intervalMs.*got 0/],
     [{ heartbeatHandlers: [{ id: "h", intervalMs: 5 }] }, /heartbeat is/],
     [{ subagents: [{ id: "x", description: "" }] }, /needs a description/],
@@ -100,6 +103,22 @@ describe("new AgentController", () => {
     expect(await controller.findSession("s")).toBeNull();
     const partial = controllerWith([], { storage, stateSchema: plain, initialState: { n: 5 } }).controller;
     await partial.createSession({ id: "s", ownerId: "o" });
+  });
+});
+
+describe("permissionRules", () => {
+  it("are the rules that a new session begins with, and the session's own from then on", async () => {
+    const permissionRules = { categories: { read: "allow" as const }, tools: { look: "deny" as const } };
+    const { controller } = controllerWith([], { permissionRules, toolCategoryResolver: () => "read" });
+    const session = await controller.createSession({ id: "s", ownerId: "o" });
+    expect([session.resolveToolApproval("find"), session.resolveToolApproval("look")]).toEqual([
+      "allow",
+      "deny",
+    ]);
+    await session.permissions.setForCategory({ category: "read", policy: "ask" });
+    expect(session.permissions.getRules()).toEqual({ categories: { read: "ask" }, tools: { look: "deny" } });
+    const other = await controller.createSession({ id: "t", ownerId: "o" });
+    expect(other.permissions.getRules()).toEqual(permissionRules);
   });
 });
 

@@ -14,7 +14,11 @@ export async function createDemoMastra(options: {
   const choice = await chooseModel(options.model, process.env);
   await resolveModel(choice.model);
   const storage = new LibSQLStore({ url: toUrl(options.storage) });
-  const { agent, controller } = await demoController({ choice, storage, notesFile: join(".selvedge", "notes.md") });
+  const { agent, controller } = await demoController({
+    choice,
+    storage,
+    notesFile: join(".selvedge", "notes.md"),
+  });
   const mastra = new Mastra({
     agents: { assistant: agent },
     agentControllers: { demo: controller },

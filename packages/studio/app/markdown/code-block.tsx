@@ -1,6 +1,6 @@
 import { memo, type ReactNode } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { highlight } from "./highlight.ts";
+import { highlight } from "../../src/highlight.ts";
 
 /** Code with its language, in colours, to be copied. */
 export const CodeBlock: (props: { code: string; language: string }) => ReactNode = memo(

@@ -1,0 +1,74 @@
+import { type DiffLine, diffLines } from "./diff-lines.ts";
+import { oneLine, printable } from "./printable.ts";
+
+/** A tool call as a chat shows it. */
+export interface ShownCall {
+  id: string;
+  name: string;
+  args: unknown;
+  status: "running" | "waiting" | "done" | "failed" | "stopped";
+  result?: unknown;
+}
+
+/** In one line: the tool, the arguments, and what came of it, with room for both. */
+export function describeCall({ name, args, status, result }: ShownCall): string {
+  const called = (length?: number) => `${oneLine(name)} ${describeArgs(args, length)}`.trimEnd();
+  if (status === "running") return called();
+  if (status === "waiting") return `${called(SHORT)} · waits for you`;
+  if (status === "stopped") return `${called(SHORT)} · stopped`;
+  return `${called(SHORT)} → ${describeResult(result)}`;
+}
+
+const SHORT = 36;
+
+export function describeResult(result: unknown): string {
+  const { content } = Object(result) as { content?: unknown };
+  return shown(typeof content === "string" ? content : result);
+}
+
+/** A call with one argument is shown by its value, and a question by its words. */
+function describeArgs(args: unknown, length?: number): string {
+  if (typeof args !== "object" || args === null) return shown(args, length);
+  const values = Object.values(args);
+  if (values.length === 0) return "";
+  const { question } = args as { question?: unknown };
+  const value = typeof question === "string" ? question : values.length === 1 ? values[0] : undefined;
+  return typeof value === "string" ? `"${oneLine(value, length)}"` : shown(args, length);
+}
+
+function shown(value: unknown, length?: number): string {
+  return oneLine(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), length);
+}
+
+const BEFORE = ["old_string", "oldString", "old_str", "old_text", "oldText"];
+const AFTER = ["new_string", "newString", "new_str", "new_text", "newText"];
+const MAX_LINES = 40;
+
+/** What an edit changes, where the call or its result tells it. */
+export function diffOf({ args, result }: ShownCall): DiffLine[] {
+  const given = Object(args) as Record<string, unknown>;
+  const after = textAt(given, AFTER);
+  const patch =
+    textAt(Object(result) as Record<string, unknown>, ["diff", "patch"]) ?? textAt(given, ["diff", "patch"]);
+  const lines =
+    after !== undefined
+      ? diffLines(printable(textAt(given, BEFORE) ?? ""), printable(after))
+      : patch !== undefined
+        ? patchLines(printable(patch))
+        : [];
+  const rest = lines.length - MAX_LINES;
+  if (rest <= 0) return lines;
+  return [...lines.slice(0, MAX_LINES), { sign: " ", text: `… ${rest} more lines` }];
+}
+
+function patchLines(patch: string): DiffLine[] {
+  return patch
+    .split("\n")
+    .filter((line) => /^[-+ ]/.test(line) && !/^(---|\+\+\+) /.test(line))
+    .map((line) => ({ sign: line[0] as DiffLine["sign"], text: line.slice(1) }));
+}
+
+function textAt(values: Record<string, unknown>, names: readonly string[]): string | undefined {
+  const name = names.find((one) => typeof values[one] === "string");
+  return name === undefined ? undefined : (values[name] as string);
+}

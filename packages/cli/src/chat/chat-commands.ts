@@ -141,7 +141,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "tool",
     usage: "[N]",
-    summary: "show the last tool call in full, or the one N before it",
+    summary: "show the last tool call in full",
     run: (chat, word) => {
       const call = chat.transcript.calls(chat.display)[word === "" ? 0 : Number(word)];
       if (!call) return chat.say("There is no such tool call.");
@@ -166,10 +166,10 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
 
 /** Keys, beside those of every line editor. */
 export const CHAT_KEYS: readonly (readonly [keys: string, effect: string])[] = [
-  ["Enter", "sends. While the agent works, the message joins its work before the next step"],
+  ["Enter", "sends, or steers the agent while it works"],
   ["Alt-Enter", "queues the message for a separate run"],
-  ["Shift-Enter, Ctrl-J, \\ Enter", "starts a new line"],
-  ["Up, Down", "brings back earlier messages, or moves between the options of a question"],
+  ["Shift-Enter, Ctrl-J", "starts a new line, and so does \\ before Enter"],
+  ["Up, Down", "earlier messages, or the options of a question"],
   ["Tab", "completes commands and names"],
   ["Ctrl-C", "stops the run; a second time quits"],
   ["Ctrl-D", "quits, if nothing is typed"],

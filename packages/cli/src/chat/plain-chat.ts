@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import type { Chat } from "./chat.ts";
 import { printable } from "./printable.ts";
-import { describeCall, describeResult } from "./tool-call.ts";
+import { describeCall, describeResult, diffOf, type ShownCall } from "./tool-call.ts";
 
 export interface PlainChatOptions {
   input: NodeJS.ReadableStream;
@@ -90,15 +90,23 @@ class PlainChat {
       case "message_end":
         return this.#endLine();
       case "tool_start":
-        return this.#line(
-          `→ ${describeCall({ id: event.toolCallId, name: event.toolName, args: event.args, status: "running" })}`,
-        );
+        return this.#call({
+          id: event.toolCallId,
+          name: event.toolName,
+          args: event.args,
+          status: "running",
+        });
       case "tool_end":
         return this.#line(`← ${event.isError ? "failed: " : ""}${describeResult(event.result)}`);
       case "agent_end":
         if (event.reason === "error") this.#hasFailed = true;
         return this.#endLine();
     }
+  }
+
+  #call(call: ShownCall): void {
+    this.#line(`→ ${describeCall(call)}`);
+    for (const { sign, text } of diffOf(call)) this.#line(`  ${sign} ${text}`);
   }
 
   /** Asks what is to be answered next, once. */

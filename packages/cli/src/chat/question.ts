@@ -38,7 +38,8 @@ export function questionsOf({
   const approvals = [...pendingApprovals.values()].map(
     ({ toolCallId, toolName, args, parentToolCallId }): Question => {
       const who = parentToolCallId === undefined ? "" : " (a subagent asks)";
-      const text = `Allow ${oneLine(toolName)} ${oneLine(JSON.stringify(args) ?? "")} to run?${who}`;
+      // Nobody should allow what they could not read.
+      const text = `Allow ${oneLine(toolName)} ${oneLine(JSON.stringify(args) ?? "", 2000)} to run?${who}`;
       const isOwn = parentToolCallId === undefined;
       return { ...NO_OPTIONS, toolCallId, kind: "approval", text, isOwn, hint: HINTS.approval };
     },

@@ -26,13 +26,16 @@ export function describeResult(result: unknown): string {
   return shown(typeof content === "string" ? content : result);
 }
 
-/** A call with one argument is shown by its value, and a question by its words. */
+/** What tells most about a call, where it has it. */
+const MAIN = ["question", "command", "cmd", "path", "filePath", "file_path", "file", "url"];
+
+/** A call is shown by its main argument, or by its only one. */
 function describeArgs(args: unknown, length?: number): string {
   if (typeof args !== "object" || args === null) return shown(args, length);
   const values = Object.values(args);
   if (values.length === 0) return "";
-  const { question } = args as { question?: unknown };
-  const value = typeof question === "string" ? question : values.length === 1 ? values[0] : undefined;
+  const value =
+    textAt(args as Record<string, unknown>, MAIN) ?? (values.length === 1 ? values[0] : undefined);
   return typeof value === "string" ? `"${oneLine(value, length)}"` : shown(args, length);
 }
 

@@ -1,5 +1,6 @@
 import { memo, type ReactNode } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
+// oxlint-disable-next-line no-restricted-imports -- of this package: the terminal uses it, too
 import { highlight } from "../../src/highlight.ts";
 
 /** Code with its language, in colours, to be copied. */

@@ -20,6 +20,7 @@ export class StatusLine implements Component {
     const { session, display, connection, cost, workingSince, questions } = this.#chat;
     const { totalTokens } = display.tokenUsage;
     const queued = display.queuedFollowUps;
+    const open = display.tasks.filter(({ status }) => status !== "completed").length;
     const activity =
       connection === "reconnecting"
         ? yellow("reconnecting …")
@@ -34,6 +35,7 @@ export class StatusLine implements Component {
       ...(session.state.get()["yolo"] === true ? [yellow("yolo")] : []),
       `${tokens(totalTokens)} tokens`,
       ...(cost === undefined ? [] : [`$${cost.toFixed(cost < 0.1 ? 4 : 2)}`]),
+      ...(open > 0 ? [`${display.tasks.length - open}/${display.tasks.length} tasks`] : []),
       ...(queued > 0 ? [`${queued} queued`] : []),
       activity,
     ];

@@ -79,7 +79,8 @@ class TerminalChat {
   }
 
   #submit(text: string, how: "steer" | "queue"): void {
-    if (text.trim() !== "") this.#editor.addToHistory(text);
+    // An answer is of no use later.
+    if (text.trim() !== "" && this.#chat.questions.length === 0) this.#editor.addToHistory(text);
     void this.#chat.submit(text, how);
   }
 

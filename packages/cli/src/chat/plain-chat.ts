@@ -24,6 +24,7 @@ class PlainChat {
   readonly #options: PlainChatOptions;
   #isAtLineStart = true;
   #asked: string | undefined;
+  readonly #declined = new Set<string>();
   #hasFailed = false;
   #wake: () => void = () => {};
 
@@ -96,7 +97,11 @@ class PlainChat {
           args: event.args,
           status: "running",
         });
+      case "tool_decided":
+        if (!event.approved) this.#declined.add(event.toolCallId);
+        return;
       case "tool_end":
+        if (this.#declined.delete(event.toolCallId)) return this.#line("← declined");
         return this.#line(`← ${event.isError ? "failed: " : ""}${describeResult(event.result)}`);
       case "agent_end":
         if (event.reason === "error") this.#hasFailed = true;

@@ -108,7 +108,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   },
   {
     name: "permissions",
-    usage: "[category or tool allow | ask | deny, or revoke category or tool]",
+    usage: "[name allow | ask | deny, or revoke name]",
     summary: "show what tools may do, or change it",
     complete: async () => ["revoke", ...CATEGORIES].map((value) => ({ value })),
     run: runPermissions,

@@ -24,6 +24,12 @@ describe("describeCall", () => {
     );
   });
 
+  it("counts tasks", () => {
+    const tasks = [{ status: "completed" }, { status: "pending" }];
+    const line = describeCall(call({ args: { tasks }, status: "done", result: { tasks } }));
+    expect(line).toBe("t 2 tasks → 1 of 2 tasks done");
+  });
+
   it("leaves room for the result after long arguments", () => {
     const line = describeCall(call({ args: { text: "x".repeat(500) }, status: "done", result: "fine" }));
     expect(line.length).toBeLessThan(80);

@@ -1,3 +1,4 @@
+import { countOf } from "../count-of.ts";
 import { type DiffLine, diffLines } from "./diff-lines.ts";
 import { oneLine, printable } from "./printable.ts";
 
@@ -22,18 +23,24 @@ export function describeCall({ name, args, status, result }: ShownCall): string 
 const SHORT = 36;
 
 export function describeResult(result: unknown): string {
-  const { content } = Object(result) as { content?: unknown };
+  const { content, tasks } = Object(result) as { content?: unknown; tasks?: unknown };
+  if (Array.isArray(tasks)) {
+    const done = tasks.filter((task) => (Object(task) as { status?: unknown }).status === "completed").length;
+    return `${done} of ${countOf(tasks.length, "task")} done`;
+  }
   return shown(typeof content === "string" ? content : result);
 }
 
 /** What tells most about a call, where it has it. */
-const MAIN = ["question", "command", "cmd", "path", "filePath", "file_path", "file", "url"];
+const MAIN = ["question", "task", "command", "cmd", "path", "filePath", "file_path", "file", "url"];
 
 /** A call is shown by its main argument, or by its only one. */
 function describeArgs(args: unknown, length?: number): string {
   if (typeof args !== "object" || args === null) return shown(args, length);
   const values = Object.values(args);
   if (values.length === 0) return "";
+  const { tasks } = args as { tasks?: unknown };
+  if (Array.isArray(tasks)) return countOf(tasks.length, "task");
   const value =
     textAt(args as Record<string, unknown>, MAIN) ?? (values.length === 1 ? values[0] : undefined);
   return typeof value === "string" ? `"${oneLine(value, length)}"` : shown(args, length);

@@ -77,6 +77,16 @@ describe("Transcript", () => {
     expect(transcript.blocks(NONE).every(({ isFinal }) => isFinal)).toBe(true);
   });
 
+  it("keeps a note where it was made, within a message that goes on", () => {
+    const transcript = new Transcript();
+    const parts = [{ type: "text" as const, text: "one" }];
+    transcript.take(event("message_start", message("a", parts)));
+    transcript.add("info", "note");
+    transcript.take(event("message_end", message("a", [...parts, CALL])));
+    transcript.add("info", "after");
+    expect(shown(transcript)).toEqual(["one", "note", "t:stopped", "after"]);
+  });
+
   it("leaves out escape sequences and what is not for people", () => {
     const transcript = new Transcript();
     const state = { type: "state_signal" as const, stateId: "s", mode: "snapshot", message: "hidden" };

@@ -25,7 +25,8 @@ interface Entry {
   /** A message that was closed and goes on later comes in pieces. */
   pieces: AgentControllerMessage[];
   isOpen: boolean;
-  note?: Block;
+  /** Notes, each after so many parts of the message. */
+  notes: { after: number; note: Block }[];
 }
 
 type Waiting = Pick<AgentControllerDisplayState, "pendingApprovals" | "pendingSuspensions">;
@@ -43,13 +44,13 @@ export class Transcript {
 
   /** Takes stored messages in, beside what has come meanwhile. */
   load(stored: readonly AgentControllerMessage[], current: AgentControllerMessage | null): void {
-    const isFirst = this.#entries.every(({ note }) => note);
+    const isFirst = this.#entries.every(({ pieces }) => pieces.length === 0);
     let at = stored.some(({ id }) => this.#find(id)) || isFirst ? 0 : this.#entries.length;
     for (const message of stored) {
       this.#note(message.content);
       const known = this.#entries.findIndex(({ id }) => id === message.id);
       if (known >= 0) at = known + 1;
-      else this.#entries.splice(at++, 0, { id: message.id, pieces: [message], isOpen: false });
+      else this.#entries.splice(at++, 0, { id: message.id, pieces: [message], isOpen: false, notes: [] });
     }
     if (current) this.#put(current, true);
   }
@@ -69,19 +70,19 @@ export class Transcript {
     }
   }
 
-  /** Something for the person in front of this chat only. */
+  /** Adds a note for the person in front of this chat. It stays where it was made, also within a message that grows. */
   add(kind: "info" | "error", text: string): void {
     const id = `note-${this.#notes++}`;
-    const note: Block = { kind, text: printable(text), id, entry: id, isFinal: true };
-    this.#entries.push({ id, pieces: [], isOpen: false, note });
+    const last = this.#entries.at(-1);
+    const open = last?.isOpen ? last : undefined;
+    const note: Block = { kind, text: printable(text), id, entry: open?.id ?? id, isFinal: true };
+    if (open) open.notes.push({ after: contentOf(open).length, note });
+    else this.#entries.push({ id, pieces: [], isOpen: false, notes: [{ after: 0, note }] });
   }
 
   /** What is to be shown, from the oldest on. Those in `without` are left out. */
   blocks(waiting: Waiting, without: ReadonlySet<string> = NONE): Block[] {
-    return this.#entries.flatMap((entry) => {
-      if (without.has(entry.id)) return [];
-      return entry.note ? [entry.note] : this.#blocksOf(entry, waiting);
-    });
+    return this.#entries.flatMap((entry) => (without.has(entry.id) ? [] : this.#blocksOf(entry, waiting)));
   }
 
   /** Calls of tools, the newest first. */
@@ -104,7 +105,7 @@ export class Transcript {
 
   #put(message: AgentControllerMessage, isOpen: boolean, isStart = false): void {
     const entry = this.#find(message.id);
-    if (!entry) this.#entries.push({ id: message.id, pieces: [message], isOpen });
+    if (!entry) this.#entries.push({ id: message.id, pieces: [message], isOpen, notes: [] });
     else if (isStart && !entry.isOpen && message.role === "assistant") entry.pieces.push(message);
     else entry.pieces[entry.pieces.length - 1] = message;
     if (entry) entry.isOpen = isOpen;
@@ -114,37 +115,50 @@ export class Transcript {
     for (const part of content) if (part.type === "tool_result") this.#results.set(part.id, part);
   }
 
-  #blocksOf({ id, pieces, isOpen }: Entry, waiting: Waiting): Block[] {
-    const { role } = pieces[0]!;
-    const content = pieces.flatMap((piece) => piece.content);
-    if (role === "user") return [{ kind: "user", text: textOf(content), id, entry: id, isFinal: true }];
-    return content.flatMap((part, index): Block[] => {
-      const about = { id: `${id}-${index}`, entry: id, isFinal: !isOpen || index < content.length - 1 };
-      switch (part.type) {
-        case "text":
-          return part.text.trim() === "" ? [] : [{ kind: "text", text: printable(part.text), ...about }];
-        case "thinking":
-          return part.thinking.trim() === ""
-            ? []
-            : [{ kind: "thinking", text: oneLine(part.thinking), ...about }];
-        case "tool_call": {
-          const call = this.#call(part, isOpen, waiting);
-          const isFinal = call.status !== "running" && call.status !== "waiting";
-          return [{ kind: "tool", call, ...about, id: `call-${part.id}`, isFinal }];
-        }
-        case "image":
-        case "file":
-          return [{ kind: "info", text: nameOf(part), ...about }];
-        case "notification":
-        case "notification_summary":
-        case "reactive_signal": {
-          const from = part.type === "notification" && part.source ? ` from ${part.source}` : "";
-          return [{ kind: "signal", text: oneLine(`News${from}: ${part.message}`), ...about }];
-        }
-        default:
-          return [];
+  #blocksOf(entry: Entry, waiting: Waiting): Block[] {
+    const content = contentOf(entry);
+    const blocks: Block[] = [];
+    for (let index = 0; index <= content.length; index++) {
+      for (const { after, note } of entry.notes) if (after === index) blocks.push(note);
+      if (index < content.length) blocks.push(...this.#part(entry, content, index, waiting));
+    }
+    return blocks;
+  }
+
+  #part(
+    { id, pieces, isOpen }: Entry,
+    content: readonly AgentControllerMessageContent[],
+    index: number,
+    waiting: Waiting,
+  ): Block[] {
+    const part = content[index]!;
+    if (pieces[0]!.role === "user")
+      return index > 0 ? [] : [{ kind: "user", text: textOf(content), id, entry: id, isFinal: true }];
+    const about = { id: `${id}-${index}`, entry: id, isFinal: !isOpen || index < content.length - 1 };
+    switch (part.type) {
+      case "text":
+        return part.text.trim() === "" ? [] : [{ kind: "text", text: printable(part.text), ...about }];
+      case "thinking":
+        return part.thinking.trim() === ""
+          ? []
+          : [{ kind: "thinking", text: oneLine(part.thinking), ...about }];
+      case "tool_call": {
+        const call = this.#call(part, isOpen, waiting);
+        const isFinal = call.status !== "running" && call.status !== "waiting";
+        return [{ kind: "tool", call, ...about, id: `call-${part.id}`, isFinal }];
       }
-    });
+      case "image":
+      case "file":
+        return [{ kind: "info", text: nameOf(part), ...about }];
+      case "notification":
+      case "notification_summary":
+      case "reactive_signal": {
+        const from = part.type === "notification" && part.source ? ` from ${part.source}` : "";
+        return [{ kind: "signal", text: oneLine(`News${from}: ${part.message}`), ...about }];
+      }
+      default:
+        return [];
+    }
   }
 
   #call(
@@ -164,6 +178,10 @@ export class Transcript {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+function contentOf({ pieces }: Entry): AgentControllerMessageContent[] {
+  return pieces.length === 1 ? pieces[0]!.content : pieces.flatMap((piece) => piece.content);
+}
 
 /** The words of a message. */
 export function textOf(content: readonly AgentControllerMessageContent[]): string {

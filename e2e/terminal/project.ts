@@ -72,7 +72,8 @@ function reply(prompt: Prompt): ScriptedReply | string {
     return `Result: ${output.type === "execution-denied" ? "denied" : JSON.stringify(output.value)}`;
   }
   const text = textOf(last);
-  const [word = "", rest = ""] = [text.split(" ")[0], text.slice(text.indexOf(" ") + 1)];
+  const word = text.split(" ")[0];
+  const rest = text.slice(text.indexOf(" ") + 1);
   switch (word) {
     case "words":
       return { text: Array.from({ length: Number(rest) }, (_, index) => `word${index} `), chunkDelayMs: 1 };

@@ -4,7 +4,7 @@ import { AgentError } from "@selvedge/core/errors";
 import type { Chat } from "./chat.ts";
 import { oneLine } from "./printable.ts";
 
-export interface Completion {
+interface Completion {
   value: string;
   description?: string;
 }

@@ -88,7 +88,7 @@ export async function resolveRun(
   list.add(input, "input");
   const runId = options.runId ?? system.newId();
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory?.parts.tools);
+  const tools = await collectTools(environment, config, options, context, memory);
   const telemetry = await openTelemetry(options.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
@@ -334,18 +334,20 @@ async function collectTools(
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
-  memoryTools: ToolsInput | undefined,
+  memory: OpenMemory | undefined,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
+  // Where this run can wait, its subagents can.
+  const storage = memory?.journal && options.asTool !== true ? memory.storage : undefined;
   const own = config.tools && (await resolveDynamic(config.tools, context));
   const agents = config.agents && (await resolveDynamic(config.agents, context));
   const clientTools =
     options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
-    memoryTools,
+    memory?.parts.tools,
     own,
-    agents && subagents.toolsFor(agents),
+    agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),
     clientTools,
   ]);

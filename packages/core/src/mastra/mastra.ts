@@ -15,7 +15,7 @@ import type { Vector } from "../vector/vector.ts";
 
 type Registry<Value> = Record<string, Value>;
 
-/** A controller, as its host needs it. */
+/** A controller, as its host sees it. */
 export interface HostedController {
   readonly id: string;
   useHost(host: Mastra<any, any, any>): void;
@@ -31,33 +31,33 @@ export interface MastraConfig<
   Controllers extends Registry<HostedController> = Registry<HostedController>,
 > {
   agents?: Agents;
-  /** Controllers, whose sessions are taken up and whose threads are served as those of agents are. */
+  /** Controllers. Their sessions resume and their threads are served like those of agents. */
   agentControllers?: Controllers;
   tools?: Registry<ToolLike>;
-  /** Given to every memory that has no storage of its own. */
+  /** Used by every memory that has no storage. */
   storage?: Storage;
   memory?: Registry<MastraMemory>;
   vectors?: Vectors;
-  /** Carried; see the MCP package. */
+  /** Stored; see the MCP package. */
   mcpServers?: Registry<any>;
-  /** Carried; running them is later work. */
+  /** Stored; running them is later work. */
   workflows?: Registry<any>;
   scorers?: Registry<any>;
-  /** With dispatch enabled, deferred notifications and summaries are delivered when they are due. */
+  /** With dispatch enabled, deferred notifications and summaries are delivered when due. */
   notifications?: { dispatch?: NotificationDispatchConfig };
-  /** Limits of the threads of all agents, and whether unfinished ones are taken up. */
+  /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
   threads?: ThreadsConfig;
-  /** Keys of the request context that are stored with a run, for agents that name none themselves. */
+  /** Request context keys stored with a run, for agents that set none. */
   durableContextKeys?: readonly string[];
-  /** `false` for silence. */
+  /** `false` disables logging. */
   logger?: Logger | false;
   idGenerator?: () => string;
   system?: System;
 }
 
 /**
- * The host: what an app's agents share. It hands its storage and logger to what is registered with it, finds things by
- * name, and closes what it opened. Agents work without one.
+ * The host: what an app's agents share. It passes its storage and logger to what is registered with it, finds things by
+ * name, and closes what it opened. Agents also work without one.
  */
 export class Mastra<
   Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
@@ -127,7 +127,7 @@ export class Mastra<
     return this.listAgents();
   }
 
-  /** A controller by its name here, or by its id. */
+  /** Finds a controller by its registered name or its id. */
   getAgentController<Name extends keyof Controllers & string>(id: Name): Controllers[Name] {
     const byId = this.#controllers.find((controller) => controller.id === id);
     const named = this.#config.agentControllers;
@@ -220,9 +220,8 @@ export class Mastra<
   }
 
   /**
-   * Waits until the store is open, what other processes left unfinished has been taken up, and notifications are being
-   * dispatched. Calls work without it;
-   * awaiting it shows early what would fail later.
+   * Waits until the store is open, work left unfinished by other processes has resumed, and notifications are being
+   * dispatched. Calls also work without it; awaiting it reveals problems early.
    */
   async start(): Promise<void> {
     if (this.#closed) throw new AgentError("storage-closed", "This Mastra is closed. Create a new one.");
@@ -231,7 +230,10 @@ export class Mastra<
     await this.#dispatch;
   }
 
-  /** Gives threads back to other processes, once their runs have ended or had a moment to; then closes the storage and the vector stores. Calling it again is free. */
+  /**
+   * Waits briefly for runs to end, releases threads to other processes, then closes the storage and vector stores. Safe
+   * to call again.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

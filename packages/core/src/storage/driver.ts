@@ -99,7 +99,10 @@ export interface StorageDriver {
   migrate(tables: readonly Table[]): Promise<void>;
   /** Adds what is missing of a domain's tables, columns and indexes. Several processes may do it at once. */
   addTables(tables: readonly Table[]): Promise<void>;
-  /** Rows that match each query, in the asked order (without one: unspecified). Columns without a value are `null`. */
+  /**
+   * Rows that match each query, in the asked order (without one: unspecified). Columns without a value are `null`. A query is
+   * read no earlier than those before it.
+   */
   select(queries: readonly Select[]): Promise<Row[][]>;
   count(query: { table: Table; where?: Where }): Promise<number>;
   /**

@@ -146,7 +146,7 @@ export class Storage {
     return rows as R[];
   }
 
-  /** Several selects in one round trip. They need not see the same moment. */
+  /** Several selects in one round trip, read in their order. Later ones may see a later moment. */
   async selectAll<const Queries extends readonly { table: { name: string } }[]>(
     queries: Queries,
   ): Promise<{ [Index in keyof Queries]: Selected<Queries[Index]> }> {

@@ -89,6 +89,8 @@ export interface Threads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
+  /** Whether a signal of the agent would join a run now, wherever it is carried out, or open one. */
+  stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle">;
   /** What waits on a thread may have changed: the run under way looks before its next step. */
   mailMayHaveCome(target: ThreadAddress): void;
   /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */

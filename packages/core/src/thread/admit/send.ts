@@ -124,14 +124,15 @@ async function tryAdmit(
   const { delivery, runId } = decided;
   if (delivery.action === "discard") return toAdmitted(decided);
   const alongside = await request.alongside?.(delivery, decided.signal);
-  const admission = { ...decided, ...(alongside?.signal && { signal: alongside.signal }) };
+  const admission: Admission = { ...decided, ...(alongside?.signal && { signal: alongside.signal }) };
+  const item = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
+  admission.item = item;
   const delivered = deliveryWrites(threads, thread, state, [admission]);
   const key =
     idempotencyKey === undefined
       ? []
       : [insertSend(thread, idempotencyKey, admission.signal, runId, delivery.action)];
   const writes = [...guards(thread, state), ...key, ...delivered, ...(alongside?.writes ?? [])];
-  const item = isFirstTry ? opensAtOnce(thread, state, admission) : undefined;
   const commit = item && ((all: readonly Write[]) => thread.openWith(state.actor, item, all));
   try {
     await commitAdmissions(threads, thread, [admission], writes, commit);
@@ -143,7 +144,7 @@ async function tryAdmit(
   return toAdmitted(admission);
 }
 
-/** A message that nothing is there to take: it opens a run, and what comes behind it joins that. */
+/** A message that nothing is there to take: it opens a run, and what comes behind it joins or follows that. */
 function isFirst({ delivery: { action }, request }: Admission): boolean {
-  return (action === "wake" || action === "queue") && !request.delivery.queued;
+  return action === "wake" || (action === "queue" && !request.delivery.queued);
 }

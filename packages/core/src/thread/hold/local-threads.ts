@@ -8,9 +8,9 @@ import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
-import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
+import { type AdmittedSignal, type SendRequest, stateFor } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
@@ -129,6 +129,10 @@ export class LocalThreads implements Threads {
     return journal;
   }
 
+  stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle"> {
+    return stateFor(this.directory.peek(target), agentId);
+  }
+
   mailMayHaveCome(target: ThreadAddress): void {
     const thread = this.directory.peek(target);
     thread.mailMayHaveCome();
@@ -141,8 +145,10 @@ export class LocalThreads implements Threads {
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }> {
     const { toolCallId, runId } = { runId: undefined, ...address };
-    const target = "threadId" in address ? address : await this.#threadOf(address);
-    const seen = await readWaiting(this.storage, target.threadId);
+    const row = "threadId" in address ? undefined : await this.#readRun(address);
+    const target =
+      "threadId" in address ? address : { threadId: row!.thread_id, resourceId: row!.resource_id };
+    const seen = { ...(await readWaiting(this.storage, target.threadId)), row };
     const { threadId, resourceId = seen.actor?.resourceId } = target;
     if (!seen.actor || resourceId === undefined || seen.actor.resourceId !== resourceId)
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
@@ -155,11 +161,11 @@ export class LocalThreads implements Threads {
     }
   }
 
-  async #threadOf({ runId, agentId }: { runId: string; agentId: string }): Promise<ThreadAddress> {
+  async #readRun({ runId, agentId }: { runId: string; agentId: string }): Promise<RunRow> {
     const where = { id: checkId("runId", runId), agent_id: agentId };
     const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
     if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-    return { threadId: row.thread_id, resourceId: row.resource_id };
+    return row;
   }
 
   abort(target: ThreadAddress): boolean {
@@ -208,8 +214,8 @@ export class LocalThreads implements Threads {
     return this.#closing !== undefined;
   }
 
-  hasAgent(agentId: string): boolean {
-    return !this.#closing && this.#carriers.has(agentId);
+  hasAgent(agentId: string | undefined): boolean {
+    return !this.#closing && this.carrierOf(agentId) !== undefined;
   }
 
   carrierOf(agentId: string | undefined): RunCarrier | undefined {

@@ -174,7 +174,7 @@ export class Chat {
     } catch (error) {
       this.#answered.delete(toolCallId);
       if (!AgentError.is(error, "already-decided")) throw error;
-      this.say("Somebody else has answered this already.");
+      this.say("Another client has already answered this.");
     }
   }
 

@@ -8,11 +8,7 @@ import { AgentController } from "@selvedge/core/agent-controller";
  */
 export async function wrapAgents(mastra: Mastra): Promise<void> {
   if (Object.keys(mastra.listAgentControllers()).length > 0) return;
-  const storage = mastra.getStorage();
-  for (const agent of Object.values(mastra.listAgents())) {
-    if (!agent.hasMemory && !storage) continue;
-    await mastra.addAgentController(await wrap(agent));
-  }
+  for (const agent of Object.values(mastra.listAgents())) await mastra.addAgentController(await wrap(agent));
 }
 
 async function wrap(agent: Agent): Promise<AgentController> {

@@ -36,7 +36,7 @@ export class LiveArea implements Component {
       if (status === "running")
         lines.push(dim(`… ${oneLine(agentType)}: ${oneLine(textDelta.split("\n").at(-1) || task)}`));
     const pending = this.#chat.pending.flatMap(({ text, state }) => {
-      const wrapped = wrapTextWithAnsi(`> ${text}`, Math.max(1, width - 12));
+      const wrapped = wrapTextWithAnsi(`> ${text}`, Math.max(10, width - 12));
       const shown = wrapped.slice(0, PENDING_LINES);
       if (wrapped.length > PENDING_LINES) shown.push(`  … ${wrapped.length - PENDING_LINES} more lines`);
       shown[shown.length - 1] += state === "sending" ? "" : ` (${state})`;

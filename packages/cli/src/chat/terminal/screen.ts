@@ -1,4 +1,4 @@
-import { ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
+import { ProcessTerminal, truncateToWidth, TuiMainScreen, visibleWidth } from "@earendil-works/pi-tui";
 import type { TranscriptView } from "./transcript-view.ts";
 
 /** How the library clears everything, and how the visible part alone is cleared. */
@@ -24,6 +24,13 @@ export class Screen extends TuiMainScreen {
     super(new KeepingTerminal(), true);
     this.#transcript = transcript;
     this.addChild(transcript);
+  }
+
+  /** A line that is too wide for a very narrow window is cut: the library would end the program. */
+  override render(width: number): string[] {
+    return super
+      .render(width)
+      .map((line) => (visibleWidth(line) > width ? truncateToWidth(line, width, "") : line));
   }
 
   protected override doRender(): void {

@@ -25,7 +25,7 @@ export class StatusLine implements Component {
       connection === "reconnecting"
         ? yellow("reconnecting …")
         : questions.length > 0
-          ? yellow(questions.length === 1 ? "waits for you" : `waits for ${questions.length} answers`)
+          ? yellow(questions.length === 1 ? "waits for you" : `${questions.length} questions wait for you`)
           : workingSince !== undefined
             ? `working ${Math.floor((Date.now() - workingSince) / 1000)} s, Ctrl-C stops`
             : "/help";

@@ -62,7 +62,10 @@ class TerminalChat {
     const leave = (): void => this.#left.resolve();
     const interrupt = (): void => this.#chat.interrupt();
     const clock = setInterval(() => this.#chat.workingSince && this.#screen.requestRender(), 1000);
+    // The error that ends the process is printed on a terminal that works as before.
+    const restore = (): void => this.#screen.stop();
     process.on("SIGTERM", leave).on("SIGHUP", leave).on("SIGINT", interrupt);
+    process.on("uncaughtExceptionMonitor", restore);
     process.stdin.once("end", leave);
     this.#followQuestion();
     this.#screen.start();
@@ -71,6 +74,7 @@ class TerminalChat {
     } finally {
       clearInterval(clock);
       process.off("SIGTERM", leave).off("SIGHUP", leave).off("SIGINT", interrupt);
+      process.off("uncaughtExceptionMonitor", restore);
       this.#screen.renderNow();
       this.#screen.stop();
       await this.#screen.terminal.drainInput();

@@ -39,7 +39,7 @@ export class Units {
     const { bold, dim, red, cyan, yellow } = this.#theme;
     switch (block.kind) {
       case "user":
-        return [this.#unit(block, (width) => prefixed(cyan("> "), block.text, width, bold))];
+        return [this.#unit(block, (width) => folded(prefixed(cyan("> "), block.text, width, bold), dim))];
       case "text":
         return this.#markdown(block, block.text);
       case "thinking":
@@ -123,6 +123,14 @@ function prefixed(
   return wrapTextWithAnsi(text, Math.max(1, width - 2)).map(
     (line, index) => `${index === 0 ? prefix : "  "}${paint(line)}`,
   );
+}
+
+/** A large paste need not be read again. */
+const MAX_LINES = 20;
+
+function folded(lines: string[], paint: (line: string) => string): string[] {
+  if (lines.length <= MAX_LINES) return lines;
+  return [...lines.slice(0, MAX_LINES), paint(`  … ${lines.length - MAX_LINES} more lines`)];
 }
 
 function trimmed(lines: string[]): string[] {

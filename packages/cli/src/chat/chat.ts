@@ -223,7 +223,9 @@ export class Chat {
         this.#answered.delete(event.toolCallId);
         return;
       case "error":
-        return this.fail(event.error);
+        // The terminal that gave the second answer says so itself.
+        if (!AgentError.is(event.error, "already-decided")) this.fail(event.error);
+        return;
       case "info":
         return this.say(event.message);
       case "agent_start":

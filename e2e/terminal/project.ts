@@ -79,6 +79,15 @@ function reply(prompt: Prompt): ScriptedReply | string {
       return { text: Array.from({ length: Number(rest) }, (_, index) => `word${index} `), chunkDelayMs: 1 };
     case "lines":
       return Array.from({ length: Number(rest) }, (_, index) => `Paragraph ${index}.`).join("\n\n");
+    case "code":
+      return {
+        text: [
+          "```ts\n",
+          ...Array.from({ length: Number(rest) }, (_, index) => `const line${index} = ${index};\n`),
+          "```\n\nThe end.",
+        ],
+        chunkDelayMs: 2,
+      };
     case "markdown":
       return MARKDOWN;
     case "edit":

@@ -23,15 +23,15 @@ const SHOWN_MESSAGES = 40;
 export class Chat {
   readonly open: OpenChat;
   readonly transcript: Transcript = new Transcript();
-  /** Told of everything that happens. */
+  /** Receives every event of the session. */
   onEvent: (event: AgentControllerEvent) => void = () => {};
-  /** Told when something has to be shown anew. */
+  /** Called when the screen is out of date. */
   onChange: () => void = () => {};
-  /** Told of text that could not be sent, so that nobody has to type it again. */
+  /** Receives text that could not be sent, so that it need not be typed again. */
   onUnsent: (text: string) => void = () => {};
-  /** Told of a note for the person in front of it. */
+  /** Receives notes for the person at this terminal. */
   onNote: (kind: "info" | "error", text: string) => void = () => {};
-  /** Told of what the person said elsewhere, or before. */
+  /** Receives messages that were typed elsewhere. */
   onOthers: (text: string) => void = () => {};
   /** The person wants to leave. */
   onLeave: () => void = () => {};
@@ -77,7 +77,7 @@ export class Chat {
     return [...this.#pending, ...this.#queue.map(({ text }): Pending => ({ text, state: "queued" }))];
   }
 
-  /** Shows what is there. Answers how many messages the conversation has, up to those that are shown. */
+  /** Loads the conversation. Returns how many messages it has, up to the limit of what is shown. */
   async start(): Promise<number> {
     this.#unsubscribe = this.session.subscribe((event) => this.#take(event));
     this.open.onConnection((state) => this.#connected(state));
@@ -206,7 +206,7 @@ export class Chat {
   }
 
   #take(event: AgentControllerEvent): void {
-    // A listener that fails is reported where nobody looks.
+    // The session only logs errors of its listeners.
     try {
       this.#follow(event);
       this.onEvent(event);

@@ -13,7 +13,7 @@ export interface PlainChatOptions {
 
 /**
  * A chat as lines of text, for pipes and screen readers: nothing that was written is changed, and there are no escape
- * sequences. Answers the exit code: 1 when piped input had an answer that failed.
+ * sequences. Returns the exit code: 1 if an answer to piped input failed.
  */
 export async function runPlainChat(chat: Chat, options: PlainChatOptions): Promise<number> {
   return new PlainChat(chat, options).run();

@@ -38,7 +38,7 @@ export function questionsOf({
   const approvals = [...pendingApprovals.values()].map(
     ({ toolCallId, toolName, args, parentToolCallId }): Question => {
       const who = parentToolCallId === undefined ? "" : " (a subagent asks)";
-      // Nobody should allow what they could not read.
+      // A person must be able to read what they allow.
       const text = `Allow ${oneLine(toolName)} ${oneLine(JSON.stringify(args) ?? "", 2000)} to run?${who}`;
       const isOwn = parentToolCallId === undefined;
       return { ...NO_OPTIONS, toolCallId, kind: "approval", text, isOwn, hint: HINTS.approval };
@@ -78,7 +78,7 @@ function suspended(toolCallId: string, toolName: string, payload: unknown): Omit
   return { toolCallId, kind, text: printable(fields["question"]), options, many, hint };
 }
 
-/** What somebody typed as an answer. Tells what is wrong with it, where it is none. */
+/** Reads what was typed as an answer. Returns a problem if it is not a valid one. */
 export function readReply(question: Question, typed: string): Reply | { type: "problem"; message: string } {
   const text = typed.trim();
   const word = text.toLowerCase();

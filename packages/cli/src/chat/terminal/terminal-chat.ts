@@ -88,7 +88,7 @@ class TerminalChat {
     void this.#chat.submit(text, how);
   }
 
-  /** Keys that the editor does not know. Answers whether it was one. */
+  /** Handles keys that the editor does not know. Returns whether it did. */
   #key(data: string): boolean {
     const editor = this.#editor;
     if (matchesKey(data, "ctrl+c")) {

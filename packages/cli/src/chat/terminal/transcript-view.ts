@@ -8,7 +8,7 @@ interface Drawn {
   lines: number;
 }
 
-/** How many units that scrolled away can be brought back when the window changes its size. */
+/** How many dropped units can be drawn again when the window is resized. */
 const KEPT = 200;
 
 /**
@@ -50,7 +50,7 @@ export class TranscriptView implements Component {
     return lines;
   }
 
-  /** Lets go of what stands above a line and does not change any more. Answers how many lines that were. */
+  /** Drops the final units above a line. Returns how many lines they had. */
   scrollAway(top: number): number {
     let lines = 0;
     const leaving: Unit[] = [];
@@ -74,7 +74,7 @@ export class TranscriptView implements Component {
     return lines;
   }
 
-  /** The window has another size: draws again what fills it. */
+  /** The window was resized: draws enough dropped units again to fill it. */
   comeBack(width: number, height: number): void {
     let lines = this.#drawn.reduce((sum, { unit }) => sum + unit.render(width).length + 1, 0);
     while (lines < height) {

@@ -121,7 +121,7 @@ export class SessionRows {
       modelId: typeof seeded === "string" ? seeded : (mode.defaultModelId ?? ""),
       tags: {},
       state: initial,
-      rules: initialRules(config),
+      rules: initialRules(this.#host.config),
       grants: { categories: [], tools: [] },
       settings: {},
       process: undefined,

@@ -279,6 +279,26 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await second.shows(/─\nplan\s/);
   });
 
+  it("continues a run whose terminal was killed", async () => {
+    const cwd = await newProject();
+    const first = await start(cwd);
+    await first.isIdle();
+    first.type("work gate\r");
+    await first.shows("… work");
+    first.type("and then this\r");
+    await first.shows("> and then this (steering)");
+    await first.stop();
+    const second = await start(cwd);
+    await second.shows("… work");
+    await second.shows("working");
+    await writeFile(join(cwd, "gate"), "");
+    await second.shows("You said: and then this");
+    await second.isIdle();
+    const text = second.text({ all: true });
+    expect(text).toContain('✓ work "gate"');
+    for (const once of ["> work gate", "I am at work.", "> and then this"]) expect(count(text, once)).toBe(1);
+  });
+
   it("shows the same in two terminals on one session", async () => {
     const cwd = await newProject();
     const one = await start(cwd);

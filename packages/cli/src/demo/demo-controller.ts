@@ -1,4 +1,4 @@
-import { Agent } from "@selvedge/core/agent";
+import type { Agent } from "@selvedge/core/agent";
 import { AgentController, type ToolCategory } from "@selvedge/core/agent-controller";
 import { createDemoAgent, type DemoAgentOptions } from "./demo-agent.ts";
 import { demoModel } from "./demo-model.ts";
@@ -47,8 +47,13 @@ export async function demoController(
         transitionsTo: "build",
         availableTools: [
           ...Object.keys(CATEGORIES).filter((name) => CATEGORIES[name] === "read"),
-          ...["ask_user", "submit_plan", "subagent"],
-          ...["task_write", "task_update", "task_complete", "task_check"],
+          "ask_user",
+          "submit_plan",
+          "subagent",
+          "task_write",
+          "task_update",
+          "task_complete",
+          "task_check",
         ],
       },
     ],

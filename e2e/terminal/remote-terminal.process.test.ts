@@ -14,37 +14,41 @@ async function serve(cwd: string, port = "0"): Promise<{ server: TestTerminal; u
 }
 
 describe.skipIf("missing" in pty)("selvedge chat --url on a terminal", () => {
-  it("has the same session as every other terminal on the server, and as one without a server", async () => {
-    const cwd = await newProject();
-    const { server, url } = await serve(cwd);
-    const one = await start(cwd, ["chat", "--url", url]);
-    const two = await start(cwd, ["chat", "--dev"]);
-    await one.isIdle();
-    await two.isIdle();
-    one.type("work gate\r");
-    await two.shows("… work");
-    two.type("be quick\r");
-    await two.shows("> be quick (steering)");
-    await writeFile(join(cwd, "gate"), "");
-    await one.shows("You said: be quick");
-    one.type("edit\r");
-    await two.shows("Allow edit_file");
-    two.type("a\r");
-    await one.shows('✓ edit_file "a.txt"');
-    await one.isIdle();
-    one.type("pick\r");
-    await two.shows("› 1. red");
-    two.type("2\r");
-    await one.shows("The user answered: green");
-    await one.isIdle();
-    // In the store they are one session, so the process of a terminal can have it, too.
-    const three = await start(cwd);
-    await three.isIdle();
-    expect(three.text({ all: true })).toContain("You said: be quick");
-    three.type("/mode plan\r");
-    await one.shows("Mode: plan");
-    await server.stop();
-  });
+  it(
+    "has the same session as every other terminal on the server, and as one without a server",
+    { tags: ["long"] },
+    async () => {
+      const cwd = await newProject();
+      const { server, url } = await serve(cwd);
+      const one = await start(cwd, ["chat", "--url", url]);
+      const two = await start(cwd, ["chat", "--dev"]);
+      await one.isIdle();
+      await two.isIdle();
+      one.type("work gate\r");
+      await two.shows("… work");
+      two.type("be quick\r");
+      await two.shows("> be quick (steering)");
+      await writeFile(join(cwd, "gate"), "");
+      await one.shows("You said: be quick");
+      one.type("edit\r");
+      await two.shows("Allow edit_file");
+      two.type("a\r");
+      await one.shows('✓ edit_file "a.txt"');
+      await one.isIdle();
+      one.type("pick\r");
+      await two.shows("› 1. red");
+      two.type("2\r");
+      await one.shows("The user answered: green");
+      await one.isIdle();
+      // In the store they are one session, so the process of a terminal can have it, too.
+      const three = await start(cwd);
+      await three.isIdle();
+      expect(three.text({ all: true })).toContain("You said: be quick");
+      three.type("/mode plan\r");
+      await one.shows("Mode: plan");
+      await server.stop();
+    },
+  );
 
   it("says that the server is gone, connects again when it is back, and loses nothing", async () => {
     const cwd = await newProject();
@@ -69,7 +73,7 @@ describe.skipIf("missing" in pty)("selvedge chat --url on a terminal", () => {
     expect(text).toContain('✓ work "gate"');
   });
 
-  it("gives back what could not be sent", async () => {
+  it("gives back what could not be sent", { tags: ["long"] }, async () => {
     const cwd = await newProject();
     const { server, url } = await serve(cwd);
     const terminal = await start(cwd, ["chat", "--url", url]);

@@ -40,23 +40,27 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     expect(terminal.raw).not.toContain("\u001b]8;;https");
   });
 
-  it("wraps what is typed and what is said, also wide characters, and follows the cursor", async () => {
-    const { terminal } = await chat({ columns: 40 });
-    const words = "日本語の文章 is wrapped where it must be, and nowhere else";
-    terminal.type(words);
-    await terminal.shows("nowhere else");
-    for (const line of terminal.lines()) expect(line.length).toBeLessThanOrEqual(40);
-    terminal.type("\u001b[D\u001b[D\u001b[D\u001b[D日");
-    await terminal.shows("nowhere 日else");
-    terminal.type("\r");
-    await terminal.shows("You said: 日本語の文章");
-    await terminal.isIdle();
-    expect(terminal.text().replace(/\s+/g, " ")).toContain(
-      "You said: 日本語の文章 is wrapped where it must be, and nowhere 日else",
-    );
-  });
+  it(
+    "wraps what is typed and what is said, also wide characters, and follows the cursor",
+    { tags: ["long"] },
+    async () => {
+      const { terminal } = await chat({ columns: 40 });
+      const words = "日本語の文章 is wrapped where it must be, and nowhere else";
+      terminal.type(words);
+      await terminal.shows("nowhere else");
+      for (const line of terminal.lines()) expect(line.length).toBeLessThanOrEqual(40);
+      terminal.type("\u001b[D\u001b[D\u001b[D\u001b[D日");
+      await terminal.shows("nowhere 日else");
+      terminal.type("\r");
+      await terminal.shows("You said: 日本語の文章");
+      await terminal.isIdle();
+      expect(terminal.text().replace(/\s+/g, " ")).toContain(
+        "You said: 日本語の文章 is wrapped where it must be, and nowhere 日else",
+      );
+    },
+  );
 
-  it("edits several lines, and brings back what was sent", async () => {
+  it("edits several lines, and brings back what was sent", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("first");
     terminal.type("\n");
@@ -75,19 +79,23 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await terminal.shows(/─\n\s*\n─/);
   });
 
-  it("takes 50 KB from the clipboard as one message, and shows that it is there", async () => {
-    const { terminal } = await chat();
-    const pasted = `${"a line of text\n".repeat(3500)}and \u001b[31mthe end`;
-    terminal.type("length of ");
-    terminal.paste(pasted);
-    await terminal.shows("[paste #1 +3501 lines]");
-    terminal.type("\r");
-    const length = `length of ${pasted.replace("\u001b", "")}`.length;
-    await terminal.shows(`It has ${length} characters.`);
-    expect(terminal.text({ all: true })).toContain("… 3481 more lines");
-  });
+  it(
+    "takes 50 KB from the clipboard as one message, and shows that it is there",
+    { tags: ["long"] },
+    async () => {
+      const { terminal } = await chat();
+      const pasted = `${"a line of text\n".repeat(3500)}and \u001b[31mthe end`;
+      terminal.type("length of ");
+      terminal.paste(pasted);
+      await terminal.shows("[paste #1 +3501 lines]");
+      terminal.type("\r");
+      const length = `length of ${pasted.replace("\u001b", "")}`.length;
+      await terminal.shows(`It has ${length} characters.`);
+      expect(terminal.text({ all: true })).toContain("… 3481 more lines");
+    },
+  );
 
-  it("completes commands and the names of conversations", async () => {
+  it("completes commands and the names of conversations", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("/new About weaving\r");
     await terminal.shows("Started a new conversation.");
@@ -156,23 +164,27 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await terminal.shows("granted  edit");
   });
 
-  it("takes for an answer only what is typed after the question, and gives the rest back", async () => {
-    const { terminal, cwd } = await chat();
-    terminal.type("work gate\r");
-    await terminal.shows("… work");
-    terminal.type("edit\r");
-    await terminal.shows("(steering)");
-    terminal.type("y");
-    await terminal.shows(/─\ny\s/);
-    await writeFile(join(cwd, "gate"), "");
-    await terminal.shows("Allow edit_file");
-    await terminal.shows(/─\n\s*\n─/);
-    terminal.type("n\r");
-    await terminal.shows("Result: denied");
-    await terminal.shows(/─\ny\s/);
-  });
+  it(
+    "takes for an answer only what is typed after the question, and gives the rest back",
+    { tags: ["long"] },
+    async () => {
+      const { terminal, cwd } = await chat();
+      terminal.type("work gate\r");
+      await terminal.shows("… work");
+      terminal.type("edit\r");
+      await terminal.shows("(steering)");
+      terminal.type("y");
+      await terminal.shows(/─\ny\s/);
+      await writeFile(join(cwd, "gate"), "");
+      await terminal.shows("Allow edit_file");
+      await terminal.shows(/─\n\s*\n─/);
+      terminal.type("n\r");
+      await terminal.shows("Result: denied");
+      await terminal.shows(/─\ny\s/);
+    },
+  );
 
-  it("tells the agent what to do instead of a call that waits", async () => {
+  it("tells the agent what to do instead of a call that waits", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("edit\r");
     await terminal.shows("Allow edit_file");
@@ -279,7 +291,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await second.shows(/─\nplan\s/);
   });
 
-  it("continues a run whose terminal was killed", async () => {
+  it("continues a run whose terminal was killed", { tags: ["long"] }, async () => {
     const cwd = await newProject();
     const first = await start(cwd);
     await first.isIdle();
@@ -321,39 +333,47 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await one.shows((text) => !text.includes("hello from one"));
   });
 
-  it("lets no escape sequence of a model, a tool or a message reach the terminal", async () => {
-    const { terminal } = await chat();
-    terminal.type("shout\r");
-    await terminal.shows("red text,  and nothing cleared");
-    await terminal.shows("Result:");
-    await terminal.isIdle();
-    terminal.type("/tool\r");
-    await terminal.shows('"said"');
-    expect(terminal.raw).not.toContain("a title\u0007");
-    expect(terminal.raw).not.toContain("\u001b[31mtext");
-    expect(terminal.raw).not.toContain("\u009b");
-    expect(terminal.raw).not.toContain("\u001b[2J");
-  });
+  it(
+    "lets no escape sequence of a model, a tool or a message reach the terminal",
+    { tags: ["long"] },
+    async () => {
+      const { terminal } = await chat();
+      terminal.type("shout\r");
+      await terminal.shows("red text,  and nothing cleared");
+      await terminal.shows("Result:");
+      await terminal.isIdle();
+      terminal.type("/tool\r");
+      await terminal.shows('"said"');
+      expect(terminal.raw).not.toContain("a title\u0007");
+      expect(terminal.raw).not.toContain("\u001b[31mtext");
+      expect(terminal.raw).not.toContain("\u009b");
+      expect(terminal.raw).not.toContain("\u001b[2J");
+    },
+  );
 
-  it("keeps what was in the terminal before, and all of the conversation, when the window changes its size", async () => {
-    const { terminal } = await chat({ rows: 20 });
-    terminal.type("lines 30\r");
-    await terminal.shows("Paragraph 29.");
-    await terminal.isIdle();
-    terminal.resize(60, 15);
-    await terminal.shows(/─{60}\n.*\n─{60}\n/);
-    terminal.resize(100, 30);
-    await terminal.shows(/─{100}\n.*\n─{100}\n/);
-    terminal.type("still here\r");
-    await terminal.shows("You said: still here");
-    await terminal.isIdle();
-    const text = terminal.text({ all: true });
-    expect(text).toContain("Selvedge chat with desk");
-    for (let index = 0; index < 30; index++) expect(text).toContain(`Paragraph ${index}.`);
-    expect(terminal.raw).not.toContain("\u001b[3J");
-  });
+  it(
+    "keeps what was in the terminal before, and all of the conversation, when the window changes its size",
+    { tags: ["long"] },
+    async () => {
+      const { terminal } = await chat({ rows: 20 });
+      terminal.type("lines 30\r");
+      await terminal.shows("Paragraph 29.");
+      await terminal.isIdle();
+      terminal.resize(60, 15);
+      await terminal.shows(/─{60}\n.*\n─{60}\n/);
+      terminal.resize(100, 30);
+      await terminal.shows(/─{100}\n.*\n─{100}\n/);
+      terminal.type("still here\r");
+      await terminal.shows("You said: still here");
+      await terminal.isIdle();
+      const text = terminal.text({ all: true });
+      expect(text).toContain("Selvedge chat with desk");
+      for (let index = 0; index < 30; index++) expect(text).toContain(`Paragraph ${index}.`);
+      expect(terminal.raw).not.toContain("\u001b[3J");
+    },
+  );
 
-  it("leaves every line of a long answer in the scrollback, once", async () => {
+  it("leaves every line of a long answer in the scrollback, once", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("lines 40\r");
     await terminal.shows("Paragraph 39.");
@@ -366,7 +386,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     for (let index = 0; index < 150; index++) expect(count(text, `const line${index} =`)).toBe(1);
   });
 
-  it("writes little for a word, so that it works over a slow connection", async () => {
+  it("writes little for a word, so that it works over a slow connection", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("words 20\r");
     await terminal.shows("word19");
@@ -379,7 +399,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     expect((terminal.raw.length - before) / 1000).toBeLessThan(400);
   });
 
-  it("has no colours with NO_COLOR", async () => {
+  it("has no colours with NO_COLOR", { tags: ["long"] }, async () => {
     const { terminal } = await chat({ env: { NO_COLOR: "1" } });
     terminal.type("markdown\r");
     await terminal.shows("│ 1    │ 2     │");
@@ -420,13 +440,17 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     expect(terminal.raw).not.toMatch(/[\u001b\u009b\u0007]/);
   });
 
-  it("talks to every project: an agent without a controller, with what it asks for itself", async () => {
-    const cwd = await newProject();
-    const terminal = await start(cwd, ["chat"], { env: { LONE: "1" } });
-    await terminal.isIdle();
-    terminal.type("shout\r");
-    await terminal.shows("✓ shout");
-    await terminal.isIdle();
-    expect(terminal.status).toMatch(/^writer · /);
-  });
+  it(
+    "talks to every project: an agent without a controller, with what it asks for itself",
+    { tags: ["long"] },
+    async () => {
+      const cwd = await newProject();
+      const terminal = await start(cwd, ["chat"], { env: { LONE: "1" } });
+      await terminal.isIdle();
+      terminal.type("shout\r");
+      await terminal.shows("✓ shout");
+      await terminal.isIdle();
+      expect(terminal.status).toMatch(/^writer · /);
+    },
+  );
 });

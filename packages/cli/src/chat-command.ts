@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import type { Mastra } from "@selvedge/core";
+import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { Chat } from "./chat/chat.ts";
 import type { OpenChat } from "./chat/chat-session.ts";
 import type { WantedChat } from "./chat/open-host-chat.ts";
@@ -72,8 +74,21 @@ async function openChat(flags: ChatFlags): Promise<OpenChat> {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const { registerProjectModules } = await import("./dev/project-modules.ts");
   registerProjectModules(() => {});
+  return openHostChat(await loadProject(entry), wanted, "in this process");
+}
+
+async function loadProject(entry: string): Promise<Mastra> {
   const { loadMastra } = await import("./dev/load-mastra.ts");
-  return openHostChat(await loadMastra(entry), wanted, "in this process");
+  try {
+    return await loadMastra(entry);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw error;
+    throw new AgentError(
+      "invalid-argument",
+      `Node cannot run ${entry} without transforming it: ${errorMessage(error)} Run \`selvedge dev\`, then \`selvedge chat --dev\`.`,
+      { cause: error },
+    );
+  }
 }
 
 function banner({ name, about }: OpenChat, remembered: number, color: boolean): string {

@@ -193,4 +193,19 @@ describe("new Mastra({ agentControllers })", () => {
       /same id "loom"/,
     );
   });
+
+  it("accepts a controller later, unless its name or id is taken", async () => {
+    const { controller } = controllerWith(["Hi."]);
+    const agent = new Agent({ name: "weaver", instructions: "", model: "openai/gpt-5.5" });
+    const mastra: Mastra = new Mastra({ agents: { weaver: agent }, logger: silentLogger });
+    await expect(mastra.addAgentController(controller, "weaver")).rejects.toThrow(/both called "weaver"/);
+    expect(mastra.listAgentControllers()).toEqual({});
+    await mastra.addAgentController(controller);
+    expect(mastra.getAgentController("loom")).toBe(controller);
+    expect(controller.getMastra()).toBe(mastra);
+    const session = await controller.createSession({ id: "s", ownerId: "o" });
+    await session.sendMessage({ content: "Hello" });
+    await mastra.close();
+    await expect(controller.createSession({ id: "s", ownerId: "o" })).rejects.toThrow(/destroyed/);
+  });
 });

@@ -73,6 +73,7 @@ const EXAMPLES: Examples = {
   listSubagentMessages: ({ sessionId, sessionCallId }) => ({
     params: { controllerId, sessionId, toolCallId: sessionCallId },
   }),
+  getSessionOM: session,
   listFollowUps: session,
   editFollowUp: (ids) => ({ ...followUp(ids), body: { message: "x" } }),
   removeFollowUp: followUp,
@@ -137,6 +138,8 @@ const EXAMPLES: Examples = {
   cloneThread: (ids) => ({ ...thread(ids), body: {} }),
   getWorkingMemory: thread,
   updateWorkingMemory: (ids) => ({ ...thread(ids), body: { workingMemory: "x" } }),
+  getObservationalMemory: ({ threadId }) => ({ query: { threadId } }),
+  observationalMemoryBufferStatus: ({ threadId }) => ({ body: { threadId } }),
   searchMemory: ({ threadId }) => ({ query: { searchQuery: "secret", threadId } }),
   getThreadState: thread,
   listQueue: thread,

@@ -290,6 +290,15 @@ export const CONTROLLER_ROUTES = {
     query: object({ limit: optional(integer({ minimum: 0, maximum: 1000 })) }),
     response: openObject({ messages: list(sessionMessage) }),
   }),
+  getSessionOM: route(`GET ${SESSION}/om`, {
+    summary: "What observational memory knows of the session's thread, with its models and thresholds",
+    owner: "session",
+    response: openObject({
+      record: anything(),
+      observer: openObject({ modelId: anything(), threshold: anything() }),
+      reflector: openObject({ modelId: anything(), threshold: anything() }),
+    }),
+  }),
   listFollowUps: route(`GET ${SESSION}/follow-ups`, {
     summary: "The queued messages",
     owner: "session",

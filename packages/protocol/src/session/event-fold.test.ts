@@ -207,14 +207,31 @@ describe("EventFold", () => {
       data("data-app", {}),
     ]).slice(3);
     expect(types(events)).toEqual([
-      ...["observation", "reflection", "buffering"].flatMap((phase) =>
-        ["start", "end", "failed"].map((moment) => `om_${phase}_${moment}`),
-      ),
+      ...["observation", "reflection", "buffering"].flatMap((phase) => [
+        ...["start", "end", "failed"].map((moment) => `om_${phase}_${moment}`),
+        "error",
+      ]),
       "om_status",
       "om_activation",
       "om_thread_title_updated",
       "goal_evaluation",
       "info",
+    ]);
+  });
+
+  it("tells reflections that a run waited for under their own names, and failures as errors, too", () => {
+    const about = { cycleId: "c", operationType: "reflection" };
+    const events = fold([
+      ...begun,
+      data("data-om-observation-start", { ...about, tokensToObserve: 7 }),
+      data("data-om-observation-end", { ...about, observationTokens: 3 }),
+      data("data-om-observation-failed", { ...about, error: "no" }),
+    ]).slice(3);
+    expect(events).toMatchObject([
+      { type: "om_reflection_start", tokensToReflect: 7 },
+      { type: "om_reflection_end", compressedTokens: 3 },
+      { type: "om_reflection_failed" },
+      { type: "error", errorType: "observational-memory", retryable: true },
     ]);
   });
 

@@ -201,7 +201,7 @@ export class EventFold {
       events.push({ ...fields, type: "om_thread_title_updated" });
     } else if (type.startsWith("data-om-")) {
       const name = type.slice("data-".length).replaceAll("-", "_");
-      if (OM_EVENTS.has(name)) events.push({ ...fields, type: name } as AgentControllerEvent);
+      if (OM_EVENTS.has(name)) events.push(...omEvents(name, fields));
     }
   }
 
@@ -401,6 +401,29 @@ export class EventFold {
 }
 
 const CHANGES_TASKS: ReadonlySet<string> = new Set(["task_write", "task_update", "task_complete"]);
+/** A chunk of observational memory as events: reflections have their own names, and a failure is an error, too. */
+function omEvents(name: string, fields: Record<string, unknown>): AgentControllerEvent[] {
+  const { tokensToObserve, observationTokens } = fields;
+  const isReflection = fields["operationType"] === "reflection" && name.startsWith("om_observation_");
+  const event = isReflection
+    ? {
+        ...fields,
+        type: name.replace("observation", "reflection"),
+        ...(tokensToObserve !== undefined && { tokensToReflect: tokensToObserve }),
+        ...(name.endsWith("_end") && { compressedTokens: observationTokens }),
+      }
+    : { ...fields, type: name };
+  const events = [event as AgentControllerEvent];
+  if (name.endsWith("_failed"))
+    events.push({
+      type: "error",
+      error: new Error(String(fields["error"] ?? "Observational memory failed.")),
+      errorType: "observational-memory",
+      retryable: true,
+    });
+  return events;
+}
+
 const OM_EVENTS: ReadonlySet<string> = new Set([
   "om_status",
   "om_activation",

@@ -149,6 +149,11 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
       return { messages: thread ? await messagesOf(call, session, thread.id, call.query.limit) : [] };
     }),
 
+  getSessionOM: (call) =>
+    within(call, async ({ om }) => {
+      const role = (one: typeof om.observer) => ({ modelId: one.modelId(), threshold: one.threshold() });
+      return { record: await om.record(), observer: role(om.observer), reflector: role(om.reflector) };
+    }),
   listFollowUps: (call) => within(call, async (session) => ({ followUps: await session.followUps.list() })),
   editFollowUp: (call) =>
     within(call, async (session) => {

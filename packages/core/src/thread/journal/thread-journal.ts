@@ -40,6 +40,8 @@ export interface ThreadJournalOptions {
   agentId: string;
   /** What the caller says about the thread. */
   create: { title?: string; metadata?: Record<string, unknown> };
+  /** The history had the thread when the run was asked for. */
+  exists?: boolean;
   /** The item that opened the run. */
   opener: MailboxItem | undefined;
   /** A run that is gone on with may have calls in the journal. */
@@ -130,35 +132,28 @@ export class ThreadJournal implements RunJournal {
     const now = new Date(system.now());
     const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
     const items = this.#opener ? [this.#opener, ...folded] : folded;
-    const writes: Write[] = [
-      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
-      touchOwnThread(threadId, resourceId, now.getTime()),
-      ...describeThread(threadId, this.#details),
-    ];
-    for (const message of input) {
-      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
-      writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
-      writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
-    }
     const signals = folded.map(({ signal }) => signal.with({ createdAt: now }));
-    for (const signal of signals) writes.push(this.#insert(signal));
-    for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
-    writes.push(...takeItems(threadId, items));
+    const rest: Write[] = [
+      ...describeThread(threadId, this.#details),
+      ...signals.map((signal) => this.#insert(signal)),
+      ...changed.flatMap((message) => replaceMessage({ ...message, threadId, resourceId })),
+      ...takeItems(threadId, items),
+    ];
     if (pinned)
-      writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
-    const commit = this.#log.commit(writes, {
-      run: { first_message_id: input[0]?.id ?? signals[0]?.id ?? null },
-      chunks: this.#echoes([...among, ...signals]),
-      explain: (index) =>
-        index === 1
-          ? noThread(threadId, resourceId)
-          : new AgentError(
-              "invalid-message",
-              "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
-            ),
-    });
+      rest.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
+    const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
+    const chunks = this.#echoes([...among, ...signals]);
+    const store = (isOrdinary: boolean) =>
+      this.#log.commit([...this.#inputWrites(input, now, isOrdinary), ...rest], {
+        run,
+        chunks,
+        explain: (index) => (isOrdinary ? new Unexpected() : this.#explainInput(index)),
+      });
     try {
-      await commit;
+      await store(this.#options.exists === true && input.length === 1).catch((thrown: unknown) => {
+        if (thrown instanceof Unexpected) return store(false);
+        throw thrown;
+      });
     } catch (thrown) {
       if (!(thrown instanceof NotTaken)) throw thrown;
       this.#backInLine();
@@ -167,6 +162,32 @@ export class ThreadJournal implements RunJournal {
     this.#hasBegun();
     this.#opener = undefined;
     return signals;
+  }
+
+  /** Ordinarily the thread is there and its messages are new, which takes fewer writes. */
+  #inputWrites(input: readonly StoredMessage[], now: Date, isOrdinary: boolean): Write[] {
+    const { threadId, resourceId } = this.#thread;
+    const touch = touchOwnThread(threadId, resourceId, now.getTime());
+    const messages = input.map((message) => ({ ...message, threadId, resourceId }));
+    if (isOrdinary) return [touch, ...messages.map((message) => insertMessage(message))];
+    return [
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      touch,
+      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
+      ...messages.flatMap((message) => [
+        insertMessage(message, "ignore"),
+        requireRow(MESSAGES, { id: message.id, thread_id: threadId }),
+      ]),
+    ];
+  }
+
+  #explainInput(index: number): AgentError {
+    const { threadId, resourceId } = this.#thread;
+    if (index === 1) return noThread(threadId, resourceId);
+    return new AgentError(
+      "invalid-message",
+      "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+    );
   }
 
   #backInLine(): void {
@@ -525,6 +546,7 @@ export class ThreadJournal implements RunJournal {
   }
 }
 
+class Unexpected {}
 class MailWaiting {}
 class OpenerGone {}
 class LostRace {}

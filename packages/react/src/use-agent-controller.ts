@@ -5,16 +5,17 @@ import { type SessionSnapshot, SessionStore, type SessionStoreOptions } from "./
 import { useLatest } from "./use-latest.ts";
 
 export interface UseAgentControllerOptions extends SessionStoreOptions {
-  /** In place of the provider's. */
+  /** Replaces the provider's client. */
   client?: MastraClient;
 }
 
-/** What a session shows, and the session itself for everything that can be done there. */
-export interface UseAgentControllerResult extends SessionSnapshot {
+/** A session's state, and the session itself for every action. */
+export interface UseAgentControllerResult
+  extends SessionSnapshot, Pick<SessionStore, "send" | "followUp" | "loadEarlier"> {
   session: ClientSession;
 }
 
-/** A session of a controller, live: its messages, mode, model, questions and display. */
+/** A controller's session, live: its messages, mode, model, questions and display. */
 export function useAgentController(options: UseAgentControllerOptions): UseAgentControllerResult {
   const client = useMastraClient(options.client);
   const { controllerId, sessionId, resourceId } = options;
@@ -31,5 +32,13 @@ export function useAgentController(options: UseAgentControllerOptions): UseAgent
     });
   }, [client, controllerId, sessionId, resourceId, latest]);
   const snapshot = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
-  return useMemo(() => ({ ...snapshot, session: store.session }), [snapshot, store]);
+  const actions = useMemo(
+    () => ({
+      send: store.send.bind(store),
+      followUp: store.followUp.bind(store),
+      loadEarlier: store.loadEarlier.bind(store),
+    }),
+    [store],
+  );
+  return useMemo(() => ({ ...snapshot, ...actions, session: store.session }), [snapshot, actions, store]);
 }

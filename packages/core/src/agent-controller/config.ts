@@ -13,7 +13,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { HeartbeatHandler } from "./heartbeats.ts";
 import type { AvailableModel, ModelGateway } from "./models.ts";
-import type { ToolCategory } from "./permission.ts";
+import type { PermissionRules, ToolCategory } from "./permission.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -88,6 +88,20 @@ type Made<Value> =
   | Value
   | ((context: { requestContext: RequestContext; mastra: unknown }) => Awaitable<Value>);
 
+export interface CreateSessionOptions {
+  /** Stable: the same id opens the same session, in any process. */
+  id: string;
+  ownerId: string;
+  resourceId?: string;
+  /** Only threads with all of these count as the session's; new ones get them. */
+  tags?: Record<string, string>;
+  workspace?: AgentControllerWorkspace;
+  browser?: AgentControllerBrowser;
+  requestContext?: RequestContext;
+  /** The thread to be on: it is created where there is none. */
+  threadId?: string;
+}
+
 export interface AgentControllerOMConfig {
   defaultObserverModelId?: string;
   defaultReflectorModelId?: string;
@@ -144,6 +158,8 @@ export interface AgentControllerConfig<State extends object = Record<string, unk
   customModelCatalogProvider?: CustomModelCatalogProvider;
   gateways?: ModelGateway[];
   toolCategoryResolver?: (toolName: string) => ToolCategory | null;
+  /** The rules that a new session begins with. Without them every call asks. */
+  permissionRules?: Partial<PermissionRules>;
   /** Accepted: processes find each other through the store. */
   pubsub?: unknown;
   threadLock?: ThreadLock;

@@ -94,10 +94,14 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return new RunOutput<Output>(await this.#runs.start(messages, options));
   }
 
-  /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
-  async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
+  /** Like `stream()`, for a tool of another agent. Unless that waits with it, a call that needs a person fails the run. */
+  async streamAsTool(
+    messages: MessagesInput,
+    options: AgentExecutionOptions,
+    mayWait = false,
+  ): Promise<RunOutput> {
     refuseTooDeep(this.name);
-    return this.stream(messages, { ...options, asTool: true });
+    return this.stream(messages, { ...options, asTool: !mayWait });
   }
 
   /** Sends a person's message: into the active run of a thread, or to open one. */
@@ -192,6 +196,17 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     (await this.#environment.threads()).mailMayHaveCome(target);
   }
 
+  /** The store of its threads, where it is known without asking anybody. */
+  get threadStorage(): Storage | undefined {
+    const { memory } = this.#config;
+    return typeof memory === "function" ? undefined : memory?.storage;
+  }
+
+  /** A run waits for those of a thread, so they need no free place among the runs of this process. Returns what ends that. */
+  async expect(target: { threadId: string; resourceId: string }): Promise<() => void> {
+    return (await this.#environment.threads()).expect(target);
+  }
+
   /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */
   async getThreadStorage(): Promise<Storage> {
     const { storage } = await this.#environment.threads();
@@ -207,7 +222,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */
   async recover(): Promise<void> {
     const memory = await this.getMemory();
-    if (memory?.storage) await this.#environment.threadsOf(memory.storage).recover();
+    if (!memory?.storage) return;
+    memory.serve?.(this.#environment.memoryAgent(memory.storage));
+    await this.#environment.threadsOf(memory.storage).recover();
   }
 
   /** Runs to the end and returns the whole result. Throws when the run failed. */

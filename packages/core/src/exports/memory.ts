@@ -1,13 +1,18 @@
 export type {
+  CommitContribution,
   MastraMemory,
+  MemoryAgent,
   MemoryConfig,
+  MemoryJournal,
   MemoryParts,
   MemoryRun,
+  MemoryThreads,
   SemanticRecallConfig,
   TitleConfig,
   TitleContext,
   WorkingMemoryConfig,
 } from "../memory/memory.ts";
 
-// For those who write a memory
+// For memory authors
 export { realSystem, sleep, type System } from "../system.ts";
+export { openThreads as openMemoryThreads } from "../thread/threads.ts";

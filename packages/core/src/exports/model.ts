@@ -1,11 +1,12 @@
 // Calling models
-export { askModel, type AskModelOptions } from "../model/ask-model.ts";
+export { askModel, type AskModelOptions, askModelWithUsage, type ModelAnswer } from "../model/ask-model.ts";
 export { candidateOptions } from "../model/candidate-options.ts";
 export { modelName } from "../model/model-name.ts";
 export { openModelReply, type ModelRetry, type OpenModelReplySettings } from "../model/open-model-reply.ts";
+export { isRetryable } from "../model/retry-policy.ts";
 export { resolveModel } from "../model/resolve-model.ts";
 
-// What is known about providers
+// Provider data
 export { PROVIDERS, type ProviderEntry } from "../model/provider-registry.ts";
 
 // The contract

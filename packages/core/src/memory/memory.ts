@@ -1,21 +1,30 @@
+import type { AgentChunk, MessagePart } from "@selvedge/protocol";
+import type { Logger } from "../logger.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { Processor } from "../processor/processor.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage, Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import type { VectorFilter, VectorMetric } from "../vector/vector.ts";
 import type { System } from "../system.ts";
 
 export interface SemanticRecallConfig {
-  /** How many similar messages to bring back. */
+  /** How many similar messages to recall. */
   topK?: number;
-  /** How many neighbours to bring along with each. */
+  /** How many neighbours to include with each. */
   messageRange?: number | { before: number; after: number };
   /** Search this thread only, or all threads of the resource. */
   scope?: "thread" | "resource";
-  /** Leave out matches below this similarity. */
+  /** Drop matches below this similarity. */
   threshold?: number;
   indexName?: string;
+  /** A further condition on what is found, by `role`, `thread_id` or `message_id`. */
+  filter?: VectorFilter;
+  /** How the index is created: `metric`, and what the vector store accepts beside it. */
+  indexConfig?: { metric?: VectorMetric; [option: string]: unknown };
+  /** Passed to an AI SDK embedding model with every call. */
+  embedderOptions?: { providerOptions?: Record<string, Record<string, unknown>> };
 }
 
 export interface WorkingMemoryConfig {
@@ -24,9 +33,9 @@ export interface WorkingMemoryConfig {
   /** Instead of a template: working memory is a JSON object of this shape. */
   schema?: Schema;
   scope?: "thread" | "resource";
-  /** When false, the model gets neither the tool nor the instructions: the app keeps the working memory. */
+  /** If false, the model gets neither the tool nor the instructions: the app maintains the working memory. */
   agentManaged?: boolean;
-  /** Tell changes in the conversation, as a state, in place of a system message that changes. */
+  /** Send changes as a state signal in the conversation, instead of a system message that changes. */
   useStateSignals?: boolean;
 }
 
@@ -35,14 +44,14 @@ export interface TitleConfig {
   instructions?: string | ((context: TitleContext) => string | Promise<string>);
 }
 
-/** The request context itself, as older functions take it, which also has itself as `requestContext`. */
+/** The request context itself, for older functions; it also has itself as `requestContext`. */
 export type TitleContext = RequestContext & {
   requestContext: RequestContext;
   /** The older name of `requestContext`. */
   runtimeContext: RequestContext;
 };
 
-/** Which memory a run uses. Given to `Memory` as defaults and per call as `memory.options`. */
+/** Which memory a run uses. Given to `Memory` as defaults, and per call as `memory.options`. */
 export interface MemoryConfig {
   lastMessages?: number | false;
   semanticRecall?: boolean | SemanticRecallConfig;
@@ -50,7 +59,68 @@ export interface MemoryConfig {
   threads?: { generateTitle?: boolean | TitleConfig };
   /** The older place of `threads.generateTitle`. */
   generateTitle?: boolean | TitleConfig;
+  /** See `@selvedge/memory`. A call can only switch it off. */
+  observationalMemory?: boolean | object;
   readOnly?: boolean;
+}
+
+/** What a memory adds to the commits of a run. It is asked again when a commit has to be made anew. */
+export interface CommitContribution {
+  /** Rows for a commit, by what that writes. `ends`: the run ends with it. `stored` is called when it took effect. */
+  rows(
+    writes: readonly Write[],
+    at: { ends: boolean },
+  ): { writes: readonly Write[]; stored(): void } | undefined;
+  /** Whether an assistant message is complete with this step, so that the next step begins a message of its own. */
+  closes(step: { messageId: string; parts: readonly MessagePart[] }): boolean;
+}
+
+/** What a run stores, as far as its memory has a say in it. */
+export interface MemoryJournal {
+  contribute(contribution: CommitContribution): void;
+  /**
+   * Stores rows and puts chunks on the stream, in one commit that counts only while the run has its thread. Returns false
+   * when a condition of the rows does not hold.
+   */
+  announce(chunks: readonly AgentChunk[], writes: readonly Write[]): Promise<boolean>;
+}
+
+/** What durable work beside the threads of a store shares with them. */
+export interface MemoryThreads {
+  readonly storage: Storage;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly limits: { readonly omJobs: number };
+  /** The process, as others that share the store see it. */
+  readonly lease: {
+    readonly id: string;
+    /** Before something is taken: makes sure that others see this process live. */
+    hold(): Promise<void>;
+    release(): void;
+    /** Whether what another process holds may be taken. */
+    isGone(ownerId: string): Promise<boolean>;
+  };
+  /** Calls back whenever the process looks for what others left. */
+  onLook(listener: () => void): void;
+  /** Awaited when the process closes, before it gives up what it holds. */
+  onClose(listener: () => Promise<void>): void;
+  /**
+   * Stores rows and puts chunks on the stream of a thread, in one commit, beside its run or without one. `busy`: nothing
+   * was stored, because another process carries out the thread. `conflict`: a condition of the rows does not hold.
+   */
+  announce(
+    target: { threadId: string; resourceId: string },
+    chunks: readonly AgentChunk[],
+    writes: readonly Write[],
+  ): Promise<"stored" | "busy" | "conflict">;
+}
+
+/** The agent that a memory belongs to, for work that goes on without a run. */
+export interface MemoryAgent {
+  readonly id: string;
+  readonly threads: MemoryThreads;
+  /** The agent's own model. */
+  model(): Promise<ModelConfig>;
 }
 
 export interface MemoryRun {
@@ -58,9 +128,12 @@ export interface MemoryRun {
   resourceId: string;
   config: MemoryConfig | undefined;
   requestContext: RequestContext;
-  /** The agent's model, for work of the memory's own such as titles. */
+  /** The agent's model, for the memory's own work such as titles. */
   model: ModelConfig;
   system: System;
+  /** Absent for a run that only reads. */
+  journal?: MemoryJournal | undefined;
+  agent?: MemoryAgent | undefined;
 }
 
 export interface MemoryParts {
@@ -70,13 +143,15 @@ export interface MemoryParts {
 }
 
 /**
- * What an agent asks of its memory: where things are stored, and which processors and tools take part in a run. That
- * messages are stored at all, and when, is the run's business (`run/run-journal.ts`), not the memory's.
+ * What an agent needs from its memory: where things are stored, and which processors and tools take part in a run.
+ * Storing messages is up to the run (`run/run-journal.ts`), not the memory.
  */
 export interface MastraMemory {
   /** The store, once the memory or its host has one. */
   readonly storage: Storage | undefined;
-  /** Called by the host on registration; a memory with a store of its own keeps it. */
+  /** Called by the host on registration; a memory with its own store keeps it. */
   useStorage(storage: Storage): void;
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
+  /** From now on, work that the memory's runs left is carried out here. */
+  serve?(agent: MemoryAgent): void;
 }

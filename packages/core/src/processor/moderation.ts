@@ -1,13 +1,6 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { checkMessages } from "./check-messages.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE } from "./guard-model.ts";
 import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
 import type {
@@ -23,13 +16,13 @@ import { report } from "./violation.ts";
 
 export interface ModerationOptions extends GuardOptions {
   categories?: string[];
-  /** A category counts from this score on, between 0 and 1. 0.5 when absent. */
+  /** The minimum score that flags a category, between 0 and 1. Default: 0.5. */
   threshold?: number;
-  /** `block` (the default) ends the run, `filter` removes the message or chunk, `warn` only tells. */
+  /** `block` (the default) ends the run, `filter` removes the message or chunk, `warn` only reports. */
   strategy?: "block" | "warn" | "filter";
-  /** Put the scores into the tripwire and the warning. */
+  /** Add the scores to the tripwire and the warning. */
   includeScores?: boolean;
-  /** How many earlier chunks the model sees with each chunk. 0 when absent. */
+  /** How many earlier chunks the model sees with each chunk. Default: 0. */
   chunkWindow?: number;
 }
 
@@ -52,7 +45,7 @@ interface Answer {
   reason?: string | null;
 }
 
-/** Has a model check what goes in and out for harmful content. */
+/** Uses a model to check input and output for harmful content. */
 export class ModerationProcessor implements Processor {
   readonly id = "moderation";
   readonly #guard: GuardModel;
@@ -76,7 +69,7 @@ export class ModerationProcessor implements Processor {
       this.id,
       options,
       instructions,
-      answerSchema({ category_scores: listOrNull({ category, score: SCORE }), reason: TEXT_OR_NULL }),
+      findingsSchema("category_scores", { category, score: SCORE }),
     );
   }
 

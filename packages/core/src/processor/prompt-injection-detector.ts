@@ -1,13 +1,6 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { checkMessages } from "./check-messages.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE, TEXT_OR_NULL } from "./guard-model.ts";
 import { setMessageText } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
 import type { ProcessInputArgs, ProcessInputStepArgs, Processor } from "./processor.ts";
@@ -15,11 +8,13 @@ import { report, type ViolationCallback } from "./violation.ts";
 
 export interface PromptInjectionOptions extends GuardOptions {
   detectionTypes?: string[];
-  /** A kind counts from this score on, between 0 and 1. 0.7 when absent. */
+  /** The minimum score that flags a type, between 0 and 1. Default: 0.7. */
   threshold?: number;
-  /** `block` (the default) ends the run, `filter` removes the message, `rewrite` makes it harmless, `warn` only tells. */
+  /**
+   * `block` (the default) ends the run, `filter` removes the message, `rewrite` makes it harmless, `warn` only reports.
+   */
   strategy?: "block" | "warn" | "filter" | "rewrite";
-  /** Put the scores into the tripwire and the warning. */
+  /** Add the scores to the tripwire and the warning. */
   includeScores?: boolean;
   onDetection?: ViolationCallback;
 }
@@ -39,7 +34,7 @@ interface Answer {
   rewritten_content?: string | null;
 }
 
-/** Has a model look for attempts to take over the agent in what goes in. */
+/** Uses a model to detect attempts to take over the agent in the input. */
 export class PromptInjectionDetector implements Processor {
   readonly id = "prompt-injection-detector";
   readonly #guard: GuardModel;
@@ -63,11 +58,11 @@ export class PromptInjectionDetector implements Processor {
       this.id,
       options,
       instructions,
-      answerSchema({
-        categories: listOrNull({ type: { type: "string", enum: types }, score: SCORE }),
-        reason: TEXT_OR_NULL,
-        ...(rewrites && { rewritten_content: TEXT_OR_NULL }),
-      }),
+      findingsSchema(
+        "categories",
+        { type: { type: "string", enum: types }, score: SCORE },
+        rewrites ? { rewritten_content: TEXT_OR_NULL } : {},
+      ),
     );
   }
 

@@ -2,14 +2,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { ModelConfig } from "../model/model.ts";
 import { CommonRuns } from "./common-runs.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE } from "./guard-model.ts";
 import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
 import type {
@@ -25,16 +18,16 @@ import { decidedHits, findValues, replaceHits, type TextHit } from "./text-hits.
 import { report } from "./violation.ts";
 
 export interface SystemPromptScrubberOptions extends Omit<GuardOptions, "model" | "lastMessageOnly"> {
-  /** `false` for the comparison with the system messages and `customPatterns` alone. */
+  /** `false` to only compare with the system messages and apply `customPatterns`. */
   model: ModelConfig | false;
-  /** `redact` (the default) replaces, `filter` removes the passage, `block` ends the run, `warn` only tells. */
+  /** `redact` (the default) replaces, `filter` removes the passage, `block` ends the run, `warn` only reports. */
   strategy?: "block" | "warn" | "filter" | "redact";
-  /** Regular expressions, as texts. */
+  /** Regular expressions, as strings. */
   customPatterns?: string[];
   redactionMethod?: "mask" | "placeholder" | "remove";
-  /** `[SYSTEM_PROMPT]` when absent. */
+  /** Default: `[SYSTEM_PROMPT]`. */
   placeholderText?: string;
-  /** Put what was found into the tripwire and the warning. */
+  /** Add the findings to the tripwire and the warning. */
   includeDetections?: boolean;
 }
 
@@ -49,8 +42,8 @@ interface Answer {
 }
 
 /**
- * Keeps the system messages out of the answer: it compares the answer with those of the run, looks for patterns, and asks
- * a model.
+ * Keeps system messages out of the answer: compares the answer with those of the run, applies patterns, and asks a
+ * model.
  */
 export class SystemPromptScrubber implements Processor {
   readonly id = "system-prompt-scrubber";
@@ -77,10 +70,7 @@ export class SystemPromptScrubber implements Processor {
     const { model } = options ?? {};
     if (model === false) return;
     const text = { type: "string" };
-    const schema = answerSchema({
-      detections: listOrNull({ type: text, value: text, confidence: SCORE }),
-      reason: TEXT_OR_NULL,
-    });
+    const schema = findingsSchema("detections", { type: text, value: text, confidence: SCORE });
     this.#guard = new GuardModel(
       "SystemPromptScrubber",
       this.id,
@@ -90,7 +80,7 @@ export class SystemPromptScrubber implements Processor {
     );
   }
 
-  /** Takes note of the system messages. */
+  /** Records the system messages. */
   processLLMRequest({ request, state }: ProcessLLMRequestArgs): void {
     const texts = request.prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
     const key = texts.join("\n");

@@ -26,13 +26,13 @@ const query = object({ ...shapes.threadQuery });
 const agentQuery = object({ agentId: optional(id()) });
 const title = optional(text({ maxLength: MAX_TITLE }));
 
-/** A message that was accepted and waits for its turn. */
+/** An accepted message that waits for its turn. */
 export const queuedMessage = named(
   "QueuedMessage",
   openObject({
     id: id(),
     agentId: id(),
-    /** `now` joins the run under way at its next step; `next` opens a run of its own. */
+    /** `now` joins the active run at its next step; `next` opens a separate run. */
     due: oneOf("now", "next"),
     /** The run it opens, or was to join. */
     runId: id(),
@@ -48,7 +48,7 @@ export const lane = named(
     cacheKey: text(),
     mode: oneOf("snapshot", "delta"),
     updatedAt: time(),
-    /** The signal the lane's state came with, where the history still has it. */
+    /** The signal that carried the lane's state, if the history still has it. */
     contents: optional(text()),
     value: optional(anything()),
   }),
@@ -73,7 +73,7 @@ const timelineTool = openObject({
   toolCallId: id(),
   toolName: text(),
   state: oneOf("running", "waiting", "done", "failed", "denied"),
-  /** Milliseconds from the call to its outcome, as far as both are kept. */
+  /** Milliseconds from the call to its outcome, if both are stored. */
   durationMs: optional(number()),
 });
 
@@ -87,7 +87,7 @@ const timelineStep = openObject({
   toolCalls: list(timelineTool),
 });
 
-/** What a memory is set to, in plain values. */
+/** The configuration of a memory, in plain values. */
 const memoryConfig = openObject({
   lastMessages: either(integer(), only(false)),
   semanticRecall: either(
@@ -106,8 +106,13 @@ const memoryConfig = openObject({
     template: optional(text()),
   }),
   threads: openObject({ generateTitle: flag() }),
+  /** The settings of observational memory, models by id; absent where it is off. */
+  observationalMemory: optional(anyObject()),
   readOnly: flag(),
 });
+
+/** A record of observational memory: times are texts. */
+const omRecord = either(anything(), nothing());
 
 export const MEMORY_ROUTES = {
   memoryStatus: route("GET /api/memory/status", {
@@ -128,6 +133,7 @@ export const MEMORY_ROUTES = {
     query: object({
       ...shapes.threadQuery,
       search: optional(text({ maxLength: 256 })),
+      includeSubagents: optional(flag()),
       orderBy: optional(oneOf("createdAt", "updatedAt")),
       direction: optional(oneOf("ASC", "DESC")),
       ...shapes.page,
@@ -267,6 +273,25 @@ export const MEMORY_ROUTES = {
       count: integer(),
     }),
   }),
+  getObservationalMemory: route("GET /api/memory/observational-memory", {
+    summary: "The notes that observational memory has of a thread or of a resource, and earlier generations",
+    owner: "resource",
+    query: object({
+      ...shapes.threadQuery,
+      threadId: optional(id()),
+      from: optional(text({ maxLength: 64 })),
+      to: optional(text({ maxLength: 64 })),
+      offset: optional(integer({ minimum: 0 })),
+      limit: optional(integer({ minimum: 0, maximum: 100 })),
+    }),
+    response: openObject({ record: omRecord, history: optional(list(anything())) }),
+  }),
+  observationalMemoryBufferStatus: route("POST /api/memory/observational-memory/buffer-status", {
+    summary: "The same record, once no observation of the thread waits or runs, or after 30 seconds",
+    owner: "resource",
+    body: object({ ...shapes.threadQuery, threadId: optional(id()) }),
+    response: openObject({ record: omRecord }),
+  }),
   getThreadState: route("GET /api/memory/threads/:threadId/state", {
     summary:
       "The state of a thread: its run, queue, lanes and pending approvals, and where to subscribe from",
@@ -277,9 +302,9 @@ export const MEMORY_ROUTES = {
       activeRunId: either(text(), nothing()),
       runState: oneOf("idle", "running", "suspended"),
       agentId: optional(id()),
-      /** The number of the newest chunk: subscribe with `after` this to get what comes. */
+      /** The number of the newest chunk: subscribe with `after` this to receive what follows. */
       lastSeq: integer(),
-      /** Subscribe with `after` this to get the active run from its start. */
+      /** Subscribe with `after` this to receive the active run from its start. */
       activeRunAfter: integer(),
       queue: list(queuedMessage),
       lanes: list(lane),

@@ -10,29 +10,12 @@ import {
 import type { AgentControllerEvent } from "./events.ts";
 import { GrowingMessage } from "./growing-message.ts";
 import type { Said, SignalRecord } from "./signal-record.ts";
+import { type AskedCall, questionsBehind, subagentWaitOf } from "./subagent-wait.ts";
 import { readTasks } from "./task-item.ts";
 import { toTokenUsage } from "./token-usage.ts";
 
 type Payload<Type extends AgentChunk["type"]> =
   Extract<AgentChunk, { type: Type }> extends { payload: infer P } ? P : never;
-/** The tool whose calls wait while their subagents wait. */
-export const SUBAGENT = "subagent";
-
-/** A call that waits for somebody. */
-interface AskedCall {
-  toolCallId: string;
-  toolName: string;
-  args?: unknown;
-  requiresApproval: boolean;
-  suspendPayload?: unknown;
-  reason?: string;
-  transcript?: { args?: unknown; suspendPayload?: unknown };
-}
-
-/** What a call waits for while its subagent waits: the questions, and where to go on reading. */
-export interface SubagentWait {
-  subagent: { threadId: string; resourceId: string; runId: string; after: number; calls: AskedCall[] };
-}
 
 type EndReason = "complete" | "aborted" | "error" | "suspended";
 
@@ -55,6 +38,8 @@ export class EventFold {
   #message: GrowingMessage | undefined;
   /** The newest time that the stream itself tells. */
   #time = new Date(0);
+  /** The step that is being written: where it begins in the message, and its calls that have no result. */
+  #openStep: { from: number; calls: Set<string> } | undefined;
   /** Pieces of the message that grow, by their ids in the stream. */
   #growing = new Map<string, number>();
   #calls = new Map<string, { toolName: string; args: unknown }>();
@@ -98,6 +83,7 @@ export class EventFold {
     this.#isShown = false;
     this.#message = undefined;
     this.#messageId = undefined;
+    this.#openStep = undefined;
     this.#calls = new Map();
     this.#growing = new Map();
     this.#approvals.clear();
@@ -142,6 +128,7 @@ export class EventFold {
       case "tool-call": {
         const { toolCallId, toolName, args } = chunk.payload;
         this.#calls.set(toolCallId, { toolName, args });
+        this.#openStep?.calls.add(toolCallId);
         events.push({ type: "tool_start", toolCallId, toolName, args });
         return this.#add({ type: "tool_call", id: toolCallId, name: toolName, args }, events);
       }
@@ -163,11 +150,15 @@ export class EventFold {
       case "tool-call-suspended":
         return this.#suspends(chunk.payload, events);
       case "step-finish": {
+        // Of a step that is taken again nothing is stored.
+        if (chunk.payload.stepResult?.reason === "retry") this.#dropStep(events);
+        this.#openStep = undefined;
         const usage = toTokenUsage(chunk.payload.output.usage);
         if (usage.totalTokens > 0) events.push({ type: "usage_update", usage });
         return;
       }
       case "tripwire":
+        this.#dropStep(events);
         events.push({ type: "error", error: new Error(chunk.payload.reason), errorType: "tripwire" });
         return;
       case "finish":
@@ -210,7 +201,7 @@ export class EventFold {
       events.push({ ...fields, type: "om_thread_title_updated" });
     } else if (type.startsWith("data-om-")) {
       const name = type.slice("data-".length).replaceAll("-", "_");
-      if (OM_EVENTS.has(name)) events.push({ ...fields, type: name } as AgentControllerEvent);
+      if (OM_EVENTS.has(name)) events.push(...omEvents(name, fields));
     }
   }
 
@@ -237,9 +228,27 @@ export class EventFold {
   }
 
   #step(messageId: string | undefined, events: AgentControllerEvent[]): void {
-    if (messageId === this.#messageId) return;
-    this.#closeMessage({ stopReason: "complete" }, events);
-    this.#messageId = messageId;
+    // Its process died before it could store the step: it is taken again.
+    this.#dropStep(events);
+    if (messageId !== this.#messageId) {
+      this.#closeMessage({ stopReason: "complete" }, events);
+      this.#messageId = messageId;
+    }
+    this.#openStep = { from: this.#message?.size ?? 0, calls: new Set() };
+  }
+
+  /** Takes back what the step that is being written has said. */
+  #dropStep(events: AgentControllerEvent[]): void {
+    const step = this.#openStep;
+    const message = this.#message;
+    this.#openStep = undefined;
+    if (!step) return;
+    for (const toolCallId of step.calls)
+      events.push({ type: "tool_end", toolCallId, result: "The step was taken again.", isError: true });
+    if (!message || message.size === step.from) return;
+    message.keep(step.from);
+    this.#growing = new Map();
+    events.push({ type: "message_update", message: message.view() });
   }
 
   /** The message that is being written; it begins with its first piece. */
@@ -291,6 +300,7 @@ export class EventFold {
   ): void {
     this.#approvals.delete(toolCallId);
     this.#suspensions.delete(toolCallId);
+    this.#openStep?.calls.delete(toolCallId);
     events.push({ type: "tool_end", toolCallId, result, isError });
     this.#add({ type: "tool_result", id: toolCallId, name: toolName, result, isError }, events);
     const { tasks, isError: refused } = Object(result) as { tasks?: unknown; isError?: unknown };
@@ -309,19 +319,15 @@ export class EventFold {
 
   #suspends(payload: Payload<"tool-call-suspended">, events: AgentControllerEvent[]): void {
     const { toolCallId, toolName, args, suspendPayload, resumeSchema } = payload;
-    const { subagent } = (toolName === SUBAGENT ? Object(suspendPayload) : {}) as Partial<SubagentWait>;
-    if (subagent) return this.#subagentAsks(toolCallId, subagent.calls, events);
+    const wait = subagentWaitOf(payload);
+    if (wait) return this.#subagentAsks(toolCallId, wait.calls.flatMap(questionsBehind), events);
     if (this.#suspensions.has(toolCallId)) return;
     this.#suspensions.add(toolCallId);
     events.push({ type: "tool_suspended", toolCallId, toolName, args, suspendPayload, resumeSchema });
   }
 
   /** What a subagent asks is asked here; its call waits with it. */
-  #subagentAsks(
-    parentToolCallId: string,
-    calls: SubagentWait["subagent"]["calls"],
-    events: AgentControllerEvent[],
-  ): void {
+  #subagentAsks(parentToolCallId: string, calls: readonly AskedCall[], events: AgentControllerEvent[]): void {
     for (const { toolCallId, toolName, requiresApproval, reason, ...call } of calls) {
       const { args, suspendPayload } = { ...call, ...call.transcript };
       const known = requiresApproval ? this.#approvals : this.#suspensions;
@@ -390,10 +396,34 @@ export class EventFold {
     if (this.#message) events.push({ type: "message_end", message: this.#message.view(end) });
     this.#message = undefined;
     this.#messageId = undefined;
+    if (this.#openStep) this.#openStep.from = 0;
   }
 }
 
 const CHANGES_TASKS: ReadonlySet<string> = new Set(["task_write", "task_update", "task_complete"]);
+/** A chunk of observational memory as events: reflections have their own names, and a failure is an error, too. */
+function omEvents(name: string, fields: Record<string, unknown>): AgentControllerEvent[] {
+  const { tokensToObserve, observationTokens } = fields;
+  const isReflection = fields["operationType"] === "reflection" && name.startsWith("om_observation_");
+  const event = isReflection
+    ? {
+        ...fields,
+        type: name.replace("observation", "reflection"),
+        ...(tokensToObserve !== undefined && { tokensToReflect: tokensToObserve }),
+        ...(name.endsWith("_end") && { compressedTokens: observationTokens }),
+      }
+    : { ...fields, type: name };
+  const events = [event as AgentControllerEvent];
+  if (name.endsWith("_failed"))
+    events.push({
+      type: "error",
+      error: new Error(String(fields["error"] ?? "Observational memory failed.")),
+      errorType: "observational-memory",
+      retryable: true,
+    });
+  return events;
+}
+
 const OM_EVENTS: ReadonlySet<string> = new Set([
   "om_status",
   "om_activation",

@@ -9,12 +9,12 @@ import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
 import { type Answer, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { safeMessage } from "@selvedge/core/guards";
-import { threadDomain } from "../thread-domain.ts";
+import { requireStorage, threadDomain } from "../thread-domain.ts";
 import { toNames } from "../to-names.ts";
 import { searchMessages } from "./search-messages.ts";
 import type { ThreadRoute } from "./thread-handlers.ts";
 
-/** What a memory can do beyond the least an agent asks of it. `Memory` of `@selvedge/memory` has all of it. */
+/** Optional methods of a memory. `Memory` of `@selvedge/memory` implements all of them. */
 interface FullMemory extends MastraMemory {
   createThread(options: object): Promise<StoredThread>;
   deleteThread(target: { threadId: string; resourceId?: string | undefined }): Promise<void>;
@@ -24,6 +24,10 @@ interface FullMemory extends MastraMemory {
   getWorkingMemory(address: object): Promise<string | null>;
   updateWorkingMemory(update: object): Promise<void>;
   getMergedThreadConfig(): SetMemoryConfig;
+  readonly observationalMemory?: {
+    describe(): Record<string, unknown>;
+    waitForBuffering(threadId: string, resourceId: string): Promise<boolean>;
+  };
 }
 
 /** A configuration with its defaults filled in. */
@@ -31,7 +35,7 @@ type SetMemoryConfig = Omit<Answer<"memoryConfig">["config"], "threads"> & Pick<
 
 const PER_PAGE = 40;
 const THREADS_PER_PAGE = 100;
-/** Of messages in one answer, or one copy. */
+/** Messages per response, or per clone. */
 const MOST_BYTES = 64 << 20;
 
 export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> = {
@@ -48,7 +52,8 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
       throw new AgentError("not-supported", "This memory does not expose its configuration.");
     const { lastMessages, semanticRecall, workingMemory, threads, readOnly } = memory.getMergedThreadConfig();
     const { enabled, scope, template } = workingMemory;
-    // Models, schemas and functions stay here, and what the agent is told is for those who may see its instructions.
+    // Models, schemas and functions stay here. Instruction texts are only for callers who may see the agent's
+    // instructions.
     const told = caller.has("inspect") && template !== undefined ? { template } : {};
     return {
       config: {
@@ -56,6 +61,7 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
         semanticRecall,
         workingMemory: { enabled, ...(enabled && { scope, ...told }) },
         threads: { generateTitle: !!threads?.generateTitle },
+        ...(memory.observationalMemory && { observationalMemory: memory.observationalMemory.describe() }),
         readOnly,
       },
     };
@@ -66,6 +72,7 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     const list = () =>
       domain.listThreads({
         filter: { resourceId, text: search },
+        includeSubagents: query.includeSubagents,
         orderBy: { field: orderBy, direction },
         page,
         perPage,
@@ -159,6 +166,24 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     });
     return { success: true };
   },
+  getObservationalMemory: async ({ app, query, resourceId }) => {
+    const { threadId, from, to, offset, limit } = query;
+    const domain = await domainOf(app, query.agentId);
+    const owner = await ownerOfLog(app, query.agentId, threadId, resourceId);
+    const record = await domain.getObservationalMemory(threadId ?? null, owner);
+    if (limit === undefined) return { record };
+    const range = { offset, from: toDate("from", from), to: toDate("to", to) };
+    const history = await domain.getObservationalMemoryHistory(threadId ?? null, owner, limit, range);
+    return { record, history };
+  },
+  observationalMemoryBufferStatus: async ({ app, body, resourceId }) => {
+    const { agentId, threadId } = body;
+    const owner = await ownerOfLog(app, agentId, threadId, resourceId);
+    const memory = (await app.memory(agentId)) as Partial<FullMemory>;
+    if (threadId !== undefined) await memory.observationalMemory?.waitForBuffering(threadId, owner);
+    const domain = await domainOf(app, agentId);
+    return { record: await domain.getObservationalMemory(threadId ?? null, owner) };
+  },
   searchMemory: async ({ app, query, resourceId, caller, request: { signal } }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
@@ -176,6 +201,29 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
   },
 };
 
+/** Whose log it is. A thread of somebody else does not exist. */
+async function ownerOfLog(
+  app: App,
+  agentId: string | undefined,
+  threadId: string | undefined,
+  resourceId: string | undefined,
+): Promise<string> {
+  if (threadId !== undefined) {
+    const owner = await ownerOfThread(requireStorage(await app.storage(agentId)), threadId);
+    if (owner === undefined || (resourceId !== undefined && owner !== resourceId)) throw noThread(threadId);
+    return owner;
+  }
+  if (resourceId !== undefined) return resourceId;
+  throw new AgentError("invalid-argument", "Pass a threadId or a resourceId.");
+}
+
+function toDate(name: string, value: string | undefined): Date | undefined {
+  if (value === undefined) return undefined;
+  const date = new Date(value);
+  if (!Number.isNaN(date.getTime())) return date;
+  throw new AgentError("invalid-argument", `${name} must be a date, got ${JSON.stringify(value)}.`);
+}
+
 function shown(caller: Principal, messages: readonly StoredMessage[]): readonly StoredMessage[] {
   return caller.has("inspect") ? messages : messages.map(safeMessage);
 }
@@ -184,7 +232,10 @@ async function domainOf(app: App, agentName: string | undefined): Promise<Thread
   return threadDomain(await app.storage(agentName));
 }
 
-/** A name that is taken; one that another has is answered as where such a thread is made by any other route. */
+/**
+ * A thread id that is taken. If another owner has it, the response is the same as on any other route that creates a
+ * thread.
+ */
 async function checkUnused(storage: Storage | undefined, threadId: string, caller: Principal): Promise<void> {
   const owner = storage && (await ownerOfThread(storage, threadId));
   if (owner === undefined) return;

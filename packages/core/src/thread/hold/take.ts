@@ -75,11 +75,23 @@ function heldBy(owner: string, { runId, agentId, fence }: Holding): Partial<Acto
 
 /** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
 export function takeOver(thread: Thread, actor: Actor, attempts: number): Promise<Lease | undefined> {
+  const { writes, holding } = takeOverWrites(thread, actor, attempts);
+  return graspUnlessTaken(thread, writes, holding);
+}
+
+export function takeOverWrites(
+  thread: Thread,
+  actor: Actor,
+  attempts: number,
+): { writes: Write[]; holding: Holding } {
+  const { threadId: thread_id } = thread;
   const runId = actor.runId as string;
   const fence = actor.fence + 1;
+  // What is known of a run that waits is right as long as nobody answered or aborted it since.
+  const since = { next_seq: actor.nextSeq, abort_run: actor.abortRun ?? null, owner: actor.owner ?? null };
   const writes: Write[] = [
     update(ACTORS, {
-      where: { thread_id: thread.threadId, fence: actor.fence, run_id: runId },
+      where: { thread_id, fence: actor.fence, run_id: runId, ...since },
       set: { owner: thread.owner, fence, run_state: "running" },
       require: true,
     }),
@@ -89,7 +101,7 @@ export function takeOver(thread: Thread, actor: Actor, attempts: number): Promis
     }),
   ];
   const holding = { runId, agentId: actor.agentId as string, fence, nextSeq: actor.nextSeq };
-  return graspUnlessTaken(thread, writes, holding);
+  return { writes, holding };
 }
 
 /** Commits the writes that take a thread. Others see this process live before they see its thread. */
@@ -98,13 +110,12 @@ export async function grasp(
   writes: readonly Write[],
   { runId, agentId, fence, nextSeq }: Holding,
 ): Promise<{ lease: Lease; result: CommitResult }> {
+  const { storage, system, threadId: key } = thread;
   const { owner } = thread.threads;
   await owner.hold();
   let result: CommitResult;
   try {
-    // Another process may take the same run with the same fence: each has its own id.
-    const id = `${runId} ${fence} ${owner.id}`;
-    result = await thread.storage.commit(writes, { key: thread.threadId, id });
+    result = await storage.commit(writes, { key, id: system.newId() });
   } catch (error) {
     owner.release();
     throw error;

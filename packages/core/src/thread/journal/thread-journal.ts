@@ -1,14 +1,9 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
-import { AgentError, errorMessage } from "../../errors.ts";
+import { AgentError } from "../../errors.ts";
 import type { OpenCall } from "../../run/run.ts";
-import {
-  type CallIntent,
-  RECENT,
-  type RunEnd,
-  type RunJournal,
-  type StepRecord,
-} from "../../run/run-journal.ts";
+import { type CallIntent, type RunEnd, type RunJournal, type StepRecord } from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
+import type { CommitContribution } from "../../memory/memory.ts";
 import type { CreatedAgentSignal } from "../../signal/signal.ts";
 import {
   describeThread,
@@ -19,19 +14,20 @@ import {
   touchOwnThread,
   touchThread,
 } from "../../storage/message-writes.ts";
-import { assemble } from "../../storage/list-messages.ts";
 import type { Row, Write } from "../../storage/storage.ts";
-import { MESSAGES, MESSAGE_STEPS, THREADS } from "../../storage/tables.ts";
+import { MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
-import { advanceLane, type Lane, readLane, type StateMode } from "../../signal/lane.ts";
-import { CallJournal, type PlacedStep } from "./call-journal.ts";
-import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
+import { CallJournal } from "./call-journal.ts";
+import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
+import { StepPlaces } from "./step-places.ts";
+import { ThreadHistory } from "./thread-history.ts";
+import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
-import { storeStep } from "./open-step.ts";
 import type { Leaving, Thread } from "../hold/thread.ts";
-import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
+import { abortSubagent } from "../inspect/questions.ts";
+import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
 
 export interface ThreadJournalOptions {
@@ -50,8 +46,6 @@ export interface ThreadJournalOptions {
   enter(abortSignal: AbortSignal): Promise<Lease>;
 }
 
-/** How many signals after a snapshot are looked through for its deltas. */
-const SIGNALS_BACK = 200;
 /** Signals taken with one step; more wait for the next. */
 const ITEMS_PER_STEP = 256;
 /** Says on a message that signals follow it. */
@@ -68,9 +62,11 @@ export class ThreadJournal implements RunJournal {
   readonly #log: FencedLog;
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
+  /** What opened the run, until the store knows that the run took it. */
   #opener: MailboxItem | undefined;
-  /** The message that the stored steps are in, until signals follow it. */
-  #responseId: string | undefined;
+  /** Messages that the run began with besides, and that the store does not know to be taken. */
+  readonly #staged = new Set<string>();
+  readonly #places = new StepPlaces();
   #details: ThreadJournalOptions["create"];
   #begun = false;
   #over = false;
@@ -88,6 +84,10 @@ export class ThreadJournal implements RunJournal {
 
   get isOver(): boolean {
     return this.#over;
+  }
+
+  get history(): ThreadHistory {
+    return new ThreadHistory(this.#thread);
   }
 
   async acquire(controller: AbortController): Promise<void> {
@@ -114,10 +114,23 @@ export class ThreadJournal implements RunJournal {
     this.#log.use(thread);
   }
 
+  contribute(contribution: CommitContribution): void {
+    this.#log.contribution = contribution;
+  }
+
+  /** Whether others may put chunks on the stream of this run: its input is stored, and it is not over. */
+  get isAudible(): boolean {
+    return this.#begun && !this.#over && this.#lease !== undefined;
+  }
+
+  async announce(chunks: readonly AgentChunk[], writes: readonly Write[]): Promise<boolean> {
+    return this.#unlessLost(this.#log.commit(writes, { chunks, explain: () => new LostRace() }));
+  }
+
   /** For who starts the run with the thread already in hand. */
   hold(lease: Lease, begun = false): void {
     this.#lease = lease;
-    this.#responseId = [...lease.responseSteps.keys()].at(-1);
+    this.#places.continue(lease.responseSteps);
     this.#log.open(lease);
     if (begun) this.#hasBegun();
   }
@@ -130,38 +143,62 @@ export class ThreadJournal implements RunJournal {
   ): Promise<CreatedAgentSignal[] | undefined> {
     const { threadId, resourceId, system } = this.#thread;
     const now = new Date(system.now());
-    const folded = (await this.#items()).filter((item) => item.signal.id !== this.#opener?.signal.id);
+    const folded = await this.#items();
     const items = this.#opener ? [this.#opener, ...folded] : folded;
     const signals = folded.map(({ signal }) => signal.with({ createdAt: now }));
     const rest: Write[] = [
       ...describeThread(threadId, this.#details),
-      ...signals.map((signal) => this.#insert(signal)),
+      ...signals.map((signal) => insertSignal(this.#thread, signal)),
       ...changed.flatMap((message) => replaceMessage({ ...message, threadId, resourceId })),
       ...takeItems(threadId, items),
     ];
     if (pinned)
       rest.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
     const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
-    const chunks = this.#echoes([...among, ...signals]);
-    const store = (isOrdinary: boolean) =>
-      this.#log.commit([...this.#inputWrites(input, now, isOrdinary), ...rest], {
-        run,
-        chunks,
-        explain: (index) => (isOrdinary ? new Unexpected() : this.#explainInput(index)),
-      });
+    const echoes = this.#echoes([...among, ...signals]);
+    const explain = (index: number): AgentError => this.#explainInput(index);
+    if (this.#opener) {
+      // The message is safe where it waits: that it was taken goes with the next commit, and the model need not wait for it.
+      for (const { signal } of folded) this.#staged.add(signal.id);
+      const writes = [...this.#inputWrites(input, now, false), ...rest];
+      this.#log.stage({ writes, run, explain, onStored: () => this.#isStored() });
+      for (const echo of echoes) this.#log.publish(echo);
+    } else {
+      const store = (isOrdinary: boolean): Promise<unknown> =>
+        this.#log.commit([...this.#inputWrites(input, now, isOrdinary), ...rest], {
+          run,
+          chunks: echoes,
+          explain: isOrdinary ? () => new Unexpected() : explain,
+        });
+      const isOrdinary = this.#options.exists === true && input.length === 1;
+      if (!(await this.#commitInput(store, isOrdinary))) return undefined;
+    }
+    this.#hasBegun();
+    return signals;
+  }
+
+  /** The store knows what the run began with. */
+  #isStored(): void {
+    this.#opener = undefined;
+    this.#staged.clear();
+  }
+
+  /** Returns false when somebody else had the thread in between. */
+  async #commitInput(
+    store: (isOrdinary: boolean) => Promise<unknown>,
+    isOrdinary: boolean,
+  ): Promise<boolean> {
     try {
-      await store(this.#options.exists === true && input.length === 1).catch((thrown: unknown) => {
+      await store(isOrdinary).catch((thrown: unknown) => {
         if (thrown instanceof Unexpected) return store(false);
         throw thrown;
       });
+      return true;
     } catch (thrown) {
       if (!(thrown instanceof NotTaken)) throw thrown;
       this.#backInLine();
-      return undefined;
+      return false;
     }
-    this.#hasBegun();
-    this.#opener = undefined;
-    return signals;
   }
 
   /** Ordinarily the thread is there and its messages are new, which takes fewer writes. */
@@ -214,11 +251,17 @@ export class ThreadJournal implements RunJournal {
 
   async record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean> {
     const { threadId, resourceId } = this.#thread;
+    const message = insertMessage(signal.toDBMessage({ threadId, resourceId }));
+    const chunks = this.#echoes([signal]);
+    return this.#unlessLost(
+      this.#log.commit([...alongside, message], { chunks, explain: () => new LostRace() }),
+    );
+  }
+
+  /** Whether a commit took effect; false when a condition of its writes did not hold. */
+  async #unlessLost(commit: Promise<unknown>): Promise<boolean> {
     try {
-      await this.#log.commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], {
-        chunks: this.#echoes([signal]),
-        explain: () => new LostRace(),
-      });
+      await commit;
       return true;
     } catch (thrown) {
       if (thrown instanceof LostRace) return false;
@@ -226,36 +269,9 @@ export class ThreadJournal implements RunJournal {
     }
   }
 
-  lane(laneId: string): Promise<Lane | undefined> {
-    return readLane(this.#thread.storage, this.#thread.threadId, laneId);
-  }
-
-  advanceLane(
-    laneId: string,
-    seen: Lane | undefined,
-    next: { cacheKey: string; mode: StateMode; signalId: string },
-  ): Write {
-    return advanceLane(this.#thread.threadId, laneId, seen, { ...next, now: this.#thread.system.now() });
-  }
-
-  async signalsSince(signalId: string): Promise<StoredMessage[]> {
-    const { storage, threadId } = this.#thread;
-    const [first] = await storage.select({
-      table: MESSAGES,
-      where: { id: signalId, thread_id: threadId },
-      limit: 1,
-    });
-    if (!first) return [];
-    const where = { thread_id: threadId, seq: { gte: first.seq }, role: "signal" };
-    return assemble(
-      storage,
-      await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }),
-    );
-  }
-
   async recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
-    const { openStep, writes } = this.#journal.start(this.#placed(step), calls);
+    const { openStep, writes } = this.#journal.start(this.#places.place(step), calls);
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
@@ -274,12 +290,14 @@ export class ThreadJournal implements RunJournal {
     const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
-    const responseId = step?.message.id ?? this.#responseId;
+    // What follows signals is a message of its own, as is what follows a message that the memory wants complete.
+    const closes = joins || (step !== undefined && next === "continue" && this.#isComplete(step));
+    const responseId = step?.message.id ?? this.#places.responseId;
     const writes: Write[] = [
-      ...(step ? this.#stepWrites(step) : []),
+      ...(step ? this.#places.writes(this.#thread, step) : []),
       ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
-      ...this.#journal.close(),
-      ...joining.map((signal) => this.#insert(signal)),
+      ...this.#closeCalls(),
+      ...joining.map((signal) => insertSignal(this.#thread, signal)),
       ...takeItems(threadId, items),
     ];
     if (!step && writes.length === 0) return [];
@@ -291,9 +309,8 @@ export class ThreadJournal implements RunJournal {
         next,
         attempts: 1,
       }),
-      ...(step && this.#place(step)),
-      // What follows signals is a message of its own.
-      ...(joins && { response_id: null, response_steps: null }),
+      ...(step && this.#places.row(step)),
+      ...(closes && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
     };
     const closing = (await finish?.(signals.length > 0)) ?? [];
@@ -305,8 +322,8 @@ export class ThreadJournal implements RunJournal {
       await this.#log.commit(writes, { run: progress, chunks: [...closing, ...this.#echoes(joining)] });
       this.#journal.closed();
     }
-    if (step) this.#countStep(step);
-    this.#responseId = joins ? undefined : responseId;
+    if (step) this.#places.stored(step);
+    this.#places.responseId = closes ? undefined : responseId;
     return signals;
   }
 
@@ -320,8 +337,8 @@ export class ThreadJournal implements RunJournal {
     const { threadId, system } = this.#thread;
     await this.#log.commit(
       [
-        ...this.#stepWrites(step),
-        ...this.#journal.wait(this.#placed(step), waiting),
+        ...this.#places.writes(this.#thread, step),
+        ...this.#journal.wait(this.#places.place(step), waiting),
         update(ACTORS, { where: { thread_id: threadId }, set: { run_state: "suspended" } }),
       ],
       {
@@ -330,11 +347,11 @@ export class ThreadJournal implements RunJournal {
           suspended_at: Math.trunc(system.now()),
           usage: step.usage as never,
           open_step: null,
-          ...this.#place(step),
+          ...this.#places.row(step),
         },
       },
     );
-    this.#countStep(step);
+    this.#places.stored(step);
   }
 
   async park(): Promise<void> {
@@ -359,21 +376,13 @@ export class ThreadJournal implements RunJournal {
       ? [requireNone(MAILBOX, { thread_id: threadId, due: NOW, agent_id: this.#options.agentId })]
       : [];
     const now = new Date(system.now());
-    const unread = this.#begun ? undefined : this.#unread(now);
-    const opener = unread ? this.#storeOpener(unread, now) : [];
+    const unread =
+      this.#begun || !this.#opener
+        ? undefined
+        : { ...this.#opener, signal: this.#opener.signal.with({ createdAt: now }) };
+    const opener = unread ? openerWrites(this.#thread, unread, this.#details) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
-    const error =
-      end.error === undefined
-        ? null
-        : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
-    const idle = {
-      owner: null,
-      run_id: null,
-      run_state: "idle",
-      agent_id: null,
-      abort_run: null,
-    } as const;
     let nothingWaits = 0;
     try {
       [nothingWaits = 0] = await this.#log.commit(
@@ -381,13 +390,14 @@ export class ThreadJournal implements RunJournal {
           ...guard,
           ...opener,
           ...unanswered,
-          ...this.#journal.close(),
+          ...this.#closeCalls(),
           ...also,
           touchThread(threadId, now.getTime()),
         ],
         {
-          run: { state: end.state, ended_at: now.getTime(), error, open_step: null },
+          run: endedRun(end, now),
           chunks: [...echo, ...end.chunks],
+          ends: true,
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new MailWaiting();
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
@@ -396,13 +406,13 @@ export class ThreadJournal implements RunJournal {
             // Twice, so that the first says whether anything waits. If nothing does, nobody has to look.
             update(ACTORS, {
               where: { thread_id: threadId, has_mail: null },
-              set: { ...idle, next_seq: nextSeq },
+              set: { ...IDLE, next_seq: nextSeq },
             }),
             update(ACTORS, {
               where: { thread_id: threadId, run_id: this.runId },
-              set: { ...idle, next_seq: nextSeq },
+              set: { ...IDLE, next_seq: nextSeq },
             }),
-            ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
+            ...(this.#thread.limits.keepHistory ? [] : forgetHistory(threadId)),
           ],
         },
       );
@@ -414,10 +424,17 @@ export class ThreadJournal implements RunJournal {
       if (thrown instanceof NotTaken) return this.#endUntaken(end);
       if (!(thrown instanceof OpenerGone)) {
         this.#log.dropStaged();
-        throw thrown;
+        if (!this.#opener || !this.#begun) throw thrown;
+        // The run has not begun, then. One that came to nothing can end like that.
+        this.#begun = false;
+        this.#staged.clear();
+        this.#log.rewind();
+        if (end.state === "done") throw thrown;
+        return this.end(end, also);
       }
       // It had begun after all: the store had done it and not said so.
       this.#hasBegun();
+      this.#isStored();
       return this.end(end, also);
     }
     this.#leave({ nothingWaits: nothingWaits > 0 });
@@ -435,25 +452,6 @@ export class ThreadJournal implements RunJournal {
     return true;
   }
 
-  /** What opened the run, as it enters the history. */
-  #unread(now: Date): MailboxItem | undefined {
-    const opener = this.#opener;
-    return opener && { ...opener, signal: opener.signal.with({ createdAt: now }) };
-  }
-
-  /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
-  #storeOpener(item: MailboxItem, now: Date): Write[] {
-    const { threadId, resourceId } = this.#thread;
-    return [
-      ...takeItems(threadId, [item]),
-      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
-      ...describeThread(threadId, this.#details),
-      ...(item.messages?.map((message) =>
-        insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
-      ) ?? [this.#insert(item.signal)]),
-    ];
-  }
-
   abandon(): void {
     this.#leave();
   }
@@ -466,61 +464,17 @@ export class ThreadJournal implements RunJournal {
     );
   }
 
-  async recent(): Promise<StoredMessage[]> {
-    const { threadId, resourceId, storage } = this.#thread;
-    const memory = await storage.getStore("memory");
-    const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
-    return messages.filter((message) => message.resourceId === resourceId);
-  }
-
   #echoes(signals: readonly CreatedAgentSignal[]): AgentChunk[] {
     return signals.map((signal) => echoOf(signal, this.runId));
   }
 
-  /** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */
-  #insert(signal: CreatedAgentSignal): Write {
-    const { threadId, resourceId } = this.#thread;
-    return insertMessage(signal.toDBMessage({ threadId, resourceId }), "ignore");
-  }
-
-  #stepWrites(step: StepRecord): Write[] {
-    const { threadId, resourceId } = this.#thread;
-    const { message, metadata } = step;
-    const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
-    return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
-  }
-
-  /** Where in the history a step is. */
-  #place(step: StepRecord): Row {
-    return { response_id: step.message.id, response_steps: this.#stepsOf(step.message.id) };
-  }
-
-  #placed(step: StepRecord): PlacedStep {
-    return { step, messageStep: this.#stepsOf(step.message.id) };
+  #isComplete({ message, parts }: StepRecord): boolean {
+    return this.#log.contribution?.closes({ messageId: message.id, parts }) ?? false;
   }
 
   #hasBegun(): void {
     this.#begun = true;
     this.#log.makeAudible();
-  }
-
-  #stepsOf(messageId: string): number {
-    return this.#lease?.responseSteps.get(messageId) ?? 0;
-  }
-
-  #forgetHistory(): Write[] {
-    const { threadId } = this.#thread;
-    const here = { thread_id: threadId };
-    return [
-      remove(MESSAGES, here),
-      remove(MESSAGE_STEPS, here),
-      remove(RUNS, here),
-      remove(THREADS, { id: threadId }),
-    ];
-  }
-
-  #countStep(step: StepRecord): void {
-    this.#lease?.responseSteps.set(step.message.id, this.#stepsOf(step.message.id) + 1);
   }
 
   /** Signals that wait for this run. Asked of the store only when something may have come. */
@@ -535,7 +489,12 @@ export class ThreadJournal implements RunJournal {
     });
     // All that are here are taken now; only a full hand leaves some behind.
     if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
-    return items;
+    return items.filter(({ signal: { id } }) => id !== this.#opener?.signal.id && !this.#staged.has(id));
+  }
+
+  /** Nobody waits for the calls any more, nor for subagents that they waited for. */
+  #closeCalls(): Write[] {
+    return [...this.#journal.close(), ...(this.#lease?.subagents ?? []).map(abortSubagent)];
   }
 
   #leave(how: Leaving = {}): void {
@@ -543,6 +502,7 @@ export class ThreadJournal implements RunJournal {
     this.#over = true;
     this.#log.close();
     this.#thread.left(this, how);
+    if (!how.waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
   }
 }
 

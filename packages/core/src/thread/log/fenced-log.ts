@@ -1,6 +1,8 @@
 import type { AgentChunk } from "@selvedge/protocol";
+import type { SubagentWait } from "@selvedge/protocol/session";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
+import type { CommitContribution } from "../../memory/memory.ts";
 import type { Commit, CommitResult, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -17,6 +19,8 @@ export interface Lease {
   nextSeq: number;
   /** Steps stored so far in each response message, of a run that is gone on with. */
   responseSteps: Map<string, number>;
+  /** Subagents that calls of a run wait for which is gone on with. They end with it, unless it waits again. */
+  subagents?: readonly SubagentWait["subagent"][] | undefined;
   /** What takes the thread, where the run has it only as it was seen: it goes before the first thing that is stored. */
   taking?: readonly Write[] | undefined;
 }
@@ -28,6 +32,10 @@ export class NotTaken extends Error {}
 export interface Staged {
   writes: readonly Write[];
   run: Row;
+  /** Names the error for a condition of the writes that failed. */
+  explain?: (index: number) => unknown;
+  /** Called when they are stored. */
+  onStored?: () => void;
 }
 
 export interface LogCommit {
@@ -43,6 +51,8 @@ export interface LogCommit {
   isFlush?: boolean;
   /** Chunks that become visible with this commit or not at all. */
   chunks?: readonly AgentChunk[];
+  /** The run ends with it. */
+  ends?: boolean;
 }
 
 /** Chunks that wait for the next flush at most. */
@@ -59,7 +69,7 @@ export class FencedLog {
   #thread: Thread;
   #lease: Lease | undefined;
   #buffer: AgentChunk[] = [];
-  #staged: Staged | undefined;
+  #staged: readonly Staged[] = [];
   #commits: Promise<unknown> = Promise.resolve();
   readonly #flusher: Flusher;
   #cancelFlush: (() => void) | undefined;
@@ -67,6 +77,8 @@ export class FencedLog {
   #count = 0;
   #audible = false;
   #closed = false;
+  /** What the memory adds to commits. */
+  contribution: CommitContribution | undefined;
 
   /** `onLost` is called when the store turns out to be ahead of this run. */
   constructor(thread: Thread, runId: string, onLost: () => void) {
@@ -87,12 +99,16 @@ export class FencedLog {
   /** Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere. */
   makeAudible(): void {
     this.#audible = true;
+    if (this.#buffer.length > 0) this.#flushWhenDue();
   }
 
   publish(chunk: AgentChunk): void {
     if (this.#closed) return;
     this.#buffer.push(toBroadcast(chunk));
-    if (!this.#audible) return;
+    if (this.#audible) this.#flushWhenDue();
+  }
+
+  #flushWhenDue(): void {
     if (this.#buffer.length >= MAX_BUFFERED) {
       this.#cancelFlush?.();
       return this.#flush();
@@ -102,7 +118,7 @@ export class FencedLog {
 
   /** Nothing becomes visible before what is staged: chunks cannot overtake it. */
   stage(staged: Staged): void {
-    this.#staged = staged;
+    this.#staged = [...this.#staged, staged];
   }
 
   /** Drops what was said of a run that has to begin anew, except that it starts. */
@@ -112,7 +128,7 @@ export class FencedLog {
 
   /** What was staged could not be stored and must not keep the rest from being. */
   dropStaged(): void {
-    this.#staged = undefined;
+    this.#staged = [];
   }
 
   /** Answers how many rows each of the `last` writes changed, if the store said so. */
@@ -130,19 +146,24 @@ export class FencedLog {
   async #commitNow(writes: readonly Write[], options: LogCommit): Promise<readonly number[]> {
     const { explain, last, quiet, isFlush, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
-    const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;
+    const isStaged = staged.length > 0;
+    const run =
+      isStaged || options.run ? Object.assign({}, ...staged.map((one) => one.run), options.run) : undefined;
     const { threadId, storage, system } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#closed) throw superseded(threadId);
-    const buffered = quiet ? 0 : this.#buffer.length;
+    // What is staged becomes visible with the chunks about it.
+    const buffered = quiet && !isStaged ? 0 : this.#buffer.length;
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
     // Another commit has taken along what this one was for.
     const { taking = [] } = lease;
     if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return [];
     const nextSeq = lease.nextSeq + chunks.length;
     const fence = taking.length > 0 ? withRun(taking, run) : [this.#fence(lease, run)];
-    const own = [...fence, ...(staged?.writes ?? [])];
-    const all: Write[] = [...own, ...writes];
+    const parts: Pick<Staged, "writes" | "explain">[] = [...staged, { writes, ...(explain && { explain }) }];
+    const all: Write[] = [...fence, ...parts.flatMap((part) => part.writes)];
+    const added = this.#contribution(all.slice(fence.length), options);
+    if (added) all.push(...added.writes);
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));
@@ -166,14 +187,16 @@ export class FencedLog {
         throw taking[index]?.table === THREADS
           ? noThread(this.#thread.threadId, this.#thread.resourceId)
           : new NotTaken();
-      const explained = index < own.length ? undefined : explain?.(index - own.length);
+      const explained = explainConflict(parts, index - fence.length);
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
       this.#onLost();
       throw superseded(threadId);
     }
     lease.taking = undefined;
-    if (this.#staged === staged) this.#staged = undefined;
+    added?.stored();
+    this.#staged = this.#staged.filter((one) => !staged.includes(one));
+    for (const one of staged) one.onStored?.();
     if (chunks.length > 0) {
       this.#buffer.splice(0, buffered);
       this.#flushedAt = system.monotonic();
@@ -189,12 +212,28 @@ export class FencedLog {
     return run ? update(RUNS, { where, set: run, require: true }) : requireRow(RUNS, where);
   }
 
+  #contribution(
+    writes: readonly Write[],
+    { ends = false }: LogCommit,
+  ): ReturnType<CommitContribution["rows"]> {
+    return writes.length > 0 || ends ? this.contribution?.rows(writes, { ends }) : undefined;
+  }
+
   #flush(): void {
     this.#cancelFlush = undefined;
     if (this.#buffer.length === 0 || this.#closed || !this.#lease) return;
     // What cannot be flushed now goes with the next commit, which reports what is wrong.
     this.commit([], { isFlush: true }).catch(() => {});
   }
+}
+
+/** Asks whose write it was that failed. */
+function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], index: number): unknown {
+  for (const { writes, explain } of parts) {
+    if (index < writes.length) return index < 0 ? undefined : explain?.(index);
+    index -= writes.length;
+  }
+  return undefined;
 }
 
 /** Takes a thread with the run's row as it is to be. */

@@ -122,6 +122,7 @@ export class LocalThreads implements Threads {
       runId,
       agentId,
       create: { ...(title !== undefined && { title }), ...(metadata && { metadata }) },
+      exists: stored !== undefined,
       opener: undefined,
       enter: (abortSignal) => {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.

@@ -1,9 +1,8 @@
-import { questionsBehind } from "@selvedge/protocol/session";
 import { AgentError, showValue } from "../../errors.ts";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage, Where } from "../../storage/storage.ts";
 import { RUNS } from "../../storage/thread-tables.ts";
-import { readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
+import { questionsOf, readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
 
 export interface ListSuspendedRunsOptions {
   threadId?: string;
@@ -70,16 +69,9 @@ export async function listSuspendedRuns(
       threadId: row.thread_id,
       resourceId: row.resource_id,
       suspendedAt: new Date(row.suspended_at ?? 0),
-      toolCalls: (calls.get(row.id) ?? []).flatMap(asked),
+      toolCalls: (calls.get(row.id) ?? []).flatMap(questionsOf),
     })),
   };
-}
-
-/** What a call asks: itself, or its subagent. */
-function asked(call: WaitingCall): WaitingCall[] {
-  const questions = questionsBehind(call);
-  if (questions[0] === call) return [call];
-  return questions.map((question) => ({ ...question, parentToolCallId: call.toolCallId }));
 }
 
 function checkCount(name: string, value: unknown): void {

@@ -84,7 +84,7 @@ async function fail(job: OmJobRow, { server, threads }: JobContext, error: unkno
 }
 
 /** 1, 2, 4 … 120 seconds, give or take a fifth. */
-export function retryDelayMs(attempt: number, random: number): number {
+function retryDelayMs(attempt: number, random: number): number {
   const seconds = Math.min(LONGEST_DELAY_S, 2 ** Math.max(0, attempt - 1));
   return Math.round(seconds * 1_000 * (0.8 + 0.4 * random));
 }

@@ -1,5 +1,7 @@
 import type { CommitResult, InMemoryStorage, Row, Write } from "@selvedge/core/storage";
 import { NotificationWatch } from "./notification-watch.ts";
+import { SessionWatch } from "./session-watch.ts";
+import type { SimSessions } from "./sim-sessions.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS, RUNS } from "./tables.ts";
 
@@ -9,7 +11,10 @@ export class CommitWatch {
   readonly #shared: InMemoryStorage;
   readonly #inboxes: NotificationWatch;
 
-  constructor(process: SimProcess, shared: InMemoryStorage) {
+  readonly #sessions: SessionWatch | undefined;
+
+  constructor(process: SimProcess, shared: InMemoryStorage, sessions: SimSessions | undefined) {
+    this.#sessions = sessions && new SessionWatch(process, shared, sessions);
     this.#process = process;
     this.#shared = shared;
     this.#inboxes = new NotificationWatch(process, shared);
@@ -20,6 +25,7 @@ export class CommitWatch {
     // The store in memory works while it is called: the state before, the change and the state after.
     const before = this.#look(asked);
     const recordsBefore = this.#inboxes.look(asked);
+    const plan = this.#sessions?.look(asked);
     const done = this.#shared.commit(writes);
     const after = this.#look(asked);
     const recordsAfter = this.#inboxes.look(asked);
@@ -27,6 +33,7 @@ export class CommitWatch {
       async (result) => {
         this.#checkChange(asked, await before, await after);
         this.#inboxes.check(asked, await recordsBefore, await recordsAfter);
+        await this.#sessions?.check(asked, await plan);
         return result;
       },
       (error: unknown) => {

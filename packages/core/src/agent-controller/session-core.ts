@@ -22,12 +22,16 @@ import type { System } from "../system.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import type { AgentControllerConfig } from "./config.ts";
+import { Recount } from "./recount.ts";
 import { readUsage } from "./run-profile.ts";
 import { SessionRecord } from "./session-record.ts";
 import type { StateRules } from "./session-state.ts";
 import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
+
+/** After these nothing more is stored before somebody does something. */
+const SEGMENT_ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
 
 /** What a controller lends to its sessions. */
 export interface SessionHost {
@@ -69,6 +73,9 @@ export class SessionCore {
   #follower: ThreadFollower | undefined;
   #fold: EventFold | undefined;
   #unwatchQueue: (() => void) | undefined;
+  /** What the store knows of the thread beside its stream, read again when it may have changed. */
+  #queue: Recount | undefined;
+  #usage: Recount | undefined;
   readonly #rowListeners = new Set<() => void>();
   readonly #ends = new RunEnds();
   #closed = false;
@@ -254,11 +261,15 @@ export class SessionCore {
     const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
     await this.lock.follow(threadId);
-    this.display.reset(await this.facts(threadId));
+    const fold = (this.#fold = new EventFold());
+    this.#queue = this.#recount(fold, () => this.#countQueue(threadId));
+    this.#usage = this.#recount(fold, () => this.#countUsage(threadId));
+    this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
+    const { seq, ...facts } = await this.#facts(threadId);
+    if (this.#fold !== fold) return;
+    this.display.reset(facts);
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
-    const fold = (this.#fold = new EventFold());
-    this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
     const follower = await ThreadFollower.open({
       agent,
       storage,
@@ -271,7 +282,17 @@ export class SessionCore {
     });
     if (this.#fold !== fold) return follower.stop();
     this.#follower = follower;
+    // Something was stored since the facts were read.
+    if (follower.lastSeq !== seq) await this.#usage.now();
     this.bus.displayChanged();
+  }
+
+  #recount(fold: EventFold, look: () => Promise<void>): Recount {
+    return new Recount(
+      look,
+      () => this.host.system,
+      (error) => this.#fold === fold && this.#fail(error),
+    );
   }
 
   /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
@@ -289,44 +310,51 @@ export class SessionCore {
     this.#fold = undefined;
     this.#unwatchQueue?.();
     this.#unwatchQueue = undefined;
+    this.#queue?.stop();
+    this.#usage?.stop();
+    this.#queue = this.#usage = undefined;
     this.#ends.leave();
   }
 
   /** What the store knows of a thread beside its stream. */
   async facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles">> {
-    const { storage } = this.host;
-    const states = (await storage.getStore("threadState"))!;
-    const [{ usage }, tasks, queued] = await Promise.all([
-      readUsage(storage, threadId),
-      states.getState({ threadId, type: TASK_STATE }),
-      this.#queued(threadId),
-    ]);
-    return { tokenUsage: usage, tasks: readTasks(tasks?.value), queuedFollowUps: queued };
+    const { seq: _, ...facts } = await this.#facts(threadId);
+    return facts;
   }
 
-  async #queued(threadId: string): Promise<number> {
+  /** The same, and the last event that it surely has in it. */
+  async #facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles"> & { seq: number }> {
+    const { storage } = this.host;
+    const states = (await storage.getStore("threadState"))!;
+    const { seq, count } = await this.#queued(threadId);
+    const [{ usage }, tasks] = await Promise.all([
+      readUsage(storage, threadId),
+      states.getState({ threadId, type: TASK_STATE }),
+    ]);
+    return { tokenUsage: usage, tasks: readTasks(tasks?.value), queuedFollowUps: count, seq };
+  }
+
+  async #queued(threadId: string): Promise<{ count: number; seq: number }> {
     const { storage } = this.host;
     const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
     const waiting = await listQueued(storage, threadId);
     const count = waiting.filter(({ due }) => due === "next").length;
     // On an idle thread the first one is about to run.
-    return actor?.run_id ? count : Math.max(0, count - 1);
+    return { count: actor?.run_id ? count : Math.max(0, count - 1), seq: (actor?.next_seq ?? 1) - 1 };
   }
 
   /** What waits may have changed, here or in another process. */
   async countQueued(): Promise<void> {
-    const threadId = this.#bound;
-    if (threadId === undefined) return;
-    try {
-      const count = await this.#queued(threadId);
-      const before = this.display.get().queuedFollowUps;
-      if (this.#bound !== threadId || count === before) return;
-      if (count > before) return this.bus.emit({ type: "follow_up_queued", count });
-      this.display.set({ queuedFollowUps: count });
-      this.bus.displayChanged();
-    } catch (error) {
-      this.#fail(error);
-    }
+    await this.#queue?.now();
+  }
+
+  async #countQueue(threadId: string): Promise<void> {
+    const { count } = await this.#queued(threadId);
+    const before = this.display.get().queuedFollowUps;
+    if (this.#bound !== threadId || count === before) return;
+    if (count > before) return this.bus.emit({ type: "follow_up_queued", count });
+    this.display.set({ queuedFollowUps: count });
+    this.bus.displayChanged();
   }
 
   #take(fold: EventFold, chunk: AgentChunk, isPast: boolean): void {
@@ -335,6 +363,7 @@ export class SessionCore {
       if (isPast) this.display.take(event);
       else this.#tell(event);
     }
+    if (!isPast && SEGMENT_ENDS.has(chunk.type)) void this.#usage?.now();
   }
 
   #tell(event: AgentControllerEvent): void {
@@ -345,16 +374,13 @@ export class SessionCore {
       void this.countQueued();
     this.bus.emit(event);
     this.#ends.takeEvent(event);
-    if (event.type === "agent_end") void this.#countUsage();
   }
 
   /** Steps that were stored while the session came to its thread may have been missed. */
-  async #countUsage(): Promise<void> {
-    const threadId = this.#bound;
-    if (threadId === undefined) return;
-    const { usage } = await readUsage(this.host.storage, threadId).catch(() => ({ usage: undefined }));
+  async #countUsage(threadId: string): Promise<void> {
+    const { usage } = await readUsage(this.host.storage, threadId);
     const { totalTokens } = this.display.get().tokenUsage;
-    if (!usage || this.#bound !== threadId || usage.totalTokens === totalTokens) return;
+    if (this.#bound !== threadId || usage.totalTokens === totalTokens) return;
     this.display.set({ tokenUsage: usage });
     this.bus.displayChanged();
   }

@@ -137,7 +137,8 @@ export class SessionDomain {
     const session = { ...seen, ...patch, version: seen.version + 1, updatedAt };
     if (session.threadId !== seen.threadId) session.threadVersion = session.version;
     const { controller_id: _controller, id: _id, created_at: _created, ...set } = toRow(session);
-    const where = { ...whereOf(seen), version: seen.version };
+    // One that was deleted and created anew may have come to the same version.
+    const where = { ...whereOf(seen), version: seen.version, created_at: seen.createdAt.getTime() };
     return { write: update(SESSIONS, { where, set, require: true }), session };
   }
 

@@ -81,14 +81,16 @@ export class SessionRecord {
     const { controllerId, id } = this.#current;
     const session = await this.#domain.getSession({ controllerId, id });
     this.take(session ?? undefined);
-    if (!session) throw new AgentError("not-found", `There is no session "${id}": it was deleted.`);
+    if (!session || this.#isGone)
+      throw new AgentError("not-found", `There is no session "${id}": it was deleted.`);
     return this.#current;
   }
 
   /** A version that was read or written. Older ones are of no interest. */
   take(session: StoredSession | undefined): void {
     const before = this.#current;
-    if (!session) {
+    // One that was deleted and created anew is another session.
+    if (!session || session.createdAt.getTime() !== before.createdAt.getTime()) {
       if (this.#isGone) return;
       this.#isGone = true;
       return this.onChange(before, undefined);

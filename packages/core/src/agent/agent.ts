@@ -192,6 +192,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     (await this.#environment.threads()).mailMayHaveCome(target);
   }
 
+  /** A run of this process waits for one on the thread: it needs no place of its own until the returned function is called. */
+  async awaits(target: { threadId: string; resourceId: string }): Promise<() => void> {
+    return (await this.#environment.threads()).awaits(target);
+  }
+
   /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */
   async getThreadStorage(): Promise<Storage> {
     const { storage } = await this.#environment.threads();

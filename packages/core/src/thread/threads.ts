@@ -89,6 +89,8 @@ export interface Threads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
+  /** A run waits for one on the thread, which counts as a part of it (`maxRuns`) until the returned function is called. */
+  awaits(target: ThreadAddress): () => void;
   /** What waits on a thread may have changed: the run under way looks before its next step. */
   mailMayHaveCome(target: ThreadAddress): void;
   /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */

@@ -34,11 +34,7 @@ export class SessionWatch {
     for (const write of asked) {
       const decision = decisionIn(write);
       if (decision?.resumeData?.action !== "approved" || write.op !== "update") continue;
-      const {
-        run_id: runId,
-        tool_call_id: toolCallId,
-        thread_id: threadId,
-      } = write.where as Record<string, string>;
+      const { run_id: runId, tool_call_id: toolCallId } = write.where as Record<string, string>;
       const session = asked.find(({ op, table }) => op === "update" && table === SESSIONS);
       const sessionId = session?.op === "update" ? (session.where["id"] as string) : undefined;
       // Asked for at once: what is asked for later is answered after the commit.
@@ -46,7 +42,8 @@ export class SessionWatch {
         this.#shared.select({ table: CALLS, where: { run_id: runId!, tool_call_id: toolCallId! } }),
         sessionId === undefined ? undefined : this.#row(sessionId),
       ]);
-      if (call?.["tool_name"] !== "submit_plan" || threadId?.startsWith("sub-")) return undefined;
+      if (call?.["tool_name"] !== "submit_plan" || String(call["thread_id"]).startsWith("sub-"))
+        return undefined;
       const modeBefore = row?.["mode_id"] as string | undefined;
       return { toolCallId: toolCallId!, runId: runId!, sessionId, modeBefore };
     }
@@ -87,7 +84,8 @@ export class SessionWatch {
     const { runs } = this.#sessions;
     if (write.op === "insert")
       runs.set(write.row["id"] as string, { threadId: write.row["thread_id"] as string, tokens: 0 });
-    const usage = write.op === "update" ? (write.set?.["usage"] as { totalTokens?: number } | undefined) : undefined;
+    const usage =
+      write.op === "update" ? (write.set?.["usage"] as { totalTokens?: number } | undefined) : undefined;
     const run = usage && write.op === "update" && runs.get(write.where["id"] as string);
     if (run) run.tokens = usage.totalTokens ?? 0;
   }

@@ -133,6 +133,7 @@ class SubagentRun {
     const [threadId, resourceId] = [this.#threadId, this.#resourceId];
     if (after === undefined) await this.#begin(definition, modelId, forked);
     const { abortSignal } = this.#options;
+    const done = await agent.awaits({ threadId, resourceId });
     const overview = await readThreadOverview(storage, threadId);
     const reader = await agent.subscribeToThread({ threadId, resourceId, after: after ?? 0 });
     const stop = () => {
@@ -157,6 +158,7 @@ class SubagentRun {
     } finally {
       abortSignal.removeEventListener("abort", stop);
       reader.unsubscribe();
+      done();
     }
   }
 

@@ -129,6 +129,10 @@ export class LocalThreads implements Threads {
     return journal;
   }
 
+  awaits(target: ThreadAddress): () => void {
+    return this.scheduler.awaits(target);
+  }
+
   mailMayHaveCome(target: ThreadAddress): void {
     const thread = this.directory.peek(target);
     thread.mailMayHaveCome();

@@ -64,7 +64,8 @@ export class SessionCore {
   #moving: Promise<void> = Promise.resolve();
   #opening: Promise<void> | undefined;
   #bound: string | undefined;
-  #binding: Promise<void> = Promise.resolve();
+  /** Comes to the thread that the row names. Where it fails nothing would be heard of the thread, so it is tried again. */
+  readonly #binding: Recount;
   /** Why the thread could not be followed. */
   #unbound: unknown;
   /** A thread that this session is creating: it is told as new. */
@@ -84,6 +85,15 @@ export class SessionCore {
     this.host = host;
     this.#seed = seed;
     this.bus = new EventBus(this.display, host);
+    this.#binding = new Recount(
+      () => this.#bind(),
+      () => host.system,
+      (error) => {
+        this.#bound = undefined;
+        this.#unbound = error;
+        this.#fail(error);
+      },
+    );
     this.lock = new HeldLock(host.config.threadLock, host.logger);
   }
 
@@ -126,7 +136,7 @@ export class SessionCore {
     const stored = await host.storeRow(this.#seed);
     this.#record = new SessionRecord(host.storage, domain, stored);
     this.#record.onChange = (before, after) => this.#changed(before, after);
-    if (stored.threadId !== undefined) await this.#bindNow();
+    if (stored.threadId !== undefined) await this.#binding.now();
   }
 
   /** Changes the row, on top of what others did. `change` may be asked more than once. */
@@ -175,9 +185,9 @@ export class SessionCore {
 
   /** Resolves when the session follows the thread that its row names. Throws where it cannot: nothing would be heard of it. */
   async followed(): Promise<void> {
-    await this.#binding;
+    await this.#binding.settled();
     if (this.#closed || this.row.threadId === this.#bound) return;
-    await this.#bindNow();
+    await this.#binding.now();
     if (!this.#closed && this.row.threadId !== this.#bound) throw this.#unbound;
   }
 
@@ -195,14 +205,20 @@ export class SessionCore {
     return this.#follower?.abort() ?? false;
   }
 
-  /** How a run on the current thread ends, or comes to wait. */
-  endOf(runId: string): Promise<RunEnd> {
-    return this.#ends.of(runId);
+  /** Rises whenever the session leaves a thread. */
+  get epoch(): number {
+    return this.#ends.epoch;
+  }
+
+  /** How a run ends, or comes to wait, that began on the thread of that time. */
+  endOf(runId: string, epoch: number): Promise<RunEnd> {
+    return this.#ends.of(runId, epoch);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#binding.stop();
     this.#leaveThread();
     this.#record?.close();
     this.bus.close();
@@ -229,19 +245,8 @@ export class SessionCore {
     }
     const scope = this.#selecting === after.modelId ? "global" : "thread";
     for (const event of changesOf(before, after, scope)) this.bus.emit(event);
-    if (after.threadId !== this.#bound) void this.#bindNow();
+    if (after.threadId !== this.#bound) void this.#binding.now();
     for (const listener of this.#rowListeners) listener();
-  }
-
-  #bindNow(): Promise<void> {
-    this.#binding = this.#binding
-      .then(() => this.#bind())
-      .catch((error: unknown) => {
-        this.#bound = undefined;
-        this.#unbound = error;
-        this.#fail(error);
-      });
-    return this.#binding;
   }
 
   /** Follows the thread that the row names. */
@@ -268,6 +273,7 @@ export class SessionCore {
     const { seq, ...facts } = await this.#facts(threadId);
     if (this.#fold !== fold) return;
     this.display.reset(facts);
+    if (this.#queue.asked) void this.countQueued();
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
     const follower = await ThreadFollower.open({
@@ -283,7 +289,7 @@ export class SessionCore {
     if (this.#fold !== fold) return follower.stop();
     this.#follower = follower;
     // Something was stored since the facts were read.
-    if (follower.lastSeq !== seq) await this.#usage.now();
+    if (follower.lastSeq !== seq) await this.#recount(fold, () => this.#readFacts(threadId)).now();
     this.bus.displayChanged();
   }
 
@@ -301,7 +307,7 @@ export class SessionCore {
     this.#fail(error);
     if (AgentError.is(error, "storage-closed")) return;
     this.#bound = undefined;
-    void this.#bindNow();
+    void this.#binding.now();
   }
 
   #leaveThread(): void {
@@ -341,6 +347,16 @@ export class SessionCore {
     const count = waiting.filter(({ due }) => due === "next").length;
     // On an idle thread the first one is about to run.
     return { count: actor?.run_id ? count : Math.max(0, count - 1), seq: (actor?.next_seq ?? 1) - 1 };
+  }
+
+  /** The facts, where no event has told of newer ones meanwhile. */
+  async #readFacts(threadId: string): Promise<void> {
+    const before = this.display.get();
+    const { tokenUsage, tasks } = await this.facts(threadId);
+    const now = this.display.get();
+    if (this.#bound !== threadId) return;
+    if (now.tokenUsage === before.tokenUsage) this.display.set({ tokenUsage });
+    if (now.tasks.length === before.tasks.length) this.display.set({ tasks });
   }
 
   /** What waits may have changed, here or in another process. */

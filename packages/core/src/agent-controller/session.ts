@@ -103,6 +103,12 @@ interface Answer {
   declineContext?: { reason?: string; message?: string } | undefined;
 }
 
+/** What became of a message, and the time at which the session was on its thread. */
+interface Sent {
+  admitted: Admitted;
+  epoch: number;
+}
+
 /** What changes in the session together with a decision. */
 type Follows = (
   call: DecidedCall,
@@ -201,16 +207,17 @@ export class Session<State extends object = Record<string, unknown>> {
    * it, and this resolves when the message is stored.
    */
   async sendMessage(message: SessionMessage): Promise<void> {
-    const { action, runId } = await shown(this.#core, () => this.#send(message));
+    const { admitted, epoch } = await shown(this.#core, () => this.#send(message));
+    const { action, runId } = admitted;
     if (action === "deliver" || runId === undefined) return;
-    const end = await this.#core.endOf(runId);
+    const end = await this.#core.endOf(runId, epoch);
     // The run has told why already.
     if (end.couldNotStart) throw end.couldNotStart;
   }
 
   /** Puts an instruction into what goes on: the model reads it before its next step. */
   steer(message: Omit<SessionMessage, "files">): Promise<Admitted> {
-    return quietly(this.#core, () => this.#send(message));
+    return quietly(this.#core, async () => (await this.#send(message)).admitted);
   }
 
   /** Sends a message for a run of its own, after the one under way. */
@@ -222,9 +229,14 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Sends what is ready, and answers what became of it. */
-  async admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+  async admit(message: SessionContents): Promise<Admitted> {
+    return (await this.#admit(message)).admitted;
+  }
+
+  async #admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Sent> {
     const aborts = this.#aborts;
     const { agent, target, options } = await this.#address(requestContext);
+    const { epoch } = this.#core;
     const admitted = await agent.sendMessage(
       { contents },
       {
@@ -233,12 +245,12 @@ export class Session<State extends object = Record<string, unknown>> {
         ifIdle: { streamOptions: options },
       },
     ).admitted;
-    if (admitted.duplicate) return admitted;
+    if (admitted.duplicate) return { admitted, epoch };
     if (this.#aborts === aborts) this.#abortRequested = false;
     else if (admitted.action === "wake") this.#core.abort();
     // It waits where the run reads next; only then is the question answered that keeps the run from reading.
     if (admitted.action === "deliver" && admitted.runId !== undefined) await this.#interrupt(admitted.runId);
-    return admitted;
+    return { admitted, epoch };
   }
 
   /** The same for a run of its own, after the one under way. */
@@ -395,9 +407,9 @@ export class Session<State extends object = Record<string, unknown>> {
     return this.#parts.browser;
   }
 
-  async #send(message: Omit<SessionMessage, "files"> & { files?: AgentControllerFile[] }): Promise<Admitted> {
+  async #send(message: Omit<SessionMessage, "files"> & { files?: AgentControllerFile[] }): Promise<Sent> {
     const contents = toContents(message?.content, message?.files);
-    return this.admit({ contents, requestContext: message.requestContext });
+    return this.#admit({ contents, requestContext: message.requestContext });
   }
 
   /** A person who writes instead of giving permission means: no, rather this. */

@@ -330,9 +330,9 @@ export async function restlessness(stage: Stage): Promise<string | undefined> {
     if (attempts.some(({ outcome, process }) => outcome === "pending" && process.alive))
       return "a decision was not answered";
   }
-  if (world.busy) return "something is under way";
-  const unrest = (await unreadBy(stage)) ?? unrestOfInboxes(stage, actors);
-  return unrest ?? (stage.sessions && unrestOfSessions(stage, stage.sessions));
+  const unrest = (await unreadBy(stage)) ?? (await unrestOfInboxes(stage, actors));
+  const inSessions = stage.sessions && (await unrestOfSessions(stage, stage.sessions));
+  return unrest ?? inSessions ?? (world.busy ? "something is under way" : undefined);
 }
 
 /**

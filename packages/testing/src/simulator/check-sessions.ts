@@ -3,7 +3,7 @@ import type { Row } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { Stage } from "./actions.ts";
 import type { Handle, SimSessions } from "./sim-sessions.ts";
-import { ACTORS, CALLS, SESSIONS, THREAD_STATE } from "./tables.ts";
+import { ACTORS, CALLS, MAILBOX, SESSIONS, THREAD_STATE } from "./tables.ts";
 
 /** Why the sessions have not come to rest yet, if they have not. */
 export async function unrestOfSessions(stage: Stage, sessions: SimSessions): Promise<string | undefined> {
@@ -39,12 +39,23 @@ async function unrestOf(
   if (!row) return `${where} was deleted and is open`;
   if (session.core.row.version !== row["version"])
     return `${where} is at version ${session.core.row.version} of ${JSON.stringify(row["version"])}`;
-  const { pendingApprovals, pendingSuspensions } = session.displayState.get();
+  const { pendingApprovals, pendingSuspensions, tokenUsage, queuedFollowUps } = session.displayState.get();
+  const threadId = row["thread_id"] as string;
   const shown = [...pendingApprovals.keys(), ...pendingSuspensions.keys()].toSorted().join();
-  const expected = (waits.get(row["thread_id"] as string) ?? []).toSorted().join();
+  const expected = (waits.get(threadId) ?? []).toSorted().join();
   if (shown !== expected)
     return `${where} shows questions ${shown || "none"}, and ${expected || "none"} wait`;
+  const tokens = await tokensOf(stage, threadId);
+  if (tokenUsage.totalTokens !== tokens)
+    return `${where} shows ${tokenUsage.totalTokens} tokens of ${tokens}`;
+  const queued = await stage.shared.count({ table: MAILBOX, where: { thread_id: threadId, due: 2 } });
+  if (queuedFollowUps !== queued) return `${where} shows ${queuedFollowUps} follow-ups of ${queued}`;
   return undefined;
+}
+
+async function tokensOf({ shared }: Stage, threadId: string): Promise<number> {
+  const [state] = await shared.select({ table: THREAD_STATE, where: { thread_id: threadId, type: "usage" } });
+  return (Object(state?.["value"]) as { totalTokens?: number }).totalTokens ?? 0;
 }
 
 /** What waits for a person on each thread. What a subagent asks is asked on the thread of its parent. */
@@ -168,9 +179,9 @@ async function checkState(stage: Stage, sessions: SimSessions, id: string): Prom
 }
 
 /** S4: the usage of a thread is that of its runs. */
-async function checkUsage({ shared, world, sessions }: Stage, threadId: string): Promise<void> {
-  const [state] = await shared.select({ table: THREAD_STATE, where: { thread_id: threadId, type: "usage" } });
-  const { totalTokens: counted = 0 } = Object(state?.["value"]) as { totalTokens?: number };
+async function checkUsage(stage: Stage, threadId: string): Promise<void> {
+  const { world, sessions } = stage;
+  const counted = await tokensOf(stage, threadId);
   let spent = 0;
   for (const run of sessions!.runs.values()) if (run.threadId === threadId) spent += run.tokens;
   if (counted !== spent)

@@ -33,6 +33,10 @@ export class Recount {
     return (this.#next ??= this.#looking.then(() => this.#begin()));
   }
 
+  get isLooking(): boolean {
+    return this.#looking !== undefined;
+  }
+
   /** Resolves when no look is under way. */
   async settled(): Promise<void> {
     while (this.#looking) await this.#looking;

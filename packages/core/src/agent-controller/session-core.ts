@@ -76,6 +76,7 @@ export class SessionCore {
   #unwatchQueue: (() => void) | undefined;
   /** What the store knows of the thread beside its stream, read again when it may have changed. */
   #queue: Recount | undefined;
+  #isFirstHidden = false;
   #usage: Recount | undefined;
   readonly #rowListeners = new Set<() => void>();
   readonly #ends = new RunEnds();
@@ -345,8 +346,9 @@ export class SessionCore {
     const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
     const waiting = await listQueued(storage, threadId);
     const count = waiting.filter(({ due }) => due === "next").length;
-    // On an idle thread the first one is about to run.
-    return { count: actor?.run_id ? count : Math.max(0, count - 1), seq: (actor?.next_seq ?? 1) - 1 };
+    // On an idle thread the first one is about to run, unless another message is faster.
+    this.#isFirstHidden = !actor?.run_id && count > 0;
+    return { count: this.#isFirstHidden ? count - 1 : count, seq: (actor?.next_seq ?? 1) - 1 };
   }
 
   /** The facts, where no event has told of newer ones meanwhile. */
@@ -362,6 +364,11 @@ export class SessionCore {
   /** What waits may have changed, here or in another process. */
   async countQueued(): Promise<void> {
     await this.#queue?.now();
+  }
+
+  /** Whether a run that begins may change what waits, or what is shown of it. */
+  get #mayHaveQueue(): boolean {
+    return this.#isFirstHidden || this.#queue?.isLooking === true || this.display.get().queuedFollowUps > 0;
   }
 
   async #countQueue(threadId: string): Promise<void> {
@@ -386,8 +393,7 @@ export class SessionCore {
     if (event.type === "usage_update") {
       const { tokenUsage } = this.display.get();
       this.display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
-    } else if (event.type === "agent_start" && this.display.get().queuedFollowUps > 0)
-      void this.countQueued();
+    } else if (event.type === "agent_start" && this.#mayHaveQueue) void this.countQueued();
     this.bus.emit(event);
     this.#ends.takeEvent(event);
   }

@@ -195,7 +195,7 @@ function checkTasks({ world }: Stage, histories: Map<string, StoredMessage[]>): 
     const tasks = history.filter(
       ({ role, content }) => role !== "assistant" && /Help with/.test(JSON.stringify(content.parts)),
     );
-    if (tasks.length !== 1) world.violate("S8", `${threadId} has ${tasks.length} tasks`);
+    if (tasks.length > 1) world.violate("S8", `${threadId} has ${tasks.length} tasks`);
     world.reached.add(history.length > 2 ? "a subagent worked" : "a subagent began");
   }
 }

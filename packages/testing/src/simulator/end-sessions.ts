@@ -29,7 +29,11 @@ export async function endSessions(
   }
   await compare(stage, sessions, means);
   const threads = await stage.shared.select({ table: THREADS, orderBy: [{ column: "id" }] });
-  stage.threads = threads.map(({ id, resource_id: resourceId }) => ({ threadId: id, resourceId }));
+  stage.threads = threads.map(({ id, resource_id: resourceId, metadata }) => ({
+    threadId: id,
+    resourceId,
+    isCopy: "clone" in Object(metadata),
+  }));
 }
 
 /** Opens all sessions in a process that has seen nothing of what happened. */

@@ -10,6 +10,7 @@ import {
   readTasks,
   type RunEnd,
   RunEnds,
+  type TaskItemSnapshot,
 } from "@selvedge/protocol/session";
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
@@ -77,7 +78,7 @@ export class SessionCore {
   /** What the store knows of the thread beside its stream, read again when it may have changed. */
   #queue: Recount | undefined;
   #isFirstHidden = false;
-  #usage: Recount | undefined;
+  #facts: Recount | undefined;
   readonly #rowListeners = new Set<() => void>();
   readonly #ends = new RunEnds();
   #closed = false;
@@ -114,6 +115,11 @@ export class SessionCore {
 
   get activeRunId(): string | null {
     return this.#follower?.activeRunId ?? null;
+  }
+
+  /** The last event of its thread that the session has heard of. */
+  get lastSeq(): number | undefined {
+    return this.#follower?.after;
   }
 
   /** Resolves when the session is in the store and follows its thread. */
@@ -269,12 +275,11 @@ export class SessionCore {
     await this.lock.follow(threadId);
     const fold = (this.#fold = new EventFold());
     this.#queue = this.#recount(fold, () => this.#countQueue(threadId));
-    this.#usage = this.#recount(fold, () => this.#countUsage(threadId));
+    this.#facts = this.#recount(fold, () => this.#readFacts(threadId));
     this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
-    const { seq, ...facts } = await this.#facts(threadId);
+    const { seq, ...facts } = await this.#factsOf(threadId);
     if (this.#fold !== fold) return;
     this.display.reset(facts);
-    if (this.#queue.asked) void this.countQueued();
     if (created) this.bus.emit({ type: "thread_created", thread: created });
     else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
     const follower = await ThreadFollower.open({
@@ -290,7 +295,8 @@ export class SessionCore {
     if (this.#fold !== fold) return follower.stop();
     this.#follower = follower;
     // Something was stored since the facts were read.
-    if (follower.lastSeq !== seq) await this.#recount(fold, () => this.#readFacts(threadId)).now();
+    if (follower.lastSeq !== seq) await this.#facts?.now();
+    if (follower.lastSeq !== seq || this.#queue?.asked) void this.countQueued();
     this.bus.displayChanged();
   }
 
@@ -318,27 +324,31 @@ export class SessionCore {
     this.#unwatchQueue?.();
     this.#unwatchQueue = undefined;
     this.#queue?.stop();
-    this.#usage?.stop();
-    this.#queue = this.#usage = undefined;
+    this.#facts?.stop();
+    this.#queue = this.#facts = undefined;
     this.#ends.leave();
   }
 
   /** What the store knows of a thread beside its stream. */
   async facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles">> {
-    const { seq: _, ...facts } = await this.#facts(threadId);
+    const { seq: _, ...facts } = await this.#factsOf(threadId);
     return facts;
   }
 
   /** The same, and the last event that it surely has in it. */
-  async #facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles"> & { seq: number }> {
+  async #factsOf(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles"> & { seq: number }> {
+    const { seq, count } = await this.#queued(threadId);
+    return { ...(await this.#stored(threadId)), queuedFollowUps: count, seq };
+  }
+
+  async #stored(threadId: string): Promise<Pick<DisplayFacts, "tokenUsage" | "tasks">> {
     const { storage } = this.host;
     const states = (await storage.getStore("threadState"))!;
-    const { seq, count } = await this.#queued(threadId);
     const [{ usage }, tasks] = await Promise.all([
       readUsage(storage, threadId),
       states.getState({ threadId, type: TASK_STATE }),
     ]);
-    return { tokenUsage: usage, tasks: readTasks(tasks?.value), queuedFollowUps: count, seq };
+    return { tokenUsage: usage, tasks: readTasks(tasks?.value) };
   }
 
   async #queued(threadId: string): Promise<{ count: number; seq: number }> {
@@ -351,14 +361,21 @@ export class SessionCore {
     return { count: this.#isFirstHidden ? count - 1 : count, seq: (actor?.next_seq ?? 1) - 1 };
   }
 
-  /** The facts, where no event has told of newer ones meanwhile. */
+  /**
+   * Usage and tasks, where no event told of newer ones meanwhile: a step may have been stored while the session came to its
+   * thread, and a tool may have changed the tasks in a run that ended before it could say so.
+   */
   async #readFacts(threadId: string): Promise<void> {
     const before = this.display.get();
-    const { tokenUsage, tasks } = await this.facts(threadId);
+    const { tokenUsage, tasks } = await this.#stored(threadId);
     const now = this.display.get();
     if (this.#bound !== threadId) return;
-    if (now.tokenUsage === before.tokenUsage) this.display.set({ tokenUsage });
-    if (now.tasks.length === before.tasks.length) this.display.set({ tasks });
+    const isNews = tokenUsage.totalTokens !== now.tokenUsage.totalTokens || !isSame(tasks, now.tasks);
+    if (!isNews) return;
+    if (now.tokenUsage !== before.tokenUsage || !isSame(now.tasks, before.tasks))
+      return void this.#facts?.now();
+    this.display.set({ tokenUsage, tasks });
+    this.bus.displayChanged();
   }
 
   /** What waits may have changed, here or in another process. */
@@ -386,7 +403,7 @@ export class SessionCore {
       if (isPast) this.display.take(event);
       else this.#tell(event);
     }
-    if (!isPast && SEGMENT_ENDS.has(chunk.type)) void this.#usage?.now();
+    if (!isPast && SEGMENT_ENDS.has(chunk.type)) void this.#facts?.now();
   }
 
   #tell(event: AgentControllerEvent): void {
@@ -398,18 +415,13 @@ export class SessionCore {
     this.#ends.takeEvent(event);
   }
 
-  /** Steps that were stored while the session came to its thread may have been missed. */
-  async #countUsage(threadId: string): Promise<void> {
-    const { usage } = await readUsage(this.host.storage, threadId);
-    const { totalTokens } = this.display.get().tokenUsage;
-    if (this.#bound !== threadId || usage.totalTokens === totalTokens) return;
-    this.display.set({ tokenUsage: usage });
-    this.bus.displayChanged();
-  }
-
   #fail(thrown: unknown): void {
     if (this.#closed || AgentError.is(thrown, "storage-closed")) return;
     const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
     this.bus.emit({ type: "error", error });
   }
+}
+
+function isSame(a: readonly TaskItemSnapshot[], b: readonly TaskItemSnapshot[]): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

@@ -47,6 +47,10 @@ export class ThreadFollower {
     return follower;
   }
 
+  get after(): number {
+    return this.#subscription?.after ?? this.lastSeq;
+  }
+
   get activeRunId(): string | null {
     return this.#subscription?.activeRunId() ?? null;
   }

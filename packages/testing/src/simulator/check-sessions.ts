@@ -41,6 +41,9 @@ async function unrestOf(
     return `${where} is at version ${session.core.row.version} of ${JSON.stringify(row["version"])}`;
   const { pendingApprovals, pendingSuspensions, tokenUsage, queuedFollowUps } = session.displayState.get();
   const threadId = row["thread_id"] as string;
+  const unread = { thread_id: threadId, next_seq: { gt: (session.core.lastSeq ?? 0) + 1 } };
+  if ((await stage.shared.count({ table: ACTORS, where: unread })) > 0)
+    return `${where} is at ${session.core.lastSeq}`;
   const shown = [...pendingApprovals.keys(), ...pendingSuspensions.keys()].toSorted().join();
   const expected = (waits.get(threadId) ?? []).toSorted().join();
   if (shown !== expected)
@@ -167,7 +170,8 @@ async function checkState(stage: Stage, sessions: SimSessions, id: string): Prom
   const deletions = sessions.deletions.get(id) ?? 0;
   const state = (row?.["state"] ?? {}) as Record<string, unknown>;
   for (const update of sessions.updates) {
-    if (update.sessionId !== id || update.outcome !== "accepted" || update.deletions < deletions) continue;
+    if (update.sessionId !== id || update.outcome !== "accepted") continue;
+    if (update.createdAt !== row?.["created_at"]) continue;
     if (!(update.key in state)) world.violate("S3", `${update.key} of ${id} is lost`);
   }
   const keys = Object.keys(state).filter((key) => /^k\d/.test(key)).length;

@@ -188,7 +188,8 @@ function abort({ world }: Stage, { session, app, id }: Handle): void {
 function updateState(stage: Stage, handle: Handle): void {
   const sessions = stage.sessions!;
   const key = `k${stage.world.nextNumber()}`;
-  const update = { ...attemptOf(handle), key, deletions: sessions.deletions.get(handle.id) ?? 0 };
+  const createdAt = handle.session.core.row.createdAt.getTime();
+  const update = { ...attemptOf(handle), key, createdAt };
   sessions.updates.push(update);
   const work = handle.session.state.update((state) => ({
     updates: { [key]: 1, count: Number(state["count"] ?? 0) + 1 },

@@ -28,8 +28,8 @@ export interface SessionMessage extends Attempt {
 /** An addition to the state of a session. */
 export interface StateUpdate extends Attempt {
   key: string;
-  /** How often somebody had tried to delete the session by then. */
-  deletions: number;
+  /** When the session was created that has it: it may be deleted and created anew. */
+  createdAt: number;
 }
 
 /** A session that is open in a process. */

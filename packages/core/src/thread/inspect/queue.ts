@@ -7,6 +7,7 @@ import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 import {
   CONTINUE,
   type MailboxItem,
+  insertItem,
   itemBytes,
   NEXT,
   NOW,
@@ -57,11 +58,13 @@ export async function editQueued(
   await commit(
     storage,
     item,
-    update(MAILBOX, {
-      where: { id: signal.id, thread_id: item.threadId, due: NEXT },
-      set: { signal: json as never, bytes },
-      require: true,
-    }),
+    [
+      update(MAILBOX, {
+        where: { id: signal.id, thread_id: item.threadId, due: NEXT },
+        set: { signal: json as never, bytes },
+        require: true,
+      }),
+    ],
     { mailbox_bytes: bytes - item.bytes },
   );
   return toQueued({ ...item, signal: edited });
@@ -76,7 +79,7 @@ export async function removeQueued(
   await commit(
     storage,
     item,
-    remove(MAILBOX, { id: item.signal.id, thread_id: item.threadId, due: NEXT }, { require: true }),
+    [remove(MAILBOX, { id: item.signal.id, thread_id: item.threadId, due: NEXT }, { require: true })],
     { mailbox_count: -1, mailbox_bytes: -item.bytes },
   );
 }
@@ -87,8 +90,13 @@ export async function hurryQueued(
   address: { threadId: string; messageId: string },
 ): Promise<void> {
   const item = await findQueued(storage, address);
-  const where = { id: item.signal.id, thread_id: item.threadId, due: NEXT };
-  await commit(storage, item, update(MAILBOX, { where, set: { due: NOW }, require: true }), {});
+  // It gets in line again: what waits there for the same run was promised that it opens it.
+  const taken = remove(
+    MAILBOX,
+    { id: item.signal.id, thread_id: item.threadId, due: NEXT },
+    { require: true },
+  );
+  await commit(storage, item, [taken, insertItem({ ...item, due: NOW })], {});
 }
 
 async function findQueued(
@@ -114,7 +122,7 @@ async function findQueued(
 async function commit(
   storage: Storage,
   item: MailboxItem,
-  write: Write,
+  writes: readonly Write[],
   increment: Record<string, number>,
 ): Promise<void> {
   const { threadId, signal } = item;
@@ -125,7 +133,7 @@ async function commit(
         increment: { fence: 1, ...increment },
         require: true,
       }),
-      write,
+      ...writes,
       noteEmpty(threadId),
     ]);
   } catch (error) {

@@ -219,7 +219,7 @@ export class SessionCore {
 
   /** How a run ends, or comes to wait, that began on the thread of that time. */
   endOf(runId: string, epoch: number): Promise<RunEnd> {
-    return this.#ends.of(runId, epoch);
+    return this.#ends.of(runId, this.#closed ? NaN : epoch);
   }
 
   async close(): Promise<void> {

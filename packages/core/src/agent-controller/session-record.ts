@@ -4,6 +4,7 @@ import type { Change, Storage, Write } from "../storage/storage.ts";
 
 const KEY = Symbol.for("selvedge.session-hub");
 const ATTEMPTS = 1000;
+const LOOK_EVERY_MS = 30_000;
 
 type OnChange = (before: StoredSession, after: StoredSession | undefined) => void;
 
@@ -113,6 +114,7 @@ class SessionHub {
   #stop: (() => void) | undefined;
   #looking: Promise<void> | undefined;
   #lookAgain = false;
+  #cancelTimer: (() => void) | undefined;
 
   private constructor(storage: Storage, domain: SessionDomain) {
     this.#storage = storage;
@@ -126,6 +128,7 @@ class SessionHub {
   add(record: SessionRecord): void {
     this.#open.add(record);
     this.#stop ??= this.#storage.watch((change) => this.#heard(change));
+    this.#lookLater();
   }
 
   remove(record: SessionRecord): void {
@@ -133,6 +136,22 @@ class SessionHub {
     if (this.#open.size > 0) return;
     this.#stop?.();
     this.#stop = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+
+  /** A store may fail to tell. One look for all sessions finds what nobody was told. */
+  #lookLater(): void {
+    this.#cancelTimer ??= this.#domain.system.setTimer(
+      LOOK_EVERY_MS,
+      () => {
+        this.#cancelTimer = undefined;
+        if (this.#open.size === 0) return;
+        this.#heard("unknown");
+        this.#lookLater();
+      },
+      { background: true },
+    );
   }
 
   made(session: StoredSession): void {

@@ -543,6 +543,7 @@ export class Session<State extends object = Record<string, unknown>> {
     if (core.threadId === undefined)
       await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
     await core.followed();
+    core.checkOpen();
     const { row } = core;
     return {
       agent: core.host.agent,

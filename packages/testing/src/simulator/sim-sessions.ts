@@ -95,7 +95,9 @@ export class SimSessions {
       [before, ...after].map((version) => (version?.row ? policyOf(version.row, toolName, args) : "ask")),
     );
     if (policies.has("allow")) return;
-    if (!policies.has("ask"))
+    // A call that was read while there was no session is asked for, and may run under the next one.
+    const wasWithout = this.deletions.size > 0 && this.#decided.get(toolCallId) === true;
+    if (!policies.has("ask") && !wasWithout)
       return this.#world.violate("S1", `${toolName} ran for ${toolCallId}, and the rules deny it`);
     if (this.#decided.get(toolCallId) !== true)
       this.#world.violate("S1", `${toolName} ran for ${toolCallId}, which nobody allowed`);

@@ -142,7 +142,7 @@ function checkHistory(
         world.violate("I9", `call ${call.toolCallId} of ${threadId} is left as "${call.state}"`);
       }
       if (call.state !== "result" || call.isError || !OF_WORLD.has(call.toolName)) continue;
-      if (JSON.stringify(call.result).includes("in a fork")) continue;
+      if (JSON.stringify(call.result ?? "").includes("in a fork")) continue;
       const { first, resumed } = ledger.effectsOf(call.toolCallId);
       if (first === 0 || (call.toolName === "ask" && resumed === 0)) {
         world.violate("I9", `call ${call.toolCallId} has a result, and its tool did not run`);

@@ -136,6 +136,9 @@ export async function checkSessions(
   for (const id of sessions.ids) await checkState(stage, sessions, id);
   for (const threadId of histories.keys()) await checkUsage(stage, threadId);
   checkTasks(stage, histories);
+  for (const { id, app, session } of sessions.handles)
+    if (session.core.isClosed && app.process.alive && !app.closing && !sessions.deletions.has(id))
+      stage.world.violate("S6", `${id} in ${app.process.name} is closed, and nobody deleted it`);
 }
 
 /** S5: what was accepted is in the history, once, as it was edited; what was taken back is not. */

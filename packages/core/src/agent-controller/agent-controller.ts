@@ -116,8 +116,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   /** Takes up what other processes left unfinished. The host calls it. */
   async recover(): Promise<void> {
-    await this.#storage.domain(SESSION_DOMAIN);
-    await this.#agent.recover();
+    // A store that fails for a moment keeps neither from the other: the agent tries again by itself.
+    await Promise.all([this.#agent.recover(), this.#storage.domain(SESSION_DOMAIN)]);
   }
 
   /** Stops heartbeats and closes what the controller opened, for good. Sessions stay in the store. */
@@ -680,7 +680,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       await this.#settle(session, options.threadId);
     } catch (error) {
       await session.core.close();
-      if (isNew && session.core.row.version === 1) await domain.deleteSession({ controllerId: this.id, id });
+      if (isNew) await domain.forgetNew(row);
       throw error;
     }
     if (workspace) await this.#initWorkspace(session, workspace);

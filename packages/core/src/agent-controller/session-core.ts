@@ -273,6 +273,7 @@ export class SessionCore {
     const { agent, storage } = this.host;
     // Where another process moved the session, its lock has to follow.
     await this.lock.follow(threadId);
+    if (this.#closed) return this.lock.release();
     const fold = (this.#fold = new EventFold());
     this.#queue = this.#recount(fold, () => this.#countQueue(threadId));
     this.#facts = this.#recount(fold, () => this.#readFacts(threadId));
@@ -355,7 +356,8 @@ export class SessionCore {
     const { storage } = this.host;
     const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
     const waiting = await listQueued(storage, threadId);
-    const count = waiting.filter(({ due }) => due === "next").length;
+    // The one that opened the active run is about to be taken.
+    const count = waiting.filter(({ due, runId }) => due === "next" && runId !== actor?.run_id).length;
     // On an idle thread the first one is about to run, unless another message is faster.
     this.#isFirstHidden = !actor?.run_id && count > 0;
     return { count: this.#isFirstHidden ? count - 1 : count, seq: (actor?.next_seq ?? 1) - 1 };

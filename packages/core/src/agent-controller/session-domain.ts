@@ -142,6 +142,12 @@ export class SessionDomain {
     return { write: update(SESSIONS, { where, set, require: true }), session };
   }
 
+  /** Takes back a session that was just created, unless somebody has changed it since. */
+  async forgetNew(session: StoredSession): Promise<void> {
+    const where = { ...whereOf(session), version: 1, created_at: session.createdAt.getTime() };
+    await this.#storage.commit([remove(SESSIONS, where)]);
+  }
+
   /** Its threads stay. Answers whether there was one. */
   async deleteSession(address: SessionAddress): Promise<boolean> {
     const { changes } = await this.#storage.commit([remove(SESSIONS, whereOf(address))]);

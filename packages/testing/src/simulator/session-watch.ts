@@ -58,6 +58,8 @@ export class SessionWatch {
         this.#sessions.decided(write.where["tool_call_id"] as string, decision.approved);
       this.#countTokens(write);
       if (write.table !== SESSIONS || write.op === "require") continue;
+      // One that counts only for a new session, and may have done nothing.
+      if (write.op === "delete" && "version" in write.where) continue;
       const id = (write.op === "insert" ? write.row["id"] : write.where["id"]) as string;
       const row = write.op === "insert" ? write.row : write.op === "update" ? write.set : undefined;
       this.#sessions.wrote(id, row);

@@ -198,6 +198,11 @@ export class SessionCore {
     if (!this.#closed && this.row.threadId !== this.#bound) throw this.#unbound;
   }
 
+  /** Whether the session hears of the thread that its row names. */
+  get isFollowing(): boolean {
+    return this.#follower !== undefined && this.#bound === this.row.threadId;
+  }
+
   /** The next thread that the row names was created for it. */
   willCreate(thread: StoredThread | undefined): void {
     this.#created = thread;

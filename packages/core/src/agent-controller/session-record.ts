@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { SessionDomain, SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Change, Storage, Write } from "../storage/storage.ts";
+import { QueueWatch } from "../thread/inspect/queue-watch.ts";
 
 const KEY = Symbol.for("selvedge.session-hub");
 const ATTEMPTS = 1000;
@@ -140,7 +141,7 @@ class SessionHub {
     this.#cancelTimer = undefined;
   }
 
-  /** A store may fail to tell. One look for all sessions finds what nobody was told. */
+  /** A store may fail to tell. One look for all sessions, and one at their queues, find what nobody was told. */
   #lookLater(): void {
     this.#cancelTimer ??= this.#domain.system.setTimer(
       LOOK_EVERY_MS,
@@ -148,6 +149,7 @@ class SessionHub {
         this.#cancelTimer = undefined;
         if (this.#open.size === 0) return;
         this.#heard("unknown");
+        QueueWatch.of(this.#storage).look();
         this.#lookLater();
       },
       { background: true },

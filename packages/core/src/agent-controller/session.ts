@@ -235,8 +235,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   async #admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Sent> {
     const aborts = this.#aborts;
-    const { agent, target, options } = await this.#address(requestContext);
-    const { epoch } = this.#core;
+    const { agent, target, options, epoch } = await this.#address(requestContext);
     const admitted = await agent.sendMessage(
       { contents },
       {
@@ -533,6 +532,8 @@ export class Session<State extends object = Record<string, unknown>> {
 
   /** Where messages of this session go, and what their runs are made of. */
   async #address(requestContext: RequestContext | undefined): Promise<{
+    /** As long as this stays, what happens to the message is heard. */
+    epoch: number;
     agent: SessionHost["agent"];
     target: { threadId: string; resourceId: string };
     options: { profile: { sessionId: string }; requestContext?: RequestContext };
@@ -540,12 +541,16 @@ export class Session<State extends object = Record<string, unknown>> {
     const core = this.#core;
     await core.ready();
     core.checkOpen();
-    if (core.threadId === undefined)
-      await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
-    await core.followed();
-    core.checkOpen();
-    const { row } = core;
+    do {
+      if (core.threadId === undefined)
+        await (this.#creating ??= this.thread.create().finally(() => (this.#creating = undefined)));
+      await core.followed();
+      core.checkOpen();
+      // Others may have moved the session meanwhile.
+    } while (!core.isFollowing);
+    const { row, epoch } = core;
     return {
+      epoch,
       agent: core.host.agent,
       target: { threadId: row.threadId!, resourceId: row.resourceId },
       options: {

@@ -17,6 +17,8 @@ export interface Seen {
   tasks: { id: string }[];
   tokens: number;
   messages: { role: string; content: { type: string; text?: string }[] }[];
+  /** What each subagent was told. */
+  children: string[][];
 }
 
 /** A process with a controller, as its parent sees it. */

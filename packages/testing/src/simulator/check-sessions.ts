@@ -159,8 +159,10 @@ function checkSaid({ world }: Stage, sessions: SimSessions, histories: Map<strin
       world.violate("S5", `${token} is lost`);
     if (found.length > 0 && removal === "accepted")
       world.violate("S5", `${token} was taken back and is stored`);
-    const last = message.texts.findLastIndex((text) => text.outcome === "accepted");
-    const possible = message.texts.filter((text, index) => index >= last && text.outcome !== "refused");
+    // Of edits that met, either may be the last; the first text is not.
+    const [first, ...edits] = message.texts.filter((text) => text.outcome !== "refused");
+    const isEdited = edits.some((text) => text.outcome === "accepted");
+    const possible = isEdited ? edits : [first!, ...edits];
     if (!found.every((said) => possible.some(({ text }) => said.includes(text))))
       world.violate("S5", `${token} says ${found[0]}, and was edited to ${JSON.stringify(message.texts)}`);
   }

@@ -31,8 +31,8 @@ import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
 
-/** After these nothing more is stored before somebody does something. */
-const SEGMENT_ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
+/** After these the events may not tell everything that was stored. */
+const BAD_ENDS: ReadonlySet<string> = new Set(["error", "abort", "tripwire"]);
 
 /** What a controller lends to its sessions. */
 export interface SessionHost {
@@ -78,6 +78,8 @@ export class SessionCore {
   /** What the store knows of the thread beside its stream, read again when it may have changed. */
   #queue: Recount | undefined;
   #isFirstHidden = false;
+  /** Whether all events of the run were heard as they came. */
+  #isWhole = false;
   #facts: Recount | undefined;
   readonly #rowListeners = new Set<() => void>();
   readonly #ends = new RunEnds();
@@ -410,7 +412,9 @@ export class SessionCore {
       if (isPast) this.display.take(event);
       else this.#tell(event);
     }
-    if (!isPast && SEGMENT_ENDS.has(chunk.type)) void this.#facts?.now();
+    if (isPast) this.#isWhole = false;
+    else if (chunk.type === "start") this.#isWhole = true;
+    else if (chunk.type === "finish" ? !this.#isWhole : BAD_ENDS.has(chunk.type)) void this.#facts?.now();
   }
 
   #tell(event: AgentControllerEvent): void {

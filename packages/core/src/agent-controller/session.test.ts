@@ -236,7 +236,7 @@ describe("a session", () => {
     expect(JSON.stringify(model.calls[1]!.prompt)).toContain("Two");
     await listener.until("agent_end", 2);
     expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("Three");
-    expect(session.followUps.isEmpty()).toBe(true);
+    await expect.poll(() => session.followUps.isEmpty()).toBe(true);
     expect(listener.all("follow_up_queued")).toMatchObject([{ count: 1 }]);
   });
 

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { CommitResult, Write } from "../storage/storage.ts";
@@ -402,6 +403,23 @@ describe("queueMessage", () => {
       const said = (await history()).filter((line) => line.startsWith("signal"));
       expect(said).toEqual(["signal: a", "signal: b", "signal: c", "signal: d"]);
     }
+  });
+
+  it("keeps it, however long it takes to take the thread", async () => {
+    class SlowToTake extends InMemoryStorage {
+      override async commit(...[writes, options]: Parameters<InMemoryStorage["commit"]>) {
+        if (writes.some(({ op, table }) => op === "insert" && table === RUNS)) await wait(20);
+        return super.commit(writes, options);
+      }
+    }
+    const { agent, history, idle } = onThread(() => "ok", { storage: new SlowToTake() });
+    agent.queueMessage("a", HERE);
+    const joined = agent.sendMessage("b", HERE).admitted;
+    await agent.queueMessage("c", HERE).admitted;
+    expect(await joined).toMatchObject({ action: "deliver" });
+    await idle();
+    const said = (await history()).filter((line) => line.startsWith("signal"));
+    expect(said).toEqual(["signal: a", "signal: b", "signal: c"]);
   });
 
   it("wants a thread", () => {

@@ -94,10 +94,14 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return new RunOutput<Output>(await this.#runs.start(messages, options));
   }
 
-  /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
-  async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
+  /** Like `stream()`, for a tool of another agent. Unless that waits with it, a call that needs a person fails the run. */
+  async streamAsTool(
+    messages: MessagesInput,
+    options: AgentExecutionOptions,
+    mayWait = false,
+  ): Promise<RunOutput> {
     refuseTooDeep(this.name);
-    return this.stream(messages, { ...options, asTool: true });
+    return this.stream(messages, { ...options, asTool: !mayWait });
   }
 
   /** Sends a person's message: into the active run of a thread, or to open one. */
@@ -192,9 +196,15 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     (await this.#environment.threads()).mailMayHaveCome(target);
   }
 
-  /** A run of this process waits for one on the thread: it needs no place of its own until the returned function is called. */
-  async awaits(target: { threadId: string; resourceId: string }): Promise<() => void> {
-    return (await this.#environment.threads()).awaits(target);
+  /** The store of its threads, where it is known without asking anybody. */
+  get threadStorage(): Storage | undefined {
+    const { memory } = this.#config;
+    return typeof memory === "function" ? undefined : memory?.storage;
+  }
+
+  /** A run waits for those of a thread, so they need no free place among the runs of this process. Returns what ends that. */
+  async expect(target: { threadId: string; resourceId: string }): Promise<() => void> {
+    return (await this.#environment.threads()).expect(target);
   }
 
   /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */

@@ -5,7 +5,7 @@ import type { Table } from "./tables.ts";
 
 type Scalar = string | number;
 
-/** A checked `Where`, one entry per comparison. Adapters evaluate it or translate it, with nothing left to check. */
+/** A validated `Where`, one entry per comparison. Adapters evaluate or translate it without further checks. */
 export type Condition =
   | { column: string; op: "eq" | "gt" | "gte" | "lt" | "lte"; value: Scalar }
   | { column: string; op: "ne"; value: Scalar | null }
@@ -15,16 +15,19 @@ export type Condition =
 
 export function toConditions(table: Table, where: Where = {}): Condition[] {
   const conditions: Condition[] = [];
-  for (const [column, value] of Object.entries(where)) {
-    columnType(table, column);
-    if (value === null) conditions.push({ column, op: "null" });
-    else if (typeof value === "object") addComparison(conditions, table, column, value);
+  for (const column of Object.keys(where)) {
+    const value = where[column]!;
+    if (value === null) {
+      columnType(table, column);
+      conditions.push({ column, op: "null" });
+    } else if (typeof value === "object") addComparison(conditions, table, column, value);
     else conditions.push({ column, op: "eq", value: scalar(table, column, value) });
   }
   return conditions;
 }
 
 function addComparison(conditions: Condition[], table: Table, column: string, comparison: Comparison): void {
+  columnType(table, column);
   let given = false;
   for (const [op, value] of Object.entries(comparison)) {
     if (value === undefined) continue;
@@ -102,7 +105,7 @@ function holds(condition: Condition, cell: Cell): boolean {
   }
 }
 
-/** Nothing first, numbers by size, text by code point (which is also the order of its UTF-8 bytes). */
+/** Null first, numbers by size, text by code point (which is also the order of its UTF-8 bytes). */
 export function compareCells(a: Cell, b: Cell): number {
   if (a === b) return 0;
   if (a === null) return -1;
@@ -119,7 +122,7 @@ function compareText(a: string, b: string): number {
     const left = a.charCodeAt(index);
     const right = b.charCodeAt(index);
     if (left === right) continue;
-    // Surrogates stand for code points above every other unit.
+    // Surrogates represent code points above every other unit.
     return (isSurrogate(left) ? left + 0x10000 : left) - (isSurrogate(right) ? right + 0x10000 : right);
   }
   return a.length - b.length;

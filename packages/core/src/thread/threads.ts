@@ -89,8 +89,10 @@ export interface Threads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
-  /** A run waits for one on the thread, which counts as a part of it (`maxRuns`) until the returned function is called. */
-  awaits(target: ThreadAddress): () => void;
+  /** Runs of this process wait for those of a thread, which therefore need no free place. Returns what takes that back. */
+  expect(target: ThreadAddress): () => void;
+  /** Whether a signal of the agent would join a run now, wherever it is carried out, or open one. */
+  stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle">;
   /** What waits on a thread may have changed: the run under way looks before its next step. */
   mailMayHaveCome(target: ThreadAddress): void;
   /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */

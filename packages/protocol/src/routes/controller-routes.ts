@@ -44,6 +44,7 @@ const sessionInfo = named(
     modeId: id(),
     modelId: text(),
     tags: record(text()),
+    settings: anyObject("Models of helpers, and the last threads that were deleted"),
     version: integer({ minimum: 1 }),
     state: optional(anyObject("With the grant control")),
     rules: optional(rules),

@@ -19,6 +19,9 @@ interface Entry {
   isGone: boolean;
 }
 
+/** What people have to know, also if they come later. */
+const MAX_UNHEARD = 20;
+const UNHEARD: ReadonlySet<string> = new Set(["error", "info"]);
 /** How long the display may be behind while much happens. */
 const DISPLAY_MS = 16;
 
@@ -37,6 +40,8 @@ export class EventBus {
   #cancelTimer: (() => void) | undefined;
   /** What late listeners are told first. */
   #workspace: AgentControllerEvent[] = [];
+  /** What happened before anybody could listen, such as while the session was opened: the first who comes is told. */
+  #unheard: AgentControllerEvent[] | undefined = [];
 
   constructor(display: Display, { system, logger }: BusHost) {
     this.#display = display;
@@ -47,7 +52,8 @@ export class EventBus {
   subscribe(listener: AgentControllerEventListener): () => void {
     const entry: Entry = { listener, isGone: false };
     this.#listeners = [...this.#listeners, entry];
-    for (const event of this.#workspace) this.#tell(entry, event);
+    for (const event of [...(this.#unheard ?? []), ...this.#workspace]) this.#tell(entry, event);
+    this.#unheard = undefined;
     return () => {
       entry.isGone = true;
       this.#listeners = this.#listeners.filter((other) => other !== entry);
@@ -89,6 +95,8 @@ export class EventBus {
       return;
     }
     if (event.type.startsWith("workspace_")) this.#workspace = [...this.#workspace, event].slice(-2);
+    if (UNHEARD.has(event.type) && this.#unheard)
+      this.#unheard = [...this.#unheard, event].slice(-MAX_UNHEARD);
     this.#flush();
     this.#display.take(event);
     this.#tellAll(event);

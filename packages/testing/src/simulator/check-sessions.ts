@@ -41,9 +41,9 @@ async function unrestOf(
     return `${where} is at version ${session.core.row.version} of ${JSON.stringify(row["version"])}`;
   const { pendingApprovals, pendingSuspensions, tokenUsage, queuedFollowUps } = session.displayState.get();
   const threadId = row["thread_id"] as string;
-  const unread = { thread_id: threadId, next_seq: { gt: (session.core.lastSeq ?? 0) + 1 } };
+  const unread = { thread_id: threadId, next_seq: { gt: (session.core.thread.lastSeq ?? 0) + 1 } };
   if ((await stage.shared.count({ table: ACTORS, where: unread })) > 0)
-    return `${where} is at ${session.core.lastSeq}`;
+    return `${where} is at ${session.core.thread.lastSeq}`;
   const shown = [...pendingApprovals.keys(), ...pendingSuspensions.keys()].toSorted().join();
   const expected = (waits.get(threadId) ?? []).toSorted().join();
   if (shown !== expected)

@@ -172,7 +172,7 @@ export function answerIn(stage: Stage, handle: Handle, toolCallId: string): void
       attempt.outcome = outcome === "unsure" ? "failed" : outcome;
       if (outcome !== "accepted") return;
       world.reached.add(`a call was answered: ${decision}`);
-      if (session.core.display.get().activeSubagents.size > 0) world.reached.add("a subagent was answered");
+      if (session.core.display.activeSubagents.size > 0) world.reached.add("a subagent was answered");
       const accepted = attempts.filter((one) => (one.outcome as string) === "accepted");
       if (accepted.length > 1) world.violate("I6", `${toolCallId} was decided ${accepted.length} times`);
       if (decision === "always_allow_category") sessions!.alwaysAllowed.add(handle.id);

@@ -11,6 +11,7 @@ import { type Actor, checkOwnership, insertActor, readActor, requireRun } from "
 import { decideDelivery, type Delivery, type DeliveryOptions } from "./delivery.ts";
 import { insertEvents } from "../log/event-log.ts";
 import {
+  type Due,
   type MailboxItem,
   itemBytes,
   CONTINUE,
@@ -81,18 +82,31 @@ export interface Admission {
   runId: string;
   /** The signal with the attributes of the branch. */
   signal: CreatedAgentSignal;
+  /** Where it opens its run at once: what the run is opened with. */
+  item?: NewItem | undefined;
 }
 
+type NewItem = Omit<MailboxItem, "seq">;
+
 export async function readState(thread: Thread, agentId: string): Promise<ThreadState> {
-  const { storage, threadId, resourceId, run } = thread;
+  const { storage, threadId, resourceId } = thread;
+  // What was accepted before may be opening its run: what comes now joins that.
+  await thread.looked();
   // What comes while a call prepares its input joins the run of the call.
-  if (run?.isTaking) await run.makeKnown();
+  if (thread.run?.isTaking) await thread.run.makeKnown();
   const actor = await readActor(storage, threadId);
   checkOwnership(actor, threadId, resourceId);
   const isActive = actor?.runId !== undefined && actor.agentId === agentId;
   if (!actor || isActive || actor.mailboxCount === 0) return { actor, reserved: undefined };
   const [reserved] = await readMailbox(storage, threadId, { due: NOW, agentId, limit: 1 });
   return { actor, reserved };
+}
+
+/** Whether a signal of the agent would join a run. Another agent's run counts as idle: the signal opens a run after it. */
+export async function stateFor(thread: Thread, agentId: string): Promise<"active" | "idle"> {
+  const { actor, reserved } = await readState(thread, agentId);
+  const active = actor?.runId === undefined ? reserved?.agentId : actor.agentId;
+  return active === agentId ? "active" : "idle";
 }
 
 export function decide({ actor, reserved }: ThreadState, request: SendRequest): Admission {
@@ -212,15 +226,18 @@ export function opensAtOnce(
   thread: Thread,
   { actor }: ThreadState,
   admission: Admission,
-): Omit<MailboxItem, "seq"> | undefined {
+): NewItem | undefined {
   const { request, delivery } = admission;
-  if (delivery.action !== "wake" || request.delivery.queued || request.messages) return undefined;
+  if (delivery.action !== "wake" || request.messages) return undefined;
   const isIdle = !actor || (actor.runId === undefined && actor.mailboxCount === 0);
-  return isIdle && thread.isFreeFor(request.agentId) ? itemOf(thread, admission) : undefined;
+  return isIdle && thread.isFreeFor(request.agentId) ? itemOf(thread, admission, NOW) : undefined;
 }
 
 function post(threads: LocalThreads, thread: Thread, admission: Admission): Write[] {
-  const item = itemOf(thread, admission);
+  const { request } = admission;
+  // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
+  const due = request.messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
+  const item = admission.item ?? itemOf(thread, admission, due);
   const posted = postItem(item, threads.limits.mailbox);
   // Of two that wake a thread at once one is first, and the other joins its run.
   return item.opens && item.due === NOW ? [nothingDueNow(thread.threadId, item.agentId), ...posted] : posted;
@@ -229,10 +246,9 @@ function post(threads: LocalThreads, thread: Thread, admission: Admission): Writ
 function itemOf(
   { threadId, resourceId }: Thread,
   { request, delivery, runId, signal }: Admission,
-): Omit<MailboxItem, "seq"> {
+  due: Due,
+): NewItem {
   const { messages, agentId } = request;
-  // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
-  const due = messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const opens = delivery.action !== "deliver";
   const options = opens ? storeOptions(request.streamOptions, request.durableContextKeys) : undefined;
   const bytes = itemBytes(messages ?? signal, options);

@@ -37,21 +37,22 @@ export async function readActor(storage: Storage, threadId: string): Promise<Act
   return row && toActor(row);
 }
 
+/** The row of a thread without any activity. */
+export function newActor(threadId: string, resourceId: string): Partial<ActorRow> {
+  return {
+    thread_id: threadId,
+    resource_id: resourceId,
+    fence: 0,
+    run_state: "idle",
+    next_seq: 1,
+    mailbox_count: 0,
+    mailbox_bytes: 0,
+  };
+}
+
 /** Creates the row of a thread that has none. */
 export function insertActor(threadId: string, resourceId: string): Write {
-  return insert(
-    ACTORS,
-    {
-      thread_id: threadId,
-      resource_id: resourceId,
-      fence: 0,
-      run_state: "idle",
-      next_seq: 1,
-      mailbox_count: 0,
-      mailbox_bytes: 0,
-    },
-    "ignore",
-  );
+  return insert(ACTORS, newActor(threadId, resourceId), "ignore");
 }
 
 /** The row as it must still be for a write to count. */
@@ -59,7 +60,7 @@ export function requireRun(threadId: string, runId: string | undefined): Write {
   return requireRow(ACTORS, { thread_id: threadId, run_id: runId ?? null });
 }
 
-/** The first number that no event of the thread has. */
+/** The first unused event number of the thread. */
 export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<number> {
   const [last] = await storage.select({
     table: EVENTS,
@@ -70,7 +71,7 @@ export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<numb
   return last ? last.last + 1 : actor.nextSeq;
 }
 
-/** Whose thread it is, without telling more than the caller said. */
+/** The owner of a thread, without revealing more than the caller said. */
 export function checkOwnership(
   actor: { resourceId: string } | undefined,
   threadId: string,

@@ -73,10 +73,6 @@ export class LeaseScheduler implements Scheduler {
     this.#slots.leave(thread);
   }
 
-  awaits(thread: ThreadAddress): () => void {
-    return this.#slots.awaits(thread);
-  }
-
   get hasRoom(): boolean {
     return this.#slots.hasRoom;
   }

@@ -1,3 +1,4 @@
+import { keyOf } from "./scheduler.ts";
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Decision } from "../../run/resume.ts";
@@ -8,9 +9,9 @@ import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage } from "../../storage/storage.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
-import type { AdmittedSignal, SendRequest } from "../admit/admission.ts";
+import { type AdmittedSignal, type SendRequest, stateFor } from "../admit/admission.ts";
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
@@ -56,6 +57,7 @@ export class LocalThreads implements Threads {
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
   readonly #janitor: Janitor;
+  readonly #expected = new Map<string, number>();
   #looks = 0;
   #stopWatching: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -130,8 +132,24 @@ export class LocalThreads implements Threads {
     return journal;
   }
 
-  awaits(target: ThreadAddress): () => void {
-    return this.scheduler.awaits(target);
+  expect(target: ThreadAddress): () => void {
+    const key = keyOf(target);
+    this.#expected.set(key, (this.#expected.get(key) ?? 0) + 1);
+    this.directory.peek(target).wake();
+    return () => {
+      const left = (this.#expected.get(key) ?? 0) - 1;
+      if (left > 0) this.#expected.set(key, left);
+      else this.#expected.delete(key);
+    };
+  }
+
+  /** Whether a run of this process waits for those of a thread. */
+  isExpected(target: ThreadAddress): boolean {
+    return this.#expected.size > 0 && this.#expected.has(keyOf(target));
+  }
+
+  stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle"> {
+    return stateFor(this.directory.peek(target), agentId);
   }
 
   mailMayHaveCome(target: ThreadAddress): void {
@@ -146,8 +164,10 @@ export class LocalThreads implements Threads {
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }> {
     const { toolCallId, runId } = { runId: undefined, ...address };
-    const target = "threadId" in address ? address : await this.#threadOf(address);
-    const seen = await readWaiting(this.storage, target.threadId);
+    const row = "threadId" in address ? undefined : await this.#readRun(address);
+    const target =
+      "threadId" in address ? address : { threadId: row!.thread_id, resourceId: row!.resource_id };
+    const seen = { ...(await readWaiting(this.storage, target.threadId)), row };
     const { threadId, resourceId = seen.actor?.resourceId } = target;
     if (!seen.actor || resourceId === undefined || seen.actor.resourceId !== resourceId)
       throw new AgentError("not-found", `No tool call of thread "${threadId}" waits for an answer.`);
@@ -160,11 +180,11 @@ export class LocalThreads implements Threads {
     }
   }
 
-  async #threadOf({ runId, agentId }: { runId: string; agentId: string }): Promise<ThreadAddress> {
+  async #readRun({ runId, agentId }: { runId: string; agentId: string }): Promise<RunRow> {
     const where = { id: checkId("runId", runId), agent_id: agentId };
     const [row] = await this.storage.select({ table: RUNS, where, limit: 1 });
     if (!row) throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
-    return { threadId: row.thread_id, resourceId: row.resource_id };
+    return row;
   }
 
   abort(target: ThreadAddress): boolean {
@@ -213,8 +233,8 @@ export class LocalThreads implements Threads {
     return this.#closing !== undefined;
   }
 
-  hasAgent(agentId: string): boolean {
-    return !this.#closing && this.#carriers.has(agentId);
+  hasAgent(agentId: string | undefined): boolean {
+    return !this.#closing && this.carrierOf(agentId) !== undefined;
   }
 
   carrierOf(agentId: string | undefined): RunCarrier | undefined {

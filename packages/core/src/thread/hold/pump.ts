@@ -1,3 +1,4 @@
+import { subagentWaitOf } from "@selvedge/protocol/session";
 import { AgentError, storageError } from "../../errors.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
@@ -14,11 +15,12 @@ import {
   readMailbox,
   runOpenedBy,
 } from "../admit/mailbox.ts";
-import { readTaken } from "../journal/resumption.ts";
+import { type ParkedRun, readTaken } from "../journal/resumption.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { type Actor, readActor, toActor } from "./actor.ts";
 import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
+import type { RunOfAgent } from "./known-run.ts";
 import { take, takeLater, takeOver } from "./take.ts";
 import type { Thread } from "./thread.ts";
 import type { Waiter } from "./waiters.ts";
@@ -38,6 +40,8 @@ export class Pump {
   readonly #attempts = new Attempts();
   #looking: Promise<void> | undefined;
   #again = false;
+  /** Somebody asked for a look, and the store has not been read since. */
+  #wanted = false;
   #rest: PromiseWithResolvers<void> | undefined;
 
   constructor(thread: Thread) {
@@ -48,29 +52,41 @@ export class Pump {
     return this.#looking !== undefined;
   }
 
+  /** The look that is under way. */
+  get looked(): Promise<void> | undefined {
+    return this.#looking;
+  }
+
   /** Safe to call at any time. */
   look(): void {
+    this.#wanted = true;
     if (this.#looking) {
       this.#again = true;
       return;
     }
-    const thread = this.#thread;
-    this.during(
-      this.#lookAll().catch((error: unknown) => {
-        if (AgentError.is(error, "storage-closed")) return thread.waiters.refuseAll(error);
-        thread.threads.logger.error(
-          `Thread "${thread.threadId}" could not continue and will be retried`,
-          error,
-        );
-        thread.lookAgain();
-      }),
-    );
+    this.during(this.#lookAll());
+  }
+
+  /** The thread is idle, and there was nothing to do when that was stored. */
+  rest(): void {
+    if (this.#wanted || this.#looking) return this.look();
+    this.#thread.nothingWaits();
+    this.#tellRest();
+    this.#thread.forget();
   }
 
   /** Nobody else here looks at the thread while the work goes on. */
   during(work: Promise<void>): void {
     const thread = this.#thread;
-    this.#looking = work.finally(() => {
+    const retried = work.catch((error: unknown) => {
+      if (AgentError.is(error, "storage-closed")) return thread.waiters.refuseAll(error);
+      thread.threads.logger.error(
+        `Thread "${thread.threadId}" could not continue and will be retried`,
+        error,
+      );
+      thread.lookAgain();
+    });
+    this.#looking = retried.finally(() => {
       this.#looking = undefined;
       if (this.#again) {
         this.#again = false;
@@ -104,6 +120,7 @@ export class Pump {
     for (let looks = 0; !thread.run; looks++) {
       // Losing this often means that something is wrong: look again later instead of in a circle.
       if (looks === MAX_LOOKS) return thread.lookAgain();
+      this.#wanted = false;
       thread.lookingIntoMailbox();
       const active = thread.storedRun && (await this.#lookAtRun(thread.storedRun.runId));
       const seen = active ?? thread.waiters.takeSeen();
@@ -138,36 +155,49 @@ export class Pump {
   }
 
   /** A thread with a run that is not here. Returns whether to look again. */
-  async #onActive(actor: Actor, { row, isDecided }: RunLook): Promise<boolean> {
+  async #onActive(actor: Actor, run: RunLook): Promise<boolean> {
     const thread = this.#thread;
     const { threads, waiters } = thread;
     if (threads.isClosing) return this.#closesDown();
     const runId = actor.runId as string;
     if (actor.owner === undefined && actor.runState === "suspended") {
-      if (isDecided || actor.abortRun === runId) return this.#resume(actor, row);
+      const isDecided = run.calls.some(({ state }) => state === "decided");
+      if (isDecided || actor.abortRun === runId) return this.#resume(actor, run, { actor, ...run });
       waiters.refuseAll(waitsForSomebody(actor));
       return false;
     }
     // A run that is ours in the store and not here was left behind by a failure of the store.
-    if (actor.owner === thread.owner || (await threads.owner.mayTake(actor))) return this.#resume(actor, row);
+    if (actor.owner === thread.owner || (await threads.owner.mayTake(actor))) return this.#resume(actor, run);
     // Nobody here needs it: whoever finds its owner gone takes it up.
     if (!waiters.isEmpty) thread.lookAgain();
     return false;
   }
 
   /** Continues a run that nobody carries out. Returns whether to look again. */
-  async #resume(actor: Actor, row: RunRow | undefined): Promise<boolean> {
+  async #resume(actor: Actor, { row }: RunLook, parked?: ParkedRun): Promise<boolean> {
     const thread = this.#thread;
-    const { threads, threadId } = thread;
     const runId = actor.runId as string;
-    const carrier = threads.carrierOf(actor.agentId);
-    if (!carrier && row?.first_message_id) return false; // Another process may have the agent.
+    const { agentId } = actor;
+    // Another process may have the agent.
+    if (!thread.threads.carrierOf(agentId) && row?.first_message_id) return false;
     // A run that waited and was answered has not failed.
-    const attempts = actor.owner === undefined ? 0 : (row?.attempts ?? 1);
+    const attempts = parked ? 0 : (row?.attempts ?? 1);
     if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
     const lease = await takeOver(thread, actor, attempts);
     if (!lease) return true;
-    const taken = await readTaken(thread.storage, { threadId, runId }).catch((error: unknown) => {
+    return this.goOn(lease, { runId, agentId, attempts }, parked);
+  }
+
+  /** Has a run that was taken over go on. Returns whether to look again. */
+  async goOn(
+    lease: Lease,
+    { runId, agentId, attempts }: RunOfAgent & { attempts: number },
+    parked: ParkedRun | undefined,
+  ): Promise<boolean> {
+    const thread = this.#thread;
+    const { threads, threadId } = thread;
+    const carrier = threads.carrierOf(agentId);
+    const taken = await readTaken(thread.storage, { threadId, runId }, parked).catch((error: unknown) => {
       // The store has the run as ours, and the next look takes it up again.
       threads.owner.release();
       throw error;
@@ -175,6 +205,8 @@ export class Pump {
     const resumption = taken?.resumption;
     if (taken) lease.nextSeq = taken.nextSeq;
     for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);
+    const waiting = resumption?.calls.filter(({ state }) => state === "waiting") ?? [];
+    lease.subagents = waiting.flatMap((call) => subagentWaitOf(call) ?? []);
     if (!resumption?.begun || !carrier) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
       const error = new AgentError("superseded", "The process ended before the run began.");
@@ -250,7 +282,7 @@ export class Pump {
     if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
     // It goes on with the options of the run it came for.
     item.options ??= item.opens ? {} : await this.#optionsOf(item.runId);
-    const ticket = { runId, agentId: item.agentId, options: item.options };
+    const ticket = { runId, agentId: item.agentId, options: item.options, again: true };
     // What came to join a run must not find itself in one that was promised to somebody else.
     const conditions = item.due === NOW ? [] : [nothingDueNow(thread.threadId)];
     const lease = await take(thread, actor, ticket, conditions);
@@ -345,21 +377,21 @@ export class Pump {
   }
 }
 
-/** A run, and whether one of its calls was decided and waits to be carried out. */
+/** A run and its unfinished calls. */
 interface RunLook {
   row: RunRow | undefined;
-  isDecided: boolean;
+  calls: readonly CallRow[];
 }
 
 function selectRun(runId: string) {
   return [
     { table: RUNS, where: { id: runId }, limit: 1 },
-    { table: CALLS, where: { run_id: runId, state: "decided" }, limit: 1, columns: ["run_id"] },
+    { table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] },
   ] as const;
 }
 
 function toRunLook([[row], calls]: readonly [RunRow[], CallRow[]]): RunLook {
-  return { row, isDecided: calls.length > 0 };
+  return { row, calls };
 }
 
 function waitsForSomebody(actor: Actor): AgentError {

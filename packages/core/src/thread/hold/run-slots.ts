@@ -8,8 +8,6 @@ export class RunSlots {
   readonly #onTurn: (address: ThreadAddress) => void;
   readonly #held = new Set<string>();
   readonly #line = new Map<string, ThreadAddress>();
-  /** Threads that runs of this process wait for, and how many do. */
-  readonly #awaited = new Map<string, number>();
 
   /** `onTurn` is called with a thread that got the place it waited for. */
   constructor(max: number, onTurn: (address: ThreadAddress) => void) {
@@ -29,7 +27,7 @@ export class RunSlots {
 
   enter(address: ThreadAddress): boolean {
     const key = keyOf(address);
-    if (this.#held.has(key) || this.#awaited.has(key)) return true;
+    if (this.#held.has(key)) return true;
     if (this.hasRoom) this.#held.add(key);
     else if (!this.#line.has(key)) this.#line.set(key, address);
     return this.#held.has(key);
@@ -43,21 +41,6 @@ export class RunSlots {
       this.#held.add(key);
       this.#onTurn(next);
     }
-  }
-
-  /**
-   * A run of this process waits for one on the thread. It has a place already, and may not have to wait for itself: until
-   * the returned function is called, the thread needs none.
-   */
-  awaits(address: ThreadAddress): () => void {
-    const key = keyOf(address);
-    this.#awaited.set(key, (this.#awaited.get(key) ?? 0) + 1);
-    if (this.#line.delete(key)) this.#onTurn(address);
-    return () => {
-      const left = this.#awaited.get(key)! - 1;
-      if (left > 0) this.#awaited.set(key, left);
-      else this.#awaited.delete(key);
-    };
   }
 
   /** Nothing begins any more: those in line learn it now. */

@@ -11,8 +11,6 @@ export interface Scheduler {
   onWake(work: (key: ThreadAddress) => Promise<void>): void;
   /** Takes a place among the runs of this process. If there is none, the thread is woken when its turn comes. */
   enter(key: ThreadAddress): boolean;
-  /** A run of this process waits for the thread, which needs no place of its own until the returned function is called. */
-  awaits(key: ThreadAddress): () => void;
   /** Gives the place back. */
   leave(key: ThreadAddress): void;
 }

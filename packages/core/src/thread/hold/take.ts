@@ -3,10 +3,10 @@ import type { StoredOptions } from "../../run/stored-options.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import type { CommitResult, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { type ActorRow, ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
 import type { Lease } from "../log/fenced-log.ts";
-import { type Actor, insertActor } from "./actor.ts";
+import { type Actor, newActor } from "./actor.ts";
 import type { Thread } from "./thread.ts";
 
 /** What the store is told about a run that begins. */
@@ -18,6 +18,8 @@ export interface RunTicket {
   nested?: boolean;
   /** Somebody was faster once: now the thread is taken before the input is prepared. */
   takesFirst?: boolean;
+  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
+  again?: boolean;
 }
 
 /** Who will hold a thread: its run, and the numbers it goes on with. */
@@ -57,20 +59,39 @@ function takeIdle(
   ticket: RunTicket,
   conditions: readonly Write[],
 ): { writes: Write[]; holding: Holding } {
-  const { threadId, resourceId } = thread;
   const { writes, holding } = takeWrites(thread, ticket, actor);
+  if (actor) return { writes: [...conditions, ...writes], holding };
+  // A thread without a row has nothing in its mailbox either. Its row is new, with this run in it.
+  const { threadId, resourceId, owner } = thread;
   const elsewhere = { id: threadId, resource_id: { ne: resourceId } };
-  const first: Write[] = actor ? [] : [requireNone(THREADS, elsewhere), insertActor(threadId, resourceId)];
-  return { writes: [...first, ...conditions, ...writes], holding };
+  const row = { ...newActor(threadId, resourceId), ...heldBy(owner, holding) };
+  return { writes: [requireNone(THREADS, elsewhere), insert(ACTORS, row), ...writes.slice(1)], holding };
+}
+
+/** The row of a thread's actor while a run has it. */
+function heldBy(owner: string, { runId, agentId, fence }: Holding): Partial<ActorRow> {
+  return { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null };
 }
 
 /** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
 export function takeOver(thread: Thread, actor: Actor, attempts: number): Promise<Lease | undefined> {
+  const { writes, holding } = takeOverWrites(thread, actor, attempts);
+  return graspUnlessTaken(thread, writes, holding);
+}
+
+export function takeOverWrites(
+  thread: Thread,
+  actor: Actor,
+  attempts: number,
+): { writes: Write[]; holding: Holding } {
+  const { threadId: thread_id } = thread;
   const runId = actor.runId as string;
   const fence = actor.fence + 1;
+  // What is known of a run that waits is right as long as nobody answered or aborted it since.
+  const since = { next_seq: actor.nextSeq, abort_run: actor.abortRun ?? null, owner: actor.owner ?? null };
   const writes: Write[] = [
     update(ACTORS, {
-      where: { thread_id: thread.threadId, fence: actor.fence, run_id: runId },
+      where: { thread_id, fence: actor.fence, run_id: runId, ...since },
       set: { owner: thread.owner, fence, run_state: "running" },
       require: true,
     }),
@@ -80,7 +101,7 @@ export function takeOver(thread: Thread, actor: Actor, attempts: number): Promis
     }),
   ];
   const holding = { runId, agentId: actor.agentId as string, fence, nextSeq: actor.nextSeq };
-  return graspUnlessTaken(thread, writes, holding);
+  return { writes, holding };
 }
 
 /** Commits the writes that take a thread. Others see this process live before they see its thread. */
@@ -89,13 +110,12 @@ export async function grasp(
   writes: readonly Write[],
   { runId, agentId, fence, nextSeq }: Holding,
 ): Promise<{ lease: Lease; result: CommitResult }> {
+  const { storage, system, threadId: key } = thread;
   const { owner } = thread.threads;
   await owner.hold();
   let result: CommitResult;
   try {
-    // Another process may take the same run with the same fence: each has its own id.
-    const id = `${runId} ${fence} ${owner.id}`;
-    result = await thread.storage.commit(writes, { key: thread.threadId, id });
+    result = await storage.commit(writes, { key, id: system.newId() });
   } catch (error) {
     owner.release();
     throw error;
@@ -126,12 +146,11 @@ export function takeWrites(
   { threadId, resourceId, owner, system }: Thread,
   ticket: RunTicket,
   seen: Pick<Actor, "fence" | "nextSeq"> = { fence: 0, nextSeq: 1 },
-  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
-  again = true,
 ): { writes: Write[]; holding: Holding } {
-  const { runId, agentId, options } = ticket;
+  const { runId, agentId, options, again } = ticket;
   const { nextSeq } = seen;
   const fence = seen.fence + 1;
+  const holding = { runId, agentId, fence, nextSeq };
   const writes: Write[] = [
     update(ACTORS, {
       where: {
@@ -142,7 +161,7 @@ export function takeWrites(
         run_id: null,
         resource_id: resourceId,
       },
-      set: { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null },
+      set: heldBy(owner, holding),
       require: true,
     }),
     ...(again ? [forgetRun(threadId, runId)] : []),
@@ -161,7 +180,7 @@ export function takeWrites(
       started_at: Math.trunc(system.now()),
     }),
   ];
-  return { writes, holding: { runId, agentId, fence, nextSeq } };
+  return { writes, holding };
 }
 
 function forgetRun(threadId: string, runId: string): Write {

@@ -2,9 +2,10 @@ import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 import { update } from "../../storage/writes.ts";
 import type { System } from "../../system.ts";
-import type { MailboxItem } from "../admit/mailbox.ts";
+import { type MailboxItem, nothingWaits } from "../admit/mailbox.ts";
 import type { SendTurn } from "../admit/send.ts";
 import { SendLine } from "../admit/send-line.ts";
+import type { ParkedRun } from "../journal/resumption.ts";
 import type { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { Tail } from "../log/tail.ts";
@@ -13,11 +14,19 @@ import type { Actor } from "./actor.ts";
 import { KnownRun, type RunOfAgent } from "./known-run.ts";
 import type { LocalThreads } from "./local-threads.ts";
 import { Pump } from "./pump.ts";
-import { grasp, takeWrites } from "./take.ts";
+import { grasp, takeOverWrites, takeWrites } from "./take.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 
 const NOTHING = (): void => {};
+
+/** How a run leaves its thread. */
+export interface Leaving {
+  /** It waits for somebody, and stays the active one. */
+  waits?: boolean;
+  /** The store had no message for the thread when the run ended there. */
+  nothingWaits?: boolean;
+}
 
 /**
  * A thread as this process sees it: who waits for it here, which run of it is here, and the newest events. The truth
@@ -77,6 +86,11 @@ export class Thread implements KnownThread {
     this.threads.scheduler.wake(this, { afterMs: ms, urgent: !this.waiters.isEmpty });
   }
 
+  /** Resolves when a look that is under way is over. */
+  looked(): Promise<void> | undefined {
+    return this.#pump.looked;
+  }
+
   /** Waits for the thread, behind everything that was accepted before. */
   enter(waiter: Pick<Waiter, "ticket" | "journal" | "seen">, abortSignal: AbortSignal): Promise<Lease> {
     return this.line
@@ -91,7 +105,7 @@ export class Thread implements KnownThread {
   /** Whether a run may begin here now. If not, the thread is woken when its turn comes. */
   mayRun(): boolean {
     // A run that waits for one of these has a place already, and may not have to wait for itself.
-    return this.waiters.hasNested || this.threads.scheduler.enter(this);
+    return this.waiters.hasNested || this.threads.isExpected(this) || this.threads.scheduler.enter(this);
   }
 
   /** Whether the thread waits for a place among the runs of this process. */
@@ -99,8 +113,8 @@ export class Thread implements KnownThread {
     return this.threads.scheduler.isInLine(this);
   }
 
-  /** Whether a message that comes now can open its run here at once. */
-  isFreeFor(agentId: string): boolean {
+  /** Whether a message that comes now can open its run here at once, or an answer have its run go on. */
+  isFreeFor(agentId: string | undefined): boolean {
     const { threads } = this;
     if (this.#run || this.#pump.isLooking || !this.waiters.isEmpty || !threads.hasAgent(agentId))
       return false;
@@ -125,12 +139,28 @@ export class Thread implements KnownThread {
     writes: readonly Write[],
   ): Promise<CommitResult> {
     const { runId, agentId, options = {} } = item;
-    const taking = takeWrites(this, { runId, agentId, options }, actor, false);
+    const taking = takeWrites(this, { runId, agentId, options }, actor);
     this.#mayHaveMail = false;
     const { lease, result } = await grasp(this, [...writes, ...taking.writes], taking.holding);
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
     this.#pump.start(lease, runId, { ...item, options, seq: result.auto[index] as number });
     return result;
+  }
+
+  /** Commits the answer that a run waited for and takes the run over, in one. `parked` is the run with the answer. */
+  async resumeWith(parked: ParkedRun, writes: readonly Write[]): Promise<void> {
+    this.mayRun();
+    const { runId, agentId, mailboxCount } = parked.actor;
+    const taking = takeOverWrites(this, parked.actor, 0);
+    this.#mayHaveMail = mailboxCount > 0;
+    const sameMail = mailboxCount > 0 ? [] : [nothingWaits(this.threadId)];
+    const taken = grasp(this, [...writes, ...sameMail, ...taking.writes], taking.holding);
+    const run = { runId: runId as string, agentId, attempts: 0 };
+    const goOn = async (lease: Lease) => {
+      if (await this.#pump.goOn(lease, run, parked)) this.wake();
+    };
+    this.#pump.during(taken.then(({ lease }) => goOn(lease), NOTHING));
+    await taken;
   }
 
   /** The store has this run as the thread's, or will have it with the first thing that the run stores. */
@@ -158,15 +188,16 @@ export class Thread implements KnownThread {
     this.#run = journal;
   }
 
-  /** A run let go of the thread. One that waits for somebody stays the active one. */
-  left(journal: ThreadJournal, waits: boolean): void {
+  /** A run let go of the thread. */
+  left(journal: ThreadJournal, { waits = false, nothingWaits = false }: Leaving = {}): void {
     if (this.#run !== journal) return;
     this.#run = undefined;
     this.waiters.seeAnew();
     this.#known.left(waits);
     this.threads.left(this);
     this.tail.release();
-    this.wake();
+    if (nothingWaits && this.waiters.isEmpty) this.#pump.rest();
+    else this.wake();
   }
 
   /** Has a run aborted by whoever carries it out or takes it up next. */

@@ -15,6 +15,7 @@ import {
   readMailbox,
   runOpenedBy,
 } from "../admit/mailbox.ts";
+import { readActor } from "../hold/actor.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { remove, requireRow, update } from "../../storage/writes.ts";
 
@@ -34,8 +35,9 @@ const MAX_LISTED = 1000;
 /** What waits on a thread, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
   const items = await readMailbox(storage, checkId("threadId", threadId), { limit: MAX_LISTED });
-  // Results of a client's tools wait there too; nobody said them.
-  return items.filter(({ due }) => due !== CONTINUE).map(toQueued);
+  const actor = items.length > 0 ? await readActor(storage, threadId) : undefined;
+  // Results of a client's tools wait there too; nobody said them. What opened the active run does not wait any more.
+  return items.filter((item) => item.due !== CONTINUE && runOpenedBy(item) !== actor?.runId).map(toQueued);
 }
 
 /** Changes what a queued message says. Once a run has taken it there is nothing to change: `not-found`. */

@@ -71,6 +71,15 @@ export async function ownerOfRun(
   };
 }
 
+/** The agent of a run, while the run is the active one of a thread. */
+export async function agentOfActiveRun(
+  storage: Storage,
+  { threadId, runId }: { threadId: string; runId: string | undefined },
+): Promise<string | undefined> {
+  const actor = await readActor(storage, threadId);
+  return actor?.runId !== undefined && actor.runId === runId ? actor.agentId : undefined;
+}
+
 /** `undefined` when there is no such thread. */
 export async function readThreadOverview(
   storage: Storage,

@@ -1,6 +1,6 @@
 import { AgentError } from "../../errors.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
-import { ACTORS, CALLS, type CallRow } from "../../storage/thread-tables.ts";
+import { ACTORS, CALLS, type CallRow, type RunRow } from "../../storage/thread-tables.ts";
 import { checkAnswer } from "../../run/check-answer.ts";
 import { type Decision, decidedChunk } from "../../run/resume.ts";
 import { type Actor, toActor } from "../hold/actor.ts";
@@ -15,17 +15,22 @@ export interface DecidedCall {
   toolName: string;
   args: unknown;
   requiresApproval: boolean;
+  /** The payload with which the tool suspended the call. */
+  suspendPayload?: unknown;
+  /** For a subagent's call: the call that waits with it on the named thread. */
+  parentToolCallId?: string;
 }
 
 export interface DecideOptions {
-  /** Writes that count only together with the decision. Asked again when something else changed meanwhile. */
+  /** Writes that go with the decision. Requested again if something else changed in the meantime. */
   alongside?: ((call: DecidedCall) => Promise<readonly Write[]>) | undefined;
 }
 
-/** A thread and its calls, as they were read. */
+/** A thread and its calls, as read, and what is known of the run. */
 export interface WaitingThread {
   actor: Actor | undefined;
   calls: readonly CallRow[];
+  row?: RunRow | undefined;
 }
 
 const ATTEMPTS = 50;
@@ -34,15 +39,16 @@ export async function readWaiting(storage: Storage, threadId: string): Promise<W
   const where = { thread_id: threadId };
   const [[row], calls] = await storage.selectAll([
     { table: ACTORS, where, limit: 1 },
-    { table: CALLS, where },
+    { table: CALLS, where, orderBy: [{ column: "position" }] },
   ]);
   return { actor: row && toActor(row), calls };
 }
 
 /**
- * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
- * run being still the thread's active one. Where nobody writes to the stream, it says so there in the same commit;
- * otherwise the run does when it goes on.
+ * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and requires
+ * that its run is still the thread's active one. If no process writes to the stream, the same commit announces it
+ * there; otherwise the run does when it continues. The last answer that a run waits for takes the run over, if it can
+ * continue here.
  */
 export async function decideCall(
   thread: Thread,
@@ -52,7 +58,8 @@ export async function decideCall(
   { alongside }: DecideOptions = {},
 ): Promise<{ runId: string; toolCallId: string }> {
   for (let attempt = 0; ; attempt++) {
-    const { actor, calls } = attempt === 0 ? seen : await readWaiting(thread.storage, thread.threadId);
+    const current: WaitingThread = attempt === 0 ? seen : await readWaiting(thread.storage, thread.threadId);
+    const { actor, calls } = current;
     const own = runId === undefined ? calls : calls.filter(({ run_id }) => run_id === runId);
     const row = findWaiting(thread, own, toolCallId);
     const call = {
@@ -61,21 +68,33 @@ export async function decideCall(
       toolName: row.tool_name,
       args: row.args,
       requiresApproval: row.requires_approval === 1,
+      suspendPayload: row.suspend_payload ?? undefined,
     };
     const answer = await checkAnswer({ ...call, resumeSchema: row.resume_schema ?? "{}" }, decision);
     if (actor?.runId !== call.runId || actor.abortRun !== undefined) throw decidedMeanwhile(call);
-    const writes = [...decisionWrites(thread, actor, row, answer), ...((await alongside?.(call)) ?? [])];
+    const isParked = actor.owner === undefined && actor.runState === "suspended";
+    const given: Decision = isParked ? { ...answer, announced: true } : answer;
+    const writes = [...decisionWrites(thread, actor, row, given), ...((await alongside?.(call)) ?? [])];
+    const decided = own.map((one) =>
+      one === row ? { ...row, state: "decided" as const, decision: given } : one,
+    );
+    const goesOn = isParked && decided.every(({ state }) => state === "decided");
     try {
-      await thread.storage.commit(writes, { key: thread.threadId, id: thread.system.newId() });
+      if (goesOn && thread.isFreeFor(actor.agentId)) {
+        const next = { ...actor, nextSeq: actor.nextSeq + 1 };
+        await thread.resumeWith({ actor: next, calls: decided, row: current.row }, writes);
+      } else {
+        await thread.storage.commit(writes, { key: thread.threadId, id: thread.system.newId() });
+        thread.sawActive(call.runId);
+        thread.wake();
+      }
     } catch (error) {
       if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
-      // The store may have done it all the same.
+      // The commit may have succeeded anyway.
       thread.wake();
       throw AgentError.is(error, "conflict") ? decidedMeanwhile(call, error) : error;
     }
     thread.tail.refresh();
-    thread.sawActive(call.runId);
-    thread.wake();
     return { runId: call.runId, toolCallId: call.toolCallId };
   }
 }
@@ -90,14 +109,12 @@ function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: De
     state: "waiting",
     args_hash: row.args_hash,
   } as const;
-  const decide = (answer: Decision) =>
-    update(CALLS, { where, set: { state: "decided", decision: answer }, require: true });
-  const isParked = actor.owner === undefined && actor.runState === "suspended";
-  if (!isParked) return [decide(decision), requireRow(ACTORS, isOurs)];
+  const decide = update(CALLS, { where, set: { state: "decided", decision }, require: true });
+  if (!decision.announced) return [decide, requireRow(ACTORS, isOurs)];
   const { nextSeq } = actor;
   const chunks = [decidedChunk(runId, { toolCallId, toolName }, decision)];
   return [
-    decide({ ...decision, announced: true }),
+    decide,
     update(ACTORS, {
       where: { ...isOurs, owner: null, run_state: "suspended", next_seq: nextSeq },
       set: { next_seq: nextSeq + 1 },

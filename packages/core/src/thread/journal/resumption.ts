@@ -15,18 +15,44 @@ export interface TakenRun {
   nextSeq: number;
 }
 
+/** A run that waits and that nobody carries out, as it was read: it stays like this until somebody takes it. */
+export interface ParkedRun {
+  actor: Actor;
+  calls: readonly CallRow[];
+  row?: RunRow | undefined;
+}
+
 /** Where the messages of a run mostly are. */
 const NEWEST = 20;
 
-/** Reads how far a run came. Its last owner may have written until the moment it was taken over. */
+/** Reads how far a run came that was taken over: what is not known of a parked one, and everything of any other. */
 export async function readTaken(
   storage: Storage,
   { threadId, runId }: { threadId: string; runId: string },
+  parked?: ParkedRun,
 ): Promise<TakenRun | undefined> {
   const here = { thread_id: threadId };
-  const [[actorRow], [row], callRows, [lastEvent], newest] = await storage.selectAll([
+  const run = { table: RUNS, where: { id: runId }, limit: 1 } as const;
+  const messages = {
+    table: MESSAGES,
+    where: here,
+    orderBy: [{ column: "seq", direction: "desc" }],
+    limit: NEWEST,
+  } as const;
+  if (parked) {
+    const { actor, calls } = parked;
+    // A row that was read before the thread was may be older than its suspension.
+    const known =
+      parked.row?.state === "suspended" && parked.row.fence === actor.fence ? parked.row : undefined;
+    const [newest, found] = await storage.selectAll([messages, ...(known ? [] : [run])]);
+    const row = known ?? found?.[0];
+    return row && toTaken(storage, { actor, row, calls, newest, nextSeq: actor.nextSeq });
+  }
+  // Its last owner may have written until the moment it was taken over.
+  const [newest, [row], [actorRow], calls, [lastEvent]] = await storage.selectAll([
+    messages,
+    run,
     { table: ACTORS, where: here, limit: 1 },
-    { table: RUNS, where: { id: runId }, limit: 1 },
     { table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] },
     {
       table: EVENTS,
@@ -35,12 +61,24 @@ export async function readTaken(
       limit: 1,
       columns: ["last"],
     },
-    { table: MESSAGES, where: here, orderBy: [{ column: "seq", direction: "desc" }], limit: NEWEST },
   ]);
   if (!actorRow || !row) return undefined;
+  const nextSeq = Math.max(actorRow.next_seq, (lastEvent?.last ?? 0) + 1);
+  return toTaken(storage, { actor: toActor(actorRow), row, calls, newest, nextSeq });
+}
+
+async function toTaken(
+  storage: Storage,
+  {
+    actor,
+    row,
+    calls,
+    newest,
+    nextSeq,
+  }: ParkedRun & { row: RunRow; newest: readonly MessageRow[]; nextSeq: number },
+): Promise<TakenRun> {
   const rows = await messagesOf(storage, row, newest);
-  const resumption = await toResumption(storage, toActor(actorRow), row, callRows, rows);
-  return { resumption, nextSeq: Math.max(actorRow.next_seq, (lastEvent?.last ?? 0) + 1) };
+  return { resumption: await toResumption(storage, actor, row, calls, rows), nextSeq };
 }
 
 async function toResumption(

@@ -1,7 +1,8 @@
 import type { AgentChunk } from "@selvedge/protocol";
+import type { SubagentWait } from "@selvedge/protocol/session";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
-import type { Commit, Row, Write } from "../../storage/storage.ts";
+import type { Commit, CommitResult, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
@@ -17,6 +18,8 @@ export interface Lease {
   nextSeq: number;
   /** Steps stored so far in each response message, of a run that is gone on with. */
   responseSteps: Map<string, number>;
+  /** Subagents that calls of a run wait for which is gone on with. They end with it, unless it waits again. */
+  subagents?: readonly SubagentWait["subagent"][] | undefined;
   /** What takes the thread, where the run has it only as it was seen: it goes before the first thing that is stored. */
   taking?: readonly Write[] | undefined;
 }
@@ -28,6 +31,10 @@ export class NotTaken extends Error {}
 export interface Staged {
   writes: readonly Write[];
   run: Row;
+  /** Names the error for a condition of the writes that failed. */
+  explain?: (index: number) => unknown;
+  /** Called when they are stored. */
+  onStored?: () => void;
 }
 
 export interface LogCommit {
@@ -59,7 +66,7 @@ export class FencedLog {
   #thread: Thread;
   #lease: Lease | undefined;
   #buffer: AgentChunk[] = [];
-  #staged: Staged | undefined;
+  #staged: readonly Staged[] = [];
   #commits: Promise<unknown> = Promise.resolve();
   readonly #flusher: Flusher;
   #cancelFlush: (() => void) | undefined;
@@ -87,12 +94,16 @@ export class FencedLog {
   /** Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere. */
   makeAudible(): void {
     this.#audible = true;
+    if (this.#buffer.length > 0) this.#flushWhenDue();
   }
 
   publish(chunk: AgentChunk): void {
     if (this.#closed) return;
     this.#buffer.push(toBroadcast(chunk));
-    if (!this.#audible) return;
+    if (this.#audible) this.#flushWhenDue();
+  }
+
+  #flushWhenDue(): void {
     if (this.#buffer.length >= MAX_BUFFERED) {
       this.#cancelFlush?.();
       return this.#flush();
@@ -102,7 +113,7 @@ export class FencedLog {
 
   /** Nothing becomes visible before what is staged: chunks cannot overtake it. */
   stage(staged: Staged): void {
-    this.#staged = staged;
+    this.#staged = [...this.#staged, staged];
   }
 
   /** Drops what was said of a run that has to begin anew, except that it starts. */
@@ -112,10 +123,11 @@ export class FencedLog {
 
   /** What was staged could not be stored and must not keep the rest from being. */
   dropStaged(): void {
-    this.#staged = undefined;
+    this.#staged = [];
   }
 
-  commit(writes: readonly Write[], options: LogCommit = {}): Promise<void> {
+  /** Answers how many rows each of the `last` writes changed, if the store said so. */
+  commit(writes: readonly Write[], options: LogCommit = {}): Promise<readonly number[]> {
     const turn = this.#commits.then(() => this.#commitNow(writes, options));
     this.#commits = turn.catch(() => {});
     return turn;
@@ -126,35 +138,39 @@ export class FencedLog {
     this.#cancelFlush?.();
   }
 
-  async #commitNow(writes: readonly Write[], options: LogCommit): Promise<void> {
+  async #commitNow(writes: readonly Write[], options: LogCommit): Promise<readonly number[]> {
     const { explain, last, quiet, isFlush, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
-    const run = staged || options.run ? { ...staged?.run, ...options.run } : undefined;
+    const isStaged = staged.length > 0;
+    const run =
+      isStaged || options.run ? Object.assign({}, ...staged.map((one) => one.run), options.run) : undefined;
     const { threadId, storage, system } = this.#thread;
     const lease = this.#lease;
     if (!lease || this.#closed) throw superseded(threadId);
-    const buffered = quiet ? 0 : this.#buffer.length;
+    // What is staged becomes visible with the chunks about it.
+    const buffered = quiet && !isStaged ? 0 : this.#buffer.length;
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
     // Another commit has taken along what this one was for.
     const { taking = [] } = lease;
-    if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return;
-    const held = { id: this.#runId, fence: lease.fence };
-    const fence: Write = run
-      ? update(RUNS, { where: held, set: run, require: true })
-      : requireRow(RUNS, held);
+    if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return [];
     const nextSeq = lease.nextSeq + chunks.length;
-    const own = [...taking, fence, ...(staged?.writes ?? [])];
-    const all: Write[] = [...own, ...writes];
+    const fence = taking.length > 0 ? withRun(taking, run) : [this.#fence(lease, run)];
+    const parts: Pick<Staged, "writes" | "explain">[] = [...staged, { writes, ...(explain && { explain }) }];
+    const all: Write[] = [...fence, ...parts.flatMap((part) => part.writes)];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
+    const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;
+    let result: CommitResult | undefined;
     try {
       // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
       // Until the thread is taken, another process may try the same.
       const by = taking.length > 0 ? ` ${this.#thread.owner}` : "";
       const id = `${this.#runId} ${lease.fence} ${++this.#count}${by}`;
-      const send = (commit: Commit): Promise<unknown> =>
-        isFlush ? this.#flusher.commit(commit) : storage.commit(commit.writes, commit);
+      const send = async (commit: Commit): Promise<void> => {
+        if (isFlush) await this.#flusher.commit(commit);
+        else result = await storage.commit(commit.writes, commit);
+      };
       if (!(await commitJson(send, { key: threadId, id, writes: all })))
         shown = chunks.map((chunk) => toJson(chunk) as unknown as AgentChunk);
     } catch (error) {
@@ -164,19 +180,28 @@ export class FencedLog {
         throw taking[index]?.table === THREADS
           ? noThread(this.#thread.threadId, this.#thread.resourceId)
           : new NotTaken();
-      const explained = index < own.length ? undefined : explain?.(index - own.length);
+      const explained = explainConflict(parts, index - fence.length);
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
       this.#onLost();
       throw superseded(threadId);
     }
     lease.taking = undefined;
-    if (this.#staged === staged) this.#staged = undefined;
-    if (chunks.length === 0) return;
-    this.#buffer.splice(0, buffered);
-    this.#flushedAt = system.monotonic();
-    this.#thread.tail.append(lease.nextSeq, shown);
-    lease.nextSeq = nextSeq;
+    this.#staged = this.#staged.filter((one) => !staged.includes(one));
+    for (const one of staged) one.onStored?.();
+    if (chunks.length > 0) {
+      this.#buffer.splice(0, buffered);
+      this.#flushedAt = system.monotonic();
+      this.#thread.tail.append(lease.nextSeq, shown);
+      lease.nextSeq = nextSeq;
+    }
+    return result?.changes.slice(beforeLast) ?? [];
+  }
+
+  /** The condition of everything that the run writes. */
+  #fence({ fence }: Lease, run: Row | undefined): Write {
+    const where = { id: this.#runId, fence };
+    return run ? update(RUNS, { where, set: run, require: true }) : requireRow(RUNS, where);
   }
 
   #flush(): void {
@@ -185,6 +210,24 @@ export class FencedLog {
     // What cannot be flushed now goes with the next commit, which reports what is wrong.
     this.commit([], { isFlush: true }).catch(() => {});
   }
+}
+
+/** Asks whose write it was that failed. */
+function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], index: number): unknown {
+  for (const { writes, explain } of parts) {
+    if (index < writes.length) return index < 0 ? undefined : explain?.(index);
+    index -= writes.length;
+  }
+  return undefined;
+}
+
+/** Takes a thread with the run's row as it is to be. */
+function withRun(taking: readonly Write[], run: Row | undefined): readonly Write[] {
+  return taking.map((write) =>
+    write.op === "insert" && write.table.name === RUNS.name
+      ? { ...write, row: { ...write.row, ...run } }
+      : write,
+  );
 }
 
 /** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */

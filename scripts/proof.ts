@@ -23,9 +23,10 @@ const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
   kills: 500,
   dispatches: 150,
-  sessions: 200,
+  "session-kills": 200,
   takeovers: 100,
   pauses: 200,
+  sessions: 20,
   losses: 400,
   races: 6_000,
 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { describeFailure, Random, runSimulation } from "@selvedge/testing/simulator";
 import { runSessionKills } from "../controller/run-session-kills.ts";
+import { runTwoServers } from "../controller/run-two-servers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import { runDispatches } from "../kill/run-dispatches.ts";
@@ -79,7 +80,7 @@ export const TRIALS = {
       return { rounds: kills, problems, figures: { "at a point": atPoint, acknowledged } };
     },
   },
-  sessions: {
+  "session-kills": {
     title: "kills of a session",
     batch: 10,
     async run({ rounds, seed }, onRound) {
@@ -113,6 +114,14 @@ export const TRIALS = {
       } as const;
       const { rounds, takeovers, slowestTakeoverMs, problems } = await runPauses(options);
       return { rounds, problems, figures: { takeovers, "slowest ms": slowestTakeoverMs } };
+    },
+  },
+  sessions: {
+    title: "a session on two servers",
+    batch: 20,
+    async run({ rounds: wanted, seed }, onRound) {
+      const { rounds, problems } = await runTwoServers({ rounds: wanted, seed, onRound });
+      return { rounds, problems, figures: {} };
     },
   },
   losses: {

@@ -5,9 +5,14 @@ import {
 } from "@selvedge/protocol/session";
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
+import { THREADS } from "../storage/tables.ts";
+import { listRuns } from "../thread/inspect/thread-overview.ts";
 import { checkOptions } from "./check-options.ts";
 import type { SessionCore } from "./session-core.ts";
-import { isReserved } from "./thread-settings.ts";
+import { isReserved, subagentThreadId } from "./thread-settings.ts";
+
+/** How many runs back a subagent is looked for. */
+const SUBAGENT_RUNS = 100;
 
 /** What a session can look up about the threads of its resource. */
 export class ThreadReads {
@@ -78,6 +83,23 @@ export class ThreadReads {
           ? []
           : await domain.recentMessages({ threadId, limit });
     return messages.map(toControllerMessage);
+  }
+
+  /** The thread on which the subagent of a call worked, where its run is still kept. */
+  async ofSubagent(options: { toolCallId: string }): Promise<AgentControllerThread | null> {
+    const toolCallId = checkId("toolCallId", checkOptions("thread.ofSubagent", options).toolCallId);
+    await this.core.ready();
+    const { threadId, row, host } = this.core;
+    if (threadId === undefined) return null;
+    const { runs } = await listRuns(host.storage, { threadId, perPage: SUBAGENT_RUNS });
+    const ids = runs.map(({ runId }) => subagentThreadId({ runId, toolCallId }));
+    const threads = await host.storage.select({
+      table: THREADS,
+      where: { id: { in: ids }, resource_id: row.resourceId },
+      limit: ids.length,
+    });
+    const newest = ids.find((id) => threads.some((thread) => thread.id === id));
+    return newest === undefined ? null : this.getById({ threadId: newest });
   }
 
   async firstUserMessage(options: { threadId: string }): Promise<AgentControllerMessage | null> {

@@ -27,6 +27,17 @@ export function modeModelKey(modeId: string): string {
   return `modeModelId_${modeId}`;
 }
 
+/** The thread of the subagent that a call started. */
+export function subagentThreadId({
+  runId,
+  toolCallId,
+}: {
+  runId?: string | undefined;
+  toolCallId: string;
+}): string {
+  return `sub-${runId}-${toolCallId}`.slice(0, 250);
+}
+
 /** What a session leaves on the thread that it uses, for runs that others open there. */
 export function settingsOf(session: { id: string; modeId: string; modelId: string }): Metadata {
   return {

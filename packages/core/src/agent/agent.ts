@@ -222,7 +222,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */
   async recover(): Promise<void> {
     const memory = await this.getMemory();
-    if (memory?.storage) await this.#environment.threadsOf(memory.storage).recover();
+    if (!memory?.storage) return;
+    memory.serve?.(this.#environment.memoryAgent(memory.storage));
+    await this.#environment.threadsOf(memory.storage).recover();
   }
 
   /** Runs to the end and returns the whole result. Throws when the run failed. */

@@ -13,6 +13,7 @@ import type { AgentControllerSubagent } from "../config.ts";
 import { forkThread } from "../fork-thread.ts";
 import type { AgentControllerRequestContext } from "../request-context.ts";
 import { CONTROLLER_KEY } from "../request-context.ts";
+import { subagentThreadId } from "../thread-settings.ts";
 
 export const IN_FORK = "The tool subagent is not available inside a forked subagent. Do the work yourself.";
 
@@ -79,7 +80,7 @@ class SubagentRun {
     this.#host = host;
     this.#call = call;
     this.#options = options;
-    this.#threadId = `sub-${options.runId}-${options.toolCallId}`.slice(0, 250);
+    this.#threadId = subagentThreadId(options);
     this.#resourceId = options.resourceId ?? "";
   }
 

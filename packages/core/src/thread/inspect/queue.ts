@@ -17,7 +17,7 @@ import {
 } from "../admit/mailbox.ts";
 import { readActor } from "../hold/actor.ts";
 import { QueueWatch } from "./queue-watch.ts";
-import { remove, requireRow, update } from "../../storage/writes.ts";
+import { insert, remove, requireRow, update } from "../../storage/writes.ts";
 
 /** A message that was accepted and that no run has taken yet. */
 export interface QueuedMessage {
@@ -31,6 +31,7 @@ export interface QueuedMessage {
 }
 
 const MAX_LISTED = 1000;
+const MOVE_ATTEMPTS = 20;
 
 /** What waits on a thread, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
@@ -86,6 +87,53 @@ export async function hurryQueued(
     writes: [remove(MAILBOX, { id: item.signal.id }), insertItem({ ...item, due: NOW })],
     increment: {},
   }));
+}
+
+/** Puts a queued message at another place among those that wait: 0 is taken first. */
+export async function moveQueued(
+  storage: Storage,
+  address: { threadId: string; messageId: string },
+  to: number,
+): Promise<void> {
+  const { threadId, messageId } = address;
+  for (let attempt = 0; ; attempt++) {
+    await findQueued(storage, address);
+    // In this order: what is changed after the first look raises the fence.
+    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+    const rows = await storage.select({
+      table: MAILBOX,
+      where: { thread_id: threadId, due: NEXT },
+      orderBy: [{ column: "seq" }],
+      limit: MAX_LISTED,
+    });
+    const others = rows.filter(({ id }) => id !== messageId);
+    const moved = rows.find(({ id }) => id === messageId);
+    if (!actor || !moved) throw gone(threadId, messageId);
+    const wanted = others.toSpliced(to, 0, moved);
+    const first = wanted.findIndex(({ id }, index) => id !== rows[index]!.id);
+    if (first < 0) return;
+    const tail = wanted.slice(first);
+    if (tail.some((row) => actor.run_id === (row.opens === 1 ? row.run_id : row.id)))
+      throw gone(threadId, messageId);
+    const { fence, run_id, mailbox_count } = actor;
+    try {
+      await storage.commit([
+        // Whoever takes a message or adds one meanwhile was faster: then this is looked at again.
+        update(ACTORS, {
+          where: { thread_id: threadId, fence, run_id, mailbox_count },
+          increment: { fence: 1 },
+          require: true,
+        }),
+        // The store numbers them anew, in this order.
+        ...tail.map(({ id }) => remove(MAILBOX, { id, thread_id: threadId, due: NEXT }, { require: true })),
+        ...tail.map(({ seq: _, ...row }) => insert(MAILBOX, row)),
+      ]);
+    } catch (error) {
+      if (AgentError.is(error, "conflict") && attempt < MOVE_ATTEMPTS) continue;
+      throw error;
+    }
+    return QueueWatch.of(storage).changed(threadId);
+  }
 }
 
 async function findQueued(

@@ -116,7 +116,7 @@ function startApp(
   isHealed: () => boolean,
 ): OmApp {
   const { random } = world;
-  const storage = new SimStorage(process, shared, planted);
+  const storage = new SimStorage(process, { shared, planted, sessions: undefined });
   const trouble = random.chance(0.5) ? random.pick([0.1, 0.4]) : 0;
   const ask = async (what: string): Promise<string | undefined> => {
     const isSlow = !isHealed() && random.chance(0.1);

@@ -203,8 +203,10 @@ export async function commitAdmissions(
     throw error;
   }
   threads.directory.claim(thread, thread.resourceId);
+  // On an idle thread, too: another message may be faster.
+  if (writes.some((write) => write.op === "insert" && write.table === MAILBOX && write.row["due"] === NEXT))
+    QueueWatch.of(thread.storage).changed(thread.threadId);
   for (const { delivery } of admissions) {
-    if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
     if (delivery.action === "wake" || delivery.action === "queue") thread.wake();
     else if (delivery.action === "deliver") {
       thread.mailMayHaveCome();

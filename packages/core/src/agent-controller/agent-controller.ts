@@ -264,7 +264,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
   };
 
   async getKnownResourceIds(): Promise<string[]> {
-    const threads = await this.session.thread.list({ allResources: true, includeForkedSubagents: true });
+    const threads = await this.session.thread.list({ allResources: true });
     return [...new Set(threads.map(({ resourceId }) => resourceId))].toSorted();
   }
 

@@ -56,7 +56,6 @@ class OMRole {
   async switchModel(options: { modelId: string }): Promise<void> {
     const { modelId } = checkOptions("switchModel", options);
     await changeSetting(this.#core, NAMES[this.#role].model, checkId("modelId", modelId));
-    this.#core.bus.emit({ type: "om_model_changed", role: this.#role, modelId });
   }
 
   get #names(): { config: AgentControllerOMConfig; ids: (typeof NAMES)["observer" | "reflector"] } {

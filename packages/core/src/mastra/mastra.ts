@@ -1,6 +1,6 @@
 import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
@@ -12,6 +12,7 @@ import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolLike } from "../tool/tool.ts";
 import type { Vector } from "../vector/vector.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 type Registry<Value> = Record<string, Value>;
 
@@ -38,6 +39,8 @@ export interface MastraConfig<
   storage?: Storage;
   memory?: Registry<MastraMemory>;
   vectors?: Vectors;
+  /** Files for agents that have no workspace. */
+  workspace?: Workspace;
   /** Stored; see the MCP package. */
   mcpServers?: Registry<any>;
   /** Stored; running them is later work. */
@@ -70,14 +73,16 @@ export class Mastra<
   #closed: Promise<void> | undefined;
   #recovery: Promise<void> | undefined;
   readonly #dispatcher: NotificationDispatcher | undefined;
+  readonly #workspaces = new Map<string, Workspace>();
   #dispatch: Promise<void> | undefined;
 
   constructor(config: MastraConfig<Agents, Vectors, Controllers> = {}) {
     checkDurableContextKeys(config.durableContextKeys);
-    this.#config = config;
+    this.#config = { ...config };
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
+    if (config.workspace) this.addWorkspace(config.workspace);
     if (config.storage)
       for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
@@ -139,6 +144,20 @@ export class Mastra<
     return { ...this.#config.agentControllers } as Controllers;
   }
 
+  /** Adds a controller to a host that exists already. Resolves when what its sessions left unfinished is taken up. */
+  async addAgentController(controller: HostedController, name: string = controller.id): Promise<void> {
+    const before = this.#config.agentControllers;
+    this.#config.agentControllers = { ...before, [name]: controller } as unknown as Controllers;
+    try {
+      this.#checkAgentIds();
+    } catch (error) {
+      this.#config.agentControllers = before as Controllers;
+      throw error;
+    }
+    controller.useHost(this);
+    if (this.#recovery) await controller.recover();
+  }
+
   get #controllers(): HostedController[] {
     return Object.values(this.#config.agentControllers ?? {});
   }
@@ -173,6 +192,36 @@ export class Mastra<
 
   getVectors(): Vectors {
     return this.listVectors();
+  }
+
+  /** The workspace of agents that have none. */
+  getWorkspace(): Workspace | undefined {
+    return this.#config.workspace;
+  }
+
+  getWorkspaceById(id: string): Workspace {
+    const found = this.#workspaces.get(id);
+    if (!found) throw missing("workspace with id", id, [...this.#workspaces.keys()]);
+    return found;
+  }
+
+  listWorkspaces(): Registry<Workspace> {
+    return Object.fromEntries(this.#workspaces);
+  }
+
+  addWorkspace(workspace: Workspace): void {
+    const known = this.#workspaces.get(workspace.id);
+    if (known && known !== workspace) {
+      throw new AgentError("invalid-argument", `Another workspace has the id ${showValue(workspace.id)}.`);
+    }
+    this.#workspaces.set(workspace.id, workspace);
+  }
+
+  /** Forgets a workspace. With `destroy`, also releases what it has open. */
+  async removeWorkspace(id: string, options: { destroy?: boolean } = {}): Promise<void> {
+    const found = this.getWorkspaceById(id);
+    this.#workspaces.delete(id);
+    if (options.destroy) await found.destroy();
   }
 
   getMCPServer(name: string): any {

@@ -4,7 +4,7 @@ import { toJson } from "../json.ts";
 
 export const NO_USAGE: Usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
 
-/** A provider's report in our flat form. */
+/** Converts a provider's report to our flat form. */
 export function toUsage(usage: LanguageModelV4Usage | undefined): Usage {
   const input = usage?.inputTokens;
   const output = usage?.outputTokens;
@@ -20,7 +20,7 @@ export function toUsage(usage: LanguageModelV4Usage | undefined): Usage {
   return flat;
 }
 
-/** Two reports added up. A number nobody reported stays undefined. */
+/** Adds two reports. A number that neither reported stays undefined. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const total: Usage = {
     inputTokens: sum(a.inputTokens, b.inputTokens),

@@ -90,6 +90,8 @@ export interface Threads extends MemoryThreads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
+  /** Runs of this process wait for those of a thread, which therefore need no free place. Returns what takes that back. */
+  expect(target: ThreadAddress): () => void;
   /** Whether a signal of the agent would join a run now, wherever it is carried out, or open one. */
   stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle">;
   /** What waits on a thread may have changed: the run under way looks before its next step. */

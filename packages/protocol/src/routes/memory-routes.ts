@@ -133,6 +133,7 @@ export const MEMORY_ROUTES = {
     query: object({
       ...shapes.threadQuery,
       search: optional(text({ maxLength: 256 })),
+      includeSubagents: optional(flag()),
       orderBy: optional(oneOf("createdAt", "updatedAt")),
       direction: optional(oneOf("ASC", "DESC")),
       ...shapes.page,

@@ -250,6 +250,36 @@ describe("EventFold", () => {
     expect(part).toMatchObject({ text: "x".repeat(400_000) });
   });
 
+  it("takes back what a step said whose process died, once the step is taken again", () => {
+    const step = (id: string, text: string) => [
+      chunk("step-start", { messageId: "m" }),
+      chunk("text-start", { id }),
+      chunk("text-delta", { id, text }),
+    ];
+    const call = { toolCallId: "c", toolName: "t", args: {} };
+    const events = fold([
+      ...begun,
+      chunk("text-start", { id: "0" }),
+      chunk("text-delta", { id: "0", text: "first " }),
+      chunk("step-finish", { stepResult: { reason: "tool-calls" }, output: { usage: {} } }),
+      ...step("0", "I beg"),
+      chunk("tool-call", call),
+      ...step("0", "I begin."),
+      finish("stop"),
+    ]);
+    const last = events.at(-2) as EventOf<"message_end">;
+    expect(last.message.content).toEqual([
+      { type: "text", text: "first " },
+      { type: "text", text: "I begin." },
+    ]);
+    expect(events.filter(({ type }) => type === "tool_end")).toMatchObject([
+      { toolCallId: "c", isError: true },
+    ]);
+    const shown = events.filter(({ type }) => type === "message_start" || type === "message_end");
+    // What a person said, and one answer.
+    expect(types(shown)).toEqual(["message_start", "message_end", "message_start", "message_end"]);
+  });
+
   it("survives any chunks in any order", () => {
     const any = fc.oneof(
       fc

@@ -72,6 +72,7 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     const list = () =>
       domain.listThreads({
         filter: { resourceId, text: search },
+        includeSubagents: query.includeSubagents,
         orderBy: { field: orderBy, direction },
         page,
         perPage,

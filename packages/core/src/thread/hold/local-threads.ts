@@ -1,3 +1,4 @@
+import { keyOf } from "./scheduler.ts";
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -57,6 +58,7 @@ export class LocalThreads implements Threads {
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
   readonly #janitor: Janitor;
+  readonly #expected = new Map<string, number>();
   readonly #lookListeners = new Set<() => void>();
   readonly #closeListeners = new Set<() => Promise<void>>();
   #looks = 0;
@@ -131,6 +133,22 @@ export class LocalThreads implements Threads {
       },
     });
     return journal;
+  }
+
+  expect(target: ThreadAddress): () => void {
+    const key = keyOf(target);
+    this.#expected.set(key, (this.#expected.get(key) ?? 0) + 1);
+    this.directory.peek(target).wake();
+    return () => {
+      const left = (this.#expected.get(key) ?? 0) - 1;
+      if (left > 0) this.#expected.set(key, left);
+      else this.#expected.delete(key);
+    };
+  }
+
+  /** Whether a run of this process waits for those of a thread. */
+  isExpected(target: ThreadAddress): boolean {
+    return this.#expected.size > 0 && this.#expected.has(keyOf(target));
   }
 
   stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle"> {

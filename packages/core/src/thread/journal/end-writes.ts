@@ -9,7 +9,7 @@ import { remove } from "../../storage/writes.ts";
 import { type MailboxItem, takeItems } from "../admit/mailbox.ts";
 import type { Thread } from "../hold/thread.ts";
 
-/** The actor of a thread on which nothing goes on. */
+/** The actor of an idle thread. */
 export const IDLE = {
   owner: null,
   run_id: null,
@@ -18,7 +18,7 @@ export const IDLE = {
   abort_run: null,
 } as const;
 
-/** The row of a run that is over. */
+/** The row of a finished run. */
 export function endedRun({ state, error }: RunEnd, now: Date): Row {
   const told =
     error === undefined
@@ -27,7 +27,7 @@ export function endedRun({ state, error }: RunEnd, now: Date): Row {
   return { state, ended_at: now.getTime(), error: told, open_step: null };
 }
 
-/** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
+/** A run that ends before it began was still opened by a message whose sender was told that it is stored. */
 export function openerWrites(
   thread: Thread,
   item: MailboxItem,
@@ -45,7 +45,7 @@ export function openerWrites(
   ];
 }
 
-/** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */
+/** Ids are checked when a signal is sent. One that was used since must not block the thread. */
 export function insertSignal({ threadId, resourceId }: Thread, signal: CreatedAgentSignal): Write {
   return insertMessage(signal.toDBMessage({ threadId, resourceId }), "ignore");
 }

@@ -5,14 +5,14 @@ import type { Thread } from "../hold/thread.ts";
 import type { PlacedStep } from "./call-journal.ts";
 import { storeStep } from "./open-step.ts";
 
-/** Where in the history the steps of a run are: each is a part of a message, and knows its number there. */
+/** Where the steps of a run are in the history: each is a part of a message and knows its number there. */
 export class StepPlaces {
-  /** Steps stored so far in each message. */
+  /** The number of stored steps in each message. */
   #stored = new Map<string, number>();
-  /** The message that the stored steps are in, until signals follow it. */
+  /** The message that contains the stored steps, until signals follow it. */
   responseId: string | undefined;
 
-  /** Goes on where a run was left. */
+  /** Continues where a run stopped. */
   continue(stored: Map<string, number>): void {
     this.#stored = stored;
     this.responseId = [...stored.keys()].at(-1);
@@ -24,7 +24,7 @@ export class StepPlaces {
     return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
   }
 
-  /** The place of a step, for the row of its run. */
+  /** The position of a step, for the row of its run. */
   row(step: StepRecord): Row {
     return { response_id: step.message.id, response_steps: this.#of(step.message.id) };
   }

@@ -23,7 +23,7 @@ import { CallJournal } from "./call-journal.ts";
 import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
 import { StepPlaces } from "./step-places.ts";
 import { ThreadHistory } from "./thread-history.ts";
-import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
+import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import type { Leaving, Thread } from "../hold/thread.ts";
 import { abortSubagent } from "../inspect/questions.ts";

@@ -12,7 +12,7 @@ const POINTS = {
   /** The copy of a thread for a fork, the step that made it, and the task of any subagent. */
   clone: (write: Write) =>
     write.op === "insert" && write.table.name === "selvedge_threads" && isChild(write.row["id"]),
-  "open step": (write: Write) => write.op === "insert" && String(write.row["id"]).startsWith("fork-"),
+  "open step": (write: Write) => write.op === "insert" && (write.row["id"] as string).startsWith("fork-"),
   delegation: (write: Write) =>
     write.op === "insert" && write.table.name === "selvedge_mailbox" && isChild(write.row["thread_id"]),
   state: (write: Write) => write.op === "update" && write.table.name === "selvedge_sessions",

@@ -42,7 +42,7 @@ export class SessionWatch {
         this.#shared.select({ table: CALLS, where: { run_id: runId!, tool_call_id: toolCallId! } }),
         sessionId === undefined ? undefined : this.#row(sessionId),
       ]);
-      if (call?.["tool_name"] !== "submit_plan" || String(call["thread_id"]).startsWith("sub-"))
+      if (call?.["tool_name"] !== "submit_plan" || (call["thread_id"] as string).startsWith("sub-"))
         return undefined;
       const modeBefore = row?.["mode_id"] as string | undefined;
       return { toolCallId: toolCallId!, runId: runId!, sessionId, modeBefore };
@@ -71,7 +71,7 @@ export class SessionWatch {
     const { world } = this.#process;
     const row = plan.sessionId === undefined ? undefined : await this.#row(plan.sessionId);
     const [run] = await this.#shared.select({ table: RUNS, where: { id: plan.runId } });
-    const { profile } = run?.["options"] as { profile?: { modeId?: string } };
+    const { profile } = Object(run?.["options"]) as { profile?: { modeId?: string } };
     const expected = AFTER_PLAN[plan.modeBefore ?? ""];
     world.reached.add("a plan was approved");
     if (row?.["mode_id"] !== expected || profile?.modeId !== expected)

@@ -12,7 +12,7 @@ const POINTS = {
   /** The copy of a thread for a fork, the step that made it, and the task of any subagent. */
   clone: (write: Write) =>
     write.op === "insert" && write.table.name === "selvedge_threads" && isChild(write.row["id"]),
-  "open step": (write: Write) => write.op === "insert" && (write.row["id"] as string).startsWith("fork-"),
+  "open step": (write: Write) => write.op === "insert" && isText(write.row["id"], "fork-"),
   delegation: (write: Write) =>
     write.op === "insert" && write.table.name === "selvedge_mailbox" && isChild(write.row["thread_id"]),
   state: (write: Write) => write.op === "update" && write.table.name === "selvedge_sessions",
@@ -32,7 +32,11 @@ export function isPoint(name: KillAt["point"], writes: readonly Write[]): boolea
 }
 
 function isChild(threadId: unknown): boolean {
-  return String(threadId).startsWith("sub-");
+  return isText(threadId, "sub-");
+}
+
+function isText(value: unknown, start: string): boolean {
+  return typeof value === "string" && value.startsWith(start);
 }
 
 function isTask(write: Write): boolean {

@@ -242,7 +242,7 @@ function usageCounter({ storage, system }: ProfileHost, threadId: string): Along
   };
 }
 
-export async function readUsage(
+async function readUsage(
   storage: Storage,
   threadId: string,
 ): Promise<{ usage: TokenUsage; version: number }> {

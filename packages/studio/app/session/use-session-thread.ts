@@ -105,11 +105,11 @@ function toApprovals({ pendingApprovals, pendingSuspensions }: Live["display"]):
     const before = asked.get(call);
     if (before) return before;
     const { toolCallId, toolName, args, parentToolCallId } = call;
-    const about = { toolCallId, toolName, args, parentToolCallId };
+    const about = { toolCallId, toolName, args, ...(parentToolCallId !== undefined && { parentToolCallId }) };
     const made: Approval =
       "suspendPayload" in call
         ? { ...about, requiresApproval: false, suspendPayload: call.suspendPayload }
-        : { ...about, requiresApproval: true, reason: call.reason };
+        : { ...about, requiresApproval: true, ...(call.reason !== undefined && { reason: call.reason }) };
     asked.set(call, made);
     return made;
   });

@@ -1,6 +1,6 @@
 import type { Row, Write } from "@selvedge/core/storage";
 import type { PlantedFault } from "./planted-faults.ts";
-import { CALLS, EVENTS, MAILBOX, RUNS, SENDS, SESSIONS, THREAD_STATE } from "./tables.ts";
+import { CALLS, EVENTS, MAILBOX, RUNS, SESSIONS, THREAD_STATE } from "./tables.ts";
 
 /** The row of a session as a write has it, changed. */
 function withSession(writes: readonly Write[], change: (row: Row) => Row): Write[] {
@@ -86,12 +86,5 @@ export const PLANTED_SESSION_FAULTS: readonly PlantedFault[] = [
       if (query.table !== SESSIONS || typeof query.where?.["id"] !== "object") return query;
       return { ...query, where: { id: "nobody" } };
     },
-  },
-  {
-    name: "S8 a subagent that is found again gets its task again",
-    commit: (writes) =>
-      writes.filter(
-        (write) => !(write.op === "insert" && write.table === SENDS && write.row["key"] === "task"),
-      ),
   },
 ];

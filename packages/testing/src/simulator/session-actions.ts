@@ -37,7 +37,7 @@ export function actInSession(stage: Stage, sessions: SimSessions): void {
 }
 
 /** Opens a session in some process, where it may be open already. */
-export function openSession(stage: Stage, sessions: SimSessions): void {
+function openSession(stage: Stage, sessions: SimSessions): void {
   const { random } = stage.world;
   open(stage, sessions, random.pick(stage.apps()), random.pick(sessions.ids));
 }

@@ -71,7 +71,7 @@ export class SessionWatch {
     const { world } = this.#process;
     const row = plan.sessionId === undefined ? undefined : await this.#row(plan.sessionId);
     const [run] = await this.#shared.select({ table: RUNS, where: { id: plan.runId } });
-    const { profile } = (run?.["options"] ?? {}) as { profile?: { modeId?: string } };
+    const { profile } = Object(run?.["options"]) as { profile?: { modeId?: string } };
     const expected = AFTER_PLAN[plan.modeBefore ?? ""];
     world.reached.add("a plan was approved");
     if (row?.["mode_id"] !== expected || profile?.modeId !== expected)

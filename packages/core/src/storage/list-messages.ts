@@ -75,17 +75,6 @@ export async function listMessages(
   return { messages: await assemble(storage, all), ...window.page(total) };
 }
 
-/** What one step of a stored message says. */
-export async function readStep(storage: Storage, messageId: string, step: number): Promise<MessagePart[]> {
-  if (step === 0) {
-    const rows = await storage.select({ table: MESSAGES, where: { id: messageId }, limit: 1 });
-    return rows.length === 0 ? [] : (rows[0]!.content as unknown as MessageContent).parts;
-  }
-  const where = { message_id: messageId, step };
-  const [row] = await storage.select({ table: MESSAGE_STEPS, where, limit: 1 });
-  return (row?.parts as unknown as MessagePart[] | undefined) ?? [];
-}
-
 /** Rows become messages; one more select brings the parts that steps added. */
 export async function assemble(storage: Storage, rows: readonly MessageRow[]): Promise<StoredMessage[]> {
   // Only a run adds steps, and only to what the assistant says.

@@ -14,7 +14,7 @@ import { type AdmittedSignal, type SendRequest, stateFor } from "../admit/admiss
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
-import { ThreadJournal } from "../journal/thread-journal.ts";
+import { type ThreadDetails, ThreadJournal } from "../journal/thread-journal.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
 import type {
@@ -115,8 +115,7 @@ export class LocalThreads implements Threads {
       thread: this.directory.peek(target),
       runId,
       agentId,
-      create: { ...(title !== undefined && { title }), ...(metadata && { metadata }) },
-      opener: undefined,
+      details: { title, metadata },
       enter: (abortSignal) => {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(target);
@@ -259,7 +258,7 @@ export class LocalThreads implements Threads {
     const live = this.#liveOptions.get(signal.id);
     this.dropOptions(signal.id);
     const named = live?.memory?.thread ?? options?.["thread"];
-    if (typeof named === "object" && named !== null) journal.describe(named as { title?: string });
+    if (typeof named === "object" && named !== null) journal.describe(named as ThreadDetails);
     const { threadId, resourceId } = thread;
     const { runId } = journal;
     const opener = { signal, messages, options, live };

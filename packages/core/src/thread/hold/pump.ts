@@ -1,5 +1,6 @@
 import { AgentError, storageError } from "../../errors.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
+import type { Resumption } from "../../run/resume.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -191,7 +192,6 @@ export class Pump {
     });
     const resumption = taken?.resumption;
     if (taken) lease.nextSeq = taken.nextSeq;
-    for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);
     if (!resumption?.begun || !carrier) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
       const error = new AgentError("superseded", "The process ended before the run began.");
@@ -200,10 +200,10 @@ export class Pump {
       return true;
     }
     if (attempts >= MAX_ATTEMPTS) {
-      await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), begun: true });
+      await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), resumption });
       return true;
     }
-    const journal = this.#openJournal({ runId, agentId: carrier.id, lease, begun: true });
+    const journal = this.#openJournal({ runId, agentId: carrier.id, lease, resumption });
     thread.begins(journal);
     const { resourceId } = thread;
     void carrier.takeUp({ threadId, resourceId, runId, journal, resumption });
@@ -290,23 +290,13 @@ export class Pump {
 
   /** Ends a run of which nothing is here but the right to it. */
   async #giveUp({
-    runId,
-    lease,
     end,
-    opener,
-    begun = false,
     also = [],
-  }: {
-    runId: string;
-    lease: Lease;
-    end: RunEnd;
-    opener?: MailboxItem;
-    begun?: boolean;
-    also?: readonly Write[];
-  }): Promise<void> {
-    const journal = this.#openJournal({ runId, agentId: "", lease, opener, begun });
+    ...held
+  }: Omit<HeldRun, "agentId"> & { end: RunEnd; also?: readonly Write[] }): Promise<void> {
+    const journal = this.#openJournal({ ...held, agentId: "" });
     this.#thread.begins(journal);
-    if (opener) journal.publish(agentChunk("start", runId, {}));
+    if (held.opener) journal.publish(agentChunk("start", held.runId, {}));
     try {
       await journal.end(end, also);
     } catch (error) {
@@ -315,23 +305,9 @@ export class Pump {
     }
   }
 
-  #openJournal({
-    runId,
-    agentId,
-    lease,
-    opener,
-    begun = false,
-  }: {
-    runId: string;
-    agentId: string;
-    lease: Lease;
-    opener?: MailboxItem | undefined;
-    begun?: boolean;
-  }): ThreadJournal {
-    const thread = this.#thread;
-    const enter = async () => lease;
-    const journal = new ThreadJournal({ thread, runId, agentId, create: {}, opener, resumed: begun, enter });
-    journal.hold(lease, begun);
+  #openJournal({ lease, ...run }: HeldRun): ThreadJournal {
+    const journal = new ThreadJournal({ thread: this.#thread, ...run });
+    journal.hold(lease);
     return journal;
   }
 
@@ -360,6 +336,15 @@ export class Pump {
     const [row] = await this.#thread.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
     return (row?.options ?? {}) as StoredOptions;
   }
+}
+
+/** A run whose thread is in hand: one that a message opened, or how far one came that is gone on with. */
+interface HeldRun {
+  runId: string;
+  agentId: string;
+  lease: Lease;
+  opener?: MailboxItem;
+  resumption?: Resumption;
 }
 
 /** A run and its unfinished calls. */

@@ -48,7 +48,7 @@ export async function takeLater(
 ): Promise<Lease> {
   const { writes, holding } = takeIdle(thread, actor, ticket, conditions);
   await thread.threads.owner.hold();
-  return { fence: holding.fence, nextSeq: holding.nextSeq, responseSteps: new Map(), taking: writes };
+  return { fence: holding.fence, nextSeq: holding.nextSeq, taking: writes };
 }
 
 function takeIdle(
@@ -112,7 +112,7 @@ export async function grasp(
     throw error;
   }
   thread.taken({ runId, agentId });
-  return { lease: { fence, nextSeq, responseSteps: new Map() }, result };
+  return { lease: { fence, nextSeq }, result };
 }
 
 async function graspUnlessTaken(

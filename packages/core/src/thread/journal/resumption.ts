@@ -101,9 +101,7 @@ async function toResumption(
   const isShort = lastStep === 0 && answers.every((id) => id === responseId);
   const steps = isShort ? [] : await readSteps(storage, answers);
   const messages = withSteps(rows, steps);
-  const responseSteps = new Map<string, number>();
   let parts: MessagePart[] = [];
-  if (responseId !== undefined) responseSteps.set(responseId, isOpen ? lastStep : lastStep + 1);
   if (isOpen) {
     // Stored already if it waited, and not yet part of what the model sees.
     const response = messages.find((message) => message.id === responseId);
@@ -125,7 +123,7 @@ async function toResumption(
     parts,
     calls,
     messages,
-    responseSteps,
+    responseSteps: isOpen ? lastStep : lastStep + 1,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../../errors.ts";
+import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
 import {
   type CallIntent,
@@ -37,14 +38,19 @@ export interface ThreadJournalOptions {
   thread: Thread;
   runId: string;
   agentId: string;
-  /** What the caller says about the thread. */
-  create: { title?: string; metadata?: Record<string, unknown> };
+  details?: ThreadDetails;
   /** The item that opened the run. */
-  opener: MailboxItem | undefined;
-  /** A run that is gone on with may have calls in the journal. */
-  resumed?: boolean;
-  /** Takes the thread; given by who starts the run. */
-  enter(abortSignal: AbortSignal): Promise<Lease>;
+  opener?: MailboxItem | undefined;
+  /** How far a run came that is gone on with. */
+  resumption?: Resumption | undefined;
+  /** Takes the thread, for a run that does not hold it from the beginning. */
+  enter?(abortSignal: AbortSignal): Promise<Lease>;
+}
+
+/** What the caller says about the thread. */
+export interface ThreadDetails {
+  title?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
 }
 
 /** How many signals after a snapshot are looked through for its deltas. */
@@ -69,9 +75,9 @@ export class ThreadJournal implements RunJournal {
   #opener: MailboxItem | undefined;
   /** Messages that the run began with besides, and that the store does not know to be taken. */
   readonly #staged = new Set<string>();
-  /** The message that the stored steps are in, until signals follow it. */
-  #responseId: string | undefined;
-  #details: ThreadJournalOptions["create"];
+  /** The message that the stored steps are in, until signals follow it, and how many it has. */
+  #response: { id: string; steps: number } | undefined;
+  #details: ThreadDetails;
   #begun = false;
   #over = false;
   #controller: AbortController | undefined;
@@ -81,9 +87,12 @@ export class ThreadJournal implements RunJournal {
     this.#thread = options.thread;
     this.runId = options.runId;
     this.#opener = options.opener;
-    this.#details = options.create;
+    this.#details = options.details ?? {};
     this.#log = new FencedLog(options.thread, options.runId, () => this.abandon());
-    this.#journal = new CallJournal(options.runId, options.thread.threadId, options.resumed ?? false);
+    const { resumption } = options;
+    if (resumption?.responseId !== undefined)
+      this.#response = { id: resumption.responseId, steps: resumption.responseSteps };
+    this.#journal = new CallJournal(options.runId, options.thread.threadId, resumption);
   }
 
   get isOver(): boolean {
@@ -91,7 +100,7 @@ export class ThreadJournal implements RunJournal {
   }
 
   async acquire(controller: AbortController): Promise<void> {
-    if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
+    if (!this.#lease) this.hold(await this.#options.enter!(controller.signal));
     this.abortWith(controller);
   }
 
@@ -104,8 +113,8 @@ export class ThreadJournal implements RunJournal {
   }
 
   /** What the message that opened the run says about the thread. */
-  describe({ title, metadata }: ThreadJournalOptions["create"]): void {
-    this.#details = { ...(title !== undefined && { title }), ...(metadata && { metadata }) };
+  describe({ title, metadata }: ThreadDetails): void {
+    this.#details = { title, metadata };
   }
 
   /** The handle to run on, for a run that has not entered its thread yet. */
@@ -115,11 +124,10 @@ export class ThreadJournal implements RunJournal {
   }
 
   /** For who starts the run with the thread already in hand. */
-  hold(lease: Lease, begun = false): void {
+  hold(lease: Lease): void {
     this.#lease = lease;
-    this.#responseId = [...lease.responseSteps.keys()].at(-1);
     this.#log.open(lease);
-    if (begun) this.#hasBegun();
+    if (this.#options.resumption?.begun) this.#hasBegun();
   }
 
   async begin(
@@ -270,7 +278,7 @@ export class ThreadJournal implements RunJournal {
     const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
-    const responseId = step?.message.id ?? this.#responseId;
+    const responseId = step?.message.id ?? this.#response?.id;
     const writes: Write[] = [
       ...(step ? this.#stepWrites(step) : []),
       ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
@@ -302,7 +310,7 @@ export class ThreadJournal implements RunJournal {
       this.#journal.closed();
     }
     if (step) this.#countStep(step);
-    this.#responseId = joins ? undefined : responseId;
+    if (joins) this.#response = undefined;
     return signals;
   }
 
@@ -358,7 +366,7 @@ export class ThreadJournal implements RunJournal {
     const unread = this.#begun ? undefined : this.#unread(now);
     const opener = unread ? this.#storeOpener(unread, now) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
-    const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
+    const unanswered = end.state === "done" ? [] : this.#journal.answerOpen(this.#thread, end.state);
     const error =
       end.error === undefined
         ? null
@@ -499,7 +507,7 @@ export class ThreadJournal implements RunJournal {
   }
 
   #stepsOf(messageId: string): number {
-    return this.#lease?.responseSteps.get(messageId) ?? 0;
+    return this.#response?.id === messageId ? this.#response.steps : 0;
   }
 
   #forgetHistory(): Write[] {
@@ -514,7 +522,7 @@ export class ThreadJournal implements RunJournal {
   }
 
   #countStep(step: StepRecord): void {
-    this.#lease?.responseSteps.set(step.message.id, this.#stepsOf(step.message.id) + 1);
+    this.#response = { id: step.message.id, steps: this.#stepsOf(step.message.id) + 1 };
   }
 
   /** Signals that wait for this run. Asked of the store only when something may have come. */

@@ -15,8 +15,6 @@ import { requireRow, update } from "../../storage/writes.ts";
 export interface Lease {
   fence: number;
   nextSeq: number;
-  /** Steps stored so far in each response message, of a run that is gone on with. */
-  responseSteps: Map<string, number>;
   /** What takes the thread, where the run has it only as it was seen: it goes before the first thing that is stored. */
   taking?: readonly Write[] | undefined;
 }

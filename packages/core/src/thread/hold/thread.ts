@@ -14,7 +14,7 @@ import type { Actor } from "./actor.ts";
 import { KnownRun, type RunOfAgent } from "./known-run.ts";
 import type { LocalThreads } from "./local-threads.ts";
 import { Pump } from "./pump.ts";
-import { grasp, takeOverWrites, takeWrites } from "./take.ts";
+import { grasp, takeOver, takeWrites } from "./take.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 
@@ -131,25 +131,24 @@ export class Thread implements KnownThread {
     const { runId, agentId, options = {} } = item;
     const taking = takeWrites(this, { runId, agentId, options }, actor, false);
     this.#mayHaveMail = false;
-    const { lease, result } = await grasp(this, [...writes, ...taking.writes], taking.holding);
+    const result = await grasp(this, { ...taking, writes: [...writes, ...taking.writes] });
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
-    this.#pump.start(lease, runId, { ...item, options, seq: result.auto[index] as number });
+    this.#pump.start(taking.lease, runId, { ...item, options, seq: result.auto[index] as number });
     return result;
   }
 
   /** Commits the answer that a run waited for and takes the run over, in one. `parked` is the run with the answer. */
   async resumeWith(parked: ParkedRun, writes: readonly Write[]): Promise<void> {
     this.mayRun();
-    const { runId, agentId, mailboxCount } = parked.actor;
-    const taking = takeOverWrites(this, parked.actor, 0);
+    const { mailboxCount } = parked.actor;
+    const taking = takeOver(this, parked.actor, 0);
     this.#mayHaveMail = mailboxCount > 0;
     const sameMail = mailboxCount > 0 ? [] : [nothingWaits(this.threadId)];
-    const taken = grasp(this, [...writes, ...sameMail, ...taking.writes], taking.holding);
-    const run = { runId: runId as string, agentId, attempts: 0 };
-    const goOn = async (lease: Lease) => {
-      if (await this.#pump.goOn(lease, run, parked)) this.wake();
+    const taken = grasp(this, { ...taking, writes: [...writes, ...sameMail, ...taking.writes] });
+    const goOn = async () => {
+      if (await this.#pump.goOn(taking, 0, parked)) this.wake();
     };
-    this.#pump.during(taken.then(({ lease }) => goOn(lease), NOTHING));
+    this.#pump.during(taken.then(goOn, NOTHING));
     await taken;
   }
 
@@ -185,7 +184,8 @@ export class Thread implements KnownThread {
     this.waiters.seeAnew();
     this.#known.left(waits);
     this.threads.left(this);
-    this.tail.release();
+    // What comes next may be written elsewhere.
+    this.tail.behind();
     this.wake();
   }
 

@@ -1,4 +1,4 @@
-import type { MessageContent, MessagePart, MessageRole, StoredMessage } from "@selvedge/protocol";
+import type { MessagePart, MessageRole, StoredMessage } from "@selvedge/protocol";
 import { realSystem, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { toMessage, toMillis } from "./message-rows.ts";

@@ -280,19 +280,18 @@ export class LocalThreads implements Threads {
 
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
   #onNews(change: Change): void {
-    const running: Thread[] = [];
+    const busy: Thread[] = [];
     for (const thread of this.directory.concernedBy(change)) {
       thread.mailMayHaveCome();
-      if (thread.run) running.push(thread);
-      else {
-        thread.tail.behind();
-        if (thread.inUse) thread.wake();
-      }
+      if (thread.isBusy) busy.push(thread);
+      if (thread.run) continue;
+      thread.tail.behind();
+      if (thread.inUse) thread.wake();
     }
-    if (running.length > 0) void this.#checkAborts(running).catch(() => {});
+    if (busy.length > 0) void this.#checkAborts(busy).catch(() => {});
   }
 
-  async #checkAborts(running: readonly Thread[]): Promise<void> {
+  async #checkAborts(busy: readonly Thread[]): Promise<void> {
     const rows = await this.storage.select({
       table: ACTORS,
       where: { abort_run: { ne: null }, run_state: "running", owner: this.owner.id },
@@ -300,7 +299,7 @@ export class LocalThreads implements Threads {
     });
     for (const { thread_id, run_id, abort_run } of rows) {
       if (abort_run === null || abort_run !== run_id) continue;
-      running.find((one) => one.threadId === thread_id)?.abortIfRunning(abort_run);
+      busy.find((one) => one.threadId === thread_id)?.abortHere(abort_run);
     }
   }
 }

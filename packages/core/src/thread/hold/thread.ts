@@ -236,8 +236,13 @@ export class Thread implements KnownThread {
   }
 
   /** Another process asked for this run to be aborted. */
-  abortIfRunning(runId: string): void {
-    if (this.#run?.runId === runId) this.#known.abortHere();
+  abortHere(runId: string): void {
+    this.#known.abortHere(runId);
+  }
+
+  /** Whether a run is carried out here, or may be about to. */
+  get isBusy(): boolean {
+    return this.#run !== undefined || this.#pump.isLooking;
   }
 
   addReader(): void {

@@ -76,9 +76,9 @@ export class Thread implements KnownThread {
     this.threads.scheduler.wake(this, { afterMs: ms, urgent: !this.waiters.isEmpty });
   }
 
-  /** Resolves when a look that is under way is over. */
-  looked(): Promise<void> | undefined {
-    return this.#pump.looked;
+  /** Resolves when what is stored now was looked at: by the look under way, or by the one that follows it. */
+  async looked(): Promise<void> {
+    for (let looks = 0; looks < 2 && this.#pump.looked; looks++) await this.#pump.looked;
   }
 
   /** Waits for the thread, behind everything that was accepted before. */

@@ -56,6 +56,7 @@ const GROUPS: Record<string, string[]> = {
     "rag",
     "vector-stores",
     "mcp",
+    "workspace",
     "server",
     "client",
     "react",

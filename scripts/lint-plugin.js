@@ -21,6 +21,7 @@ const ROOMS = [
   "thread",
   "notification",
   "guard",
+  "workspace",
   "agent",
   "mastra",
   "agent-controller",
@@ -30,14 +31,23 @@ const ROOMS = [
 /** The parts of thread/ that only thread/ may use. Others come in through `thread/threads.ts`. */
 const INSIDE_THREAD = /^thread\/(admit|hold|journal|log)\//;
 
+/** The parts of workspace/ that reach files only through workspace/contained/. */
+const UNCONTAINED = /^workspace\/(?!contained\/)/;
+
 const SOURCE = "packages/core/src/";
 
 function checkImport(context, node) {
   const file = context.filename.replaceAll("\\", "/");
   const start = file.indexOf(SOURCE);
   const source = node.source?.value;
-  if (start < 0 || typeof source !== "string" || !source.startsWith(".")) return;
+  if (start < 0 || typeof source !== "string") return;
   const from = file.slice(start + SOURCE.length);
+  if (source.startsWith("node:fs") && UNCONTAINED.test(from) && !/\.test\.ts$|__fixtures__/.test(from))
+    context.report({
+      message: "Only workspace/contained/ may touch files: other code would escape the root.",
+      node,
+    });
+  if (!source.startsWith(".")) return;
   const to = new URL(source, `file:///${from}`).pathname.slice(1);
   const [here, there] = [from, to].map((path) => (path.includes("/") ? path.split("/")[0] : ""));
   if (here === there) return;

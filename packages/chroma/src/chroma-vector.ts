@@ -27,15 +27,15 @@ import {
 import type { ChromaClient, ChromaClientArgs, Collection, Where, WhereDocument } from "chromadb";
 
 export interface ChromaVectorOptions extends Partial<ChromaClientArgs> {
-  /** Your own client of `chromadb`, instead of `host`, `port` and the rest. */
+  /** Your own `chromadb` client, instead of `host`, `port` and the rest. */
   client?: ChromaClient;
   id?: string;
   system?: System;
 }
 
-/** The query of the contract with what Chroma has besides. */
+/** The contract's query with Chroma's own options. */
 export interface ChromaVectorQuery {
-  /** Conditions in Chroma's own words; joined with `filter`. */
+  /** Conditions in Chroma's own syntax; combined with `filter`. */
   where?: Record<string, unknown>;
   /** Conditions on documents, such as `{ $contains: "word" }`. */
   whereDocument?: Record<string, unknown>;
@@ -48,8 +48,8 @@ const BATCH = 300;
 const PAGE = 1_000;
 
 /**
- * Vectors in Chroma, through its official client. Metadata is kept flat for Chroma to filter by, with the whole of it
- * beside. What Chroma lets through is looked at once more with our own filter.
+ * Vectors in Chroma, through its official client. Metadata is stored flat so that Chroma can filter by it, with the
+ * original as JSON. Chroma's results are filtered again with our own filter.
  */
 export class ChromaVector implements Vector {
   readonly id: string;
@@ -106,7 +106,7 @@ export class ChromaVector implements Vector {
     });
   }
 
-  /** Chroma takes at most a few hundred entries at once: a larger upsert is several, and not all or nothing. */
+  /** Chroma accepts a few hundred entries at once: a larger upsert is split, and not all or nothing. */
   async upsert(options: Parameters<Vector["upsert"]>[0]): Promise<string[]> {
     const collection = await this.#collection(options.indexName);
     const entries = toEntries(options, describe(collection).dimension, this.#system);
@@ -118,7 +118,7 @@ export class ChromaVector implements Vector {
           ids: batch.map((entry) => entry.id),
           embeddings: batch.map((entry) => [...entry.vector]),
           metadatas: batch.map((entry) => replacing(toFlatMetadata(entry.metadata, entry.document))),
-          // Chroma's own search in documents needs them where it looks for them.
+          // Chroma's own document search needs them there.
           documents: batch.map((entry) => entry.document ?? ""),
         }),
       );
@@ -194,7 +194,7 @@ export class ChromaVector implements Vector {
     }
   }
 
-  /** Looked at with our own filter first: what is deleted cannot be brought back. */
+  /** Filtered with our own filter first: a deletion cannot be undone. */
   async #matching(
     collection: Collection,
     where: Record<string, unknown> | undefined,
@@ -260,7 +260,7 @@ function describe(collection: Collection): { dimension: number; metric: VectorMe
   );
 }
 
-/** Chroma answers distances: one less the cosine or the product, and the square of the length between. */
+/** Chroma returns distances: one minus the cosine or product, or the squared distance. */
 function scoreOf(metric: VectorMetric, distance: number | null): number {
   if (distance === null) return toScore(metric, null);
   return metric === "euclidean"
@@ -269,8 +269,8 @@ function scoreOf(metric: VectorMetric, distance: number | null): number {
 }
 
 /**
- * Chroma merges metadata into what is there, and its client cannot delete a key. Our two keys are therefore always
- * written; other keys may stay behind, and what they let through is caught by our own filter.
+ * Chroma merges metadata, and its client cannot delete a key. Our two keys are therefore always written; other keys may
+ * stay behind, and our own filter catches what they let through.
  */
 function replacing(flat: FlatMetadata): FlatMetadata {
   return { selvedge_metadata: "null", selvedge_document: "", ...flat };

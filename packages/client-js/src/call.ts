@@ -4,19 +4,19 @@ import type { RequestInput, Transport } from "./transport.ts";
 
 type Part<Call, Key extends string> = Call extends { [K in Key]: infer Type } ? Type : never;
 
-/** Absent where the route takes none; optional where all of it is. */
+/** Absent if the route has none; optional if every field is. */
 type Input<Call, Key extends "params" | "query" | "body"> = [Part<Call, Key>] extends [never]
   ? { [K in Key]?: never }
   : Record<never, never> extends Part<Call, Key>
     ? { [K in Key]?: Part<Call, Key> }
     : { [K in Key]: Part<Call, Key> };
 
-/** What a call of a route takes. */
+/** The arguments of a route call. */
 export type CallInput<Name extends RouteName> = Input<RouteCalls[Name], "params"> &
   Input<RouteCalls[Name], "query"> &
   Input<RouteCalls[Name], "body"> & { headers?: Record<string, string>; signal?: AbortSignal };
 
-/** What a call of a route gives: JSON, the events of a stream, or the bare response of a route with its own protocol. */
+/** The result of a route call: JSON, the events of a stream, or the bare response of a route with its own protocol. */
 export type CallResult<Name extends RouteName> = RouteCalls[Name] extends { response: infer Answer }
   ? Answer
   : RouteCalls[Name] extends { event: infer Event }
@@ -26,7 +26,7 @@ export type CallResult<Name extends RouteName> = RouteCalls[Name] extends { resp
 export type CallArguments<Name extends RouteName> =
   Record<never, never> extends CallInput<Name> ? [input?: CallInput<Name>] : [input: CallInput<Name>];
 
-/** Reads, changes that say what the end result is, and requests with a key do no harm when they come twice. */
+/** Reads, idempotent changes and requests with a key can safely be repeated. */
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "PUT", "PATCH", "DELETE"]);
 
 /** Calls any route of the table. */

@@ -2,34 +2,34 @@ import { AgentError, type AgentChunk, backoff } from "@selvedge/protocol";
 import { pause } from "./pause.ts";
 import type { Connection } from "./connection.ts";
 
-/** A chunk as it comes over the wire; on a thread it has a number. */
+/** A chunk as received over the wire; on a thread it has a number. */
 export type WireChunk = AgentChunk & { seq?: number };
 
 export interface ReconnectOptions {
-  /** How often in a row; without end by default. */
+  /** Consecutive attempts. Default: unlimited. */
   maxRetries?: number;
-  /** The first wait; it doubles up to 30 s, and is random below that. 1000 by default. */
+  /** The first delay in milliseconds. It doubles up to 30 s, with random jitter. Default: 1000. */
   delayMs?: number;
 }
 
 export interface ProcessOptions<Chunk> {
-  /** Called for each chunk, one after another. What it throws ends the processing and is thrown on. */
+  /** Called for each chunk, in order. An error it throws ends the processing and propagates. */
   onChunk: (chunk: Chunk) => unknown;
-  /** Goes on where it was when the line breaks. */
+  /** Resumes where it was after the connection breaks. */
   reconnect?: boolean | ReconnectOptions;
-  /** Told when the line breaks and when it stands again. */
+  /** Called when the connection breaks and when it is restored. */
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
-  /** Told when what waits on the thread may have changed, whoever changed it. Look again also when the line stands again. */
+  /** Called when the thread's queue may have changed, whoever changed it. Reload also after a reconnect. */
   onQueueChange?: () => void;
 }
 
-/** Where a stream is: after which number, and in which run. */
+/** A stream's position: the last number, and the run. */
 export interface Place {
   after?: number | undefined;
   runId?: string | undefined;
 }
 
-/** Opens the line again where it was, in one attempt. */
+/** Reconnects at the current position, in one attempt. */
 export type Reopen = (place: Place, signal: AbortSignal) => Promise<Connection<WireChunk>>;
 
 const FIRST_DELAY_MS = 1000;
@@ -37,8 +37,8 @@ const MAX_DELAY_MS = 30_000;
 const LAST: ReadonlySet<string> = new Set(["finish", "abort", "error"]);
 
 /**
- * Chunks over lines that may break. Each chunk is given out once and in order, whatever happens to the lines: the
- * numbers tell what is missing and what was there already.
+ * Chunks over connections that may break. Each chunk is delivered once and in order: the numbers show what is missing
+ * and what was already received.
  *
  *     live ──line breaks──▶ waiting ──opened after the last number──▶ live
  *       │                      └──refused, or too often──▶ throws
@@ -54,8 +54,8 @@ export class ChunkStream {
   #taken = false;
 
   /**
-   * Without `reopen` a broken line is the end: nothing tells where to go on.
-   * `endsWithRun`: it is over with a run's last chunk, not when somebody leaves.
+   * Without `reopen`, a broken connection ends the stream: there is no position to resume from.
+   * `endsWithRun`: the stream ends with a run's last chunk, not when the reader leaves.
    */
   constructor(
     connection: Connection<WireChunk>,
@@ -68,7 +68,7 @@ export class ChunkStream {
     this.#endsWithRun = options.endsWithRun;
   }
 
-  /** The number of the last chunk that was given out, or where the stream began. */
+  /** The number of the last delivered chunk, or where the stream started. */
   get after(): number | undefined {
     return this.#after;
   }
@@ -109,7 +109,7 @@ export class ChunkStream {
           broken = new AgentError("connection-failed", "The server closed the stream before its end.");
         } catch (error) {
           if (!AgentError.is(error)) throw error;
-          // The same place again: what comes next is no longer kept, and waiting does not bring it back.
+          // The same position again: the next chunk is no longer stored, and waiting does not bring it back.
           if (AgentError.is(error, "reader-too-slow")) {
             if (stuckAt === (this.#after ?? -1)) throw error;
             stuckAt = this.#after ?? -1;
@@ -147,7 +147,7 @@ export class ChunkStream {
     this.#noteStart(connection);
   }
 
-  /** A line that broke before its first chunk may have told where it began, and what. */
+  /** A connection that broke before its first chunk may have announced its position and run. */
   #noteStart(connection: Connection<WireChunk>): void {
     this.#after ??= connection.after;
     this.#runId ??= connection.runId;
@@ -178,7 +178,7 @@ export class ChunkStream {
   }
 }
 
-/** The server is there, and says no: asking again does not help. */
+/** The server is up and refuses: retrying does not help. */
 export function isRefusal({ status }: AgentError): boolean {
   return status === 501 || (status >= 400 && status < 500 && status !== 409 && status !== 429);
 }

@@ -21,6 +21,7 @@ import type {
   ToolApprovalBody,
   ToolInfo,
 } from "@selvedge/protocol/routes";
+import { checkName } from "./check-name.ts";
 import { call, type CallResult } from "./call.ts";
 import { ChunkStream, type Place, type Reopen, type WireChunk } from "./chunk-stream.ts";
 import {
@@ -37,10 +38,10 @@ import { type NextRun, RunStream } from "./run-stream.ts";
 import { ThreadSubscription } from "./thread-subscription.ts";
 import type { RequestInput, Transport } from "./transport.ts";
 
-/** Run options whose tools run here. */
+/** Run options, with tools that run here. */
 type WithTools<Options> = Omit<Options, "clientTools"> & { clientTools?: LocalTools; signal?: AbortSignal };
 
-/** What a run is asked: a text, texts, or messages `{ role, content }`. */
+/** The input of a run: a text, texts, or messages `{ role, content }`. */
 export type Messages = GenerateBody["messages"];
 export type GenerateOptions = WithTools<Omit<GenerateBody, "messages">>;
 export type AnswerOptions = WithTools<AnswerCallBody>;
@@ -59,12 +60,15 @@ export type ToolApprovalOptions = Omit<ToolApprovalBody, "streamOptions"> & {
 };
 
 export interface SubscribeOptions extends SubscribeBody {
-  /** Tools that run here when a run on this thread calls them. Two subscribers with the same tool both run it; the server takes the first result. */
+  /**
+   * Tools that run here when a run on this thread calls them. Two subscribers with the same tool both run it; the
+   * server uses the first result.
+   */
   clientTools?: LocalTools;
   signal?: AbortSignal;
 }
 
-/** A model that calls client tools again and again is stopped somewhere. */
+/** The limit for a model that calls client tools repeatedly. */
 const MAX_ROUNDS = 50;
 
 /** An agent on a server. */
@@ -73,20 +77,15 @@ export class ClientAgent {
   readonly #transport: Transport;
 
   constructor(transport: Transport, id: string) {
-    if (typeof id !== "string" || id === "")
-      throw new AgentError(
-        "invalid-argument",
-        `The id of an agent must be a string, got ${JSON.stringify(id)}.`,
-      );
     this.#transport = transport;
-    this.id = id;
+    this.id = checkName("an agent", id);
   }
 
   details(): Promise<AgentInfo> {
     return this.#call("getAgent", {});
   }
 
-  /** Runs to the end. Calls of client tools are carried out here and answered until the model is done. */
+  /** Runs to the end. Client tools are executed here, and their results sent, until the model is done. */
   async generate(messages: Messages, options: GenerateOptions = {}): Promise<GenerateResult> {
     const { signal, ...rest } = options;
     const { clientTools: tools = {} } = options;
@@ -103,8 +102,8 @@ export class ClientAgent {
   }
 
   /**
-   * Runs, and gives the chunks as they come. On a thread the run goes on when the line breaks, and so does the stream.
-   * Calls of client tools are carried out here, and the run that takes up their results follows on the same stream.
+   * Runs and streams the chunks. On a thread, run and stream survive a broken connection. Client tools are executed
+   * here, and the run that continues with their results follows on the same stream.
    */
   async stream(messages: Messages, options: GenerateOptions = {}): Promise<RunStream> {
     const { signal, ...rest } = options;
@@ -136,12 +135,12 @@ export class ClientAgent {
     );
   }
 
-  /** Sends a person's message to the active run, or starts one. It is durable when this resolves. */
+  /** Sends a user message to the active run, or starts one. The message is stored when this resolves. */
   sendMessage(params: SendMessageOptions): Promise<SendResult> {
     return this.#send("sendMessage", params);
   }
 
-  /** Queues a person's message for a separate run after the active one. */
+  /** Queues a user message for a separate run after the active one. */
   queueMessage(params: SendMessageOptions): Promise<SendResult> {
     return this.#send("queueMessage", params);
   }
@@ -155,14 +154,14 @@ export class ClientAgent {
     return this.#call("sendStateSignal", { body: describeWake(params) });
   }
 
-  /** Puts an external event, or several, into the inbox of a thread. */
+  /** Adds one or several external events to the inbox of a thread. */
   sendNotificationSignal(
     params: SendNotificationBody,
   ): Promise<SendNotificationResult | SendNotificationResult[]> {
     return this.#call("sendNotification", { body: params });
   }
 
-  /** Follows a thread. Subscribe before you send: what is sent afterwards is on the stream. */
+  /** Subscribes to a thread. Subscribe before you send: whatever is sent afterwards is on the stream. */
   async subscribeToThread(params: SubscribeOptions): Promise<ThreadSubscription> {
     const { clientTools, signal: given, after, ...thread } = params;
     const open = ({ after: from }: Place, signal: AbortSignal | undefined, repeatable = false) => {
@@ -180,7 +179,7 @@ export class ClientAgent {
     return this.#call("abortThread", { body: params });
   }
 
-  /** Approves or declines a waiting call; its run goes on on the thread's stream. */
+  /** Approves or declines a waiting call; its run continues on the thread's stream. */
   sendToolApproval(
     params: ToolApprovalOptions,
   ): Promise<{ accepted: true; runId: string; toolCallId: string }> {
@@ -190,7 +189,7 @@ export class ClientAgent {
     });
   }
 
-  /** Approves a waiting call, and gives the rest of its run as a stream of its own. */
+  /** Approves a waiting call and returns the rest of its run as a separate stream. */
   async approveToolCall(params: AnswerOptions): Promise<RunStream> {
     return this.#continued("approveToolCall", params);
   }
@@ -199,7 +198,7 @@ export class ClientAgent {
     return this.#continued("declineToolCall", params);
   }
 
-  /** Answers a suspended call with `resumeData`, and gives the rest of its run. */
+  /** Answers a suspended call with `resumeData` and returns the rest of its run. */
   async resumeStream(params: AnswerOptions): Promise<RunStream> {
     return this.#continued("resumeStream", params);
   }
@@ -244,7 +243,7 @@ export class ClientAgent {
     );
   }
 
-  /** With a key, so that it may be repeated until it is answered and still counts once. */
+  /** With a key, so that it can be retried until it is acknowledged and still counts once. */
   #send<Name extends "sendMessage" | "queueMessage" | "sendSignal">(
     name: Name,
     params: (SendMessageOptions | SendSignalOptions) & { idempotencyKey?: string },
@@ -296,7 +295,7 @@ export class ClientAgent {
     return this.#call("observe", { body, signal }, repeatable);
   }
 
-  /** Carries out the calls that a run leaves to this client, and goes on with `follow`. */
+  /** Executes the calls a run leaves to this client, then continues with `follow`. */
   #answering(
     tools: LocalTools,
     thread: Partial<ThreadAddress>,
@@ -347,7 +346,7 @@ export class ClientAgent {
     }
   }
 
-  /** Repeated until it is answered: the server takes the results of a call once. */
+  /** Retried until it is acknowledged: the server accepts the results of a call once. */
   #sendResults(
     thread: ThreadAddress,
     answers: ToolResultMessage,
@@ -373,7 +372,7 @@ function threadOf({ memory, threadId, resourceId }: GenerateOptions): Partial<Th
   };
 }
 
-/** The calls of a whole answer that nobody answered. */
+/** The calls of a complete answer that have no result. */
 function openCallsOf({ finishReason, toolCalls, toolResults }: GenerateResult): ToolCallPayload[] {
   if (finishReason !== "tool-calls") return [];
   const settled = new Set((toolResults as ToolCallPayload[]).map(({ toolCallId }) => toolCallId));
@@ -382,7 +381,7 @@ function openCallsOf({ finishReason, toolCalls, toolResults }: GenerateResult): 
   );
 }
 
-/** A thread knows what was said; without one everything is said again, with the results. */
+/** A thread knows the conversation; without one, all messages are sent again, with the results. */
 function nextBody<Body extends Partial<GenerateBody>>(
   body: Body,
   said: readonly object[],
@@ -393,7 +392,7 @@ function nextBody<Body extends Partial<GenerateBody>>(
   return { ...rest, messages: [...before, answers] } as unknown as Body;
 }
 
-/** The options of a run, without what belongs to its first call. */
+/** The options of a run, without those for its first call. */
 function runOptions(body: GenerateBody): RunOptions {
   const { messages: _m, memory: _y, threadId: _t, resourceId: _r, runId: _i, ...options } = body;
   return options;

@@ -1,7 +1,8 @@
-import { AgentError } from "@selvedge/protocol";
 import type { SessionInfo } from "@selvedge/protocol/session";
 import { call, type CallResult } from "./call.ts";
-import { ClientSession, type SessionOptions } from "./client-session.ts";
+import { checkName } from "./check-name.ts";
+import { ClientSession } from "./client-session.ts";
+import type { SessionOptions } from "./session-line.ts";
 import type { Transport } from "./transport.ts";
 
 /** An agent controller on a server. */
@@ -10,13 +11,8 @@ export class ClientController {
   readonly #transport: Transport;
 
   constructor(transport: Transport, id: string) {
-    if (typeof id !== "string" || id === "")
-      throw new AgentError(
-        "invalid-argument",
-        `The id of a controller must be a string, got ${JSON.stringify(id)}.`,
-      );
     this.#transport = transport;
-    this.id = id;
+    this.id = checkName("a controller", id);
   }
 
   /** A session by its id. Without one it is the resource's own. */

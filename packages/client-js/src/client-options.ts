@@ -3,19 +3,19 @@ export type Headers =
   | (() => Record<string, string> | Promise<Record<string, string>>);
 
 export interface ClientOptions {
-  /** Where the server is, with the path it is mounted under. */
+  /** The server's URL, with the path it is mounted under. */
   baseUrl: string;
-  /** Sent with every request. A function is asked each time, for tokens that expire. */
+  /** Sent with every request. A function is called each time, for tokens that expire. */
   headers?: Headers;
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   credentials?: NonNullable<RequestInit["credentials"]>;
-  /** How often a request is repeated that may be: reads, and sends, which carry a key. 3 by default. */
+  /** How often repeatable requests are retried: reads, and sends, which carry a key. Default: 3. */
   retries?: number;
-  /** The first wait before a repetition; it doubles. 300 by default. */
+  /** The first retry delay in milliseconds; it doubles. Default: 300. */
   backoffMs?: number;
-  /** 5000 by default. */
+  /** Default: 5000. */
   maxBackoffMs?: number;
-  /** Ends every request of this client. */
+  /** Aborts every request of this client. */
   abortSignal?: AbortSignal;
 }

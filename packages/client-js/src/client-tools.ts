@@ -10,7 +10,7 @@ import type { ClientTool } from "@selvedge/protocol/routes";
 
 type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** What we use of a Standard Schema that can also give a JSON Schema (zod 4, arktype, valibot with its converter). */
+/** The part of a Standard Schema with JSON Schema output that we use (zod 4, arktype, valibot with its converter). */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
     readonly vendor: string;
@@ -24,7 +24,7 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string }[] };
 
-/** What the first argument of `execute` has beside the fields of the input. */
+/** The fields of `execute`'s first argument, besides those of the input. */
 export interface ClientToolCall<Input> {
   context: Input;
   runId?: string;
@@ -38,7 +38,7 @@ interface ClientToolOptions extends Omit<ClientToolCall<unknown>, "context"> {
   abortSignal: AbortSignal;
 }
 
-/** A tool that runs where this client runs. Without `execute` its calls are left to you. */
+/** A tool that runs where this client runs. Without `execute`, its calls are left to you. */
 export interface LocalTool<Input = never> {
   id?: string;
   description?: string;
@@ -57,7 +57,7 @@ export function createTool<Input = Record<string, unknown>>(
   return tool as unknown as LocalTool;
 }
 
-/** What the server needs to know of the tools: what a model is told. */
+/** What the server needs to know about the tools: what the model sees. */
 function describeTools(tools: LocalTools): Record<string, ClientTool> {
   return Object.fromEntries(
     Object.entries(tools).map(([name, { id, description, inputSchema, outputSchema }]) => [
@@ -72,7 +72,7 @@ function describeTools(tools: LocalTools): Record<string, ClientTool> {
   );
 }
 
-/** Run options with tools as the server takes them. */
+/** Run options with tools in the server's form. */
 export function describeOptions<Options extends object>(
   options: Options & { clientTools?: LocalTools | undefined },
 ): Omit<Options, "clientTools"> & { clientTools?: Record<string, ClientTool> } {
@@ -85,7 +85,7 @@ export class OpenCalls {
   #runId = "";
   readonly #open = new Map<string, ToolCallPayload>();
 
-  /** The calls to answer, when this chunk ends a run that waits for them. */
+  /** The calls to execute, if this chunk ends a run that waits for them. */
   take(chunk: AgentChunk): ToolCallPayload[] {
     if (chunk.runId !== this.#runId) {
       this.#runId = chunk.runId;
@@ -113,7 +113,7 @@ export class OpenCalls {
   }
 }
 
-/** The calls, if there are any and each has a tool here: a run goes on when all its calls are answered. */
+/** The calls, if there are any and each has a tool here: a run continues when all its calls have results. */
 export function localCalls(calls: ToolCallPayload[], tools: LocalTools): ToolCallPayload[] | undefined {
   const isLocal = ({ toolName }: ToolCallPayload) =>
     Object.hasOwn(tools, toolName) && tools[toolName]?.execute !== undefined;
@@ -126,7 +126,7 @@ export interface ToolResultMessage {
   content: { type: "tool-result"; toolCallId: string; toolName: string; args: unknown; output: unknown }[];
 }
 
-/** Runs tools beside each other. What one throws is its result: the model is told. */
+/** Runs tools in parallel. An error is a result that the model sees. */
 export async function runTools(
   calls: readonly ToolCallPayload[],
   tools: LocalTools,
@@ -156,7 +156,7 @@ async function runTool(
       input = checked.value;
     }
     const result = await tool.execute?.(toolArgument(input, options) as never, options);
-    // Now, not when all results are sent: one that is no JSON must not take the others with it.
+    // Serialised now, not when all results are sent: one that is not JSON must not affect the others.
     const text = JSON.stringify(result) as string | undefined;
     return { type: "json", value: text === undefined ? null : JSON.parse(text) };
   } catch (error) {

@@ -2,7 +2,7 @@ import type { RouteCalls } from "@selvedge/protocol/routes";
 import { call, type CallResult } from "./call.ts";
 import type { RequestInput, Transport } from "./transport.ts";
 
-/** A vector store of a server. */
+/** A vector store on a server. */
 export class ClientVector {
   readonly name: string;
   readonly #transport: Transport;

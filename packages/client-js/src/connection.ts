@@ -3,18 +3,20 @@ import { END_EVENT, HEARTBEAT_MS, QUEUE_COMMENT } from "@selvedge/protocol/route
 import { SseParser } from "./sse-parser.ts";
 import { connectionError, errorFromWire } from "./wire-error.ts";
 
-/** A silence as long as this means that the line is dead: the server says something at least every `HEARTBEAT_MS`. */
+/**
+ * After this much silence the connection is considered dead: the server sends something at least every `HEARTBEAT_MS`.
+ */
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 
-/** One open answer of server-sent events. Read once; `close` ends it from any place, and more than once. */
+/** One open response of server-sent events. Read it once; `close` ends it from anywhere and may be called again. */
 export class Connection<Event> {
-  /** The number of the last event, also one that the server only named. */
+  /** The number of the last event, including one the server only announced. */
   after: number | undefined;
-  /** True once the server said more than that the line is open. */
+  /** True once the server has sent more than the opening. */
   heard = false;
-  /** The run behind it, where the server named one. */
+  /** The run behind it, if the server named one. */
   readonly runId: string | undefined;
-  /** Called when the server says that the thread's queue may have changed. */
+  /** Called when the server announces that the thread's queue may have changed. */
   onQueueChange: (() => void) | undefined;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   readonly #silenceMs: number;
@@ -32,8 +34,8 @@ export class Connection<Event> {
   }
 
   /**
-   * The events up to the end of the answer, in the pieces they arrive in. Throws `connection-failed` when the line
-   * breaks, and what the server gave as its reason when it ended the stream itself.
+   * The events up to the end of the response, in batches as they arrive. Throws `connection-failed` when the connection
+   * breaks, and the server's reason when it ended the stream itself.
    */
   async *read(): AsyncGenerator<Event[], void> {
     const parser = new SseParser((comment) => {
@@ -68,7 +70,7 @@ export class Connection<Event> {
     this.#reader?.cancel().catch(() => {});
   }
 
-  /** The next bytes; nothing at the end, and after `close`. */
+  /** The next bytes; nothing at the end and after `close`. */
   async #next(): Promise<Uint8Array | undefined> {
     if (!this.#reader || this.#closed) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;

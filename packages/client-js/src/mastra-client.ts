@@ -13,13 +13,16 @@ import { ClientVector } from "./client-vector.ts";
 import { MemoryThread } from "./memory-thread.ts";
 import { type RequestInput, Transport } from "./transport.ts";
 
-/** A tool of a server. */
+/** A tool on a server. */
 export interface ClientTool {
   details(): Promise<ToolInfo>;
   execute(body?: ExecuteToolBody): Promise<unknown>;
 }
 
-/** A server with agents. Every route of the table is behind `call`; the other methods are words for the most used. */
+/**
+ * A server with agents. `call` reaches every route of the table; the other methods are shorthands for the most used
+ * ones.
+ */
 export class MastraClient {
   readonly options: ClientOptions;
   readonly #transport: Transport;
@@ -29,7 +32,7 @@ export class MastraClient {
     this.#transport = new Transport(options);
   }
 
-  /** Calls a route by its name: JSON for most, a `Connection` of events for streams. */
+  /** Calls a route by name: returns JSON for most, a `Connection` of events for streams. */
   call<Name extends RouteName>(name: Name, ...[input]: CallArguments<Name>): Promise<CallResult<Name>> {
     return call(this.#transport, name, (input ?? {}) as RequestInput);
   }
@@ -65,7 +68,7 @@ export class MastraClient {
     return new MemoryThread(this.#transport, options);
   }
 
-  /** What the memory of an agent is set to. */
+  /** The configuration of an agent's memory. */
   getMemoryConfig(agentId?: string): Promise<CallResult<"memoryConfig">> {
     return this.call("memoryConfig", { query: agentId === undefined ? {} : { agentId } });
   }
@@ -74,7 +77,7 @@ export class MastraClient {
     return this.call("memoryStatus", { query: agentId === undefined ? {} : { agentId } });
   }
 
-  /** Adds or replaces messages of threads that exist. */
+  /** Adds or replaces messages of existing threads. */
   saveMessageToMemory({
     agentId,
     ...body
@@ -82,7 +85,7 @@ export class MastraClient {
     return this.call("saveMessages", { body, query: agentId === undefined ? {} : { agentId } });
   }
 
-  /** Messages by words, and by meaning where semantic recall is on. */
+  /** Finds messages by words, and by meaning if semantic recall is on. */
   searchMemory(query: RouteCalls["searchMemory"]["query"]): Promise<CallResult<"searchMemory">> {
     return this.call("searchMemory", { query });
   }

@@ -6,7 +6,7 @@ import type { RequestInput, Transport } from "./transport.ts";
 type Body<Name extends keyof RouteCalls> = RouteCalls[Name] extends { body: infer Type } ? Type : never;
 type Query<Name extends keyof RouteCalls> = RouteCalls[Name] extends { query: infer Type } ? Type : never;
 
-/** A thread in a server's memory. `agentId` says whose memory, where agents have different ones. */
+/** A thread in a server's memory. `agentId` selects the memory if agents have different ones. */
 export class MemoryThread {
   readonly threadId: string;
   readonly #transport: Transport;
@@ -30,7 +30,7 @@ export class MemoryThread {
     return this.#call("deleteThread", {});
   }
 
-  /** A page of messages: the newest, in the order they were written, unless the query says otherwise. */
+  /** A page of messages: the newest, oldest first, unless the query says otherwise. */
   listMessages(query: Query<"listMessages"> = {}): Promise<CallResult<"listMessages">> {
     return this.#call("listMessages", { query });
   }
@@ -59,12 +59,12 @@ export class MemoryThread {
     });
   }
 
-  /** What goes on: the active run, the queue, state lanes, calls that wait, and where to subscribe from. */
+  /** The current activity: active run, queue, state lanes, waiting calls, and where to subscribe from. */
   state(): Promise<CallResult<"getThreadState">> {
     return this.#call("getThreadState", {});
   }
 
-  /** Messages that were accepted and wait for their turn. */
+  /** Accepted messages that wait for their turn. */
   listQueue(): Promise<CallResult<"listQueue">> {
     return this.#call("listQueue", {});
   }

@@ -1,4 +1,4 @@
-/** A random id. `crypto.randomUUID` is missing on pages without https, `getRandomValues` is not. */
+/** A random id. `crypto.randomUUID` is missing on pages without https; `getRandomValues` is not. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,4 +1,4 @@
-/** Waits. Resolves early when the signal aborts: whoever waits looks at the signal next. */
+/** Waits. Resolves early when the signal aborts, which the caller checks next. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

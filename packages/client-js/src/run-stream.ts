@@ -1,16 +1,16 @@
 import type { ChunkStream, ProcessOptions, WireChunk } from "./chunk-stream.ts";
 
-/** What a consumer of a run may say; a run on a thread goes on after a broken line unless it says otherwise. */
+/** Options for reading a run. A run on a thread survives a broken connection by default. */
 export type RunStreamOptions = ProcessOptions<WireChunk>;
 
-/** Opens the run that follows one, when its calls were answered here; nothing when there is none. */
+/** Opens the run that follows after this client answered its calls; nothing if there is none. */
 export type NextRun = (
   chunk: WireChunk,
   after: number | undefined,
   signal: AbortSignal,
 ) => Promise<ChunkStream | undefined>;
 
-/** The chunks of one run, and of those that answer its calls of client tools. Read once. */
+/** The chunks of one run, and of the runs that continue with results of client tools. Read it once. */
 export class RunStream implements AsyncIterable<WireChunk> {
   readonly #nextRun: NextRun | undefined;
   readonly #leaving = new AbortController();
@@ -21,7 +21,7 @@ export class RunStream implements AsyncIterable<WireChunk> {
     this.#nextRun = nextRun;
   }
 
-  /** Calls `onChunk` for each chunk, and resolves after the last. */
+  /** Calls `onChunk` for each chunk and resolves after the last. */
   async processDataStream({ onChunk, ...options }: RunStreamOptions): Promise<void> {
     for await (const chunk of this.#read(options)) await onChunk(chunk);
   }
@@ -37,7 +37,7 @@ export class RunStream implements AsyncIterable<WireChunk> {
     return text;
   }
 
-  /** Stops reading. A run on a thread goes on without a reader. */
+  /** Stops reading. A run on a thread continues without a reader. */
   cancel(): void {
     this.#leaving.abort();
     this.#stream.leave();

@@ -4,7 +4,7 @@ import { isRefusal, type ReconnectOptions } from "./chunk-stream.ts";
 import type { Connection } from "./connection.ts";
 import { pause } from "./pause.ts";
 
-/** Opens the line, after what has come already. */
+/** Connects after the frames already received. */
 type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Connection<SessionFrame>>;
 
 const FIRST_DELAY_MS = 1000;
@@ -14,12 +14,12 @@ export interface SessionStreamOptions {
   open: Open;
   view: SessionView;
   reconnect: ReconnectOptions;
-  /** Told after every frame. */
+  /** Called after every frame. */
   onFrame(): void;
   onConnection: ((state: "live" | "reconnecting", error?: Error) => void) | undefined;
 }
 
-/** Keeps a view of a session up to date, over lines that may break. */
+/** Keeps a view of a session up to date over connections that may break. */
 export class SessionStream {
   readonly #options: SessionStreamOptions;
   readonly #leaving = new AbortController();
@@ -30,7 +30,10 @@ export class SessionStream {
     this.#options = options;
   }
 
-  /** Resolves when all that was there has come. Rejects if the server refuses. `over` is told how it ends later. */
+  /**
+   * Resolves when the initial state has arrived. Rejects if the server refuses. `over` is called when the stream ends
+   * later.
+   */
   start(over: (error: Error) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#onLive = resolve;

@@ -1,7 +1,7 @@
 import { AgentError } from "@selvedge/protocol";
 
 export interface ServerSentEvent {
-  /** `message` unless the server named it. */
+  /** `message`, unless the server named it. */
   type: string;
   data: string;
   /** The last id the server sent, with this event or before it. */
@@ -11,13 +11,13 @@ export interface ServerSentEvent {
 const MAX_EVENT_LENGTH = 64 << 20;
 
 /**
- * Server-sent events out of pieces of text, as the HTML standard describes them: lines may end in CR, LF or both, and a
- * piece may end anywhere.
+ * Parses server-sent events from pieces of text, by the HTML standard: lines may end in CR, LF or both, and a piece may
+ * end anywhere.
  */
 export class SseParser {
-  /** The last id of a finished event, also of one without data. */
+  /** The last id of a finished event, including events without data. */
   lastId: string | undefined;
-  /** How many comments there were. */
+  /** The number of comments. */
   comments = 0;
   #line = "";
   #afterCr = false;
@@ -25,7 +25,7 @@ export class SseParser {
   #data: string[] = [];
   #length = 0;
   #type = "";
-  /** An id counts when its event is whole: what was cut off was not received. */
+  /** An id counts when its event is complete: a truncated event was not received. */
   #id: string | undefined;
   readonly #onComment: ((text: string) => void) | undefined;
 
@@ -33,7 +33,7 @@ export class SseParser {
     this.#onComment = onComment;
   }
 
-  /** The events that this piece completes. */
+  /** The events this piece completes. */
   push(piece: string): ServerSentEvent[] {
     const events: ServerSentEvent[] = [];
     let from = 0;
@@ -45,7 +45,7 @@ export class SseParser {
       const char = piece.charCodeAt(at);
       const isLf = char === 10;
       if (!isLf && char !== 13) continue;
-      // The LF of a CRLF, perhaps in the piece after its CR.
+      // The LF of a CRLF, possibly in the piece after its CR.
       if (!(isLf && this.#afterCr && at === from)) this.#endLine(piece.slice(from, at), events);
       this.#afterCr = !isLf;
       from = at + 1;

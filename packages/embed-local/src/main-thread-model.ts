@@ -2,7 +2,7 @@ import { sleep, type System } from "@selvedge/core/storage";
 import { loadModel, type Model } from "./load-model.ts";
 import type { Runner } from "./model-pool.ts";
 
-/** The model on this thread, where no other can be had. Between batches others get their turn. */
+/** The model on this thread, if no worker can be started. Yields between batches. */
 export class MainThreadModel implements Runner {
   readonly #system: System;
   #model: Promise<Model> | undefined;

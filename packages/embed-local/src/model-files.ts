@@ -1,4 +1,4 @@
-/** What the weights were when they were tried. Other bytes under the same name are refused. */
+/** The hashes of the tested weights. Files with other contents are refused. */
 export const MODEL_FILES: Readonly<Record<string, string>> = {
   "group1-shard1of7": "8775e61b6a4235ea230a62a0d81f1ff00f5213ce86baa5d89c29e611f8cd7412",
   "group1-shard2of7": "deaf897e5eea5be6c71ea62876a092034560b6f6fbc99c87a768076385a465bd",

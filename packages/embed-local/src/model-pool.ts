@@ -2,15 +2,15 @@ import type { System } from "@selvedge/core/storage";
 import { DIMENSION } from "./load-model.ts";
 import { planBatches } from "./plan-batches.ts";
 
-/** Computes one batch at a time. One that failed is not asked again. */
+/** Computes one batch at a time. A failed runner is not used again. */
 export interface Runner {
-  /** The vectors of the texts, one behind the other. */
+  /** The vectors of the texts, concatenated. */
   run(texts: readonly string[]): Promise<Float32Array>;
   end(): void;
 }
 
 export interface ModelPoolOptions {
-  /** The most there are at a time. */
+  /** The maximum number of runners. */
   runners: number;
   start: () => Runner;
   system: System;
@@ -19,24 +19,24 @@ export interface ModelPoolOptions {
 interface Call {
   readonly texts: readonly string[];
   readonly vectors: number[][];
-  /** Batches that nobody has begun. */
+  /** Batches that have not been started. */
   readonly batches: number[][];
   unfinished: number;
   readonly done: PromiseWithResolvers<number[][]>;
 }
 
-/** What is idle for so long gives its memory back. Loading takes half a second. */
+/** A runner idle for this long is closed to free its memory. Loading takes half a second. */
 const IDLE_MS = 60_000;
 
 /**
- * Shares runners among calls. Calls take turns, a batch at a time, so a question does not wait for a library. Runners
- * start when there is work for one more and end when there was none for a minute. When one fails, all that wait are told.
+ * Shares runners among calls. Calls take turns, one batch at a time, so a query does not wait for a large import.
+ * Runners start when there is enough work and end after a minute without any. When one fails, all waiting calls fail.
  */
 export class ModelPool {
   readonly #options: ModelPoolOptions;
   readonly #idle: Runner[] = [];
   readonly #busy = new Set<Runner>();
-  /** Calls with batches that nobody has begun, in the order of their turns. */
+  /** Calls with batches that have not been started, in turn order. */
   readonly #turns = new Set<Call>();
   readonly #open = new Set<Call>();
   #cancelIdle: (() => void) | undefined;
@@ -76,7 +76,7 @@ export class ModelPool {
       if (!runner) break;
       const batch = call.batches.shift()!;
       this.#turns.delete(call);
-      // Behind all others, so the loop comes back to it.
+      // Moved to the end, so that the loop returns to it.
       if (call.batches.length > 0) this.#turns.add(call);
       void this.#run(runner, call, batch);
     }
@@ -84,7 +84,7 @@ export class ModelPool {
     this.#cancelIdle = this.#options.system.setTimer(IDLE_MS, () => this.#endIdle(), { background: true });
   }
 
-  /** A free runner, perhaps a new one. */
+  /** A free runner, possibly a new one. */
   #take(): Runner | undefined {
     const free = this.#idle.pop();
     if (free) return free;

@@ -3,12 +3,12 @@ import { Worker } from "node:worker_threads";
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import type { Runner } from "./model-pool.ts";
 
-/** What a thread says to a batch of texts. */
+/** A thread's response to a batch of texts. */
 export type Answer = { vectors: Float32Array } | { failed: { code: AgentError["code"]; message: string } };
 
 /**
- * A thread with the model in it, which it loads first of all. Keeps the process alive only while it computes. After a
- * failure of any kind it is of no use.
+ * A thread that loads the model and computes. It keeps the process alive only while computing. After any failure it is
+ * unusable.
  */
 export class ModelThread implements Runner {
   readonly #worker: Worker;
@@ -16,7 +16,7 @@ export class ModelThread implements Runner {
   #failure: AgentError | undefined;
 
   constructor(file: URL) {
-    // Flags of this process are not for the thread: one that runs a text (--eval) or that debugs would get in its way.
+    // This process's flags do not apply to the thread: --eval or a debugger would interfere.
     const execArgv = file.pathname.endsWith(".ts") ? ["--conditions=selvedge-source"] : [];
     try {
       this.#worker = new Worker(file, { execArgv, name: "selvedge embedder" });
@@ -61,8 +61,8 @@ export class ModelThread implements Runner {
 }
 
 /**
- * The file that a thread runs, from source or as built. There is none where this code was put into another file, or where
- * the process may not start threads.
+ * The file that a thread runs, from source or as built. Undefined if this code was bundled into another file, or if the
+ * process may not start threads.
  */
 export function findWorkerFile(): URL | undefined {
   const permission = process.permission as typeof process.permission | undefined;

@@ -3,10 +3,10 @@ import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { loadModel } from "./load-model.ts";
 import type { Answer } from "./model-thread.ts";
 
-// The thread of a ModelThread: takes texts, answers with their vectors.
+// The worker of a ModelThread: receives texts, returns their vectors.
 const port = parentPort!;
 const model = loadModel({ ownThread: true });
-// Told with the first answer.
+// Sent with the first response.
 model.catch(() => {});
 
 port.on("message", (texts: string[]) => void answer(texts));
@@ -14,7 +14,7 @@ port.on("message", (texts: string[]) => void answer(texts));
 async function answer(texts: string[]): Promise<void> {
   try {
     const vectors = await (await model).embed(texts);
-    // A copy: what it came in may be a view of the memory of the model.
+    // Copied, because it may be a view of the model's memory.
     const own = new Float32Array(vectors);
     port.postMessage({ vectors: own } satisfies Answer, [own.buffer]);
   } catch (error) {

@@ -1,12 +1,12 @@
-/** Beyond about this many characters the model reads nothing, so they cost nothing. */
+/** The model ignores text beyond about this many characters, so it costs nothing. */
 const READ = 400;
-/** Characters of a batch, shorter texts counted like the longest: they are filled up to it. A tenth of a second or so. */
+/** Characters per batch; shorter texts count like the longest, since they are padded. About a tenth of a second. */
 const BATCH_CHARACTERS = 400;
 const BATCH_TEXTS = 32;
 
 /**
- * Which texts are computed together, by their positions. Short ones are quicker together than one after the other, long
- * ones are not; a text beside a longer one costs almost as much as that, so each has its like beside it.
+ * Groups texts into batches, by position. Short texts are faster together, long ones are not; a text beside a longer
+ * one costs almost as much as that one, so similar lengths are grouped.
  */
 export function planBatches(lengths: readonly number[]): number[][] {
   const byLength = lengths.map((_, position) => position).sort((a, b) => lengths[b]! - lengths[a]!);

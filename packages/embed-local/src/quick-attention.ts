@@ -1,4 +1,4 @@
-/** What TensorFlow.js calls a tensor inside of its kernels. */
+/** A tensor as TensorFlow.js kernels see it. */
 interface Info {
   dataId: object;
   shape: number[];
@@ -20,13 +20,13 @@ export interface Kernel {
   kernelFunc(args: KernelArguments): Info;
 }
 
-/** Matrices with fewer rows are not worth the slicing. */
+/** Matrices with fewer rows are not worth slicing. */
 const FEWEST_ROWS = 32;
 
 /**
- * Makes products of many matrices quick. The WASM backend has a quick way for one product and a slow loop for many, in
- * which a third of the time for a passage is spent; here the quick way is taken for each. Changes the kernel that all
- * users of this TensorFlow.js share, so it is for a thread that has its own.
+ * Speeds up batched matrix products. The WASM backend is fast for a single product but uses a slow loop for many, which
+ * takes a third of the time for a passage; this uses the fast path for each. It changes the kernel for all users of
+ * this TensorFlow.js, so it is meant for a dedicated thread.
  */
 export function quickenAttention(kernels: readonly Kernel[]): void {
   const byName = new Map(kernels.map((kernel) => [kernel.kernelName, kernel]));

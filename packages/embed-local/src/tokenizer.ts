@@ -1,4 +1,4 @@
-/** A piece of a word with how likely it is, as in the model's `vocab.json`. */
+/** A word piece with its log-likelihood, as in the model's `vocab.json`. */
 export type Vocabulary = readonly (readonly [piece: string, score: number])[];
 
 interface Node {
@@ -8,15 +8,15 @@ interface Node {
   score: number;
 }
 
-/** Tokens 0 to 5 stand for things that are not text; 0 is a character that no piece covers. */
+/** Tokens 0 to 5 are special; 0 is a character that no piece covers. */
 const RESERVED = 6;
 const UNKNOWN = 0;
-/** Stands for a space. A piece has it only at its start, so no piece is part of two words. */
+/** Stands for a space. A piece has it only at its start, so no piece spans two words. */
 const SPACE = "\u2581";
 
 /**
- * Splits text into the pieces that the model was trained on: of all ways to split a word, the likeliest. Takes time in
- * proportion to the text that it looks at, and looks at no more words than it takes to find `most` tokens.
+ * Splits text into the pieces the model was trained on: the most likely split of each word. Takes time linear in the
+ * text it reads, and reads no more words than needed for `most` tokens.
  */
 export class Tokenizer {
   readonly #root: Node = { next: new Map(), score: 0 };
@@ -46,7 +46,7 @@ export class Tokenizer {
       const split = this.#splitWord(Array.from(word), total);
       total = split.total;
       for (const token of split.tokens) {
-        // What follows the unknown and is unknown too says nothing more.
+        // Consecutive unknown characters count once.
         if (token !== UNKNOWN || tokens.at(-1) !== UNKNOWN) tokens.push(token);
       }
       if (tokens.length >= most) break;
@@ -54,11 +54,11 @@ export class Tokenizer {
     return tokens.slice(0, most);
   }
 
-  /** Scores go on from the words before: near ties are decided by rounding, and must be decided the same way. */
+  /** Scores continue across words: near ties are decided by rounding, and must be decided the same way. */
   #splitWord(symbols: readonly string[], before: number): { tokens: number[]; total: number } {
     const size = symbols.length;
-    // Of the likeliest way to split what is before a position: its score and its last token. A position where no piece
-    // ends keeps 0 and UNKNOWN, which is how the model was trained.
+    // The most likely split of the text before a position: its score and last token. A position where no piece ends
+    // keeps 0 and UNKNOWN, as in training.
     const score = new Float64Array(size + 1);
     const last = new Int32Array(size + 1);
     score[0] = before;

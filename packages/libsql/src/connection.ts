@@ -5,13 +5,11 @@ import { AgentError } from "@selvedge/core/errors";
 import { realSystem, sleep, type System } from "@selvedge/core/storage";
 import Database from "libsql";
 import { parseUrl } from "./parse-url.ts";
+import { type Param, Statement } from "./statement.ts";
 import { isBusy, toStorageError } from "./to-storage-error.ts";
 
 /** `process-safe` survives the death of the process, `power-safe` (slower) also that of the machine. */
 export type Durability = "process-safe" | "power-safe";
-
-/** A value that can be bound. Never a boolean: the driver aborts the process over one. */
-export type Param = string | number | null | Uint8Array;
 
 export interface ConnectionOptions {
   url: string;
@@ -37,7 +35,11 @@ export class Connection {
   readonly path: string;
   readonly #options: ConnectionOptions;
   readonly #system: System;
-  readonly #statements = new Map<string, Database.Statement>();
+  /** Statements by their text, for those who have only that. */
+  readonly #statements = new Map<string, Statement>();
+  readonly #prepared = new Set<Statement>();
+  readonly #begin: Statement = this.statement("BEGIN IMMEDIATE");
+  readonly #commit: Statement = this.statement("COMMIT");
   #database: Database.Database | undefined;
   #opening: Promise<void> | undefined;
   // Writes that wait for the lock, one behind the other, so that they happen in the order they were asked for.
@@ -103,10 +105,10 @@ export class Connection {
 
   /** For use inside `prepare`; elsewhere `write`. */
   transaction<T>(work: () => T): T {
-    this.run("BEGIN IMMEDIATE");
+    this.#begin.run([]);
     try {
       const result = work();
-      this.run("COMMIT");
+      this.#commit.run([]);
       return result;
     } catch (error) {
       // After some errors, such as a full disk, SQLite has rolled back by itself.
@@ -115,17 +117,22 @@ export class Connection {
     }
   }
 
+  /** For statements that are used often: who keeps it does not have to look it up by its text. */
+  statement(text: string): Statement {
+    return new Statement(text, (statement) => this.#prepare(statement));
+  }
+
   run(sql: string, params: readonly Param[] = []): Database.RunResult {
-    return this.#statement("run", sql).run(params);
+    return this.#find(sql).run(params);
   }
 
   all<T = Record<string, string | number | null>>(sql: string, params: readonly Param[] = []): T[] {
-    return this.#statement("all", sql).all(params) as T[];
+    return this.#find(sql).all(params);
   }
 
   /** The first row, for queries that find one at most. */
   get<T = Record<string, string | number | null>>(sql: string, params: readonly Param[]): T | undefined {
-    return this.#statement("get", sql).get(params) as T | undefined;
+    return this.#find(sql).get(params);
   }
 
   /** Changes when another connection commits; `undefined` while that cannot be told. */
@@ -155,8 +162,7 @@ export class Connection {
     } catch {
       // A reader in another process, or a read-only file: what was committed is safe in the log beside it.
     }
-    // Statements keep the connection alive after `close`.
-    this.#statements.clear();
+    this.#forgetStatements();
     this.#database = undefined;
     database.close();
   }
@@ -175,7 +181,7 @@ export class Connection {
       this.#options.prepare?.(this);
     } catch (error) {
       this.#database = undefined;
-      this.#statements.clear();
+      this.#forgetStatements();
       database.close();
       throw error;
     }
@@ -205,18 +211,31 @@ export class Connection {
     return new AgentError("storage-closed", `Database ${this.path} is closed`);
   }
 
-  /** One for each way of use: `get` on a statement that was used with `all` goes by the values of that call. */
-  #statement(use: "run" | "all" | "get", sql: string): Database.Statement {
-    const key = `${use} ${sql}`;
-    const known = this.#statements.get(key);
-    if (known) return known;
-    const statement = this.#open().prepare(sql);
-    if (this.#statements.size >= MAX_STATEMENTS) {
-      const [oldest] = this.#statements.keys();
-      this.#statements.delete(oldest!);
+  #find(text: string): Statement {
+    let statement = this.#statements.get(text);
+    if (!statement) {
+      statement = this.statement(text);
+      if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
+      this.#statements.set(text, statement);
     }
-    this.#statements.set(key, statement);
     return statement;
+  }
+
+  #prepare(statement: Statement): Database.Statement {
+    const prepared = this.#open().prepare(statement.text);
+    if (this.#prepared.size >= MAX_STATEMENTS) {
+      const [oldest] = this.#prepared;
+      oldest!.forget();
+      this.#prepared.delete(oldest!);
+    }
+    this.#prepared.add(statement);
+    return prepared;
+  }
+
+  /** Statements keep the database open after `close`. */
+  #forgetStatements(): void {
+    for (const statement of this.#prepared) statement.forget();
+    this.#prepared.clear();
   }
 
   /** Timers of the system let a process end; one that still has something to commit must not. */

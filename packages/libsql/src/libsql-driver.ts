@@ -8,7 +8,6 @@ import {
   type CommitOutcome,
   type CommitResult,
   type Condition,
-  decodeRow,
   encodeNewRow,
   encodeRow,
   mergeCell,
@@ -29,7 +28,8 @@ import { addTable, migrate } from "./migrate.ts";
 import { mentionsSql } from "./search-index.ts";
 import { isSilent, News } from "./news.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
-import { type Sql, SqlWriter } from "./sql-writer.ts";
+import { type Query, SqlWriter } from "./sql-writer.ts";
+import type { Values } from "./statement.ts";
 import { isReadOnly, isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -41,7 +41,7 @@ const FEW_ROWS = 500;
  */
 export class LibSQLDriver implements StorageDriver {
   readonly #connection: Connection;
-  readonly #sql = new SqlWriter();
+  readonly #sql: SqlWriter;
   readonly #messages: MessageIndex;
   readonly #watchers = new Set<(change: Change) => void>();
   readonly #news: News;
@@ -54,6 +54,7 @@ export class LibSQLDriver implements StorageDriver {
       ...options,
       prepare: (connection) => migrate(connection, Math.trunc(this.#system.now())),
     });
+    this.#sql = new SqlWriter((text) => this.#connection.statement(text));
     this.#messages = new MessageIndex(this.#connection, this.#system);
     this.#news = new News(this.#connection);
   }
@@ -68,19 +69,30 @@ export class LibSQLDriver implements StorageDriver {
     });
   }
 
-  select(queries: readonly Select[]): Promise<Row[][]> {
-    return Promise.all(queries.map((query) => this.#select(query)));
+  async select(queries: readonly Select[]): Promise<Row[][]> {
+    const found: Row[][] = [];
+    for (const query of queries) found.push(await this.#select(query));
+    return found;
   }
 
   async #select(query: Select): Promise<Row[]> {
     checkSelect(query);
-    const { text, params } = this.#sql.select(query, toConditions(query.table, query.where));
-    if (query.limit === 1) {
-      const cells = await this.#connection.read(() => this.#connection.get<Cells>(text, params));
-      return cells ? [decodeRow(query.table, cells, query.columns)] : [];
-    }
-    const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
-    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
+    const found = this.#sql.select(query, toConditions(query.table, query.where));
+    return this.#read(query, () => found);
+  }
+
+  /** `find` runs where the database can be read, and says how the rows are to be found. */
+  async #read(
+    { table, limit, columns = Object.keys(table.columns) }: Select,
+    find: () => Query,
+  ): Promise<Row[]> {
+    const found = await this.#connection.read(() => {
+      const { statement, params } = find();
+      if (limit !== 1) return statement.rows(params);
+      const row = statement.row(params);
+      return row ? [row] : [];
+    });
+    return found.map((values) => toRow(table, columns, values));
   }
 
   async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -92,13 +104,8 @@ export class LibSQLDriver implements StorageDriver {
     const few = this.#sql.atMost(query.table, conditions, FEW_ROWS);
     const search = this.#sql.select(query, conditions, mentions);
     const all = this.#sql.select(query, conditions);
-    const rows = await this.#connection.read(() => {
-      // The index knows all rows of the table; to read the few that a caller can see takes less.
-      const isFew = this.#connection.get(few.text, few.params) !== undefined;
-      const { text, params } = isFew ? all : search;
-      return this.#connection.all<Cells>(text, params);
-    });
-    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
+    // The index knows all rows of the table; to read the few that a caller can see takes less.
+    return this.#read(query, () => (few.statement.row(few.params) === undefined ? search : all));
   }
 
   async #messagesMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -113,42 +120,37 @@ export class LibSQLDriver implements StorageDriver {
       if (isReadOnly(error)) return this.#select(query);
       throw error;
     }
-    const { text, params } = this.#sql.select(query, conditions, mentions);
-    const rows = await this.#connection.read(() => this.#connection.all<Cells>(text, params));
-    return rows.map((cells) => decodeRow(query.table, cells, query.columns));
+    const found = this.#sql.select(query, conditions, mentions);
+    return this.#read(query, () => found);
   }
 
   async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
-    const { text, params } = this.#sql.count(table, toConditions(table, where));
-    const [row] = await this.#connection.read(() => this.#connection.all<{ n: number }>(text, params));
-    return row!.n;
+    const { statement, params } = this.#sql.count(table, toConditions(table, where));
+    const row = await this.#connection.read(() => statement.row(params));
+    return row![0] as number;
   }
 
   async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
-    if (commits.length > 1) {
-      try {
-        const works = commits.map((commit) => this.#work(commit));
-        const results = await this.#connection.write(() => works.map((work) => work()));
-        return results.map((result) => ({ result }));
-      } catch {
-        // Nothing was written. One by one, each learns its own reason.
-      }
+    if (commits.length === 1) return [await this.#commit(commits[0]!)];
+    try {
+      const works = commits.map((commit) => this.#work(commit));
+      const results = await this.#connection.write(() => works.map((work) => work()));
+      return results.map((result) => ({ result }));
+    } catch {
+      // Nothing was written. One by one, each learns its own reason.
+      return Promise.all(commits.map((commit) => this.#commit(commit)));
     }
-    return Promise.all(
-      commits.map((commit) =>
-        this.#commit(commit).then(
-          (result) => ({ result }),
-          (error: unknown) => ({ error }),
-        ),
-      ),
-    );
   }
 
-  async #commit(commit: Commit): Promise<CommitResult> {
+  async #commit(commit: Commit): Promise<CommitOutcome> {
     const { writes } = commit;
     const [first] = writes;
     const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge && !isSilent(writes);
-    return this.#connection.write(this.#work(commit), isOneStatement);
+    try {
+      return { result: await this.#connection.write(this.#work(commit), isOneStatement) };
+    } catch (error) {
+      return { error };
+    }
   }
 
   /** What a commit does inside a transaction. */
@@ -158,10 +160,12 @@ export class LibSQLDriver implements StorageDriver {
     const operations = writes.map((write) => this.#prepare(write));
     return () => {
       const result: CommitResult = { changes: [], auto: [] };
-      for (const [index, operation] of operations.entries()) {
-        const { changes, auto } = perform(operation, index, writes[index]!.table);
-        result.changes.push(changes);
-        result.auto.push(auto);
+      for (let index = 0; index < operations.length; index++) {
+        try {
+          operations[index]!(result);
+        } catch (error) {
+          throw explain(error, index, writes[index]!.table);
+        }
       }
       if (silent) this.#news.tell(commit);
       return result;
@@ -225,38 +229,36 @@ export class LibSQLDriver implements StorageDriver {
     const { table } = write;
     const conditions = toConditions(table, write.where);
     if (write.op === "require") {
-      const { text, params } = this.#sql.exists(table, conditions);
-      return () => {
-        if ((this.#connection.get(text, params) !== undefined) !== write.exists) throw new ConditionFailed();
-        return { changes: 0 };
+      const { statement, params } = this.#sql.exists(table, conditions);
+      return (result) => {
+        if ((statement.row(params) !== undefined) !== write.exists) throw new ConditionFailed();
+        add(result, 0);
       };
     }
     const change =
       write.op === "delete"
         ? this.#run(this.#sql.delete(table, conditions))
         : this.#update(write, conditions);
-    return () => {
+    return (result) => {
       const changes = change();
       if (write.require && changes === 0) throw new ConditionFailed();
-      return { changes };
+      add(result, changes);
     };
   }
 
   #insert({ table, row, onConflict = "fail" }: Write & { op: "insert" }): Operation {
     const cells = encodeNewRow(table, row);
     const { auto } = table;
-    // An upsert that updates leaves the last row id as it was, so the number has to be asked for.
-    const returning = onConflict === "update" ? auto : undefined;
-    const { text, params } = this.#sql.insert(table, cells, onConflict, returning);
-    if (returning === undefined) {
-      return () => {
-        const { changes, lastInsertRowid } = this.#connection.run(text, params);
-        return { changes, ...(auto !== undefined && changes > 0 && { auto: Number(lastInsertRowid) }) };
-      };
-    }
-    return () => {
-      const row = this.#connection.get<{ returned: number }>(text, params);
-      return { changes: 1, auto: row!.returned };
+    const { statement, params } = this.#sql.insert(table, cells, onConflict);
+    // An upsert that updates leaves the last row id as it was, so the number has to be looked up.
+    const find =
+      auto !== undefined && onConflict === "update"
+        ? this.#sql.select({ table, columns: [auto], limit: 1 }, keyOf(table, cells))
+        : undefined;
+    return (result) => {
+      const { changes, lastInsertRowid } = statement.run(params);
+      if (find) add(result, 1, find.statement.row(find.params)![0] as number);
+      else add(result, changes, auto !== undefined && changes > 0 ? Number(lastInsertRowid) : undefined);
     };
   }
 
@@ -269,35 +271,49 @@ export class LibSQLDriver implements StorageDriver {
     const find = this.#sql.select({ table }, conditions);
     // Merging in code: the transaction holds the write lock, so nothing changes between the read and the write.
     return () => {
-      const found = this.#connection.all<Cells>(find.text, find.params);
+      const found = find.statement.all<Cells>(find.params);
       for (const cells of found) {
         const merged: Cells = { ...set };
         for (const [column, patch] of Object.entries(merge)) {
           merged[column] = mergeCell(table, column, set[column] ?? cells[column] ?? null, patch);
         }
-        const key = table.key.map((column): Condition => ({ column, op: "eq", value: cells[column]! }));
-        this.#run(this.#sql.update(table, merged, increment, key))();
+        this.#run(this.#sql.update(table, merged, increment, keyOf(table, cells)))();
       }
       return found.length;
     };
   }
 
-  #run({ text, params }: Sql): () => number {
-    return () => this.#connection.run(text, params).changes;
+  #run({ statement, params }: Query): () => number {
+    return () => statement.run(params).changes;
   }
 }
 
-type Operation = () => { changes: number; auto?: number };
+type Operation = (result: CommitResult) => void;
+
+function add({ changes, auto }: CommitResult, count: number, number?: number): void {
+  changes.push(count);
+  auto.push(number);
+}
+
+function toRow(table: Table, columns: readonly string[], values: Values): Row {
+  const row: Row = {};
+  for (let index = 0; index < columns.length; index++) {
+    const column = columns[index]!;
+    const value = values[index]!;
+    row[column] = value !== null && table.columns[column] === "json" ? JSON.parse(value as string) : value;
+  }
+  return row;
+}
+
+function keyOf(table: Table, cells: Cells): Condition[] {
+  return table.key.map((column) => ({ column, op: "eq", value: cells[column]! }));
+}
 
 class ConditionFailed extends Error {}
 
-function perform(operation: Operation, index: number, table: Table): ReturnType<Operation> {
-  try {
-    return operation();
-  } catch (error) {
-    const failed = error instanceof ConditionFailed;
-    if (!failed && !isUniqueViolation(error)) throw error;
-    const reason = failed ? "a condition does not hold" : errorMessage(error);
-    throw new AgentError("conflict", `${table.name}: ${reason}`, { details: { index, table: table.name } });
-  }
+function explain(error: unknown, index: number, table: Table): unknown {
+  const failed = error instanceof ConditionFailed;
+  if (!failed && !isUniqueViolation(error)) return error;
+  const reason = failed ? "a condition does not hold" : errorMessage(error);
+  return new AgentError("conflict", `${table.name}: ${reason}`, { details: { index, table: table.name } });
 }

@@ -22,11 +22,12 @@ import {
   type VectorResult,
 } from "@selvedge/core/vector";
 import { AgentError } from "@selvedge/core/errors";
-import { Connection, type Param } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { filterSql } from "./filter-sql.ts";
 import { HnswCache } from "./hnsw-cache.ts";
 import { loadUsearch, type Usearch } from "./load-usearch.ts";
 import type { Sql } from "./sql-writer.ts";
+import type { Param } from "./statement.ts";
 import { askedWords, wordScores } from "./word-query.ts";
 import {
   createRegistry,

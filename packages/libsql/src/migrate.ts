@@ -32,6 +32,14 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
        WHERE EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'selvedge_responses')`,
     ],
   },
+  {
+    // Lists leave the threads of subagents out.
+    before: 10,
+    sql: [
+      `UPDATE selvedge_threads SET parent_id = coalesce(json_extract(metadata, '$.parentThreadId'), '')
+       WHERE json_extract(metadata, '$.subagent') = 1`,
+    ],
+  },
 ];
 
 /**

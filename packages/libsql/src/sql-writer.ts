@@ -1,9 +1,16 @@
 import type { Cell, Cells, Condition, Select, Table } from "@selvedge/core/storage";
 import { quote } from "./schema-sql.ts";
+import type { Statement } from "./statement.ts";
 
 /** SQL text with the values that go with it. */
 export interface Sql {
   text: string;
+  params: (string | number | null)[];
+}
+
+/** A statement with the values that go with it. */
+export interface Query {
+  statement: Statement;
   params: (string | number | null)[];
 }
 
@@ -13,60 +20,76 @@ export interface Mentions extends Sql {
   order?: string;
 }
 
+type Conflict = "fail" | "ignore" | "update";
+
 const COMPARE = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
-const MAX_TEXTS = 512;
+const MAX_SHAPES = 512;
 
-/** Words reads and writes. The text depends on the shape alone, so each shape is worded once and can be prepared once. */
+/**
+ * Words reads and writes. The text depends on the shape alone, so each shape is worded and prepared once. Shapes are a tree
+ * whose branches are the words that make up a shape: to find one that is known, no text is put together.
+ */
 export class SqlWriter {
-  readonly #texts = new Map<string, string>();
+  readonly #toStatement: (text: string) => Statement;
+  #shapes = new Map<Table, Shape>();
+  #known = 0;
 
-  select(query: Select, conditions: readonly Condition[], more?: Mentions): Sql {
-    const { table, orderBy = [], limit, offset, columns = [] } = query;
+  constructor(toStatement: (text: string) => Statement) {
+    this.#toStatement = toStatement;
+  }
+
+  select(query: Select, conditions: readonly Condition[], more?: Mentions): Query {
+    const { table, orderBy, limit, offset, columns } = query;
+    let shape = this.#of(table).to("select");
+    if (columns) for (const column of columns) shape = shape.to(column);
+    shape = toConditionsShape(shape.to(END), conditions).to(END);
+    if (orderBy) for (const { column, direction } of orderBy) shape = shape.to(column).to(direction ?? "asc");
+    const part =
+      limit === 1 && !offset ? "one" : limit !== undefined || offset !== undefined ? "part" : "all";
+    shape = shape.to(END).to(part);
+    if (more) shape = shape.to(more.text).to(more.from ?? END);
     const params = paramsOf(conditions);
     if (more) params.push(...more.params);
-    const order = orderBy.map(
-      ({ column, direction }) => `${column} ${direction === "desc" ? "desc" : "asc"}`,
-    );
-    const isPart = limit !== undefined || offset !== undefined;
-    if (isPart) params.push(limit ?? -1, offset ?? 0);
-    const shape = `${shapeOf(conditions)}${more?.text ?? ""}${more?.from ?? ""}`;
-    const key = `select ${columns.join()} ${table.name} ${shape}${order.join()}${isPart ? " part" : ""}`;
-    return { text: this.#text(key, () => selectText(query, conditions, more, isPart)), params };
+    if (part === "part") params.push(limit ?? -1, offset ?? 0);
+    const statement = shape.statement ?? this.#word(shape, selectText(query, conditions, more, part));
+    return { statement, params };
   }
 
   /** Has a row when so many rows match, or fewer. */
-  atMost(table: Table, conditions: readonly Condition[], count: number): Sql {
-    const make = () => {
-      const some = `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT ?`;
-      return `SELECT 1 WHERE (SELECT count(*) FROM (${some})) <= ?`;
-    };
-    const text = this.#text(`at most ${table.name} ${shapeOf(conditions)}`, make);
-    return { text, params: [...paramsOf(conditions), count + 1, count] };
+  atMost(table: Table, conditions: readonly Condition[], count: number): Query {
+    const shape = toConditionsShape(this.#of(table).to("at most"), conditions);
+    const some = (): string => `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT ?`;
+    const statement =
+      shape.statement ?? this.#word(shape, `SELECT 1 WHERE (SELECT count(*) FROM (${some()})) <= ?`);
+    return { statement, params: [...paramsOf(conditions), count + 1, count] };
   }
 
-  exists(table: Table, conditions: readonly Condition[]): Sql {
-    const key = `exists ${table.name} ${shapeOf(conditions)}`;
-    const make = () => `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT 1`;
-    return { text: this.#text(key, make), params: paramsOf(conditions) };
+  exists(table: Table, conditions: readonly Condition[]): Query {
+    const shape = toConditionsShape(this.#of(table).to("exists"), conditions);
+    const statement =
+      shape.statement ??
+      this.#word(shape, `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT 1`);
+    return { statement, params: paramsOf(conditions) };
   }
 
-  count(table: Table, conditions: readonly Condition[]): Sql {
-    const key = `count ${table.name} ${shapeOf(conditions)}`;
-    const make = () => `SELECT count(*) AS n FROM ${quote(table.name)}${whereText(conditions)}`;
-    return { text: this.#text(key, make), params: paramsOf(conditions) };
+  count(table: Table, conditions: readonly Condition[]): Query {
+    const shape = toConditionsShape(this.#of(table).to("count"), conditions);
+    const statement =
+      shape.statement ??
+      this.#word(shape, `SELECT count(*) AS n FROM ${quote(table.name)}${whereText(conditions)}`);
+    return { statement, params: paramsOf(conditions) };
   }
 
-  /** With `returning`, the row says what it has in that column. */
-  insert(
-    table: Table,
-    cells: Cells,
-    onConflict: "fail" | "ignore" | "update",
-    returning: string | undefined,
-  ): Sql {
+  insert(table: Table, cells: Cells, onConflict: Conflict): Query {
     const columns = Object.keys(cells);
-    const key = `insert ${table.name} ${onConflict} ${returning ?? ""} ${columns.join()}`;
-    const make = () => insertText(table, columns, onConflict, returning);
-    return { text: this.#text(key, make), params: Object.values(cells) };
+    let shape = this.#of(table).to("insert").to(onConflict);
+    const params: Query["params"] = [];
+    for (const column of columns) {
+      shape = shape.to(column);
+      params.push(cells[column]!);
+    }
+    const statement = shape.statement ?? this.#word(shape, insertText(table, columns, onConflict));
+    return { statement, params };
   }
 
   update(
@@ -74,63 +97,105 @@ export class SqlWriter {
     set: Cells,
     increment: Readonly<Record<string, number>>,
     conditions: readonly Condition[],
-  ): Sql {
+  ): Query {
     const columns = Object.keys(set);
     const counters = Object.keys(increment);
-    const key = `update ${table.name} ${columns.join()} ${counters.join()} ${shapeOf(conditions)}`;
-    const make = () => updateText(table, columns, counters, conditions);
-    const params = [...Object.values(set), ...Object.values(increment), ...paramsOf(conditions)];
-    return { text: this.#text(key, make), params };
+    let shape = this.#of(table).to("update");
+    const params: Query["params"] = [];
+    for (const column of columns) {
+      shape = shape.to(column);
+      params.push(set[column]!);
+    }
+    shape = shape.to(END);
+    for (const column of counters) {
+      shape = shape.to(column);
+      params.push(increment[column]!);
+    }
+    shape = toConditionsShape(shape.to(END), conditions);
+    const statement = shape.statement ?? this.#word(shape, updateText(table, columns, counters, conditions));
+    return { statement, params: paramsOf(conditions, params) };
   }
 
-  delete(table: Table, conditions: readonly Condition[]): Sql {
-    const key = `delete ${table.name} ${shapeOf(conditions)}`;
-    const make = () => `DELETE FROM ${quote(table.name)}${whereText(conditions)}`;
-    return { text: this.#text(key, make), params: paramsOf(conditions) };
+  delete(table: Table, conditions: readonly Condition[]): Query {
+    const shape = toConditionsShape(this.#of(table).to("delete"), conditions);
+    const statement =
+      shape.statement ?? this.#word(shape, `DELETE FROM ${quote(table.name)}${whereText(conditions)}`);
+    return { statement, params: paramsOf(conditions) };
   }
 
-  #text(key: string, make: () => string): string {
-    const known = this.#texts.get(key);
-    if (known !== undefined) return known;
-    if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
-    const text = make();
-    this.#texts.set(key, text);
-    return text;
+  #of(table: Table): Shape {
+    let shape = this.#shapes.get(table);
+    if (!shape) this.#shapes.set(table, (shape = new Shape()));
+    return shape;
   }
+
+  #word(shape: Shape, text: string): Statement {
+    if (++this.#known > MAX_SHAPES) {
+      this.#known = 0;
+      this.#shapes = new Map();
+    }
+    return (shape.statement = this.#toStatement(text));
+  }
+}
+
+/** Between lists of words. No column has this name. */
+const END = "";
+
+class Shape {
+  statement: Statement | undefined;
+  readonly #next: Map<string, Shape> = new Map();
+
+  to(word: string): Shape {
+    let next = this.#next.get(word);
+    if (!next) this.#next.set(word, (next = new Shape()));
+    return next;
+  }
+}
+
+/** All that the text of conditions depends on. */
+function toConditionsShape(from: Shape, conditions: readonly Condition[]): Shape {
+  let shape = from;
+  for (const condition of conditions) {
+    shape = shape.to(condition.column).to(condition.op);
+    if (condition.op === "has") shape = shape.to(condition.value === null ? "null" : typeof condition.value);
+    else if (condition.op === "ne") shape = shape.to(condition.value === null ? "null" : "value");
+  }
+  return shape;
 }
 
 function selectText(
   query: Select,
   conditions: readonly Condition[],
   more: Mentions | undefined,
-  isPart: boolean,
+  part: "one" | "part" | "all",
 ): string {
   const table = quote(query.table.name);
   const columns = (query.orderBy ?? []).map(({ column, direction }) =>
     direction === "desc" ? `${quote(column)} DESC` : quote(column),
   );
   const order = more?.order ?? columns.join(", ");
-  const what = query.columns?.map((column) => `${table}.${quote(column)}`).join(", ") ?? `${table}.*`;
+  const wanted = query.columns ?? Object.keys(query.table.columns);
+  const what = wanted.map((column) => `${table}.${quote(column)}`).join(", ");
   let text = `SELECT ${what} FROM ${more?.from ?? table}${whereText(conditions, more)}`;
   if (order !== "") text += ` ORDER BY ${order}`;
-  return isPart ? `${text} LIMIT ? OFFSET ?` : text;
+  return part === "all" ? text : part === "one" ? `${text} LIMIT 1` : `${text} LIMIT ? OFFSET ?`;
 }
 
-function insertText(
-  table: Table,
-  columns: readonly string[],
-  onConflict: "fail" | "ignore" | "update",
-  returning: string | undefined,
-): string {
+function insertText(table: Table, columns: readonly string[], onConflict: Conflict): string {
   let text =
     `INSERT INTO ${quote(table.name)} (${columns.map(quote).join(", ")}) ` +
     `VALUES (${columns.map(() => "?").join(", ")})`;
   if (onConflict !== "fail") text += ` ON CONFLICT (${table.key.map(quote).join(", ")}) `;
   if (onConflict === "ignore") text += "DO NOTHING";
   if (onConflict === "update") {
-    text += `DO UPDATE SET ${columns.map((column) => `${quote(column)} = excluded.${quote(column)}`).join(", ")}`;
+    // Where only the key is given it is set to itself, so that the row counts as changed.
+    const others = columns.filter((column) => !table.key.includes(column));
+    const set = (others.length > 0 ? others : columns).map(
+      (column) => `${quote(column)} = excluded.${quote(column)}`,
+    );
+    text += `DO UPDATE SET ${set.join(", ")}`;
   }
-  return returning === undefined ? text : `${text} RETURNING ${quote(returning)} AS returned`;
+  return text;
 }
 
 function updateText(
@@ -155,20 +220,7 @@ function whereText(conditions: readonly Condition[], more?: Sql): string {
   return parts.length === 0 ? "" : ` WHERE ${parts.join(" AND ")}`;
 }
 
-/** All that the text of conditions depends on. */
-function shapeOf(conditions: readonly Condition[]): string {
-  let shape = "";
-  for (const condition of conditions) {
-    shape += `${condition.column} ${condition.op}`;
-    if (condition.op === "has") shape += condition.value === null ? " null" : ` ${typeof condition.value}`;
-    else if (condition.op === "ne" && condition.value === null) shape += " null";
-    shape += ",";
-  }
-  return shape;
-}
-
-function paramsOf(conditions: readonly Condition[]): Sql["params"] {
-  const params: Sql["params"] = [];
+function paramsOf(conditions: readonly Condition[], params: Query["params"] = []): Query["params"] {
   for (const condition of conditions) {
     if (condition.op === "null" || (condition.op === "ne" && condition.value === null)) continue;
     // One parameter whatever the length of the list: one statement to prepare, and no limit on the number.

@@ -1,6 +1,6 @@
 import { type Logger, silentLogger } from "@selvedge/core";
 
-/** Warnings and errors to stderr, the rest nowhere: stdout may carry the protocol. */
+/** Logs warnings and errors to stderr and drops the rest: stdout may carry the protocol. */
 export const consoleLogger: Logger = {
   ...silentLogger,
   warn: (message, ...details) => console.warn(`[selvedge] ${message}`, ...details),

@@ -44,7 +44,7 @@ export type { CallExtra } from "./server/call-extra.ts";
 export type { ServerDetail, ServerInfo, ToolInfo, ToolListInfo } from "./server/server-info.ts";
 export type { StreamableHTTPServerTransportOptions } from "./server/http-endpoint.ts";
 
-// The protocol's own words
+// Protocol types
 export type {
   ElicitResult,
   EventStore,
@@ -53,7 +53,7 @@ export type {
   ResourceTemplateType as ResourceTemplate,
 } from "@modelcontextprotocol/server";
 
-// Transports, for those who look at one
+// Transports, for inspection
 export type { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 export type { WebStandardStreamableHTTPServerTransport as StreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 export type {

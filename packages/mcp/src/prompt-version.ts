@@ -1,7 +1,7 @@
 import type { Prompt as WirePrompt } from "@modelcontextprotocol/server";
 import type { Prompt } from "./server/server-config.ts";
 
-/** Where a prompt's version travels: the wire format has no field for it. */
+/** The metadata key for a prompt's version: the wire format has no field for it. */
 export const PROMPT_VERSION_META = "selvedge/promptVersion";
 
 export function withoutVersion({ version, ...prompt }: Prompt): WirePrompt {

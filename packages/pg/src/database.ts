@@ -4,16 +4,16 @@ import { codeOf, isTransient, toPgError } from "./to-pg-error.ts";
 
 const TRIES = 6;
 
-/** Where the tables are. A `pool` that is passed in stays its owner's to close. */
+/** Where the tables are. The owner of a given `pool` closes it. */
 export interface DatabaseOptions {
   connectionString?: string;
   pool?: Pool;
-  /** Anything else that `pg` takes: host, port, user, ssl, max, statement_timeout, … */
+  /** Any other `pg` option: host, port, user, ssl, max, statement_timeout, … */
   poolConfig?: PoolConfig;
   prepare: (client: PoolClient) => Promise<void>;
 }
 
-/** A pool that is opened on first use, and transactions that are tried again when they lost a race. */
+/** A pool opened on first use, with transactions that are retried after a conflict. */
 export class Database {
   readonly #options: DatabaseOptions;
   #pool: Promise<Pool> | undefined;
@@ -29,7 +29,7 @@ export class Database {
     this.#options = options;
   }
 
-  /** `begin` may say more than BEGIN, such as settings for this transaction. */
+  /** `begin` may do more than BEGIN, such as settings for this transaction. */
   async transaction<T>(work: (client: PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -111,7 +111,7 @@ export class Database {
 async function createPool(config: PoolConfig): Promise<Pool> {
   const { default: pg } = await import("pg");
   const pool = new pg.Pool(config);
-  // A connection that breaks while it is idle leaves the pool; without a listener it would end the process.
+  // A connection that breaks while idle leaves the pool; without a listener it would end the process.
   pool.on("error", () => {});
   return pool;
 }

@@ -1,6 +1,6 @@
 import type { FilterNode, FilterScalar } from "@selvedge/core/vector";
 
-/** Collects the values of a statement; the text gets their numbers. */
+/** Collects the values of a statement and returns their placeholders. */
 export class Params {
   readonly values: unknown[] = [];
 
@@ -12,7 +12,7 @@ export class Params {
 
 const OPERATOR = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** A condition on the column `metadata`, which is jsonb. Each piece is true or false, never NULL, so `NOT` means what it says. */
+/** A condition on the jsonb column `metadata`. Each piece is true or false, never NULL, so `NOT` works as in code. */
 export function filterSql(node: FilterNode, params: Params): string {
   switch (node.op) {
     case "and":
@@ -22,9 +22,9 @@ export function filterSql(node: FilterNode, params: Params): string {
     case "not":
       return `NOT ${filterSql(node.node, params)}`;
   }
-  // An index on `metadata` can answer this one, and it says the same as comparing the value.
+  // An index on `metadata` supports this form, which is equivalent to comparing the value.
   if (node.op === "eq" && node.value !== null) return holds(node.path, node.value, params);
-  // `->` with a text looks into objects only, never into arrays by position.
+  // `->` with a text key only reads objects, never arrays by position.
   const value = node.path.reduce((inner, name) => `(${inner} -> ${params.add(name, "text")})`, "metadata");
   switch (node.op) {
     case "exists":

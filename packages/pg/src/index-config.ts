@@ -2,18 +2,18 @@ import { AgentError } from "@selvedge/core/errors";
 import type { VectorMetric } from "@selvedge/core/vector";
 
 /**
- * How PostgreSQL finds what is near. `hnsw` is quick and needs no data beforehand; `ivfflat` is smaller and quicker to
- * build, and is to be built when the entries are in; `flat` looks at every entry and is exact.
+ * How PostgreSQL finds neighbours. `hnsw` is fast and needs no data beforehand; `ivfflat` is smaller and faster to
+ * build, and should be built after inserting the entries; `flat` scans every entry and is exact.
  */
 export interface PgIndexConfig {
   type?: "hnsw" | "ivfflat" | "flat";
-  /** Links per entry, 16 unless told, and the breadth of the search while building, 64 unless told. */
+  /** Links per entry (default 16) and search breadth while building (default 64). */
   hnsw?: { m?: number; efConstruction?: number };
-  /** The number of lists; unless told, the square root of the number of entries. */
+  /** The number of lists. Default: the square root of the number of entries. */
   ivf?: { lists?: number };
 }
 
-/** What is kept in the registry. */
+/** The part kept in the registry. */
 export interface BuiltIndex {
   type: "hnsw" | "ivfflat" | "flat";
   m?: number;
@@ -32,7 +32,7 @@ export const OPERATORS: Readonly<Record<VectorMetric, { distance: string; ops: s
   dotproduct: { distance: "<#>", ops: "ip_ops" },
 };
 
-/** The column as it is indexed. Half precision only chooses what to look at; scores come from the column itself. */
+/** The column as indexed. Half precision only selects candidates; scores come from the column itself. */
 export function indexedExpression(dimension: number): { column: string; type: string } {
   if (dimension <= MAX_INDEXED) return { column: "vector", type: "vector" };
   return { column: `(vector::halfvec(${dimension}))`, type: "halfvec" };

@@ -34,23 +34,23 @@ import { exactQuery, nearQuery } from "./vector-query.ts";
 export interface PgVectorOptions {
   /** `postgresql://user:password@host:5432/database` */
   connectionString?: string;
-  /** Your own pool of `pg`. It stays yours to close. */
+  /** Your own `pg` pool. You close it. */
   pool?: Pool;
-  /** Anything else that `pg` takes: host, port, user, ssl, max, statement_timeout, … */
+  /** Any other `pg` option: host, port, user, ssl, max, statement_timeout, … */
   poolConfig?: PoolConfig;
   id?: string;
-  /** The schema of the tables; `public` unless told. It is made when it is absent. */
+  /** The schema of the tables. Default: `public`. Created if absent. */
   schemaName?: string;
-  /** The text search configuration of new indexes: `english` unless given. `simple` finds words only as they are written. */
+  /** The text search configuration of new indexes. Default: `english`. `simple` only finds exact word forms. */
   language?: string;
   system?: System;
 }
 
-/** The query of the contract with what pgvector has besides. */
+/** The contract's query with pgvector's own options. */
 export interface PgVectorQuery {
-  /** How broadly an HNSW index is searched, 1 to 1,000; 100 unless told. More finds more and takes longer. */
+  /** The search breadth of an HNSW index, 1 to 1,000. Default: 100. More finds more and is slower. */
   ef?: number;
-  /** How many lists of an IVFFlat index are searched; the square root of their number unless told. */
+  /** How many lists of an IVFFlat index to search. Default: the square root of their number. */
   probes?: number;
 }
 
@@ -62,13 +62,12 @@ interface FoundRow {
   measured: number | null;
 }
 
-/** Rows of one statement of an upsert. */
+/** Rows per upsert statement. */
 const BATCH = 500;
 
 /**
- * Vectors in PostgreSQL with pgvector, a table for each index. Filters become part of the statement, values always travel
- * as parameters. An approximate index only chooses what is looked at: where it yields too little, the search is
- * done again exactly.
+ * Vectors in PostgreSQL with pgvector, one table per index. Filters become part of the statement, and values are always
+ * parameters. An approximate index only selects candidates: if it yields too few, the search is repeated exactly.
  */
 export class PgVector implements Vector {
   readonly id: string;
@@ -76,7 +75,7 @@ export class PgVector implements Vector {
   readonly #tables: Tables;
   readonly #database: Database;
   readonly #language: string;
-  /** Rows of the registry. A number is never used again, so a row that is out of date leads to a missing table. */
+  /** Registry rows. A number is never reused, so an outdated row leads to a missing table. */
   readonly #known = new Map<string, IndexRow>();
   readonly #statistics = new Map<number, TextStatistics & { revision: string }>();
 
@@ -94,8 +93,8 @@ export class PgVector implements Vector {
   }
 
   /**
-   * `indexConfig` says how entries are found. An IVFFlat index is made by `buildIndex` when the entries are in; with
-   * `buildIndex: false` so is HNSW, which makes filling a large index quicker.
+   * `indexConfig` says how entries are found. `buildIndex` creates an IVFFlat index once the entries are in; with
+   * `buildIndex: false` also an HNSW index, which makes filling a large one faster.
    */
   async createIndex(
     options: Parameters<Vector["createIndex"]>[0] & {
@@ -138,7 +137,7 @@ export class PgVector implements Vector {
     await this.#database.transaction((client) => this.#tables.drop(client, indexName));
   }
 
-  /** Makes the index that searches go through, instead of the one that is there. Writers wait until it is done. */
+  /** Replaces the search index. Writers wait until it is done. */
   async buildIndex(options: { indexName: string; indexConfig?: PgIndexConfig }): Promise<void> {
     const { indexName, indexConfig } = options;
     await this.#database.transaction(async (client) => {
@@ -152,7 +151,7 @@ export class PgVector implements Vector {
   async upsert(options: Parameters<Vector["upsert"]>[0]): Promise<string[]> {
     return this.#withIndex(options.indexName, async (client, index) => {
       const entries = toEntries(options, index.dimension, this.#system);
-      // In one order everywhere, so that two writers do not wait for each other; of equal ids the last.
+      // In one global order, so that two writers never deadlock; the last of equal ids wins.
       const byId = new Map(entries.map((entry) => [entry.id, entry]));
       const ordered = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
       for (let start = 0; start < ordered.length; start += BATCH) {
@@ -267,7 +266,7 @@ export class PgVector implements Vector {
     return this.#database.close();
   }
 
-  /** Runs `work` in a transaction with the index. A row of the registry that is out of date is read again. */
+  /** Runs `work` in a transaction with the index. An outdated registry row is read again. */
   async #withIndex<T>(
     indexName: string,
     work: (client: PoolClient, index: IndexRow) => Promise<T>,
@@ -282,7 +281,7 @@ export class PgVector implements Vector {
       return await this.#database.transaction((client) => work(client, index), `BEGIN; ${settings(index)}`);
     } catch (error) {
       this.#known.delete(indexName);
-      // Its table is gone, or it was refused for what the index was like before.
+      // Its table is gone, or it was refused based on an outdated row.
       const mayBeStale = isMissingTable(error) || (AgentError.is(error) && error.code === "invalid-argument");
       if (!known || !mayBeStale) throw error;
       const now = await this.#database.transaction((client) => this.#tables.find(client, indexName));
@@ -312,7 +311,7 @@ export class PgVector implements Vector {
     );
   }
 
-  /** How many entries have words and how many on average, read again when the index has changed. */
+  /** The number of entries with words and their average length, read again when the index changes. */
   async #statisticsOf(client: PoolClient, index: IndexRow, indexName: string): Promise<TextStatistics> {
     const now = await this.#tables.find(client, indexName);
     const known = this.#statistics.get(index.number);

@@ -3,8 +3,8 @@ import type { IndexRow } from "./tables.ts";
 const DEFAULT_EF = 100;
 
 /**
- * Settings of pgvector for one transaction. All numbers were checked to be whole, so that they may stand in the text:
- * SET takes no parameters.
+ * pgvector settings for one transaction. All numbers were checked to be integers, so they may be part of the text: SET
+ * accepts no parameters.
  */
 export function searchSettings(
   index: IndexRow,
@@ -13,7 +13,7 @@ export function searchSettings(
   asked: { ef?: number; probes?: number },
 ): string {
   const { built } = index;
-  // Since 0.8 an index goes on searching while a filter lets too little through.
+  // Since 0.8 an index continues to scan while a filter lets too little through.
   const goesOn = !/^0\.[0-7]\./.test(extensionVersion);
   if (built.type === "hnsw") {
     const ef = asked.ef ?? Math.min(1_000, Math.max(DEFAULT_EF, 2 * topK));

@@ -10,16 +10,16 @@ export interface IndexRow {
   metric: VectorMetric;
   language: string;
   built: BuiltIndex;
-  /** Rises with every change to the index. A bigint, which the driver gives as text. */
+  /** Incremented with every change to the index. A bigint, which the driver returns as text. */
   revision: string;
 }
 
-/** Two processes that start at once make the same tables; the first one does, the second waits here. */
+/** Two processes that start at once would create the same tables; the second waits here. */
 const LOCK = 7_353_486_201;
 
 /**
- * The tables: a registry, and one for each index. They are numbered, so that an index may have any name and no name ever
- * stands in a statement.
+ * The tables: a registry, and one per index. They are numbered, so an index may have any name and no name ever appears
+ * in a statement.
  */
 export class Tables {
   readonly #schema: string;
@@ -41,7 +41,7 @@ export class Tables {
 
   async prepare(client: PoolClient): Promise<void> {
     await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-    // Only where they are absent: the user may lack the right to make them.
+    // Only if they are absent: the user may lack the right to create them.
     const { rows } = await client.query<{
       version: string | null;
       registry: string | null;
@@ -80,7 +80,7 @@ export class Tables {
     return rows.map(({ name }) => name);
   }
 
-  /** Throws the driver's unique violation when another process was quicker; the transaction is tried again then. */
+  /** Throws the driver's unique violation if another process was faster; the transaction is then retried. */
   async create(
     client: PoolClient,
     index: { indexName: string; dimension: number; metric: VectorMetric; language: string },
@@ -105,7 +105,7 @@ export class Tables {
     return row;
   }
 
-  /** First the table, as writers do, then the row: otherwise the two would wait for each other. */
+  /** Locks the table first, as writers do, then the row; the other order could deadlock. */
   async drop(client: PoolClient, indexName: string): Promise<void> {
     const index = await this.find(client, indexName);
     if (!index) return;

@@ -8,22 +8,22 @@ export interface TextStatistics {
   meanLength: number;
 }
 
-/** A tsvector holds a megabyte; this many words stay below it. */
+/** A tsvector is limited to a megabyte; this many words stay below it. */
 const MAX_WORDS = 20_000;
 const K1 = 1.2;
 const B = 0.75;
-/** What `ts_rank` gives to a word that stands once in a text. */
+/** What `ts_rank` returns for a word that occurs once. */
 const ONCE = 0.0607927;
 
-/** The words of a text with spaces between, as every store reads them, and how many. */
+/** The words of a text separated by spaces, tokenised as in every store, and their number. */
 export function toTsvectorText(text: string): { text: string; count: number } {
   const words = toWords(text).slice(0, MAX_WORDS);
   return { text: words.join(" "), count: words.length };
 }
 
 /**
- * A search by words in the manner of BM25: rare words count more, repeated words a little more, long texts less. PostgreSQL
- * ranks without regard to rarity, so that is counted first. `undefined` when no word of the question is anywhere.
+ * Full-text search in the manner of BM25: rare words weigh more, repeated words a little more, long texts less.
+ * PostgreSQL's ranking ignores rarity, so it is counted first. `undefined` if no word of the query occurs anywhere.
  */
 export async function textQuery(
   client: PoolClient,
@@ -63,7 +63,7 @@ export async function textQuery(
   };
 }
 
-/** A word is letters and digits only; a stop word of the language becomes an empty query, which finds nothing. */
+/** A word consists of letters and digits; a stop word becomes an empty query, which matches nothing. */
 function tsquery(index: IndexRow, word: string, params: Params): string {
   return `plainto_tsquery(${params.add(index.language, "regconfig")}, ${params.add(word, "text")})`;
 }

@@ -13,7 +13,7 @@ const HINTS: Readonly<Record<string, string>> = {
   "57014": "the statement took too long",
 };
 
-/** What the driver threw, as `storage-failed` with the cause. Errors of our own pass as they are. */
+/** Converts the driver's error to `storage-failed` with the cause. Our own errors pass unchanged. */
 export function toPgError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
   const code = codeOf(error);
@@ -22,7 +22,7 @@ export function toPgError(error: unknown): AgentError {
   return new AgentError("storage-failed", `PostgreSQL: ${reason}`, { cause: error });
 }
 
-/** Conflicts that vanish when the transaction is tried again: serialization, deadlock, a table made by another at once. */
+/** Conflicts that vanish on retry: serialization, deadlock, a table created concurrently. */
 export function isTransient(error: unknown): boolean {
   return ["40001", "40P01", "23505", "42P07"].includes(codeOf(error));
 }

@@ -17,13 +17,13 @@ interface Statement {
   values: unknown[];
 }
 
-/** pgvector looks at no more than this many entries of an index before it stops. */
+/** pgvector stops after scanning this many entries of an index. */
 const MAX_NEAR = 1_000;
 
-/** The nearest of what the index proposes; `undefined` where there is no index, or it cannot know. */
+/** The nearest of the index's candidates; `undefined` if there is no index or it cannot tell. */
 export function nearQuery(search: Search): Statement | undefined {
   const { index, topK } = search;
-  // What has no direction is in no index of cosines.
+  // A zero vector is in no cosine index.
   const hasDirection = index.metric !== "cosine" || search.wanted.some((value) => value !== 0);
   if (index.built.type === "flat" || topK > MAX_NEAR || !hasDirection) return undefined;
   const params = new Params();
@@ -31,14 +31,14 @@ export function nearQuery(search: Search): Statement | undefined {
   const { column, type } = indexedExpression(index.dimension);
   const { distance } = OPERATORS[index.metric];
   const wanted = type === "vector" ? target : `${target}::halfvec(${index.dimension})`;
-  // More than asked for: half precision and relaxed order put some of them in the wrong place.
+  // More than requested: half precision and relaxed order misplace some of them.
   const near =
     `SELECT id, vector, metadata, document FROM ${search.table} WHERE ${filterSql(search.filter, params)} ` +
     `ORDER BY ${column} ${distance} ${wanted} LIMIT ${params.add(2 * topK, "int")}`;
   return ordered(search, `(${near})`, target, "true", params);
 }
 
-/** The nearest of all. The order is written so that no index can answer it. */
+/** The nearest of all. The order is written so that no index applies. */
 export function exactQuery(search: Search): Statement {
   const params = new Params();
   const target = params.add(`[${search.wanted.join(",")}]`, "vector");

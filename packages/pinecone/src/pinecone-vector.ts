@@ -25,20 +25,20 @@ import type { Index, Pinecone, PineconeConfiguration } from "@pinecone-database/
 
 export interface PineconeVectorOptions {
   apiKey?: string;
-  /** Your own client of `@pinecone-database/pinecone`, instead of a key. */
+  /** Your own `@pinecone-database/pinecone` client, instead of a key. */
   client?: Pinecone;
-  /** Anything else that the client takes. */
+  /** Any other option of the client. */
   config?: Omit<PineconeConfiguration, "apiKey">;
-  /** Where new indexes live; AWS us-east-1 unless told. */
+  /** Where to create indexes. Default: AWS us-east-1. */
   cloud?: "aws" | "gcp" | "azure";
   region?: string;
-  /** The namespace of every call that names none. */
+  /** The namespace for calls that name none. */
   namespace?: string;
   id?: string;
   system?: System;
 }
 
-/** The query of the contract with what Pinecone has besides. */
+/** The contract's query with Pinecone's own options. */
 export interface PineconeVectorQuery {
   namespace?: string;
   sparseVector?: { indices: number[]; values: number[] };
@@ -51,15 +51,15 @@ const NAME = /^[a-z0-9]([a-z0-9-]{0,43}[a-z0-9])?$/;
 const BATCH = 100;
 
 /**
- * Vectors in Pinecone, through its official client. Metadata is kept flat for Pinecone to filter by, with the whole of it
- * beside. Pinecone shows what was written only some moments later.
+ * Vectors in Pinecone, through its official client. Metadata is stored flat so that Pinecone can filter by it, with the
+ * original as JSON. Writes become visible with a short delay.
  */
 export class PineconeVector implements Vector {
   readonly id: string;
   readonly #options: PineconeVectorOptions;
   readonly #system: System;
   #client: Promise<Pinecone> | undefined;
-  /** Hosts of indexes, which the client would ask for before every call. */
+  /** Index hosts, which the client would otherwise request before every call. */
   readonly #known = new Map<string, { host: string; dimension: number; metric: VectorMetric }>();
 
   constructor(options: PineconeVectorOptions) {
@@ -115,7 +115,7 @@ export class PineconeVector implements Vector {
     });
   }
 
-  /** Pinecone takes a hundred entries at once: a larger upsert is several, and not all or nothing. */
+  /** Pinecone accepts a hundred entries at once: a larger upsert is split, and not all or nothing. */
   async upsert(options: Namespaced<Parameters<Vector["upsert"]>[0]>): Promise<string[]> {
     const { dimension } = await this.#describe(options.indexName);
     const entries = toEntries(options, dimension, this.#system);
@@ -171,7 +171,7 @@ export class PineconeVector implements Vector {
     if (!record) throw noSuchVector(indexName, id);
     const present = fromFlatMetadata(record.metadata);
     const metadata = update.metadata ?? present.metadata;
-    // Pinecone merges metadata in an update; written anew, keys that are gone are gone.
+    // Pinecone merges metadata in an update; rewriting the entry removes deleted keys.
     await guarded(() =>
       index.upsert({
         records: [
@@ -198,7 +198,7 @@ export class PineconeVector implements Vector {
     await this.#describe(options.indexName);
     const index = await this.#index(options.indexName, options.namespace);
     if (!options.ids) {
-      // A filter that says nothing would delete everything.
+      // An empty filter would delete everything.
       if (!filter) throw new AgentError("invalid-argument", "deleteVectors needs a non-empty filter");
       await guarded(() => index.deleteMany({ filter }));
       return;
@@ -255,7 +255,7 @@ export class PineconeVector implements Vector {
   }
 }
 
-/** For `euclidean` Pinecone answers the square of the length between. */
+/** For `euclidean`, Pinecone returns the squared distance. */
 function scoreOf(metric: VectorMetric, score: number): number {
   return metric === "euclidean" ? 1 / (1 + Math.sqrt(Math.max(0, score))) : score;
 }

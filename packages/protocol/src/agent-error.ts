@@ -3,8 +3,8 @@ import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 const BRAND = Symbol.for("selvedge.AgentError");
 
 /**
- * The one error class. `code` says what went wrong, `message` shows the offending value and what to do.
- * Recognise it with `AgentError.is`, which also works when two copies of this package are loaded.
+ * The one error class. `code` says what went wrong; `message` shows the offending value and what to do. Recognise it
+ * with `AgentError.is`, which also works when two copies of this package are loaded.
  */
 export class AgentError extends Error {
   readonly code: ErrorCode;

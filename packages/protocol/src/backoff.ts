@@ -1,6 +1,6 @@
 /**
- * How long to wait before attempt number `attempt` + 1: doubling, capped, and random, so that many callers do not come back
- * at once. `random` is a number in [0, 1); `jitter` is the part of the wait that it decides, all of it unless given.
+ * The delay before attempt number `attempt` + 1: doubling, capped and random, so that many callers do not retry at
+ * once. `random` is a number in [0, 1); `jitter` is the random share of the delay, all of it by default.
  */
 export function backoff(
   attempt: number,

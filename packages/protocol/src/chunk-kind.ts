@@ -3,8 +3,8 @@ import type { AgentChunk, DataChunk } from "./chunk.ts";
 type NamedType = Exclude<AgentChunk["type"], DataChunk["type"]>;
 
 /**
- * What each chunk type is about. A reader that handles only some chunks names the kinds it leaves out (`ignoreChunk`),
- * so a new type does not compile until it has a row here, and one of a new kind until every reader handles or names it.
+ * The kind of each chunk type. A reader that handles only some chunks names the kinds it ignores (`ignoreChunk`). A new
+ * type does not compile until it has a row here, and a new kind not until every reader handles or ignores it.
  */
 interface Kinds {
   start: "run";
@@ -32,13 +32,13 @@ interface Kinds {
   "tool-result": "outcome";
   "tool-error": "outcome";
   "tool-output-denied": "outcome";
-  // A question has been answered; what comes of it is an outcome.
+  // A question was answered; its consequence is an outcome.
   "tool-call-decided": "other";
   object: "other";
   "object-result": "other";
   "response-metadata": "other";
   raw: "other";
-  // The documented API names them. No run emits them: a provider's signature is in `providerMetadata`.
+  // Named by the documented API, but never emitted: a provider's signature is in `providerMetadata`.
   "reasoning-signature": "other";
   "redacted-reasoning": "other";
 }
@@ -54,10 +54,10 @@ export type ChunkOf<Kind extends ChunkKind> =
   | Extract<AgentChunk, { type: TypeOf<Kind> }>
   | ("data" extends Kind ? DataChunk : never);
 
-/** For the `default` of a switch over chunk types: names the kinds of the chunks that it leaves out. */
+/** For the `default` of a switch over chunk types: names the kinds of chunks that it ignores. */
 export function ignoreChunk<Kind extends ChunkKind>(_chunk: ChunkOf<Kind>): void {}
 
-/** Whether a chunk is an app's own. */
+/** Whether a chunk is app-defined. */
 export function isDataChunk(chunk: AgentChunk): chunk is DataChunk {
   return chunk.type.startsWith("data-");
 }

@@ -29,7 +29,7 @@ export interface ToolResultPayload {
   providerMetadata?: ProviderMetadata;
 }
 
-/** What each chunk type carries in `payload`. The keys are the chunk types of a run. */
+/** The `payload` of each chunk type. The keys are the chunk types of a run. */
 export interface ChunkPayloads {
   start: Record<string, never>;
   /** `messageId`: the message that the step is stored in. */
@@ -57,7 +57,7 @@ export interface ChunkPayloads {
     base64?: string;
     mimeType: string;
     filename?: string;
-    /** Made while the model was reasoning. */
+    /** Created while the model was reasoning. */
     reasoning?: boolean;
     providerMetadata?: ProviderMetadata;
   };
@@ -128,7 +128,7 @@ export type PayloadChunk<Type extends keyof ChunkPayloads = keyof ChunkPayloads>
   [T in Type]: ChunkBase & { type: T; payload: ChunkPayloads[T] };
 }[Type];
 
-/** An app's own event. `transient` ones are shown and never stored. */
+/** An app-defined event. `transient` ones are shown and never stored. */
 export interface DataChunk extends ChunkBase {
   type: `data-${string}`;
   id?: string;
@@ -136,7 +136,7 @@ export interface DataChunk extends ChunkBase {
   transient?: boolean;
 }
 
-/** A structured answer as far as it has come (`object`), or whole (`object-result`). */
+/** A structured answer so far (`object`), or whole (`object-result`). */
 export interface ObjectChunk extends ChunkBase {
   type: "object" | "object-result";
   object: unknown;

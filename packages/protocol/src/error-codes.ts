@@ -1,6 +1,6 @@
 /**
- * Every error code of the system, with the HTTP status it travels under and whether the same call may succeed later.
- * `AgentError` carries one of these; the client rebuilds it from the wire.
+ * Every error code, with its HTTP status and whether the same call may succeed later. `AgentError` carries one of
+ * these; the client rebuilds it from the wire.
  */
 export const ERROR_CODES = {
   "invalid-argument": { status: 400, retryable: false },
@@ -51,7 +51,10 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Errors of an app and not of a request. Their messages hold words of stores, tools, providers and libraries: they are for its log. */
+/**
+ * Errors of the app rather than the request. Their messages contain text of stores, tools, providers and libraries, so
+ * they only go to the log.
+ */
 export const UNEXPECTED_CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
   "internal",
   "storage-failed",

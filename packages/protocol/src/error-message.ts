@@ -1,7 +1,7 @@
 import { AgentError } from "./agent-error.ts";
 import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 
-/** The message of anything that was thrown, also after it became JSON. Never throws itself. */
+/** The message of anything that was thrown, even after conversion to JSON. Never throws. */
 export function errorMessage(thrown: unknown): string {
   if (typeof thrown === "string") return thrown;
   try {
@@ -13,7 +13,7 @@ export function errorMessage(thrown: unknown): string {
   }
 }
 
-/** The code of what a tool threw: its own errors are `tool-failed`. None for a value that is no error. */
+/** The code of a tool's error: `tool-failed` for the tool's own. Undefined for a value that is not an error. */
 export function toolErrorCode(thrown: unknown): ErrorCode | undefined {
   if (AgentError.is(thrown)) return thrown.code;
   if (thrown instanceof Error) return "tool-failed";
@@ -26,7 +26,7 @@ export function toolErrorCode(thrown: unknown): ErrorCode | undefined {
 
 const SHOWN_LENGTH = 300;
 
-/** Any value as short text for a message. Never throws, whatever the value is. */
+/** Any value as short text for a message. Never throws. */
 export function showValue(value: unknown): string {
   let shown: string;
   try {

@@ -10,35 +10,35 @@ import type {
   ToolInvocationPart,
 } from "./message.ts";
 
-/** What a call that waits for a person asks. */
+/** The prompt of a call that waits for a person. */
 export type Question =
   | ({ requiresApproval: true } & ChunkPayloads["tool-call-approval"])
   | ({ requiresApproval: false } & ChunkPayloads["tool-call-suspended"]);
 
 /**
- * One message of an agent while its chunks come in. Calls and blocks are those of the newest step: providers use the same
- * ids again. It is plain data: a structured clone is a snapshot that another reader can go on from.
+ * One message of an agent while its chunks arrive. Calls and blocks are those of the newest step, because providers
+ * reuse ids. It is plain data: a structured clone is a snapshot that another reader can continue from.
  */
 export interface Answer {
-  /** As the message stores them, in the order they were streamed. Changed in place: copy what you hand out. */
+  /** As stored in the message, in stream order. Changed in place: copy what you return. */
   readonly parts: MessagePart[];
-  /** Where the newest step begins in `parts`. */
+  /** Where the newest step starts in `parts`. */
   step: number;
   /** Whether that step is still being written. */
   isOpen: boolean;
-  /** Text that is being written: the place of its part, by the id of its block. */
+  /** Text in progress: the index of its part, by block id. */
   readonly texts: Map<string, number>;
   readonly reasonings: Map<string, number>;
-  /** The places of the calls. */
+  /** The indexes of the calls. */
   readonly calls: Map<string, number>;
   /** The calls that wait for a person. */
   readonly questions: Map<string, Question>;
 }
 
-/** Which part a chunk changed or added: its place; `"several"`, which may mean that parts are gone; or none. */
+/** Which part a chunk changed or added: its index; `"several"`, which may mean that parts were removed; or none. */
 export type Changed = number | "several" | undefined;
 
-/** An answer to fold chunks into: a new one, or one of which some steps are stored. */
+/** An answer to fold chunks into: a new one, or one with some stored steps. */
 export function answerFrom(parts: readonly MessagePart[] = []): Answer {
   const answer: Answer = {
     parts: [...parts],
@@ -58,11 +58,11 @@ export function answerFrom(parts: readonly MessagePart[] = []): Answer {
 }
 
 /**
- * Adds a chunk to an answer. What a run stores and what its readers show is made by this function alone, so they cannot
- * differ. It changes the answer and nothing else, and costs the same for the first chunk and for the last.
+ * Adds a chunk to an answer. What a run stores and what its readers show both come from this function, so they cannot
+ * differ. It changes only the answer, and costs the same for the first chunk and the last.
  *
- * Some things only the store has: what a tool tells the model in place of its result (`modelOutput`), and what
- * processors of a whole step or answer change in it after it was streamed.
+ * Only the store has some things: what a tool shows the model instead of its result (`modelOutput`), and what
+ * processors of a whole step or answer change after streaming.
  */
 export function foldChunk(answer: Answer, chunk: AgentChunk): Changed {
   switch (chunk.type) {
@@ -166,7 +166,7 @@ export function foldChunk(answer: Answer, chunk: AgentChunk): Changed {
     case "step-start":
       return beginStep(answer, chunk.payload.model);
     case "step-finish":
-      // Of a step that is taken again nothing is stored.
+      // Nothing of a repeated step is stored.
       if (chunk.payload.stepResult.reason === "retry") return dropStep(answer);
       answer.isOpen = false;
       return dropPartialCalls(answer);
@@ -189,7 +189,7 @@ export function foldChunk(answer: Answer, chunk: AgentChunk): Changed {
   }
 }
 
-/** Forgets the newest step unless it ended: nothing of it is stored. */
+/** Discards the newest step unless it ended: nothing of it is stored. */
 export function dropStep(answer: Answer): Changed {
   if (!answer.isOpen) return undefined;
   answer.isOpen = false;
@@ -203,7 +203,7 @@ export function dropStep(answer: Answer): Changed {
   return "several";
 }
 
-/** Forgets calls whose arguments began to come, once it is clear that the calls do not. */
+/** Discards calls whose arguments started to arrive, once it is clear that the calls will not. */
 export function dropPartialCalls(answer: Answer): Changed {
   const { parts, calls, step } = answer;
   if (![...calls.values()].some((at) => isPartial(parts[at]!))) return undefined;
@@ -221,13 +221,13 @@ export function callOf(answer: Answer, toolCallId: string): ToolInvocation | und
   return at === undefined ? undefined : (answer.parts[at] as ToolInvocationPart).toolInvocation;
 }
 
-/** The calls of the newest step that have no outcome. */
+/** The calls of the newest step without an outcome. */
 export function openCalls(answer: Answer): ToolInvocation[] {
   return [...answer.calls.keys()].map((id) => callOf(answer, id)!).filter(isUnanswered);
 }
 
 function beginStep(answer: Answer, model: string | undefined): Changed {
-  // Its process died before it could store the step: it is taken again.
+  // Its process died before it could store the step: the step is repeated.
   const dropped = dropStep(answer);
   clearStep(answer);
   answer.questions.clear();
@@ -236,9 +236,9 @@ function beginStep(answer: Answer, model: string | undefined): Changed {
   return dropped ?? answer.step;
 }
 
-/** The run is over in the middle: no call is left without an outcome, and a step that says nothing is not stored. */
+/** The run ended in the middle: every call gets an outcome, and an empty step is not stored. */
 function breakOff(answer: Answer, result: string): Changed {
-  // Between steps it takes nothing back, unless a call of the last one was waiting.
+  // Between steps nothing is discarded, unless a call of the last one was waiting.
   if (!answer.isOpen && answer.questions.size === 0) return undefined;
   const dropped = dropPartialCalls(answer);
   const open = openCalls(answer);
@@ -276,7 +276,7 @@ function addCall(
   return at;
 }
 
-/** The last outcome counts: a tool that ran when its process died may have run again. */
+/** The last outcome counts: a tool that was running when its process died may have run again. */
 function settle(answer: Answer, toolCallId: string, outcome: Partial<ToolInvocation>): Changed {
   const call = callOf(answer, toolCallId);
   answer.questions.delete(toolCallId);

@@ -2,7 +2,7 @@ import type { AgentChunk } from "./chunk.ts";
 import { type Answer, answerFrom, type Changed, dropStep, foldChunk } from "./fold-chunk.ts";
 import type { MessagePart } from "./message.ts";
 
-/** An answer that is handed out while it grows. Its parts are made when they are read, and never change once made. */
+/** An answer that is read while it grows. Its parts are created on read and never change afterwards. */
 export class LiveAnswer {
   readonly answer: Answer;
   #shown: readonly MessagePart[] = [];
@@ -17,12 +17,12 @@ export class LiveAnswer {
     return this.#note(foldChunk(this.answer, chunk));
   }
 
-  /** Forgets a step that its run has given up. */
+  /** Discards a step that its run has given up. */
   dropStep(): Changed {
     return this.#note(dropStep(this.answer));
   }
 
-  /** The parts so far. One that has not changed is the same object as before. */
+  /** The parts so far. An unchanged part is the same object as before. */
   get parts(): readonly MessagePart[] {
     if (!this.#several && this.#changed.size === 0) return this.#shown;
     const fresh = (at: number) => this.#several || this.#changed.has(at) || at >= this.#shown.length;

@@ -4,7 +4,7 @@ import type { JSONValue, ProviderMetadata } from "./json.ts";
 export const MESSAGE_ROLES = ["user", "assistant", "system", "signal"] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 
-/** The stored form of any contribution to a thread ("format 2"). Parts stand in the order they were streamed. */
+/** The stored form of any contribution to a thread ("format 2"). Parts are in stream order. */
 export interface StoredMessage {
   id: string;
   role: MessageRole;
@@ -21,7 +21,7 @@ export interface MessageContent {
   parts: MessagePart[];
   metadata?: Record<string, unknown>;
   providerMetadata?: ProviderMetadata;
-  /** The flat text, where a writer of older messages supplied one. */
+  /** The flat text, if a writer of older messages supplied one. */
   content?: string;
 }
 
@@ -59,15 +59,15 @@ export interface ToolInvocation {
   args: unknown;
   result?: unknown;
   isError?: boolean;
-  /** Of a call that failed with an error: its code, or `tool-failed` for an error of the tool's own. */
+  /** For a failed call: the error's code, or `tool-failed` for the tool's own error. */
   errorCode?: ErrorCode;
-  /** What the model is shown in place of `result`, when the tool has a `toModelOutput`. */
+  /** What the model sees instead of `result`, if the tool has a `toModelOutput`. */
   modelOutput?: unknown;
   approval?: { id: string; approved?: boolean; reason?: string };
-  /** What a person is shown in place of the raw payloads, when a transform applied. */
+  /** What a person sees instead of the raw payloads, if a transform applied. */
   transcript?: { args?: unknown; result?: unknown; suspendPayload?: unknown };
   providerExecuted?: boolean;
-  /** What the provider said about the result of a call that it executed. */
+  /** Provider metadata about the result of a call the provider executed. */
   resultProviderMetadata?: ProviderMetadata;
 }
 
@@ -82,13 +82,16 @@ export interface FileMessagePart extends PartBase {
   data: string;
   mimeType: string;
   filename?: string;
-  /** Names of the file at providers it was uploaded to. They win over `data` where a model knows them. */
+  /**
+   * References to the file at providers it was uploaded to. They take precedence over `data` if the model supports
+   * them.
+   */
   providerReference?: Record<string, string>;
-  /** Made while the model was reasoning. */
+  /** Created while the model was reasoning. */
   reasoning?: boolean;
 }
 
-/** Content that only its provider understands; `providerMetadata` has it. */
+/** Content that only its provider understands, in `providerMetadata`. */
 export interface CustomMessagePart extends PartBase {
   type: "custom";
   kind: `${string}.${string}`;
@@ -106,7 +109,7 @@ export interface SourceMessagePart extends PartBase {
   };
 }
 
-/** Marks where a step of the run begins; calls before it were answered before what follows was written. */
+/** Marks the start of a step; calls before it were answered before what follows was written. */
 export interface StepStartPart extends PartBase {
   type: "step-start";
   model?: string;

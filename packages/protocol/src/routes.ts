@@ -6,7 +6,7 @@ import { MEMORY_ROUTES } from "./routes/memory-routes.ts";
 import type { AnyRoute } from "./routes/route.ts";
 import type { RouteName, RouteTable } from "./routes/wire.ts";
 
-/** Every route. Server, client and OpenAPI are made from this table. */
+/** Every route. Server, client and OpenAPI are generated from this table. */
 export const ROUTES: RouteTable = {
   ...AGENT_ROUTES,
   ...CONTROLLER_ROUTES,
@@ -15,12 +15,12 @@ export const ROUTES: RouteTable = {
   ...COMPAT_ROUTES,
 };
 
-/** The same, for code that goes over all of them. */
+/** The same, for code that iterates over all of them. */
 export const ROUTE_LIST: readonly (AnyRoute & { readonly name: RouteName })[] = Object.entries(
   ROUTES as Record<RouteName, AnyRoute>,
 ).map(([name, entry]) => ({ ...entry, name: name as RouteName }));
 
-/** The path of a route with its parameters and query filled in. Values that are `undefined` are left out. */
+/** The path of a route with its parameters and query filled in. `undefined` values are left out. */
 export function routePath(
   path: string,
   params: Readonly<Record<string, string>> = {},
@@ -36,15 +36,15 @@ export function routePath(
   return text === "" ? filled : `${filled}?${text}`;
 }
 
-/** The longest wait between two things on a live stream: a client may take a longer silence for a broken line. */
+/** The longest silence on a live stream: after a longer one, a client may consider the connection broken. */
 export const HEARTBEAT_MS: number = 20_000;
 
-/** The name of the last event of a stream that the server ends on its own account; see `StreamEnd`. */
+/** The name of the last event of a stream that the server ends itself; see `StreamEnd`. */
 export const END_EVENT: string = "end";
 
 /**
- * The comment on the stream of a thread that says: what waits here may have changed. A comment and not an event, so that
- * every event stays a chunk with a number, and readers that do not know of it pass over it.
+ * The comment on a thread's stream that announces a possible change of its queue. A comment rather than an event, so
+ * that every event stays a numbered chunk and older readers ignore it.
  */
 export const QUEUE_COMMENT: string = "queue";
 

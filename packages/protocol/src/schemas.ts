@@ -25,7 +25,7 @@ import { FINISH_REASONS, type FinishReason, type Usage } from "./usage.ts";
 
 /*
  * Schemas of what crosses the wire. The types are written by hand beside this file, and the annotations here make the
- * compiler compare both. Times are accepted as `Date` and as the ISO text that JSON makes of them.
+ * compiler compare both. Times are accepted as `Date` and as ISO text.
  */
 
 /** An optional key in the sense of `exactOptionalPropertyTypes`: absent, never `undefined`. */
@@ -44,7 +44,7 @@ const providerMetadata: z.ZodType<ProviderMetadata> = z.record(z.string(), z.rec
 
 const finishReason: z.ZodType<FinishReason> = z.enum(FINISH_REASONS);
 
-// JSON drops keys that are `undefined`, so a count that is not known may be absent.
+// JSON drops `undefined` keys, so an unknown count may be absent.
 const tokens = z.number().optional();
 const usage: z.ZodType<Usage> = z
   .object({
@@ -204,7 +204,7 @@ const messagesByRole = z.object({
 const block = { id: z.string(), providerMetadata: optional(providerMetadata) };
 const call = { toolCallId: z.string(), toolName: z.string() };
 
-/** What each chunk type carries in `payload`. */
+/** The `payload` of each chunk type. */
 const payloads: { [Type in keyof ChunkPayloads]: z.ZodType<ChunkPayloads[Type]> } = {
   start: empty,
   "step-start": z.object({

@@ -1,4 +1,4 @@
-// The events of a session and what they come to, for the process that has it and for those who read its stream
+// The events of a session and their folds, for the process that runs it and for readers of its stream
 export { toControllerMessage, fromContents, fileContent, toError } from "./session/controller-message.ts";
 export type { AgentControllerMessage, AgentControllerMessageContent } from "./session/controller-message.ts";
 export { defaultDisplayState, defaultOMProgress, Display } from "./session/display-state.ts";
@@ -9,7 +9,7 @@ export type {
   PendingSuspension,
 } from "./session/display-state.ts";
 export { EventBus } from "./session/event-bus.ts";
-export { EventFold, SUBAGENT, type SubagentWait } from "./session/event-fold.ts";
+export { EventFold } from "./session/event-fold.ts";
 export type {
   AgentControllerEvent,
   AgentControllerEventListener,
@@ -17,11 +17,19 @@ export type {
   AgentControllerThread,
   EventOf,
 } from "./session/events.ts";
-export { RunEnds, type RunEnd } from "./session/run-ends.ts";
+export type { RunEnd } from "./session/run-ends.ts";
 export type { SessionFrame, SessionSnapshot } from "./session/session-frame.ts";
 export { changesOf, type SessionInfo } from "./session/session-info.ts";
 export { SessionView } from "./session/session-view.ts";
+export { ThreadEvents } from "./session/thread-events.ts";
 export type { SignalRecord } from "./session/signal-record.ts";
+export {
+  AGENT_TOOL,
+  questionsBehind,
+  SUBAGENT,
+  subagentWaitOf,
+  type SubagentWait,
+} from "./session/subagent-wait.ts";
 export { readTasks, TASK_MARKS, type TaskItemSnapshot, type TaskStatus } from "./session/task-item.ts";
 export {
   addTokenUsage,

@@ -1,4 +1,6 @@
-/** The names that the first argument of a tool's `execute` reserves. They describe the call and never come from its input. */
+/**
+ * The reserved names in the first argument of a tool's `execute`. They describe the call and never come from its input.
+ */
 export const TOOL_CALL_NAMES = [
   "context",
   "requestContext",
@@ -12,8 +14,8 @@ export const TOOL_CALL_NAMES = [
 type ToolCallName = (typeof TOOL_CALL_NAMES)[number];
 
 /**
- * The first argument of a tool's `execute`: the fields of the input, and the reserved names as properties that are not
- * enumerated. `Call` types those. An input that is not an object is only in `context`.
+ * The first argument of a tool's `execute`: the fields of the input, plus the reserved names as non-enumerable
+ * properties. `Call` types those. An input that is not an object is only in `context`.
  */
 export type ToolArgument<Input, Call extends { context: Input }> = 0 extends 1 & Input
   ? Call & { [field: string]: Input }
@@ -24,8 +26,8 @@ type WithFields<Input, Call> = Input extends object
   : Call;
 
 /**
- * Makes that argument. The reserved names win over fields of the input: a model writes the input, and must not choose
- * whose data a tool reads. The input itself stays as it is, because a schema may have returned an object that others share.
+ * Creates that argument. Reserved names override fields of the input: the model writes the input and must not choose
+ * whose data a tool reads. The input itself is not modified, because a schema may return a shared object.
  */
 export function toolArgument(input: unknown, where: Partial<Record<ToolCallName, unknown>>): unknown {
   if (typeof input !== "object" || input === null) return describeCall(input, where);
@@ -47,7 +49,7 @@ function describeCall(
 function define(target: object, input: object, where: Partial<Record<ToolCallName, unknown>>): object {
   for (const name of TOOL_CALL_NAMES) {
     const value = name === "context" ? input : where[name];
-    // What has no value needs no property, unless the input has one of that name.
+    // A missing value needs no property, unless the input has one of that name.
     if (value === undefined && !(name in target)) continue;
     Object.defineProperty(target, name, { value, enumerable: false, writable: true, configurable: true });
   }
@@ -59,7 +61,7 @@ function isPlain(input: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** An instance of a class cannot be copied. Its methods and accessors run on the instance, where its private fields are. */
+/** A class instance cannot be copied. Its methods and accessors run on the instance, which has its private fields. */
 function overlay(input: object, call: Record<string, unknown>): object {
   const isFixed = (name: string) => Object.getOwnPropertyDescriptor(input, name)?.configurable === false;
   // A proxy must not contradict such a property.

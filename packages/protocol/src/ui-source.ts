@@ -2,7 +2,7 @@ import type { SourceMessagePart } from "./message.ts";
 
 type UiSource = { type: "source-url" | "source-document"; sourceId: string; [key: string]: unknown };
 
-/** A source in the form of the AI SDK's UI messages and of its UI message stream. */
+/** A source in the form of the AI SDK's UI messages and UI message stream. */
 export function toUiSource(source: SourceMessagePart["source"]): UiSource {
   const { id: sourceId, title, filename } = source;
   if (source.sourceType === "url")

@@ -6,7 +6,7 @@ export interface Usage {
   reasoningTokens?: number | undefined;
   cachedInputTokens?: number | undefined;
   cacheCreationInputTokens?: number | undefined;
-  /** What the provider itself reported, untouched. */
+  /** The provider's own report, unchanged. */
   raw?: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The cosine of two vectors; 0 where one has no direction. */
+/** The cosine of two vectors; 0 if one is the zero vector. */
 export function cosine(a: readonly number[], b: readonly number[]): number {
   let dot = 0;
   let squaresA = 0;

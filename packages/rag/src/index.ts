@@ -19,7 +19,7 @@ export type { QueryResult, RetrievalOutput } from "./query/query-result.ts";
 export type { RetrievalOptions, VectorStoreSource } from "./query/retrieval-settings.ts";
 export { hybridSearch, type HybridSearchOptions, type HybridWeights } from "./query/hybrid-search.ts";
 
-// Ordering what was found
+// Ranking results
 export {
   rerank,
   rerankWithScorer,

@@ -5,7 +5,7 @@ import type { ThreadState } from "@selvedge/protocol/routes";
 /** A tool call that waits for a person. */
 export type Approval = ThreadState["approvals"][number];
 
-/** The calls that wait for a person after a chunk. The same list if the chunk is about something else. */
+/** The waiting calls after a chunk. Returns the same list if the chunk does not affect it. */
 export function approvalsAfter(approvals: readonly Approval[], chunk: WireChunk): readonly Approval[] {
   const others = (toolCallId: string) => approvals.filter((approval) => approval.toolCallId !== toolCallId);
   switch (chunk.type) {

@@ -17,7 +17,7 @@ import { Transcript } from "./transcript.ts";
 
 export interface ChatStoreOptions {
   agentId: string;
-  /** A thread the agent remembers the chat in. Without one, what was said travels with every message. */
+  /** The thread that stores the chat. Without one, the conversation is sent with every message. */
   threadId?: string;
   resourceId?: string;
   initialMessages?: readonly ThreadMessage[];
@@ -39,7 +39,7 @@ export interface ChatSendOptions extends Omit<
   onChunk?: (chunk: WireChunk) => void;
 }
 
-/** A chat of single calls: each message is one `stream()`. What others do on the thread is not seen. */
+/** A chat of single calls: each message is one `stream()`. Activity of others on the thread is not shown. */
 export class ChatStore extends ExternalStore<ChatSnapshot> {
   readonly #client: MastraClient;
   readonly #options: ChatStoreOptions;
@@ -63,7 +63,7 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
     this.publish();
   }
 
-  /** Sends a message and reads the answer to its end. A failed run is shown as one and not thrown. */
+  /** Sends a message and reads the answer to its end. A failed run is shown, not thrown. */
   async sendMessage(contents: SignalContents, { onChunk, ...options }: ChatSendOptions = {}): Promise<void> {
     if (this.#isRunning)
       throw new AgentError(
@@ -113,7 +113,7 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
     await this.#read((agent) => agent.declineToolCall({ runId, toolCallId, ...why }));
   }
 
-  /** Stops the answer that is under way. */
+  /** Stops the current answer. */
   async abort(): Promise<boolean> {
     const { threadId, resourceId } = this.#options;
     const wasRunning = this.#isRunning;
@@ -191,7 +191,7 @@ export class ChatStore extends ExternalStore<ChatSnapshot> {
   }
 }
 
-/** A message in the form an agent takes. */
+/** A message in the form an agent accepts. */
 function toMessage({ id, role, createdAt, parts }: ThreadMessage): Record<string, unknown> {
   return { id, role: role === "signal" ? "user" : role, createdAt, content: { format: 2, parts } };
 }

@@ -1,9 +1,9 @@
-/** At most one render for this many milliseconds of chunks. */
+/** At most one render per this many milliseconds of chunks. */
 const FRAME_MS = 16;
-/** React in strict mode leaves and comes back at once. */
+/** In strict mode, React unsubscribes and resubscribes at once. */
 const LEAVE_MS = 200;
 
-/** What `useSyncExternalStore` reads: a snapshot that is replaced, and listeners that are told. */
+/** The store behind `useSyncExternalStore`: a snapshot that is replaced, and listeners. */
 export abstract class ExternalStore<Snapshot> {
   #snapshot: Snapshot;
   readonly #listeners = new Set<() => void>();
@@ -18,7 +18,7 @@ export abstract class ExternalStore<Snapshot> {
   /** The same object until something changes. */
   readonly getSnapshot = (): Snapshot => this.#snapshot;
 
-  /** The first listener starts the store; a while after the last has left, it stops. */
+  /** The first listener starts the store; it stops a while after the last has left. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     clearTimeout(this.#leaving);
@@ -36,10 +36,10 @@ export abstract class ExternalStore<Snapshot> {
 
   protected abstract start(): void;
   protected abstract stop(): void;
-  /** What there is to show now. */
+  /** The current state to show. */
   protected abstract build(): Snapshot;
 
-  /** Shows a change now. */
+  /** Publishes a change now. */
   protected publish(): void {
     clearTimeout(this.#frame);
     this.#frame = undefined;
@@ -47,7 +47,7 @@ export abstract class ExternalStore<Snapshot> {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Shows a change with those that follow in a moment. */
+  /** Publishes a change together with those that follow shortly. */
   protected publishSoon(): void {
     this.#frame ??= setTimeout(() => this.publish(), FRAME_MS);
   }

@@ -12,10 +12,10 @@ export {
   useMastraClient,
 } from "./mastra-react-provider.ts";
 
-// A session for any kind of page
+// A session, without React
 export { SessionStore, type SessionSnapshot, type SessionStoreOptions } from "./session-store.ts";
 
-// A live thread for any kind of page
+// A live thread, without React
 export { ThreadStore } from "./thread-store.ts";
 export type { ThreadStoreOptions } from "./thread-door.ts";
 export type { ThreadSnapshot } from "./thread-model.ts";

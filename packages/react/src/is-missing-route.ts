@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/client-js";
 
-/** An older server answered: it has no such route, or one that only speaks to a run under way. */
+/** Whether an older server responded: it lacks the route, or its route only accepts messages to an active run. */
 export function isMissingRoute(error: unknown): error is AgentError {
   if (!AgentError.is(error)) return false;
   if (error.code === "not-found" || error.code === "not-supported") return true;

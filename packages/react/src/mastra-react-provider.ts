@@ -5,17 +5,17 @@ import { useLatest } from "./use-latest.ts";
 const ClientContext = createContext<MastraClient | undefined>(undefined);
 
 export interface MastraReactProviderProps {
-  /** A client you made, or `baseUrl` and `headers` to make one. */
+  /** A client, or `baseUrl` and `headers` to create one. */
   client?: MastraClient;
   baseUrl?: string;
   headers?: ClientOptions["headers"];
   children?: ReactNode;
 }
 
-/** Gives the hooks below it their client. */
+/** Provides the hooks below it with a client. */
 export function MastraReactProvider(props: MastraReactProviderProps): ReactNode {
   const { client, baseUrl, headers, children } = props;
-  // Headers are often written in place: the same ones must not make another client. A function is the last render's.
+  // Headers are often written inline: equal ones must not create another client. A function is that of the last render.
   const fixed = typeof headers === "function" ? undefined : JSON.stringify(headers);
   const asked = typeof headers === "function";
   const latest = useLatest(headers);
@@ -32,7 +32,7 @@ export function MastraReactProvider(props: MastraReactProviderProps): ReactNode 
   return createElement(ClientContext.Provider, { value: made }, children);
 }
 
-/** The client of the hooks: the one given, else that of the provider above. */
+/** The client for hooks: the one given, otherwise the provider's. */
 export function useMastraClient(given?: MastraClient): MastraClient {
   const provided = useContext(ClientContext);
   const client = given ?? provided;

@@ -9,20 +9,20 @@ import { ExternalStore } from "./external-store.ts";
 
 export interface SessionStoreOptions extends Omit<SessionOptions, "onConnection"> {
   controllerId: string;
-  /** The resource's own session, when absent. */
+  /** Default: the resource's own session. */
   sessionId?: string;
   /** Called for each event. */
   onEvent?: (event: AgentControllerEvent) => void;
 }
 
-/** What a page shows of a session. */
+/** A session's state for a page. */
 export interface SessionSnapshot {
   status: "loading" | "ready" | "reconnecting" | "failed";
   error: Error | undefined;
   threadId: string | null;
   modeId: string | undefined;
   modelId: string | undefined;
-  /** Stored messages and those being written, the oldest first. */
+  /** Stored messages and those in progress, oldest first. */
   messages: AgentControllerMessage[];
   display: AgentControllerDisplayState;
 }
@@ -37,7 +37,7 @@ const EMPTY: SessionSnapshot = {
   display: defaultDisplayState(),
 };
 
-/** A session for any kind of page. It is open for as long as somebody listens. */
+/** A session for any UI framework. It stays open while it has listeners. */
 export class SessionStore extends ExternalStore<SessionSnapshot> {
   readonly #client: MastraClient;
   readonly #options: SessionStoreOptions;
@@ -45,7 +45,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
   #status: SessionSnapshot["status"] = "loading";
   #error: Error | undefined;
   #stored: AgentControllerMessage[] = [];
-  /** Messages that came since they were read from the store. */
+  /** Messages that arrived since the store was read. */
   #live = new Map<string, AgentControllerMessage>();
   #isOpen = false;
 
@@ -56,7 +56,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     this.#session = this.#make();
   }
 
-  /** For everything that can be done in a session. */
+  /** For every action on the session. */
   get session(): ClientSession {
     return this.#session;
   }
@@ -67,7 +67,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     void this.#open(session);
   }
 
-  /** A session that was closed stays closed: the next listener gets another. */
+  /** A closed session stays closed: the next listener gets a new one. */
   protected stop(): void {
     this.#session.close();
     this.#session = this.#make();
@@ -117,7 +117,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     this.publish();
   }
 
-  /** What is stored. Messages that came meanwhile are kept beside it. */
+  /** Loads the stored messages. Messages that arrive in the meantime are kept. */
   async #read(session: ClientSession): Promise<void> {
     const before = new Set(this.#live.keys());
     const stored = await session.thread.listActiveMessages();

@@ -12,21 +12,21 @@ export interface ThreadStoreOptions {
   agentId: string;
   threadId: string;
   resourceId?: string;
-  /** Messages of a page; 40 by default. */
+  /** Messages per page. Default: 40. */
   perPage?: number;
-  /** Nobody has written to it yet: nothing is asked of the server about it before somebody does. */
+  /** A new thread: the server is not asked about it before the first message. */
   isNew?: boolean;
   /** Tools that run here when the agent calls them. */
   clientTools?: LocalTools;
-  /** How to come back after a broken line. */
+  /** How to reconnect after a broken connection. */
   reconnect?: ReconnectOptions;
-  /** Shown until the thread's own messages are there. */
+  /** Shown until the thread's own messages are loaded. */
   initialMessages?: readonly ThreadMessage[];
-  /** Called for each chunk, also of a run that was under way. */
+  /** Called for each chunk, including those of a run in progress. */
   onChunk?: (chunk: NumberedChunk) => void;
 }
 
-/** One thread at one server, with one agent. */
+/** One thread on one server, with one agent. */
 export class ThreadDoor {
   readonly options: ThreadStoreOptions;
   readonly #client: MastraClient;

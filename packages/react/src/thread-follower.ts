@@ -9,17 +9,17 @@ import type { ThreadModel } from "./thread-model.ts";
 const RESTART_MS = 1000;
 
 export interface Publisher {
-  /** Shows a change now. */
+  /** Publishes a change now. */
   now(): void;
-  /** Shows a change with those that follow in a moment. */
+  /** Publishes a change together with those that follow shortly. */
   soon(): void;
 }
 
 /**
- * Keeps what is known of a thread true, from what is stored and what is streamed.
+ * Keeps the model of a thread up to date, from the store and the stream.
  *
- *     start: state → messages → subscription from the start of the active run
- *     a run ends: the stored messages are read again; they are the truth about what is over
+ * start: state → messages → subscription from the start of the active run
+ * a run ends: the stored messages are read again; they are authoritative for finished runs
  */
 export class ThreadFollower {
   readonly #door: ThreadDoor;
@@ -27,13 +27,13 @@ export class ThreadFollower {
   readonly #loader: ThreadLoader;
   readonly #publish: Publisher;
   #subscription: ThreadSubscription | undefined;
-  /** Chunks up to this number are of the past: they are shown together. */
+  /** Chunks up to this number are replayed and published together. */
   #caughtUpAt = 0;
-  /** The run whose chunks were read from its first one on: its answers are built anew, whatever was stored of them. */
+  /** The run that was read from its first chunk on: its answers are rebuilt, whatever was stored of them. */
   #fromStart: string | undefined;
-  /** The active run of which we have seen what it was asked. */
+  /** The active run whose input was seen. */
   #askedIn: string | undefined;
-  /** What the active run wrote so far is no longer kept as chunks. */
+  /** Whether earlier chunks of the active run are no longer stored. */
   #fromEnd = false;
 
   constructor(door: ThreadDoor, model: ThreadModel, loader: ThreadLoader, publish: Publisher) {
@@ -43,7 +43,7 @@ export class ThreadFollower {
     this.#publish = publish;
   }
 
-  /** Loads and follows until it is stopped. Where the stream has gone on without us, it begins anew. */
+  /** Loads and follows until stopped. If the stream has moved on too far, it starts again. */
   async follow(): Promise<void> {
     const model = this.#model;
     const life = (model.life = {});
@@ -101,9 +101,9 @@ export class ThreadFollower {
     model.error = undefined;
     model.connection = "live";
     this.#publish.now();
-    // Until the first chunk has come, an error may mean that the chunks asked for are gone.
+    // Until the first chunk arrives, an error may mean that the requested chunks are gone.
     this.#fromEnd = rebuilds;
-    // Between the state that was read and the subscription somebody may have queued.
+    // A message may have been queued between reading the state and subscribing.
     this.#loader.refreshQueue();
     await subscription.processDataStream({
       onChunk: (chunk) => {
@@ -154,7 +154,7 @@ export class ThreadFollower {
         break;
       }
       case "step-start":
-        // Asked by a call of its own and not by a message on the thread: what was asked is in the store.
+        // Started by a direct call, not by a message on the thread: its input is in the store.
         if (this.#askedIn !== runId && !isPast) this.#loader.refreshInBackground();
         this.#askedIn = runId;
         break;
@@ -191,7 +191,7 @@ export class ThreadFollower {
   }
 }
 
-/** The server cannot be reached, or not now. */
+/** Whether the server is unreachable or temporarily unavailable. */
 function isPassing(error: unknown): boolean {
   return AgentError.is(error) && (error.retryable || error.status >= 500) && error.status !== 501;
 }

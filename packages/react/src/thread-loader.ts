@@ -4,7 +4,7 @@ import type { ThreadDoor } from "./thread-door.ts";
 import type { ThreadModel } from "./thread-model.ts";
 
 const PER_PAGE = 40;
-/** Messages that may be shown and not stored, for a moment. */
+/** Messages that may briefly be shown before they are stored. */
 const MARGIN = 4;
 
 export interface Page {
@@ -12,7 +12,7 @@ export interface Page {
   hasMore: boolean;
 }
 
-/** Reads what is stored of a thread. Looks that are asked for during a look become one more. */
+/** Reads what is stored of a thread. Requests made during a read are merged into one more read. */
 export class ThreadLoader {
   readonly #door: ThreadDoor;
   readonly #model: ThreadModel;
@@ -28,7 +28,7 @@ export class ThreadLoader {
     this.#publish = publish;
   }
 
-  /** `undefined` for a thread that nobody has written to: it does not exist yet, and is shown empty. */
+  /** `undefined` for a new thread: it does not exist yet and is shown empty. */
   async state(): Promise<ThreadState | undefined> {
     if (!this.#model.exists) return undefined;
     return this.#door.thread.state().catch(orNothing);
@@ -40,7 +40,7 @@ export class ThreadLoader {
     return this.#door.thread.listMessages({ perPage: this.#perPage }).catch(orNothing);
   }
 
-  /** Why the last run failed, if it did. Not to know is no reason to show nothing. */
+  /** Why the last run failed, if it did. Failing to load this does not hide the thread. */
   async lastFailure(): Promise<Error | undefined> {
     const found = await this.#door.thread.listRuns({ perPage: 1 }).catch(() => undefined);
     const run = found?.runs[0];
@@ -48,12 +48,12 @@ export class ThreadLoader {
     return errorFromWire(run.error ?? { code: "internal", message: "No reason was stored." });
   }
 
-  /** The messages before the first that is shown. */
+  /** The messages before the first one shown. */
   async earlier(): Promise<void> {
     const model = this.#model;
     const { life } = model;
     const perPage = this.#perPage;
-    // Pages count from the newest message, which moves on: an overlap is dropped, a gap would stay.
+    // Pages count from the newest message, which moves: an overlap is dropped, a gap would remain.
     let page = Math.max(0, Math.floor((model.transcript.doneCount - MARGIN) / perPage));
     for (let found = false; model.hasMore && !found; page++) {
       const { messages, hasMore } = await this.#door.thread.listMessages({ page, perPage });
@@ -64,7 +64,7 @@ export class ThreadLoader {
     this.#publish();
   }
 
-  /** Messages, queue and lanes again. */
+  /** Reloads messages, queue and lanes. */
   refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#refreshAgain = true;
@@ -80,12 +80,12 @@ export class ThreadLoader {
     return refreshing;
   }
 
-  /** A refresh that fails leaves what is shown as it is: the stream is still followed. */
+  /** A failed refresh leaves the view unchanged: the stream is still followed. */
   refreshInBackground(): void {
     this.refresh().catch(() => {});
   }
 
-  /** Queue and lanes again, in the background. */
+  /** Reloads queue and lanes in the background. */
   refreshQueue(): void {
     if (this.#lookingAtQueue) {
       this.#lookAgain = true;

@@ -3,16 +3,16 @@ import type { SignalContents, Wire, WireMessage, WireSignal } from "@selvedge/pr
 
 /**
  * - `sending`: shown here, not yet accepted by the server.
- * - `waiting`: accepted, and not yet read by a run.
+ * - `waiting`: accepted, not yet read by a run.
  * - `streaming`: being written.
  * - `failed`: not accepted, or its run failed; `error` says why.
  */
 export type MessageState = "sending" | "waiting" | "streaming" | "done" | "failed";
 
-/** A message as a page shows it. A new object whenever it changes, so that it can be compared. */
+/** A message as shown on a page. Replaced by a new object whenever it changes, so that it can be compared. */
 export interface ThreadMessage {
   readonly id: string;
-  /** `user` for people's messages, however they came in. */
+  /** `user` for people's messages, however they were sent. */
   readonly role: "user" | "assistant" | "system" | "signal";
   /** For signals, the tag the model sees. */
   readonly type?: string;
@@ -20,7 +20,7 @@ export interface ThreadMessage {
   readonly parts: readonly Wire<MessagePart>[];
   readonly attributes?: Readonly<Record<string, unknown>>;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** The run that wrote or read it, where that was seen. */
+  /** The run that wrote or read it, if known. */
   readonly runId?: string;
   readonly state: MessageState;
   readonly error?: Error;
@@ -33,7 +33,7 @@ interface SignalRecord {
   metadata?: Record<string, unknown>;
 }
 
-/** A stored message. */
+/** Converts a stored message. */
 export function fromStored(message: WireMessage): ThreadMessage {
   const { signal, ...metadata } = (message.content.metadata ?? {}) as { signal?: SignalRecord };
   const own = message.role === "signal" ? (signal?.metadata ?? {}) : metadata;
@@ -49,7 +49,7 @@ export function fromStored(message: WireMessage): ThreadMessage {
   };
 }
 
-/** A signal as it stands on the stream. */
+/** Converts a signal from the stream. */
 export function fromSignal(signal: WireSignal, runId: string): ThreadMessage {
   return {
     id: signal.id,

@@ -5,24 +5,24 @@ import { Transcript } from "./transcript.ts";
 
 export interface ThreadSnapshot {
   readonly status: "loading" | "ready" | "error";
-  /** Why the thread cannot be shown, not yet or no longer. */
+  /** Why the thread cannot be shown. */
   readonly error?: Error;
   readonly connection: "connecting" | "live" | "reconnecting";
-  /** Oldest first; what was sent here and is not yet on the thread comes last. */
+  /** Oldest first; messages sent here that are not yet on the thread come last. */
   readonly messages: readonly ThreadMessage[];
   /** Whether there are messages before the first. */
   readonly hasMore: boolean;
   readonly run?: { readonly runId: string; readonly state: "running" | "suspended" };
   /** Why the last run failed. */
   readonly runError?: Error;
-  /** Messages for runs of their own that have not begun. */
+  /** Messages queued for separate runs. */
   readonly queue: readonly QueuedMessage[];
   readonly lanes: readonly Lane[];
   /** Calls that wait for a person. */
   readonly approvals: readonly Approval[];
 }
 
-/** What is known of a thread. Loading, following and sending change it; it knows none of them. */
+/** The state of a thread. Loader, follower and sender change it; it depends on none of them. */
 export class ThreadModel {
   readonly transcript: Transcript;
   status: ThreadSnapshot["status"] = "loading";
@@ -34,9 +34,9 @@ export class ThreadModel {
   queue: readonly QueuedMessage[] = [];
   lanes: readonly Lane[] = [];
   approvals: readonly Approval[] = [];
-  /** Whether there may be anything stored of it. */
+  /** Whether anything may be stored of it. */
   exists: boolean;
-  /** Changes with every start and stop: what an earlier life left running stops at the next look. */
+  /** Changes with every start and stop, so that work of an earlier start ends at its next check. */
   life: object = {};
 
   constructor(messages: readonly ThreadMessage[] = [], isNew = false) {
@@ -70,7 +70,7 @@ export class ThreadModel {
         : { runId, state: state.runState };
   }
 
-  /** The part of the state that the stream does not tell. */
+  /** The part of the state that is not on the stream. */
   takeQueue(state: ThreadState | undefined): void {
     this.lanes = state?.lanes ?? [];
     const waiting = (state?.queue ?? []).filter(({ id }) => !this.transcript.has(id));

@@ -24,13 +24,13 @@ export interface Decision {
   declineContext?: { reason: string };
 }
 
-/** What a person does on a thread: shown at once, and taken back where the server refuses it. */
+/** A person's actions on a thread: shown at once, and reverted if the server refuses. */
 export class ThreadSender {
   readonly #door: ThreadDoor;
   readonly #model: ThreadModel;
   readonly #loader: ThreadLoader;
   readonly #publish: () => void;
-  /** The server is older than the routes for messages. */
+  /** Whether the server is older than the message routes. */
   #sendsSignals = false;
 
   constructor(door: ThreadDoor, model: ThreadModel, loader: ThreadLoader, publish: () => void) {
@@ -110,7 +110,7 @@ export class ThreadSender {
       await this.#door.agent.sendToolApproval({ ...this.#door.address, toolCallId, ...decision });
       this.#model.dropApproval(toolCallId);
     } catch (error) {
-      // Somebody else was first.
+      // Someone else decided first.
       if (AgentError.is(error, "already-decided")) this.#model.dropApproval(toolCallId);
       throw error;
     } finally {
@@ -118,7 +118,7 @@ export class ThreadSender {
     }
   }
 
-  /** Through the route for messages, and on a server without one as the signal that a message is. */
+  /** Uses the message route, or on a server without one the equivalent signal. */
   async #sendNow(
     message: { id: string; contents: SignalContents; attributes?: Attributes },
     target: Omit<SendMessageOptions, "message">,

@@ -9,8 +9,8 @@ import { ThreadModel, type ThreadSnapshot } from "./thread-model.ts";
 import { type SendOptions, ThreadSender } from "./thread-sender.ts";
 
 /**
- * A live thread, for any kind of page. It loads what is stored, follows what comes, and shows what is sent before the
- * server has it. `useThread` is this for React.
+ * A live thread for any UI framework. It loads what is stored, follows the stream, and shows sent messages before the
+ * server confirms them. `useThread` wraps it for React.
  */
 export class ThreadStore extends ExternalStore<ThreadSnapshot> {
   readonly #model: ThreadModel;
@@ -29,12 +29,12 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     this.#sender = new ThreadSender(door, model, this.#loader, now);
   }
 
-  /** Sends into the active run, or opens one. Shown at once; resolves when the server has it. */
+  /** Sends into the active run, or opens one. Shown at once; resolves when the server has accepted it. */
   sendMessage(contents: SignalContents, options: SendOptions = {}): Promise<SendResult> {
     return this.#sender.send("sendMessage", contents, options);
   }
 
-  /** Sends for a run of its own, after the active one. */
+  /** Sends a message for a separate run after the active one. */
   queueMessage(contents: SignalContents, options: SendOptions = {}): Promise<SendResult> {
     return this.#sender.send("queueMessage", contents, options);
   }
@@ -44,12 +44,12 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     return this.#sender.editQueued(id, contents);
   }
 
-  /** Takes a queued message back. */
+  /** Removes a queued message. */
   removeQueued(id: string): Promise<void> {
     return this.#sender.removeQueued(id);
   }
 
-  /** Aborts the active run. Answers whether there was one. */
+  /** Aborts the active run. Returns whether there was one. */
   abort(): Promise<boolean> {
     return this.#sender.abort();
   }
@@ -73,7 +73,7 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     return this.#loader.earlier();
   }
 
-  /** Reads the stored messages, the queue and lanes again. A thread that could not be followed is tried anew. */
+  /** Reloads messages, queue and lanes. A thread that could not be followed is retried. */
   async refresh(): Promise<void> {
     this.#model.exists = true;
     if (this.#model.status === "error") {
@@ -85,7 +85,7 @@ export class ThreadStore extends ExternalStore<ThreadSnapshot> {
     await this.#loader.refresh();
   }
 
-  /** Replaces what is shown; the stream goes on from there. */
+  /** Replaces the messages shown; the stream continues from there. */
   setMessages(messages: readonly ThreadMessage[]): void {
     this.#model.transcript.set(messages);
     this.publish();

@@ -4,11 +4,11 @@ import type { WireMessage, WireSignal } from "@selvedge/protocol/routes";
 import { fromSignal, fromStored, type ThreadMessage } from "./thread-message.ts";
 
 /**
- * The messages of a thread, from what is stored and what is streamed. Both name a message by the same id: the store is
- * the truth about what is over, the stream about what is being written.
+ * The messages of a thread, from store and stream. Both identify a message by the same id: the store is authoritative
+ * for finished messages, the stream for those in progress.
  *
- *     confirmed  in the order of the thread; the last ones may be streaming
- *     pending    shown by this client, until their echo says where on the thread they stand
+ * confirmed  in thread order; the last ones may be streaming
+ * pending    shown by this client, until their echo tells their position on the thread
  */
 export class Transcript {
   #confirmed: ThreadMessage[] = [];
@@ -19,7 +19,7 @@ export class Transcript {
   #dirty = new Set<string>();
   #view: readonly ThreadMessage[] = [];
   #changed = false;
-  /** When each message was last changed by a chunk, in chunks. */
+  /** When each message was last changed by a chunk, counted in chunks. */
   #clock = 0;
   readonly #touched = new Map<string, number>();
 
@@ -37,22 +37,22 @@ export class Transcript {
     return this.#view;
   }
 
-  /** A time to compare with: what a reader of the store began to read now does not overrule later chunks. */
+  /** A time for comparison: a store read that started now does not override later chunks. */
   get clock(): number {
     return this.#clock;
   }
 
-  /** How many messages are surely stored. */
+  /** How many messages are known to be stored. */
   get doneCount(): number {
     return this.#confirmed.filter(({ state }) => state === "done").length;
   }
 
-  /** Whether a message has its place on the thread. */
+  /** Whether a message has its position on the thread. */
   has(id: string): boolean {
     return this.#confirmed.some((message) => message.id === id);
   }
 
-  /** The stream was left: nothing is being written any more, as far as we know. */
+  /** Call this when the stream is left: nothing is known to be in progress any more. */
   rest(): void {
     this.#settle();
     this.#answers.clear();
@@ -79,7 +79,7 @@ export class Transcript {
     this.#changed = true;
   }
 
-  /** Changes a shown message, unless it has its place on the thread by now. */
+  /** Changes a pending message, unless it has its position on the thread. */
   change(id: string, change: Partial<ThreadMessage>): void {
     this.#pending = this.#pending.map((message) => (message.id === id ? { ...message, ...change } : message));
     this.#changed = true;
@@ -90,7 +90,7 @@ export class Transcript {
     this.#changed = true;
   }
 
-  /** Gives a shown message its place: after everything so far. */
+  /** Gives a pending message its position: after everything else. */
   confirm(message: ThreadMessage): void {
     this.#clock++;
     this.#touched.set(message.id, this.#clock);
@@ -100,9 +100,7 @@ export class Transcript {
     this.#changed = true;
   }
 
-  /**
-   * Takes in a chunk. `rebuild`: the run is read from its start, so an answer that the store gave in part begins anew.
-   */
+  /** Applies a chunk. `rebuild`: the run is read from its start, so a partly stored answer starts again. */
   take(chunk: AgentChunk, rebuild: boolean): void {
     this.#clock++;
     if (chunk.type === "data-user-message" || chunk.type === "data-signal") {
@@ -117,11 +115,11 @@ export class Transcript {
     else if (chunk.type === "error")
       this.#end(chunk.runId, { state: "failed", error: errorFromWire(chunk.payload.error) });
     else if (chunk.type === "finish") this.#end(chunk.runId, {});
-    // It goes on with the same answer when somebody has decided.
+    // The same answer continues once the call is decided.
     if (chunk.type === "finish" && chunk.payload.stepResult.reason === "suspended") this.#currentId = id;
   }
 
-  /** Brings in the newest stored messages, as they were at `clock`. Answers whether older ones are shown no longer. */
+  /** Merges the newest stored messages, as of `clock`. Returns whether older ones are no longer shown. */
   merge(page: readonly WireMessage[], clock: number): boolean {
     const ours = new Map(this.view.map((message) => [message.id, message]));
     const stored = page.map((message) => {
@@ -141,7 +139,7 @@ export class Transcript {
     const last = this.#confirmed.findLastIndex(({ id }) => inPage.has(id));
     const older = first === -1 ? [] : this.#confirmed.slice(0, first);
     const newer = this.#confirmed.slice(last + 1).filter(({ id }) => {
-      // Nothing in common: what is left is what came while the page was read.
+      // No overlap: only what arrived while the page was read remains.
       return last !== -1 || (this.#touched.get(id) ?? -1) > clock;
     });
     this.#confirmed = [...older, ...stored, ...newer];
@@ -150,7 +148,7 @@ export class Transcript {
     return older.length === 0;
   }
 
-  /** Puts an older page before everything. Answers whether it held anything new. */
+  /** Prepends an older page. Returns whether it contained anything new. */
   prepend(page: readonly WireMessage[]): boolean {
     const known = new Set(this.#confirmed.map(({ id }) => id));
     const older = page.filter(({ id }) => !known.has(id)).map(fromStored);
@@ -164,7 +162,7 @@ export class Transcript {
     this.#dirty.add(id);
   }
 
-  /** Gives the answers that have changed their new parts. One of which nothing is left is not shown. */
+  /** Updates the parts of changed answers. An empty answer is not shown. */
   #settle(): void {
     if (this.#dirty.size === 0) return;
     this.#confirmed = this.#confirmed.flatMap((message) => {
@@ -178,7 +176,7 @@ export class Transcript {
 
   #begin(id: string, runId: string, rebuild: boolean): void {
     const left = this.#currentId;
-    // Its process died in the middle of a step: another one writes that step again, as another message.
+    // Its process died during a step: another process writes that step again, as another message.
     if (left !== undefined && left !== id && this.#answers.get(left)?.dropStep() !== undefined)
       this.#touch(left);
     this.#currentId = id;
@@ -217,7 +215,7 @@ export class Transcript {
     this.#changed = true;
   }
 
-  /** For who began to read in the middle: the answer whose call a chunk is about. */
+  /** For readers that started in the middle: the answer that contains the chunk's call. */
   #messageOfCall(chunk: AgentChunk): string | undefined {
     const { toolCallId } = Object("payload" in chunk && chunk.payload) as { toolCallId?: string };
     if (toolCallId === undefined) return undefined;

@@ -5,16 +5,16 @@ import { type SessionSnapshot, SessionStore, type SessionStoreOptions } from "./
 import { useLatest } from "./use-latest.ts";
 
 export interface UseAgentControllerOptions extends SessionStoreOptions {
-  /** In place of the provider's. */
+  /** Replaces the provider's client. */
   client?: MastraClient;
 }
 
-/** What a session shows, and the session itself for everything that can be done there. */
+/** A session's state, and the session itself for every action. */
 export interface UseAgentControllerResult extends SessionSnapshot {
   session: ClientSession;
 }
 
-/** A session of a controller, live: its messages, mode, model, questions and display. */
+/** A controller's session, live: its messages, mode, model, questions and display. */
 export function useAgentController(options: UseAgentControllerOptions): UseAgentControllerResult {
   const client = useMastraClient(options.client);
   const { controllerId, sessionId, resourceId } = options;

@@ -19,22 +19,22 @@ import { useLatest, useStableTools } from "./use-latest.ts";
 export interface UseChatOptions {
   agentId: string;
   resourceId?: string;
-  /** The thread the agent remembers the chat in. */
+  /** The thread that stores the chat. */
   threadId?: string;
-  /** What is shown at first. With `enableThreadSignals` the thread's own messages take their place. */
+  /** Shown first. With `enableThreadSignals`, the thread's own messages replace them. */
   initialMessages?: readonly ThreadMessage[];
   requestContext?: Record<string, unknown>;
   /** Tools that run in this page. */
   clientTools?: LocalTools;
-  /** Follows the thread live, and sends into the run that is under way. Needs `threadId`. */
+  /** Follows the thread live and sends into the active run. Needs `threadId`. */
   enableThreadSignals?: boolean;
-  /** A message was accepted. */
+  /** Called when a message was accepted. */
   onSignalSent?: (signal: WireSignal) => void;
-  /** A message has its place on the thread: this client's, or somebody else's. */
+  /** Called when a message, of this client or another, has its position on the thread. */
   onSignalEcho?: (signal: WireSignal) => void;
-  /** The server or the agent cannot do thread signals; the chat goes on with single calls. */
+  /** Called when the server or agent does not support thread signals; the chat continues with single calls. */
   onThreadSignalsUnsupported?: (error: Error) => void;
-  /** In place of the provider's. */
+  /** Replaces the provider's client. */
   client?: MastraClient;
 }
 
@@ -50,25 +50,25 @@ export type ToolCallStatus = "pending" | "approved" | "declined";
 export interface UseChatResult {
   messages: readonly ThreadMessage[];
   setMessages(messages: readonly ThreadMessage[]): void;
-  /** Resolves when the message was accepted on a thread that is followed live, else when its answer is complete. */
+  /** Resolves when the message was accepted on a live thread, otherwise when its answer is complete. */
   sendMessage(input: SignalContents | ChatMessageInput): Promise<void>;
   isRunning: boolean;
   isAwaitingToolApproval: boolean;
-  /** The value of the thread's lane `tasks`, where there is one. */
+  /** The value of the thread's lane `tasks`, if there is one. */
   tasks: readonly unknown[];
   approveToolCall(toolCallId: string, resumeData?: unknown): Promise<void>;
   declineToolCall(toolCallId: string, reason?: string): Promise<void>;
   cancelRun(): Promise<void>;
-  /** What became of the calls that asked, by their id. */
+  /** Decisions on approvals, by call id. */
   toolCallApprovals: Readonly<Record<string, { status: ToolCallStatus }>>;
-  /** Why the last run failed, or could not be followed. */
+  /** Why the last run failed or could not be followed. */
   error: Error | undefined;
 }
 
 const NO_LISTENER = () => () => {};
 const NO_SNAPSHOT = () => undefined;
 
-/** A chat with an agent: single calls, or with `enableThreadSignals` a live thread. */
+/** A chat with an agent: single calls, or a live thread with `enableThreadSignals`. */
 export function useChat(options: UseChatOptions): UseChatResult {
   const client = useMastraClient(options.client);
   const { agentId, threadId, resourceId } = options;
@@ -134,7 +134,7 @@ export function useChat(options: UseChatOptions): UseChatResult {
         } catch (error) {
           if (!isUnsupported(error)) throw error;
           latest.current.onThreadSignalsUnsupported?.(error);
-          // What the thread showed stays; what could not be sent to it is said again.
+          // What the thread showed stays; messages that could not be sent are sent again.
           chat.setMessages(live.getSnapshot().messages.filter(({ state }) => state !== "failed"));
           setUnsupported(live);
         }
@@ -190,7 +190,7 @@ function isEcho(chunk: NumberedChunk): chunk is NumberedChunk & { data: unknown 
   return chunk.type === "data-user-message";
 }
 
-/** The server has no such routes, or the agent no memory to keep a thread in. */
+/** Whether the server lacks these routes, or the agent has no memory for threads. */
 function isUnsupported(error: unknown): error is AgentError {
   return (
     isMissingRoute(error) ||

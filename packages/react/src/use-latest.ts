@@ -1,7 +1,7 @@
 import type { LocalTools } from "@selvedge/client-js";
 import { type RefObject, useInsertionEffect, useMemo, useRef } from "react";
 
-/** What the last render gave, for things that outlive a render. */
+/** The value of the last render, for objects that outlive a render. */
 export function useLatest<Value>(value: Value): RefObject<Value> {
   const latest = useRef(value);
   useInsertionEffect(() => {
@@ -10,7 +10,7 @@ export function useLatest<Value>(value: Value): RefObject<Value> {
   return latest;
 }
 
-/** Tools that stay the same as long as their names do, and run what the last render gave. */
+/** Tools that stay the same while their names do, and run the last render's functions. */
 export function useStableTools(tools: LocalTools | undefined): LocalTools | undefined {
   const latest = useLatest(tools);
   const names = tools && JSON.stringify(Object.keys(tools));

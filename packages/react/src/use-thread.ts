@@ -7,7 +7,7 @@ import type { ThreadSnapshot } from "./thread-model.ts";
 import { ThreadStore } from "./thread-store.ts";
 
 export interface UseThreadOptions extends ThreadStoreOptions {
-  /** In place of the provider's. */
+  /** Replaces the provider's client. */
   client?: MastraClient;
 }
 
@@ -22,10 +22,10 @@ type Actions =
   | "loadEarlier"
   | "refresh";
 
-/** What a live thread shows, and what can be done on it. */
+/** A live thread's state and actions. */
 export interface UseThreadResult extends ThreadSnapshot, Pick<ThreadStore, Actions> {}
 
-/** A live thread: its messages, run, queue, lanes and approvals, and everything a person can do there. */
+/** A live thread: its messages, run, queue, lanes and approvals, and every action a person can take. */
 export function useThread(options: UseThreadOptions): UseThreadResult {
   const client = useMastraClient(options.client);
   const { agentId, threadId, resourceId, perPage } = options;
@@ -50,7 +50,7 @@ export function useThread(options: UseThreadOptions): UseThreadResult {
   return useMemo(() => ({ ...snapshot, ...actions }), [snapshot, actions]);
 }
 
-/** Functions that stay the same as long as the thread does. */
+/** Functions that stay the same while the thread does. */
 function actionsOf(store: ThreadStore): Pick<ThreadStore, Actions> {
   return {
     sendMessage: (contents, options) => store.sendMessage(contents, options),

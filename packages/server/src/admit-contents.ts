@@ -1,14 +1,14 @@
 import { AgentError } from "@selvedge/core";
 import type { Call } from "./handler.ts";
 
-/** Data of tools and apps. What stands there is no part of a message, whatever it is called. */
+/** Data of tools and apps. Nothing in it is a message part, whatever it is called. */
 const OPAQUE: ReadonlySet<string> = new Set(["args", "input", "metadata", "attributes"]);
-/** What tools answer is data too, unless it says that it is contents. */
+/** Tool results are data too, unless marked as content. */
 const ANSWERS: ReadonlySet<string> = new Set(["output", "result"]);
-/** Parts that name a file, in messages and in what tools answer. */
+/** Parts that name a file, in messages and in tool results. */
 const FILE_TYPES = /^(?:file|reasoning-file|image|media|audio|video)/;
 const FILE_KEYS: readonly string[] = ["data", "url", "image"];
-/** What a provider says, or is told, about a part of a history. */
+/** Provider metadata and options on parts of a history. */
 const PROVIDER_KEYS: ReadonlySet<string> = new Set([
   "providerMetadata",
   "callProviderMetadata",
@@ -18,9 +18,9 @@ const PROVIDER_KEYS: ReadonlySet<string> = new Set([
 const MAX_URL = 8192;
 
 /**
- * Messages, or parts of one, that a caller wants a model to read. `providerOptions` in them are options of the model's
- * call like those beside them, and need the same grant; `providerMetadata` and the like, which come back with a history,
- * are left out without it. Files are inline, or where `allowedFileHosts` lets them be.
+ * Checks messages or parts that a caller wants a model to read. `providerOptions` in them are options of the model call
+ * and need the same grant; without it, `providerMetadata` and similar fields that return with a history are dropped.
+ * Files must be inline or on a host in `allowedFileHosts`.
  */
 export async function admitContents<Value>(
   { app, caller }: Pick<Call, "app" | "caller">,
@@ -58,7 +58,7 @@ function isData(key: string, item: unknown): boolean {
   return ANSWERS.has(key) && (item as { type?: unknown } | null)?.type !== "content";
 }
 
-/** A file is base64 or a URL; specification v4 also writes `{ type: "url", url }`. */
+/** A file is base64 or a URL; specification v4 also allows `{ type: "url", url }`. */
 function noteHosts(file: unknown, hosts: Set<string>): void {
   if (typeof file === "object" && file !== null)
     return FILE_KEYS.forEach((key) => noteHosts((file as Record<string, unknown>)[key], hosts));

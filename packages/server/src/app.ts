@@ -17,44 +17,44 @@ import type { ServerLimits, ServerOptions } from "./server-options.ts";
 import { toWireError } from "./to-response.ts";
 import { Turns } from "./turns.ts";
 
-/** An agent, whatever its tools are. */
+/** An agent with any tools. */
 export type AnyAgent = Agent<string, Record<string, never>>;
 
-/** Who reads a live answer, and the request whose abort says that it has left. */
+/** The reader of a live response, and the request whose abort means it has left. */
 interface Reader {
   readonly caller: Principal;
   readonly request: Request;
 }
 
-/** Runs without a thread whose owner is remembered. */
+/** How many runs without a thread have a remembered owner. */
 const RUNS = { total: 10_000, each: 1000 };
 
 const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-transform",
   "x-content-type-options": "nosniff",
-  // A proxy that collects an answer before it passes it on would keep a live one for ever.
+  // A buffering proxy would hold back a live response forever.
   "x-accel-buffering": "no",
 };
 
-/** What the handlers share: the host and its parts by name, and the live streams. */
+/** State shared by the handlers: the host and its parts by name, and the live streams. */
 export class App {
   readonly mastra: Mastra;
   readonly limits: ServerLimits;
   readonly fileHosts: FileHosts;
-  /** Whether an authoriser says who calls. */
+  /** Whether an authoriser identifies callers. */
   readonly isGuarded: boolean;
   readonly #frames = new FrameCache(asItIs);
   readonly #safeFrames = new FrameCache(safeChunk);
   readonly pace: Pace;
-  /** Searches, which may have to look at all that somebody ever said. */
+  /** Searches, which may have to scan everything a resource ever said. */
   readonly searches: Turns = new Turns();
   readonly keptItems: KeptItems = new KeptItems();
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
   readonly #requests: Quota;
   readonly #direct = new Quota({ total: Number.POSITIVE_INFINITY, each: Number.POSITIVE_INFINITY });
-  /** Whose runs without a thread are; those of threads are in the store. */
+  /** Owners of runs without a thread. Owners of threads are in the store. */
   readonly #runs = new FairTable<string>(RUNS);
   #closed = false;
 
@@ -72,23 +72,23 @@ export class App {
     return this.mastra.system;
   }
 
-  /** Makes of a chunk what a caller may see of it. */
+  /** Reduces a chunk to what a caller may see. */
   shownTo(caller: Principal): (chunk: AgentChunk) => AgentChunk {
     return caller.has("inspect") ? asItIs : safeChunk;
   }
 
-  /** Any failure as one that a caller may read. */
+  /** Converts any failure to an error that a caller may read. */
   toWireError(thrown: unknown, inspects: boolean, what: string): AgentError {
     const { logger } = this.mastra;
     return toWireError(thrown, { what, inspects, logger, newId: () => this.system.newId() });
   }
 
-  /** Frames as a caller may see them. */
+  /** Converts frames to what a caller may see. */
   frames(caller: Principal): FrameCache {
     return caller.has("inspect") ? this.#frames : this.#safeFrames;
   }
 
-  /** By the name it is registered under, or by its id. */
+  /** Finds an agent by its registered name or its id. */
   agent(name: string): AnyAgent {
     const agents = this.mastra.listAgents() as Record<string, AnyAgent>;
     if (Object.hasOwn(agents, name)) return agents[name] as AnyAgent;
@@ -101,7 +101,7 @@ export class App {
     return Object.values(this.mastra.listAgentControllers()) as AgentController[];
   }
 
-  /** By the name it is registered under, or by its id. */
+  /** Finds a controller by its registered name or its id. */
   controller(name: string): AgentController {
     const all = this.mastra.listAgentControllers() as Record<string, AgentController>;
     if (Object.hasOwn(all, name)) return all[name] as AgentController;
@@ -110,7 +110,7 @@ export class App {
     throw new AgentError("not-found", `There is no agent controller "${name}".`);
   }
 
-  /** The memory of an agent, or the one of the host. */
+  /** The memory of an agent, or the host's. */
   async memory(agentName: string | undefined): Promise<MastraMemory & { storage: Storage }> {
     const memory =
       agentName === undefined ? await this.#anyMemory() : await this.agent(agentName).getMemory();
@@ -125,7 +125,7 @@ export class App {
     );
   }
 
-  /** The store behind memory routes; `undefined` in an app without memory. */
+  /** The store behind the memory routes; `undefined` in an app without memory. */
   async storage(agentName: string | undefined): Promise<Storage | undefined> {
     try {
       return (await this.memory(agentName)).storage;
@@ -135,7 +135,7 @@ export class App {
     }
   }
 
-  /** Remembers who started a run that no store knows of. */
+  /** Remembers who started a run that no store contains. */
   keepRun(runId: string, resourceId: string): void {
     this.#runs.set(runId, resourceId, resourceId);
   }
@@ -144,7 +144,7 @@ export class App {
     return this.#runs.get(runId);
   }
 
-  /** Counts a request until the returned function is called, or refuses it. */
+  /** Counts a request as active until the returned function is called, or refuses it. */
   enter({ resourceId }: Principal): () => void {
     const full = this.#requests.full(resourceId);
     if (full === undefined) return this.#requests.take(resourceId);
@@ -157,12 +157,12 @@ export class App {
     );
   }
 
-  /** Counts a run without a thread until it is over. Those of threads are counted in the store. */
+  /** Counts a run without a thread until it ends. Runs of threads are counted in the store. */
   countRun(resourceId: string, output: RunOutput): void {
     void output.consumeStream().finally(this.#direct.take(resourceId));
   }
 
-  /** Refuses to start a run for one who has enough of them. A message to a thread whose run goes on starts none. */
+  /** Refuses to start a run for a caller at its limit. A message to a thread with an active run starts none. */
   async checkRuns(
     { resourceId }: Principal,
     threads: () => Promise<Storage | undefined>,
@@ -172,7 +172,7 @@ export class App {
     const { runsPerResource } = this.limits;
     const storage = await threads();
     let count = this.#direct.countOf(resourceId);
-    // An agent without memory has a store of its own.
+    // An agent without memory has its own store.
     for (const store of new Set([storage, this.mastra.getStorage()])) {
       await store?.init();
       if (store) count += await countRunning(store, resourceId);
@@ -187,7 +187,7 @@ export class App {
     );
   }
 
-  /** Refuses a live answer that there is no room for. Asked before the work for it begins. */
+  /** Refuses a live response when there is no room for it. Called before the work for it starts. */
   checkRoom({ resourceId }: Principal): void {
     const { streams, streamsPerResource } = this.limits;
     if (this.#closed) throw closing();
@@ -201,7 +201,7 @@ export class App {
     );
   }
 
-  /** A live answer. Its source is left when the reader leaves, also one that has left before this is called. */
+  /** A live response. Closes its source when the reader leaves, even if it left before this call. */
   stream(
     { caller, request }: Reader,
     source: EventSourceText,
@@ -233,7 +233,7 @@ export class App {
     return new Response(body.stream, { headers });
   }
 
-  /** An answer that another made. Where it is a live one, it counts and is watched like ours. */
+  /** Passes on a response made elsewhere. A live one is counted and watched like ours. */
   relay(reader: Reader, response: Response): Response {
     const { body, headers } = response;
     if (!body || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
@@ -246,7 +246,7 @@ export class App {
     return this.stream(reader, source, "", Object.fromEntries(headers));
   }
 
-  /** What breaks a stream is told to its reader, so far as that may know it. */
+  /** Reports a stream failure to its reader, as far as the reader may know about it. */
   #guarded(source: EventSourceText, caller: Principal): EventSourceText {
     let left = false;
     return {
@@ -254,7 +254,7 @@ export class App {
         try {
           return await source.next();
         } catch (error) {
-          // A source that was left may break where it was read; nobody needs to know.
+          // A closed source may fail where it was read; that error has no reader.
           throw left ? error : this.toWireError(error, caller.has("inspect"), "A stream");
         }
       },
@@ -270,7 +270,7 @@ export class App {
     return this.#streams.size;
   }
 
-  /** Ends the live streams; their readers are told where to go on. */
+  /** Ends the live streams and tells their readers where to resume. */
   close(): void {
     this.#closed = true;
     for (const stream of this.#streams) stream.end(closing());

@@ -2,24 +2,24 @@ import { AgentError } from "@selvedge/core";
 import { checkId } from "@selvedge/core/storage";
 import type { Grant } from "@selvedge/protocol/routes";
 
-/** Who sent a request, as the app's authoriser says. */
+/** The sender of a request, as identified by the app's authoriser. */
 export interface Caller {
-  /** Whose threads these are. What a request says about it does not count. */
+  /** The owner of the threads. Whatever the request says about the owner is ignored. */
   resourceId: string;
-  /** What the caller may do beyond talking on its own threads. Nothing, when absent. */
+  /** What the caller may do beyond using its own threads. Default: nothing. */
   grants?: readonly Grant[] | "all" | undefined;
-  /** Values for dynamic arguments and tools of the runs this request starts. */
+  /** Request context for dynamic arguments and tools of the runs this request starts. */
   requestContext?: Record<string, unknown> | undefined;
 }
 
-/** `null` or `undefined` means: not let in. */
+/** `null` or `undefined` refuses the request. */
 export type Authorize = (request: Request) => Awaitable<Caller | null | undefined>;
 
 type Awaitable<Value> = Value | Promise<Value>;
 
-/** A caller inside the server. Without an authoriser there is one who may do everything, on everybody's threads. */
+/** A caller inside the server. Without an authoriser, every caller may do everything on all threads. */
 export class Principal {
-  /** `undefined`: any. */
+  /** `undefined` means any resource. */
   readonly resourceId: string | undefined;
   readonly requestContext: Record<string, unknown>;
   readonly #grants: ReadonlySet<string> | "all";
@@ -31,7 +31,7 @@ export class Principal {
     this.#grants = grants === "all" ? "all" : new Set(grants);
   }
 
-  /** Nobody asks who this is. */
+  /** Without an authoriser, callers are not identified. */
   get isTrusted(): boolean {
     return this.resourceId === undefined;
   }

@@ -72,28 +72,28 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ...rules(COUNT, "maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"),
 ]);
 
-/** Keywords whose schemas are asked about the same value: a circle of them has no end. */
+/** Keywords whose subschemas apply to the same value: a cycle of them never ends. */
 const SAME_VALUE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"] as const;
 
 const MOST_LINKS = 200;
 
 /**
- * Refuses what a caller sends as a JSON Schema and is none, with the place of the mistake, before anything is begun.
- * `what` names the schema in the error.
+ * Refuses a caller's JSON Schema if it is invalid, with the location of the mistake, before any work starts. `what`
+ * names the schema in the error.
  */
 export function checkCallerSchema(what: string, schema: unknown): void {
   const refuse = (place: string, why: string): never => {
     throw new AgentError("invalid-schema", `The JSON Schema of ${what} is not valid: ${place} ${why}`);
   };
   if (!isObject(schema)) return refuse("it", "must be an object.");
-  // These are how schemas of libraries look from inside.
+  // The internals of schema library objects look like this.
   if (
     Object.hasOwn(schema, "~standard") ||
     (Object.hasOwn(schema, "jsonSchema") && Object.hasOwn(schema, "validate"))
   )
     return refuse("it", "must be plain JSON Schema.");
   const all: { place: string; schema: Json }[] = [{ place: "#", schema }];
-  // Grows as it is walked.
+  // Grows while it is traversed.
   for (const { place, schema: part } of all)
     for (const [keyword, value] of Object.entries(part)) {
       const rule = RULES.get(keyword);
@@ -135,7 +135,7 @@ function checkReferences(
   for (const { schema } of all) follow(schema);
 }
 
-/** What references lead to, by address. */
+/** The targets of references, by address. */
 function resolved(root: Json, refuse: (place: string, why: string) => never): Record<string, unknown> {
   try {
     return dereference(root as Schema);
@@ -144,7 +144,7 @@ function resolved(root: Json, refuse: (place: string, why: string) => never): Re
   }
 }
 
-/** The schemas in a keyword's value. */
+/** The subschemas in a keyword's value. */
 function childrenOf(keyword: string, value: unknown): [string | undefined, unknown][] {
   const rule = RULES.get(keyword);
   if (Array.isArray(value)) return rule === SCHEMAS || keyword === "items" ? Object.entries(value) : [];

@@ -1,11 +1,11 @@
 import { AgentError } from "@selvedge/core";
 
-/** With so many references a schema can at worst make the work of a thousand. */
+/** With this many references, a schema can cost at most a thousandfold. */
 const MAX_REFERENCES = 20;
 
 /**
- * Refuses a JSON Schema that could keep the server busy: its patterns are run against text that its sender can bring
- * about, and references that double at each level grow without end.
+ * Refuses a JSON Schema that could keep the server busy: its patterns run against text its sender controls, and
+ * references that double at each level grow exponentially.
  */
 export function checkForeignSchema(schema: unknown): void {
   let references = 0;
@@ -14,7 +14,7 @@ export function checkForeignSchema(schema: unknown): void {
     const value = open.pop();
     if (typeof value !== "object" || value === null) continue;
     for (const [key, child] of Object.entries(value)) {
-      // A property may be called so too; then an object stands there.
+      // A property may also have this name; its value is then an object.
       if (key === "pattern" && typeof child === "string") throw refused("pattern");
       if (key === "patternProperties") throw refused("patternProperties");
       if (/^\$(?:dynamic|recursive)?ref$/i.test(key) && ++references > MAX_REFERENCES)

@@ -2,12 +2,12 @@ import { AgentError } from "@selvedge/core";
 import { isControllerKey } from "@selvedge/core/agent-controller";
 import type { Principal } from "./caller.ts";
 
-/** Of a thread, without its working memory. Metadata is read with every list of threads. */
+/** Limit for a thread's metadata, without its working memory. Every thread list reads metadata. */
 const MOST_BYTES = 64 << 10;
 
 /**
- * Refuses metadata of a thread that would be too large together with what is there, a working memory in it, which the
- * model reads as part of a system message, and what says under which session, mode and model its runs are.
+ * Refuses thread metadata that would exceed the limit together with what is stored, that contains working memory (which
+ * the model reads in a system message), or that names the session, mode or model of its runs.
  */
 export function checkMetadata(
   caller: Principal,

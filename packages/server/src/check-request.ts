@@ -5,7 +5,7 @@ export interface RequestRules {
   allowedOrigins: readonly string[];
 }
 
-/** Headers of answers that clients in a page read. */
+/** Response headers that clients in a page may read. */
 const EXPOSED = [
   "content-type",
   "mcp-session-id",
@@ -20,7 +20,7 @@ const LONGEST_NAMES = 4096;
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]", "::1"];
 
-/** Which hosts a server answers to: without an authoriser only those that no other machine can mean. */
+/** Which hosts a server responds to: without an authoriser, only names that always mean this machine. */
 export function toRules(options: {
   authorize?: unknown;
   allowedHosts?: readonly string[] | undefined;
@@ -34,8 +34,8 @@ export function toRules(options: {
 }
 
 /**
- * Refuses what a page on another site made a browser send: a name that was pointed at this machine (`Host`), or a call
- * from elsewhere (`Origin`). Answers the origin to allow where it is another one.
+ * Refuses requests that a page on another site made a browser send: a host name pointed at this machine (`Host`), or a
+ * cross-origin call (`Origin`). Returns the origin to allow if it is a different one.
  */
 export function checkRequest(request: Request, rules: RequestRules): string | undefined {
   const host = request.headers.get("host") ?? new URL(request.url).host;
@@ -55,14 +55,14 @@ export function checkRequest(request: Request, rules: RequestRules): string | un
   );
 }
 
-/** Browsers tell no origin where a page loads an image or a script, but from where they do. Links may be followed. */
+/** Browsers omit `Origin` for images and scripts, but send `Sec-Fetch-Site`. Links may be followed. */
 function checkSite({ headers }: Request): void {
   const site = headers.get("sec-fetch-site");
   if ((site === "cross-site" || site === "same-site") && headers.get("sec-fetch-mode") !== "navigate")
     throw new AgentError("forbidden", "Pages from other sites may not call this server.");
 }
 
-/** The headers by which a browser lets a page of another origin read the answer. */
+/** The headers that let a page of another origin read the response. */
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     "access-control-allow-origin": origin,
@@ -72,7 +72,10 @@ export function corsHeaders(origin: string): Record<string, string> {
   };
 }
 
-/** Says to a browser what a page of an allowed origin may send: the headers it asks for, for the app's clients choose theirs. */
+/**
+ * Preflight response for an allowed origin. It allows the requested headers, because the app's clients choose their
+ * own.
+ */
 export function preflight(origin: string, request: Request): Response {
   const asked = (request.headers.get("access-control-request-headers") ?? "").slice(0, LONGEST_NAMES);
   const names = asked.split(",").map((name) => name.trim().toLowerCase());

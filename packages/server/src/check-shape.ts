@@ -4,11 +4,11 @@ import { AgentError } from "@selvedge/core";
 type JsonSchema = Readonly<Record<string, unknown>>;
 export type Check = (value: unknown) => void;
 
-/** Errors that only say that an inner one exists. */
+/** Errors that only report that an inner error exists. */
 const OUTER = new Set(["properties", "items", "additionalProperties", "anyOf", "$ref"]);
 const SHOWN = 5;
 
-/** A check of one part of a request; refuses with the path of what does not fit. */
+/** Validates one part of a request; throws with the path of the invalid value. */
 export function toCheck(part: string, shape: JsonSchema): Check {
   let validator: Validator | undefined;
   return (value) => {
@@ -29,7 +29,7 @@ export function toCheck(part: string, shape: JsonSchema): Check {
   };
 }
 
-/** Fields by the object that may have them, for objects in which another was found. */
+/** Known fields by object, for objects that contain another one. */
 function knownFields(shape: JsonSchema, errors: readonly OutputUnit[]): Map<string, string[]> {
   const known = new Map<string, string[]>();
   for (const { keyword, keywordLocation, instanceLocation } of errors) {
@@ -53,7 +53,7 @@ function decodePointer(name: string): string {
   return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Texts of a query as what their shape says they are. */
+/** Converts query strings to the types in their shape. */
 export function decodeQuery(search: URLSearchParams, shape: JsonSchema | undefined): Record<string, unknown> {
   const properties = (shape?.["properties"] ?? {}) as Record<string, { type?: string }>;
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;

@@ -1,13 +1,13 @@
 import { AgentError } from "@selvedge/core";
 import { isPrivateHost, type ResolveHost } from "@selvedge/core/guards";
 
-/** Distinct hosts of one request. Each is a question to a name server. */
+/** Distinct hosts per request. Each needs a DNS lookup. */
 const MAX_HOSTS = 16;
 const RESOLVE_MS = 2000;
 
 /**
- * Where files of messages may be: at public addresses, and at hosts that the app names. The model's provider, a model
- * server next door or a tool fetches them, and must not be sent to where the caller cannot go.
+ * Where files of messages may be: at public addresses and at hosts the app names. The model provider, a local model
+ * server or a tool fetches them, and must not be sent to places the caller cannot reach.
  */
 export class FileHosts {
   readonly #allowed: ReadonlySet<string> | "all";
@@ -28,7 +28,7 @@ export class FileHosts {
     await Promise.all(
       [...hosts].map(async (host) => {
         if ((this.#allowed as ReadonlySet<string>).has(host)) return;
-        // A name inside and one that does not exist are answered alike.
+        // An internal name and a non-existent one get the same response.
         if ((await isPrivateHost(host, this.#resolve)) !== false)
           throw new AgentError(
             "forbidden",
@@ -39,7 +39,7 @@ export class FileHosts {
   }
 }
 
-/** Asks name servers, and not the system, whose few threads for it one caller could keep busy. */
+/** Queries DNS servers directly: the system resolver has few threads, and one caller could occupy them all. */
 async function publicAddresses(name: string): Promise<string[]> {
   const { Resolver } = await import("node:dns/promises");
   const resolver = new Resolver({ timeout: RESOLVE_MS, tries: 2 });

@@ -5,7 +5,7 @@ import type { Principal } from "./caller.ts";
 
 type Part<Call, Key extends string> = Call extends { [K in Key]: infer Type } ? Type : undefined;
 
-/** A request whose parts were checked, of a caller whom its subject belongs to. */
+/** A validated request from a caller who owns its subject. */
 export interface Call<Name extends RouteName = RouteName> {
   readonly app: App;
   readonly request: Request;
@@ -13,19 +13,19 @@ export interface Call<Name extends RouteName = RouteName> {
   readonly params: Part<RouteCalls[Name], "params">;
   readonly query: Part<RouteCalls[Name], "query">;
   readonly body: Part<RouteCalls[Name], "body">;
-  /** The owner of what the request is about. `undefined` for lists of everybody's. */
+  /** The owner of the request's subject. `undefined` for lists across all owners. */
   readonly resourceId: string | undefined;
   readonly threadId: string | undefined;
-  /** On routes of a session. */
+  /** Set on session routes. */
   readonly session?: StoredSession;
 }
 
-/** What a route may answer: what `JSON.stringify` writes in the shape of its response, such as a `Date` for a time. */
+/** What a route may return: anything `JSON.stringify` turns into its response shape, such as a `Date` for a time. */
 export type Answer<Name extends RouteName> = RouteTable[Name] extends { readonly response: infer S }
   ? GivenOf<S>
   : never;
 
-/** Returns the value that is sent as JSON, or a response of its own. */
+/** Returns the value to send as JSON, or its own response. */
 type Handler<Name extends RouteName> = (call: Call<Name>) => Promise<Answer<Name> | Response>;
 
 /** The routes with one of these tags. */
@@ -33,7 +33,7 @@ export type Tagged<Tag extends string> = {
   [Name in RouteName]: RouteTable[Name] extends { readonly tag: Tag } ? Name : never;
 }[RouteName];
 
-/** Every route has a handler: the compiler checks it. */
+/** The compiler checks that every route has a handler. */
 export type Handlers<Names extends RouteName = RouteName> = { readonly [Name in Names]: Handler<Name> };
 
 /** The owner, on routes that have one. */

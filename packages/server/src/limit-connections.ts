@@ -10,7 +10,7 @@ export interface ConnectionLimits {
 
 const WARN_EVERY_MS = 60_000;
 
-/** Refuses lines that are too many, before anything is read from them: nobody is known by then but by address. */
+/** Refuses connections over the limit before reading from them. At that point, clients are known only by address. */
 export function limitConnections(http: HttpServer, limits: ConnectionLimits, logger: Logger): void {
   const quota = new Quota({ total: limits.connections, each: limits.connectionsPerAddress });
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -32,7 +32,7 @@ export function limitConnections(http: HttpServer, limits: ConnectionLimits, log
   });
 }
 
-/** Whose line it is: an address of version 4, or the network of 64 bits that one customer has in version 6. */
+/** Identifies a client: its IPv4 address, or the /64 network that one customer has in IPv6. */
 export function networkOf(address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
   if (address.includes(".")) return address.slice(address.lastIndexOf(":") + 1);

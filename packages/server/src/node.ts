@@ -10,9 +10,9 @@ import { createServer, type Server } from "./server.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerOptions } from "./server-options.ts";
 
 export interface ServeOptions extends ServerOptions {
-  /** 4111, when absent; 0 for any that is free. */
+  /** Default: 4111. 0 picks a free port. */
   port?: number | undefined;
-  /** The address to listen on. `127.0.0.1`, when absent; others need an authoriser. */
+  /** The address to listen on. Default: `127.0.0.1`. Other addresses need an authoriser. */
   hostname?: string | undefined;
 }
 
@@ -21,18 +21,18 @@ export interface RunningServer {
   readonly port: number;
   readonly server: Server;
   readonly http: HttpServer;
-  /** Stops listening, ends the live streams and waits for answers under way. The host stays open. */
+  /** Stops listening, ends the live streams and waits for responses in progress. The host stays open. */
   close(): Promise<void>;
 }
 
 const DEFAULT_PORT = 4111;
 const HEADERS_MS = 20_000;
-/** How long answers under way may take when the server closes. */
+/** How long responses in progress may take when the server closes. */
 const CLOSE_MS = 5_000;
-/** How often it is looked whether the last answer has gone out. */
+/** How often to check whether the last response has been sent. */
 const SWEEP_MS = 20;
 
-/** Listens for requests. Refuses an address that others can reach unless somebody checks who they are. */
+/** Listens for requests. Refuses a public address unless callers are authenticated. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const { port = DEFAULT_PORT, hostname = "127.0.0.1", ...rest } = options;
   if (!options.authorize && !isLoopback(hostname)) {
@@ -45,7 +45,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   const limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
   const longest = HEADERS_MS + timeFor(limits.bodyBytes, limits);
   const http = createHttpServer(
-    // Slow or endless headers are cut off by node's own timeouts, and so are bodies that nobody reads.
+    // Node's own timeouts end slow or endless headers, and bodies that are not read.
     {
       headersTimeout: HEADERS_MS,
       requestTimeout: Number.isFinite(longest) ? longest : 0,
@@ -78,7 +78,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
 async function close(http: HttpServer, server: Server, isQuiet: () => boolean): Promise<void> {
   const ended = new Promise<void>((resolve) => http.close(() => resolve()));
   server.close();
-  // Lines on which nothing was ever asked do not count as idle.
+  // Connections that never carried a request do not count as idle.
   const sweep = setInterval(() => isQuiet() && http.closeAllConnections(), SWEEP_MS);
   const cut = setTimeout(() => http.closeAllConnections(), CLOSE_MS);
   await ended;

@@ -17,14 +17,14 @@ const METHODS = {
   ALL: "post",
 } as const;
 
-/** The app's authoriser decides what it takes; a token is what nearly all take, and tools can send. */
+/** The app's authoriser decides what it accepts; almost all accept a token, and tools can send one. */
 const BEARER = {
   type: "http",
   scheme: "bearer",
   description: "A token that the server's `authorize` function accepts. It may read other headers instead.",
 };
 
-/** The route table as an OpenAPI 3.1 document. Where nobody asks who calls, a token is not needed. */
+/** The route table as an OpenAPI 3.1 document. Without an authoriser, no token is needed. */
 export function openApi(serverUrl: string, { isGuarded }: { isGuarded: boolean }): Json {
   const schemas = new Components();
   const paths: Record<string, Json> = {};

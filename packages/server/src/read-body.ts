@@ -6,20 +6,20 @@ interface BodyLimits {
   jsonDepth: number;
 }
 
-/** The slowest line on which a long body may take its time. */
+/** The slowest connection that may still send a long body. */
 const BYTES_PER_SECOND = 64 << 10;
 
-/** How long a body of so many bytes may take. */
+/** How long a body of this size may take. */
 export function timeFor(bytes: number, { bodyMs }: Pick<BodyLimits, "bodyMs">): number {
   return bodyMs > 0 ? bodyMs + (bytes * 1000) / BYTES_PER_SECOND : Number.POSITIVE_INFINITY;
 }
 
-/** The JSON of a request, within limits. An empty body is an empty object. */
+/** Reads a request's JSON, within limits. An empty body is an empty object. */
 export async function readBody(request: Request, limits: BodyLimits, system: System): Promise<unknown> {
   const text = await readText(request, limits, system);
   if (text === "") return {};
   const type = request.headers.get("content-type") ?? "";
-  // A form of another site can send anything but this.
+  // A form on another site can send any content type but this.
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(type))
     throw new AgentError(
       "invalid-argument",
@@ -45,7 +45,7 @@ async function readText(request: Request, limits: BodyLimits, system: System): P
   let text = "";
   const began = system.monotonic();
   const late = Promise.withResolvers<never>();
-  // What has come meanwhile may have earned more time.
+  // Bytes received in the meantime may extend the deadline.
   const wait = (): (() => void) => {
     const left = timeFor(bytes, limits) - (system.monotonic() - began);
     if (left === Number.POSITIVE_INFINITY) return () => {};
@@ -74,7 +74,7 @@ async function readText(request: Request, limits: BodyLimits, system: System): P
   }
 }
 
-/** Without recursion, so that depth itself does no harm. */
+/** Not recursive, so deep nesting does no harm. */
 function checkNesting(value: unknown, limit: number): void {
   let level = [value];
   for (let depth = 0; level.length > 0; depth++) {

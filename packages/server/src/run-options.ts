@@ -10,19 +10,19 @@ import { checkCallerSchema } from "./check-caller-schema.ts";
 import { checkForeignSchema } from "./check-foreign-schema.ts";
 import type { Call } from "./handler.ts";
 
-/** The options that a request may set, and those of them that change what the agent is told or how it is asked. */
+/** The options a request may set, and those among them that change the agent's instructions or model call. */
 const NAMES = OPTION_NAMES.filter((name) => OPTION_RULES[name].wire !== "closed") as (keyof RunOptions)[];
 const GRANTED = NAMES.filter((name) => OPTION_RULES[name].wire === "granted");
 
-/** One step is one call of a model, which somebody pays for. */
+/** Each step is a model call that costs money. */
 const MODEST_STEPS = 25;
 
-/** Names of a request context that say whose a run is. */
+/** Request context keys that identify a run's owner. */
 const RESERVED: ReadonlySet<string> = new Set([RESOURCE_ID_KEY, THREAD_ID_KEY]);
 
 type ToolOwner = Pick<AnyAgent, "listTools">;
 
-/** What a request may ask of a run, as options of one. */
+/** Converts the options of a request to those of a run. */
 export async function toRunOptions(
   options: RunOptions,
   call: Pick<Call, "app" | "caller">,
@@ -47,7 +47,7 @@ export function toRequestContext(
   return new RequestContext(entries.filter(([key]) => !RESERVED.has(key)));
 }
 
-/** The JSON Schemas that a request brings along, with what they are of. */
+/** The JSON Schemas in a request, with what they belong to. */
 function schemasOf({ output, structuredOutput, clientTools }: RunOptions): [string, unknown][] {
   const ofTools = Object.entries(clientTools ?? {}).flatMap(
     ([name, { inputSchema, parameters, outputSchema }]) =>

@@ -11,14 +11,14 @@ const WORDS: Readonly<Record<string, string>> = {
 
 type ErrorLike = { name: string; message: string; code?: unknown };
 
-/** What was thrown on purpose and for others to read is one of ours, or no error at all. */
+/** Whether an error is not meant for callers. An `AgentError` is; so is a thrown value that is not an error. */
 export function isPrivate(error: unknown): error is ErrorLike {
   const { name, message, code } = Object(error) as Partial<ErrorLike>;
   if (typeof name !== "string" || typeof message !== "string") return false;
   return name !== "AgentError" || !Object.hasOwn(ERROR_CODES, code as string) || UNEXPECTED_CODES.has(code);
 }
 
-/** A chunk for one who may not look into the app. References are those under which the log has the whole story. */
+/** A chunk for a caller without access to the app's internals. The log has the details under the reference shown. */
 export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
   const given: AgentChunk = chunk;
   switch (given.type) {
@@ -31,7 +31,7 @@ export function safeChunk<Chunk extends AgentChunk>(chunk: Chunk): Chunk {
       if (!isPrivate(given.payload.error)) return chunk;
       return withPayload(chunk, { error: safeError(given.payload.error, `run ${given.runId}`) });
     case "tool-output": {
-      // A subagent's chunks come as what its tool writes; other tools write what they like.
+      // A subagent's chunks arrive as its tool's output; other tools may write anything.
       const { output } = given.payload;
       const { type, payload } = Object(output) as { type?: unknown; payload?: unknown };
       if (typeof type !== "string" || typeof payload !== "object" || payload === null) return chunk;
@@ -60,7 +60,7 @@ export function safeRun<Run extends Pick<RunRecord, "runId" | "error">>(run: Run
   return { ...run, error: { code, message } };
 }
 
-/** What is told in place of an error, with the reference under which the log has it. */
+/** The replacement for an error, with the reference under which it is logged. */
 export function safeError({ code }: { code?: unknown }, reference: string): ErrorLike {
   const what = (typeof code === "string" && WORDS[code]) || "The server failed";
   return {

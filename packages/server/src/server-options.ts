@@ -2,31 +2,34 @@ import type { Mastra } from "@selvedge/core";
 import type { Authorize } from "./caller.ts";
 
 export interface ServerLimits {
-  /** Bytes of a request's body. */
+  /** Maximum bytes of a request body. */
   bodyBytes: number;
-  /** How deep JSON may be nested. */
+  /** Maximum nesting depth of JSON. */
   jsonDepth: number;
-  /** Time for a body to arrive. Every 64 KB that has come adds a second, for long ones on slow lines. 0 is without end. */
+  /**
+   * Time for a body to arrive, in milliseconds. Every 64 KB received adds a second, for slow connections. 0 means no
+   * limit.
+   */
   bodyMs: number;
-  /** Requests that are being answered at once. Live streams are counted apart. */
+  /** Concurrent requests. Live streams are counted separately. */
   requests: number;
-  /** Of these, for one resource that the authoriser names. */
+  /** Concurrent requests per resource, as identified by the authoriser. */
   requestsPerResource: number;
-  /** Runs that go on at once for one resource that the authoriser names. Those that wait for a person do not count. */
+  /** Concurrent runs per resource, as identified by the authoriser. Runs that wait for a person do not count. */
   runsPerResource: number;
-  /** Open connections. Of `serve()` only. */
+  /** Open connections. Only used by `serve()`. */
   connections: number;
-  /** Of these, from one address, or network of 64 bits in IPv6. A proxy in front of the server needs more. */
+  /** Open connections per IPv4 address or IPv6 /64 network. A proxy in front of the server needs more. */
   connectionsPerAddress: number;
-  /** The longest silence on a live stream. */
+  /** The longest silence on a live stream, in milliseconds. */
   heartbeatMs: number;
-  /** How long a reader may leave its stream full before it is let go. */
+  /** How long a client may leave its stream full before it is disconnected, in milliseconds. */
   stallMs: number;
-  /** How much of a stream waits for a reader. */
+  /** How many bytes of a stream are buffered for a client. */
   streamBytes: number;
-  /** Live streams at once. */
+  /** Concurrent live streams. */
   streams: number;
-  /** Of these, for one resource that the authoriser names. */
+  /** Concurrent live streams per resource, as identified by the authoriser. */
   streamsPerResource: number;
 }
 
@@ -49,20 +52,20 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
 export interface ServerOptions {
   mastra: Mastra;
   /**
-   * Says who sent a request. Without it the server trusts every caller, and therefore answers only requests to
-   * loopback names: `localhost`, `127.0.0.1` and `::1`, and those in `allowedHosts`.
+   * Identifies the sender of a request. Without it, the server trusts every caller and therefore only accepts requests
+   * to loopback names (`localhost`, `127.0.0.1`, `::1`) and those in `allowedHosts`.
    */
   authorize?: Authorize | undefined;
-  /** Names, without ports, that the `Host` header may have. With an authoriser any, when absent. */
+  /** Host names, without ports, that the `Host` header may have. With an authoriser, the default is any. */
   allowedHosts?: readonly string[] | undefined;
   /** Origins of pages on other sites that may call, such as `https://app.example.com`. */
   allowedOrigins?: readonly string[] | undefined;
   /**
-   * Hosts at addresses that are not public, from which files of messages may come. Messages name files by URL, and
-   * whoever fetches them may reach more than the caller does.
+   * Hosts at private addresses from which files of messages may be loaded. Messages name files by URL, and the service
+   * that fetches them may reach more than the caller can.
    */
   allowedFileHosts?: readonly string[] | "all" | undefined;
   limits?: Partial<ServerLimits> | undefined;
-  /** A folder of built files that are served at `/`. */
+  /** A folder of built files to serve at `/`. */
   studio?: string | undefined;
 }

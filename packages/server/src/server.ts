@@ -34,9 +34,9 @@ type AnyHandler = (call: never) => Promise<unknown>;
 type Entry = AnyRoute & { readonly name: RouteName };
 
 /**
- * A host over HTTP. Every request goes the same way, and no handler sees one that has not gone it:
+ * Serves a host over HTTP. Every request passes the same checks before its handler runs:
  *
- *     Host, Origin → who → shape → whose → handler
+ * Host, Origin → caller → shape → owner → handler
  */
 export class Server {
   readonly #app: App;
@@ -59,7 +59,7 @@ export class Server {
     );
   }
 
-  /** Answers a request. Never rejects. Bound, so that it can be handed to any framework. */
+  /** Handles a request. Never rejects. Bound, so that it can be passed to any framework. */
   readonly fetch = async (request: Request): Promise<Response> => {
     let origin: string | undefined;
     try {
@@ -74,12 +74,14 @@ export class Server {
     return response;
   };
 
-  /** How many live streams there are. */
+  /** The number of live streams. */
   get streamCount(): number {
     return this.#app.streamCount;
   }
 
-  /** Ends the live streams, telling their readers where to go on. The host stays open: it belongs to the app. */
+  /**
+   * Ends the live streams and tells their readers where to resume. The host stays open, because it belongs to the app.
+   */
   close(): void {
     this.#app.close();
   }
@@ -123,7 +125,7 @@ export class Server {
       if (route.startsRun)
         await this.#app.checkRuns(caller, () => storageOf(input, this.#app), subject.threadId);
       const call = { app: this.#app, request, caller, ...input, ...subject };
-      // Its parts have the shapes of this route, which the type of the table says of each route alone.
+      // Its parts have the shapes of this route; the type of the table only says so for each route alone.
       const answer = await handle(call as never);
       return answer instanceof Response ? answer : jsonResponse(answer);
     } catch (error) {

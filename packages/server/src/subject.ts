@@ -7,27 +7,27 @@ import type { App } from "./app.ts";
 import type { Principal } from "./caller.ts";
 import { findResponse, noResponse } from "./openai/stored-responses.ts";
 
-/** The parts of a request after their shapes were checked. */
+/** The validated parts of a request. */
 export interface Input {
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   body: Record<string, unknown>;
 }
 
-/** What a request is about, and whose it is. */
+/** The subject of a request and its owner. */
 export interface Subject {
-  /** The owner of what the request is about or makes. `undefined` only for lists of a trusted caller: everybody's. */
+  /** The owner of what the request reads or creates. `undefined` only when a trusted caller lists everything. */
   resourceId: string | undefined;
   threadId: string | undefined;
   session?: StoredSession;
 }
 
-/** The resource of those who do not say which, where nobody else says it for them. */
+/** The resource of callers who name none, in an app without an authoriser. */
 export const LOCAL_RESOURCE = "local";
 
 /**
- * Finds the subject of a request and refuses it to those whose it is not, with the answer that one which does not
- * exist gets. No handler runs before.
+ * Finds the subject of a request. To callers who do not own it, it responds as if it did not exist. No handler runs
+ * before this check.
  */
 export async function findSubject(
   route: AnyRoute,
@@ -100,7 +100,7 @@ async function sessionSubject({ params }: Input, caller: Principal, app: App): P
   return { resourceId: session.resourceId, threadId: session.threadId, session };
 }
 
-/** A session by the name that a caller gives it: its own, or any where nobody says who calls. */
+/** Finds a session by name: the caller's own, or any without an authoriser. */
 export async function findSession(
   controller: AgentController,
   id: string,
@@ -113,7 +113,7 @@ export async function findSession(
   return scoped && isOwn(scoped, resourceId) ? scoped : undefined;
 }
 
-/** The id of a session that a guarded caller names: so nobody takes the one that another would use. */
+/** The stored session id for an authenticated caller, scoped so that no caller can claim another's. */
 export function scopedId(resourceId: string, id: string): string {
   return `${resourceId}~${id}`;
 }
@@ -138,7 +138,7 @@ async function responseSubject(
   return { resourceId: found.response.resourceId, threadId: found.response.threadId };
 }
 
-/** Where the threads of a request are: of the agent in its path or model, else of the memory it names. */
+/** Where a request's threads are: with the agent in its path or `model`, otherwise with the memory it names. */
 export async function storageOf({ params, query, body }: Input, app: App): Promise<Storage | undefined> {
   const controllerId = params["controllerId"];
   if (typeof controllerId === "string")

@@ -1,7 +1,7 @@
 import { AgentError } from "@selvedge/core";
 import type { ThreadDomain, Storage } from "@selvedge/core/storage";
 
-/** The threads and messages of a store, for routes that need one. */
+/** A store's threads and messages, for routes that need one. */
 export async function threadDomain(storage: Storage | undefined): Promise<ThreadDomain> {
   return (await requireStorage(storage).getStore("memory"))!;
 }

@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core";
 
-/** A comma-separated list of known names. */
+/** Parses a comma-separated list of known names. */
 export function toNames<Name extends string>(place: string, text: string, known: readonly Name[]): Name[] {
   const isKnown = (name: string): name is Name => known.includes(name as Name);
   return text.split(",").map((part) => {

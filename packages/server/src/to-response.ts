@@ -14,7 +14,10 @@ export function jsonResponse(value: unknown, status = 200): Response {
   return new Response(write(value ?? null), { status, headers: HEADERS });
 }
 
-/** An app or a provider may have put anything into an answer: that costs the field it is in, not the answer. */
+/**
+ * An app or provider may put anything into a response. A value that cannot be serialised costs its field, not the
+ * response.
+ */
 function write(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -25,7 +28,7 @@ function write(value: unknown): string {
   }
 }
 
-/** Any failure as an error of ours, without what is not for the caller: that is in the log, under a reference. */
+/** Converts any failure to an `AgentError` without private details; those are logged under a reference. */
 export function toWireError(
   thrown: unknown,
   context: { what: string; inspects: boolean; logger: Logger; newId(): string },
@@ -38,7 +41,7 @@ export function toWireError(
   const hidden = !context.inspects && isPrivate(error);
   const reference = hidden ? `reference ${context.newId()}` : undefined;
   if (error.status >= 500) {
-    // What was thrown on purpose says all there is to say; where the rest comes from is in its stack.
+    // An error thrown on purpose says everything in its message; its origin is in the stack.
     const stack = UNEXPECTED_CODES.has(error.code) ? [thrown] : [];
     const about = reference ? ` (${reference})` : "";
     context.logger.error(`${context.what} failed${about}: ${error.message}`, ...stack);
@@ -52,7 +55,7 @@ export function errorResponse(error: AgentError): Response {
   return jsonResponse(body, error.status);
 }
 
-/** The same in the form that OpenAI's clients read. */
+/** The same in the form OpenAI's clients expect. */
 export function openAiErrorResponse({ message, code, status }: AgentError): Response {
   const type = status >= 500 ? "server_error" : "invalid_request_error";
   const body: OpenAIErrorBody = { error: { message, type, code, param: null } };

@@ -1,8 +1,8 @@
-/** One after the other for each owner: what takes the processor's time is taken by everybody alike. */
+/** Runs CPU-heavy work one task at a time per owner, so that owners share the processor fairly. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** An owner that is `undefined` stands for all whom nobody tells apart, and waits for nobody. */
+  /** `undefined` stands for callers that cannot be told apart; their work never waits. */
   async take<Result>(owner: string | undefined, work: () => Promise<Result>): Promise<Result> {
     if (owner === undefined) return work();
     const before = this.#last.get(owner);

@@ -1,6 +1,6 @@
 import type { SignalContents } from "@selvedge/protocol/routes";
 
-/** Tags that a model takes for more than a person's words. */
+/** Tags that a model may take for more than a user's text. */
 const NAMES = [
   "system",
   "notification",
@@ -13,16 +13,16 @@ const NAMES = [
   "remembered_messages",
 ];
 
-// Every piece matches one way only, so that a hostile text costs no more than its length.
-/** Characters that nobody sees: formats, controls, fillers and selectors. */
+// Every piece matches in one way only, so hostile text costs no more than its length.
+/** Invisible characters: formats, controls, fillers and selectors. */
 const UNSEEN = String.raw`\p{Cf}\p{DI}\x00-\x08\x0e-\x1f\x7f-\x9f`;
 const GAP = String.raw`[\s${UNSEEN}]*`;
 const SLASH = `(?:/${GAP})?`;
-/** A name, also with characters in it that nobody sees. */
+/** A tag name, possibly with invisible characters in it. */
 const spelled = (name: string) => name.split("").join(`[${UNSEEN}]*`);
 const anyName = `(?:${NAMES.map(spelled).join("|")})`;
 
-/** `<` before such a name. With a gap after it, it is only taken for a tag if it ends like one: "a < state" is not. */
+/** `<` before such a name. After a gap it counts as a tag only if it ends like one: "a < state" does not. */
 const RESERVED = new RegExp(
   [
     String.raw`<(?=/?${anyName}[\s/>${UNSEEN}]`,
@@ -32,7 +32,7 @@ const RESERVED = new RegExp(
   "giu",
 );
 
-/** A text in which such tags are no longer tags. */
+/** Escapes such tags in a text. */
 export function neutralise(text: string): string {
   return text.replace(RESERVED, "&lt;");
 }
@@ -40,7 +40,7 @@ export function neutralise(text: string): string {
 /** What a model may read between two parts. */
 const JOINTS = ["", "\n"];
 
-/** The same for texts that a model reads one after the other: a tag may begin in one and end in another. */
+/** The same for texts that a model reads in sequence: a tag may start in one and end in another. */
 function neutraliseTexts(texts: readonly string[]): string[] {
   const own = texts.map(neutralise);
   if (own.length < 2) return own;
@@ -70,7 +70,7 @@ export function neutraliseContents(contents: SignalContents): SignalContents {
   return typeof contents === "string" ? neutralise(contents) : neutraliseParts(contents);
 }
 
-/** Parts of one message, of whatever kind: those with a text are read together. */
+/** Parts of one message of any kind: those with text are read together. */
 function neutraliseParts<Part>(parts: readonly Part[]): Part[] {
   const isText = (part: unknown): part is { text: string } =>
     typeof (part as { text?: unknown } | null)?.text === "string";
@@ -78,7 +78,7 @@ function neutraliseParts<Part>(parts: readonly Part[]): Part[] {
   return parts.map((part) => (isText(part) ? { ...part, text: texts.next().value as string } : part));
 }
 
-/** Why somebody said no, which the model reads as the outcome of its call. */
+/** A decline reason, which the model reads as the result of its call. */
 export function neutraliseReasons<Reasons extends { reason?: string; message?: string }>(
   reasons: Reasons,
 ): Reasons {
@@ -90,7 +90,7 @@ export function neutraliseReasons<Reasons extends { reason?: string; message?: s
   };
 }
 
-/** Messages of a call: every text in them, wherever it stands. */
+/** Messages of a call: every text in them, at any depth. */
 export function neutraliseDeep<Value>(value: Value): Value {
   if (typeof value === "string") return neutralise(value) as Value;
   if (Array.isArray(value))

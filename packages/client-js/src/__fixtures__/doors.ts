@@ -13,7 +13,7 @@ import { HERE, type Host } from "./served-agent.ts";
 
 type Chunk = DoorReader["chunks"] extends AsyncIterable<infer Item> ? Item : never;
 
-/** A thread reached by calling the agent. */
+/** A thread accessed through the agent. */
 export function directDoor({ agent, storage }: Host): ThreadDoor {
   return {
     sendMessage: async (contents, { id, ...options } = {}) => {
@@ -45,7 +45,7 @@ export function directDoor({ agent, storage }: Host): ThreadDoor {
   };
 }
 
-/** A thread reached by requests to the handler, without a socket. */
+/** A thread accessed through the request handler, without a socket. */
 export function handlerDoor(server: Server): ThreadDoor {
   const request = async (name: RouteName, body?: object, query: object = {}): Promise<Response> => {
     const route: AnyRoute = ROUTES[name];
@@ -88,7 +88,7 @@ export function handlerDoor(server: Server): ThreadDoor {
   };
 }
 
-/** A thread reached by the client. */
+/** A thread accessed through the client. */
 export function clientDoor(client: MastraClient): ThreadDoor {
   const agent = client.getAgent("weaver");
   return {

@@ -40,7 +40,7 @@ export interface Served extends Host {
   close(): Promise<void>;
 }
 
-/** The same behind a real server on loopback, and a client of it. */
+/** The same behind a real server on loopback, with a client. */
 export async function served(
   script: Script,
   config: Partial<AgentConfig> = {},

@@ -1,4 +1,5 @@
 import { AgentError, showValue } from "../errors.ts";
+import { checkId } from "../storage/check-id.ts";
 
 /** The options of a call. Refuses what is not an object, so that a missing one is not a fault deep inside. */
 export function checkOptions<Options extends object>(call: string, options: Options): Options {
@@ -7,4 +8,18 @@ export function checkOptions<Options extends object>(call: string, options: Opti
     "invalid-argument",
     `${call} needs an object with options, got ${showValue(options)}.`,
   );
+}
+
+/** The tags of a session: texts by name. */
+export function checkTags(tags: unknown): Record<string, string> {
+  if (tags === undefined) return {};
+  const isFit =
+    typeof tags === "object" &&
+    tags !== null &&
+    !Array.isArray(tags) &&
+    Object.values(tags).every((value) => typeof value === "string");
+  if (!isFit)
+    throw new AgentError("invalid-argument", `tags must be an object of texts, got ${showValue(tags)}.`);
+  for (const key of Object.keys(tags)) checkId("tag", key);
+  return { ...(tags as Record<string, string>) };
 }

@@ -88,6 +88,20 @@ type Made<Value> =
   | Value
   | ((context: { requestContext: RequestContext; mastra: unknown }) => Awaitable<Value>);
 
+export interface CreateSessionOptions {
+  /** Stable: the same id opens the same session, in any process. */
+  id: string;
+  ownerId: string;
+  resourceId?: string;
+  /** Only threads with all of these count as the session's; new ones get them. */
+  tags?: Record<string, string>;
+  workspace?: AgentControllerWorkspace;
+  browser?: AgentControllerBrowser;
+  requestContext?: RequestContext;
+  /** The thread to be on: it is created where there is none. */
+  threadId?: string;
+}
+
 export interface AgentControllerOMConfig {
   defaultObserverModelId?: string;
   defaultReflectorModelId?: string;

@@ -100,7 +100,7 @@ describe("EventBus", () => {
 describe("Heartbeats", () => {
   it("calls at intervals, never twice at a time, and again after a failure", async () => {
     const { system, pass } = clock();
-    const beats = new Heartbeats(system, silentLogger);
+    const beats = new Heartbeats({ system, logger: silentLogger });
     let calls = 0;
     let release = () => {};
     const handler = () => {

@@ -21,7 +21,7 @@ export class FollowUps {
   }
 
   count(): number {
-    return this.#core.display.get().queuedFollowUps;
+    return this.#core.display.queuedFollowUps;
   }
 
   isEmpty(): boolean {
@@ -48,7 +48,7 @@ export class FollowUps {
     const { id } = checkOptions("followUps.remove", options);
     await this.#core.ready();
     await removeQueued(this.#core.host.storage, this.#address(id));
-    await this.#core.countQueued();
+    await this.#core.thread.countQueued();
   }
 
   /** Puts a message that waits into the run under way, before its next step. */
@@ -59,7 +59,7 @@ export class FollowUps {
       const address = this.#address(id);
       await hurryQueued(storage, address);
       await agent.mailMayHaveCome({ threadId: address.threadId, resourceId: this.#core.row.resourceId });
-      await this.#core.countQueued();
+      await this.#core.thread.countQueued();
     });
   }
 

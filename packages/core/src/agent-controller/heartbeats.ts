@@ -18,13 +18,11 @@ const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
 /** Calls handlers at intervals. A call never overlaps the one before, and a handler that throws is called again. */
 export class Heartbeats {
-  readonly #system: System;
-  readonly #logger: Logger;
+  readonly #host: { readonly system: System; readonly logger: Logger };
   readonly #running = new Map<string, { handler: HeartbeatHandler; cancel: () => void; stopped: boolean }>();
 
-  constructor(system: System, logger: Logger) {
-    this.#system = system;
-    this.#logger = logger;
+  constructor(host: { readonly system: System; readonly logger: Logger }) {
+    this.#host = host;
   }
 
   /** Begins to call a handler, in place of one with the same id. */
@@ -37,12 +35,12 @@ export class Heartbeats {
       try {
         await handler.handler();
       } catch (error) {
-        this.#logger.warn(`Heartbeat "${handler.id}" failed`, error);
+        this.#host.logger.warn(`Heartbeat "${handler.id}" failed`, error);
       }
       if (!entry.stopped) wait();
     };
     const wait = (): void => {
-      entry.cancel = this.#system.setTimer(handler.intervalMs, () => void beat(), { background: true });
+      entry.cancel = this.#host.system.setTimer(handler.intervalMs, () => void beat(), { background: true });
     };
     if (handler.immediate === false) wait();
     else void beat();
@@ -58,7 +56,7 @@ export class Heartbeats {
     try {
       await entry.handler.shutdown?.();
     } catch (error) {
-      this.#logger.warn(`Heartbeat "${id}" could not shut down`, error);
+      this.#host.logger.warn(`Heartbeat "${id}" could not shut down`, error);
     }
   }
 

@@ -1,8 +1,8 @@
 import type { ModelConfig } from "../model/model.ts";
 import { MODEL_CATALOGUE } from "../model/model-catalogue.ts";
-import type { Environment } from "../model/open-provider.ts";
 import { findProvider } from "../model/provider-registry.ts";
 import type { Logger } from "../logger.ts";
+import type { System } from "../system.ts";
 import type { AgentControllerConfig } from "./config.ts";
 
 /** A model that a person can choose. */
@@ -29,66 +29,82 @@ export interface ModelGateway {
   hasAuth?(provider: string): boolean | undefined;
 }
 
-type Source = Pick<
-  AgentControllerConfig,
-  "modelAuthChecker" | "modelUseCountProvider" | "customModelCatalogProvider" | "gateways"
->;
-
-/** Whether there is a key for the provider of a model. */
-export function authStatus(modelId: string, source: Source, env: Environment): ModelAuthStatus {
-  if (modelId === "") return { hasAuth: true };
-  const [provider = ""] = modelId.split("/");
-  const keys = findProvider(provider)?.keys;
-  const variable = keys?.find((name) => env[name]?.trim()) ?? keys?.[0];
-  const said =
-    source.modelAuthChecker?.(provider) ??
-    source.gateways?.map((gateway) => gateway.hasAuth?.(provider)).find((answer) => answer !== undefined);
-  const found = keys !== undefined && (keys.length === 0 || keys.some((name) => Boolean(env[name]?.trim())));
-  return { hasAuth: said ?? found, ...(variable !== undefined && { apiKeyEnvVar: variable }) };
+interface ModelsHost {
+  readonly config: AgentControllerConfig;
+  readonly system: System;
+  readonly logger: Logger;
 }
 
-/** Every model that is known, without asking anybody over the network: the catalogue, the app's own, the gateways'. */
-export async function listModels(
-  source: Source,
-  env: Environment,
-  logger: Logger,
-): Promise<AvailableModel[]> {
-  const counts = ask(() => source.modelUseCountProvider?.(), logger) ?? {};
-  const models = new Map<string, AvailableModel>();
-  const add = (model: Omit<AvailableModel, "useCount">): void => {
-    const useCount = Object.hasOwn(counts, model.id) ? counts[model.id]! : 0;
-    models.set(model.id, { ...model, useCount });
-  };
-  for (const [provider, names] of Object.entries(MODEL_CATALOGUE)) {
-    const { hasAuth, apiKeyEnvVar } = authStatus(`${provider}/`, source, env);
-    for (const modelName of names)
-      add({
+const CACHE_MS = 10_000;
+
+/** The models that a controller knows, without asking anybody over the network: the catalogue, the app's own, the gateways'. */
+export class Models {
+  readonly #host: ModelsHost;
+  #known: { at: number; list: AvailableModel[] } | undefined;
+
+  constructor(host: ModelsHost) {
+    this.#host = host;
+  }
+
+  /** Whether there is a key for the provider of a model. */
+  authStatus(modelId: string): ModelAuthStatus {
+    if (modelId === "") return { hasAuth: true };
+    const { modelAuthChecker, gateways } = this.#host.config;
+    const env: Record<string, string | undefined> = globalThis.process?.env ?? {};
+    const [provider = ""] = modelId.split("/");
+    const keys = findProvider(provider)?.keys;
+    const found = keys?.find((name) => env[name]?.trim());
+    const variable = found ?? keys?.[0];
+    const said =
+      modelAuthChecker?.(provider) ??
+      gateways?.map((gateway) => gateway.hasAuth?.(provider)).find((answer) => answer !== undefined);
+    const hasAuth = said ?? (found !== undefined || keys?.length === 0);
+    return { hasAuth, ...(variable !== undefined && { apiKeyEnvVar: variable }) };
+  }
+
+  async list(): Promise<AvailableModel[]> {
+    const now = this.#host.system.monotonic();
+    if (!this.#known || now - this.#known.at >= CACHE_MS) this.#known = { at: now, list: await this.#read() };
+    return [...this.#known.list];
+  }
+
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  async #read(): Promise<AvailableModel[]> {
+    const { config, logger } = this.#host;
+    const read = async <Value>(what: string, work: () => Value): Promise<Awaited<Value> | undefined> => {
+      try {
+        return await work();
+      } catch (error) {
+        logger.warn(`${what} could not be read`, error);
+        return undefined;
+      }
+    };
+    const counts = (await read("The use counts of models", () => config.modelUseCountProvider?.())) ?? {};
+    const lists = [
+      () => this.#catalogue(),
+      config.customModelCatalogProvider,
+      ...(config.gateways ?? []).map((one) => one.listModels?.bind(one)),
+    ];
+    const models = new Map<string, AvailableModel>();
+    for (const list of lists)
+      for (const model of (await read("A catalogue of models", () => list?.())) ?? [])
+        models.set(model.id, { ...model, useCount: Object.hasOwn(counts, model.id) ? counts[model.id]! : 0 });
+    return [...models.values()];
+  }
+
+  #catalogue(): Omit<AvailableModel, "useCount">[] {
+    return Object.entries(MODEL_CATALOGUE).flatMap(([provider, names]) => {
+      const { hasAuth: hasApiKey, ...key } = this.authStatus(`${provider}/`);
+      return names.map((modelName) => ({
         id: `${provider}/${modelName}`,
         provider,
         modelName,
-        hasApiKey: hasAuth,
-        ...(apiKeyEnvVar !== undefined && { apiKeyEnvVar }),
-      });
-  }
-  const lists = [
-    source.customModelCatalogProvider,
-    ...(source.gateways ?? []).map((one) => one.listModels?.bind(one)),
-  ];
-  for (const list of lists) {
-    try {
-      for (const model of (await list?.()) ?? []) add(model);
-    } catch (error) {
-      logger.warn("A catalogue of models could not be read", error);
-    }
-  }
-  return [...models.values()];
-}
-
-function ask<Answer>(question: () => Answer, logger: Logger): Answer | undefined {
-  try {
-    return question();
-  } catch (error) {
-    logger.warn("The use counts of models could not be read", error);
-    return undefined;
+        hasApiKey,
+        ...key,
+      }));
+    });
   }
 }

@@ -2,7 +2,7 @@ import { currentRun } from "../run/current-run.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { AgentControllerEvent } from "@selvedge/protocol/session";
-import type { State } from "./session-state.ts";
+import type { State } from "./state-rules.ts";
 
 /** Where tools and functions of an agent find the controller in a request context. */
 export const CONTROLLER_KEY = "controller";

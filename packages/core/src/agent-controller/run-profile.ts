@@ -7,6 +7,7 @@ import type { Processor } from "../processor/processor.ts";
 import type { StepRecord } from "../run/run-journal.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
+import { RUNS } from "../storage/thread-tables.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
 import type { System } from "../system.ts";
 import type { ToolPermission } from "../tool/tool-limits.ts";
@@ -185,6 +186,13 @@ async function idsOf(
     ids: { sessionId: session?.id, modeId: mode.id, modelId, subagent, fork: pinned["fork"] === true },
     session,
   };
+}
+
+/** The session that a run belongs to. */
+export async function sessionOfRun(storage: Storage, runId: string): Promise<string | undefined> {
+  const [run] = await storage.select({ table: RUNS, where: { id: runId }, limit: 1 });
+  const { profile } = Object(run?.options) as { profile?: { sessionId?: string | null } };
+  return profile?.sessionId ?? undefined;
 }
 
 /** Asked when a call is read, with the rules that the session has at that moment. */

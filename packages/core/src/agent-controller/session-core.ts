@@ -1,33 +1,15 @@
-import type { AgentChunk, StoredThread } from "@selvedge/protocol";
-import {
-  addTokenUsage,
-  type AgentControllerEvent,
-  changesOf,
-  Display,
-  type DisplayFacts,
-  EventBus,
-  EventFold,
-  readTasks,
-  type RunEnd,
-  RunEnds,
-} from "@selvedge/protocol/session";
+import { type AgentControllerDisplayState, changesOf, type EventBus } from "@selvedge/protocol/session";
 import type { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { ThreadDomain } from "../storage/thread-domain.ts";
+import { FollowedThread } from "./followed-thread.ts";
 import { SESSION_DOMAIN, type SessionPatch, type StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
-import { ACTORS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
-import { listQueued } from "../thread/inspect/queue.ts";
-import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import type { AgentControllerConfig } from "./config.ts";
-import { readUsage } from "./run-profile.ts";
 import { SessionRecord } from "./session-record.ts";
-import type { StateRules } from "./session-state.ts";
-import { ThreadFollower } from "./thread-follower.ts";
-import { HeldLock } from "./thread-locks.ts";
-import { TASK_STATE } from "./tools/task-tools.ts";
+import type { StateRules } from "./state-rules.ts";
 
 /** What a controller lends to its sessions. */
 export interface SessionHost {
@@ -50,34 +32,22 @@ export interface SessionHost {
  */
 export class SessionCore {
   readonly host: SessionHost;
-  readonly display: Display = new Display();
-  readonly bus: EventBus;
-  readonly lock: HeldLock;
+  /** The thread that the row names. */
+  readonly thread: FollowedThread;
   readonly #seed: StoredSession;
   #record: SessionRecord | undefined;
   /** What readers see already, while it is being stored. */
   #expected: SessionPatch | undefined;
   #moving: Promise<void> = Promise.resolve();
   #opening: Promise<void> | undefined;
-  #bound: string | undefined;
-  #binding: Promise<void> = Promise.resolve();
-  /** Why the thread could not be followed. */
-  #unbound: unknown;
-  /** A thread that this session is creating: it is told as new. */
-  #created: StoredThread | undefined;
   #selecting: string | undefined;
-  #follower: ThreadFollower | undefined;
-  #fold: EventFold | undefined;
-  #unwatchQueue: (() => void) | undefined;
   readonly #rowListeners = new Set<() => void>();
-  readonly #ends = new RunEnds();
   #closed = false;
 
   constructor(host: SessionHost, seed: StoredSession) {
     this.host = host;
     this.#seed = seed;
-    this.bus = new EventBus(this.display, host);
-    this.lock = new HeldLock(host.config.threadLock, host.logger);
+    this.thread = new FollowedThread(host, () => this.row);
   }
 
   /** The newest version of the row that is known here. */
@@ -94,8 +64,17 @@ export class SessionCore {
     return this.row.threadId;
   }
 
-  get activeRunId(): string | null {
-    return this.#follower?.activeRunId ?? null;
+  requireThread(): string {
+    if (this.threadId !== undefined) return this.threadId;
+    throw new AgentError("not-found", `Session "${this.row.id}" has no thread. Create or select one first.`);
+  }
+
+  get bus(): EventBus {
+    return this.thread.events.bus;
+  }
+
+  get display(): AgentControllerDisplayState {
+    return this.thread.events.display;
   }
 
   /** Resolves when the session is in the store and follows its thread. */
@@ -119,7 +98,7 @@ export class SessionCore {
     const stored = await host.storeRow(this.#seed);
     this.#record = new SessionRecord(host.storage, domain, stored);
     this.#record.onChange = (before, after) => this.#changed(before, after);
-    if (stored.threadId !== undefined) await this.#bindNow();
+    if (stored.threadId !== undefined) await this.thread.follow();
   }
 
   /** Changes the row, on top of what others did. `change` may be asked more than once. */
@@ -138,7 +117,7 @@ export class SessionCore {
   moveTo(resourceId: string): Promise<void> {
     const expected = (this.#expected = { resourceId, threadId: undefined });
     const moved = this.change(async () => ({ patch: expected }))
-      .then(() => this.followed())
+      .then(() => this.thread.followed())
       .finally(() => {
         if (this.#expected === expected) this.#expected = undefined;
       });
@@ -166,42 +145,19 @@ export class SessionCore {
     return () => void this.#rowListeners.delete(listener);
   }
 
-  /** Resolves when the session follows the thread that its row names. Throws where it cannot: nothing would be heard of it. */
-  async followed(): Promise<void> {
-    await this.#binding;
-    if (this.#closed || this.row.threadId === this.#bound) return;
-    await this.#bindNow();
-    if (!this.#closed && this.row.threadId !== this.#bound) throw this.#unbound;
-  }
-
-  /** The next thread that the row names was created for it. */
-  willCreate(thread: StoredThread | undefined): void {
-    this.#created = thread;
-  }
-
   /** A model that is being selected for more than the thread. */
   willSelect(modelId: string | undefined): void {
     this.#selecting = modelId;
   }
 
-  abort(): boolean {
-    return this.#follower?.abort() ?? false;
-  }
-
-  /** How a run on the current thread ends, or comes to wait. */
-  endOf(runId: string): Promise<RunEnd> {
-    return this.#ends.of(runId);
-  }
-
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#leaveThread();
     this.#record?.close();
-    this.bus.close();
+    const left = this.thread.close();
     for (const listener of this.#rowListeners) listener();
     this.#rowListeners.clear();
-    await this.lock.release();
+    await left;
   }
 
   /** Of a session that is closed nothing is heard any more: who waited for it would wait forever. */
@@ -222,146 +178,7 @@ export class SessionCore {
     }
     const scope = this.#selecting === after.modelId ? "global" : "thread";
     for (const event of changesOf(before, after, scope)) this.bus.emit(event);
-    if (after.threadId !== this.#bound) void this.#bindNow();
+    if (!this.thread.isCurrent) void this.thread.follow();
     for (const listener of this.#rowListeners) listener();
-  }
-
-  #bindNow(): Promise<void> {
-    this.#binding = this.#binding
-      .then(() => this.#bind())
-      .catch((error: unknown) => {
-        this.#bound = undefined;
-        this.#unbound = error;
-        this.#fail(error);
-      });
-    return this.#binding;
-  }
-
-  /** Follows the thread that the row names. */
-  async #bind(): Promise<void> {
-    const { threadId, resourceId } = this.row;
-    const previous = this.#bound;
-    if (threadId === previous || this.#closed) return;
-    this.#leaveThread();
-    this.#bound = threadId;
-    const created = this.#created?.id === threadId ? this.#created : undefined;
-    this.#created = undefined;
-    if (threadId === undefined) {
-      await this.lock.release();
-      this.display.reset();
-      return this.bus.displayChanged();
-    }
-    const { agent, storage } = this.host;
-    // Where another process moved the session, its lock has to follow.
-    await this.lock.follow(threadId);
-    this.display.reset(await this.facts(threadId));
-    if (created) this.bus.emit({ type: "thread_created", thread: created });
-    else this.bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
-    const fold = (this.#fold = new EventFold());
-    this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
-    const follower = await ThreadFollower.open({
-      agent,
-      storage,
-      threadId,
-      resourceId,
-      take: (chunk, isPast) => {
-        if (this.#fold === fold) this.#take(fold, chunk, isPast);
-      },
-      failed: (error) => this.#lost(fold, error),
-    });
-    if (this.#fold !== fold) return follower.stop();
-    this.#follower = follower;
-    this.bus.displayChanged();
-  }
-
-  /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
-  #lost(fold: EventFold, error: unknown): void {
-    if (this.#fold !== fold || this.#closed) return;
-    this.#fail(error);
-    if (AgentError.is(error, "storage-closed")) return;
-    this.#bound = undefined;
-    void this.#bindNow();
-  }
-
-  #leaveThread(): void {
-    this.#follower?.stop();
-    this.#follower = undefined;
-    this.#fold = undefined;
-    this.#unwatchQueue?.();
-    this.#unwatchQueue = undefined;
-    this.#ends.leave();
-  }
-
-  /** What the store knows of a thread beside its stream. */
-  async facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles">> {
-    const { storage } = this.host;
-    const states = (await storage.getStore("threadState"))!;
-    const [{ usage }, tasks, queued] = await Promise.all([
-      readUsage(storage, threadId),
-      states.getState({ threadId, type: TASK_STATE }),
-      this.#queued(threadId),
-    ]);
-    return { tokenUsage: usage, tasks: readTasks(tasks?.value), queuedFollowUps: queued };
-  }
-
-  async #queued(threadId: string): Promise<number> {
-    const { storage } = this.host;
-    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
-    const waiting = await listQueued(storage, threadId);
-    const count = waiting.filter(({ due }) => due === "next").length;
-    // On an idle thread the first one is about to run.
-    return actor?.run_id ? count : Math.max(0, count - 1);
-  }
-
-  /** What waits may have changed, here or in another process. */
-  async countQueued(): Promise<void> {
-    const threadId = this.#bound;
-    if (threadId === undefined) return;
-    try {
-      const count = await this.#queued(threadId);
-      const before = this.display.get().queuedFollowUps;
-      if (this.#bound !== threadId || count === before) return;
-      if (count > before) return this.bus.emit({ type: "follow_up_queued", count });
-      this.display.set({ queuedFollowUps: count });
-      this.bus.displayChanged();
-    } catch (error) {
-      this.#fail(error);
-    }
-  }
-
-  #take(fold: EventFold, chunk: AgentChunk, isPast: boolean): void {
-    this.#ends.takeChunk(chunk);
-    for (const event of fold.take(chunk)) {
-      if (isPast) this.display.take(event);
-      else this.#tell(event);
-    }
-  }
-
-  #tell(event: AgentControllerEvent): void {
-    if (event.type === "usage_update") {
-      const { tokenUsage } = this.display.get();
-      this.display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
-    } else if (event.type === "agent_start" && this.display.get().queuedFollowUps > 0)
-      void this.countQueued();
-    this.bus.emit(event);
-    this.#ends.takeEvent(event);
-    if (event.type === "agent_end") void this.#countUsage();
-  }
-
-  /** Steps that were stored while the session came to its thread may have been missed. */
-  async #countUsage(): Promise<void> {
-    const threadId = this.#bound;
-    if (threadId === undefined) return;
-    const { usage } = await readUsage(this.host.storage, threadId).catch(() => ({ usage: undefined }));
-    const { totalTokens } = this.display.get().tokenUsage;
-    if (!usage || this.#bound !== threadId || usage.totalTokens === totalTokens) return;
-    this.display.set({ tokenUsage: usage });
-    this.bus.displayChanged();
-  }
-
-  #fail(thrown: unknown): void {
-    if (this.#closed || AgentError.is(thrown, "storage-closed")) return;
-    const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
-    this.bus.emit({ type: "error", error });
   }
 }

@@ -3,7 +3,7 @@ import type { Domain } from "../storage/domain.ts";
 import { realSystem, type System } from "../system.ts";
 import { checkId } from "../storage/check-id.ts";
 import { SESSIONS, type SessionRow } from "./session-table.ts";
-import type { Storage, Write } from "../storage/storage.ts";
+import type { Storage, Where, Write } from "../storage/storage.ts";
 import { insert, remove, update } from "../storage/writes.ts";
 
 /** A session of a controller, as it is stored. */
@@ -77,31 +77,23 @@ export class SessionDomain {
   }
 
   /** Sessions that any process may open, the newest first: of one owner, or of all. */
-  async listSessions(
+  listSessions(
     controllerId: string,
     { ownerId, limit }: { ownerId?: string | undefined; limit: number },
   ): Promise<StoredSession[]> {
-    const rows = await this.#storage.select({
-      table: SESSIONS,
-      where: {
-        controller_id: checkId("controllerId", controllerId),
-        process: null,
-        ...(ownerId !== undefined && { owner_id: ownerId }),
-      },
-      orderBy: [
-        { column: "updated_at", direction: "desc" },
-        { column: "id", direction: "desc" },
-      ],
-      limit,
-    });
-    return rows.map(toSession);
+    const owner = ownerId === undefined ? {} : { owner_id: ownerId };
+    return this.#newest(controllerId, { process: null, ...owner }, limit);
   }
 
   /** Sessions that processes have to themselves, the newest first. */
-  async listOwnSessions(controllerId: string, limit: number): Promise<StoredSession[]> {
+  listOwnSessions(controllerId: string, limit: number): Promise<StoredSession[]> {
+    return this.#newest(controllerId, { process: { ne: null } }, limit);
+  }
+
+  async #newest(controllerId: string, which: Where<SessionRow>, limit: number): Promise<StoredSession[]> {
     const rows = await this.#storage.select({
       table: SESSIONS,
-      where: { controller_id: checkId("controllerId", controllerId), process: { ne: null } },
+      where: { controller_id: checkId("controllerId", controllerId), ...which },
       orderBy: [
         { column: "updated_at", direction: "desc" },
         { column: "id", direction: "desc" },

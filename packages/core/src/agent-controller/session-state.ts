@@ -1,112 +1,41 @@
-import { AgentError, errorMessage, showValue } from "../errors.ts";
-import { type CompiledSchema, compileSchema } from "../schema/compile-schema.ts";
-import type { JsonSchema, SchemaIssue, Validation } from "../schema/schema.ts";
-import { checkMetadata } from "../storage/check-id.ts";
-import type { AgentControllerConfig } from "./config.ts";
+import type { AgentControllerEvent } from "@selvedge/protocol/session";
+import { AgentError, showValue } from "../errors.ts";
+import type { SessionCore } from "./session-core.ts";
 
-export type State = Record<string, unknown>;
+/** The state of a session: JSON, checked as a whole, and the same in every process. */
+export class SessionState<Shape extends object> {
+  readonly #core: SessionCore;
 
-const MAX_STATE_BYTES = 256 << 10;
-
-/** Where the state of a new session begins, and what a state must be. Every check is of the state as a whole. */
-export class StateRules {
-  readonly #schema: CompiledSchema | undefined;
-  readonly initial: State;
-  readonly #initialChecked: Promise<void> | undefined;
-
-  constructor(config: Pick<AgentControllerConfig, "stateSchema" | "initialState">) {
-    this.#schema = config.stateSchema && compileSchema(config.stateSchema);
-    if (config.initialState !== undefined) checkMetadata("initialState", config.initialState);
-    this.initial = toJson({ ...this.#defaults(), ...config.initialState });
-    if (config.initialState === undefined || !this.#schema) return;
-    const checked = this.#schema.validate(this.initial);
-    if (checked instanceof Promise) {
-      this.#initialChecked = checked.then((done) => this.#requireFit(done));
-      this.#initialChecked.catch(() => {}); // Told to whoever uses the state.
-    } else this.#requireFit(checked);
+  constructor(core: SessionCore) {
+    this.#core = core;
   }
 
-  /** Where a session begins. Throws where the schema, which may need time to say so, does not allow it. */
-  async begin(): Promise<State> {
-    await this.#initialChecked;
-    return this.initial;
+  get(): Shape {
+    return { ...this.#core.row.state } as Shape;
   }
 
-  /** The state with changes by key, checked. `undefined` takes a key away. */
-  async changed(state: State, updates: unknown): Promise<State> {
-    const next = toJson({ ...state, ...checkMetadata("The change of a state", updates) });
-    if (!this.#schema) return next;
-    const checked = await this.#schema.validate(next);
-    // The schema may have filled in or changed values.
-    if (checked.ok) return toJson(checked.value as State);
-    throw mismatch(`The state was not changed: ${showValue(updates)}`, checked.issues);
+  async set(updates: Partial<Shape>): Promise<void> {
+    await this.#core.change(async ({ state }) => ({
+      patch: { state: await this.#core.host.stateRules.changed(state, updates) },
+    }));
   }
 
-  /** An initial state may be a part of a state: what it leaves out is no fault. */
-  #requireFit(checked: Validation<unknown>): void {
-    if (checked.ok) return;
-    const has = (key: unknown) => Object.hasOwn(this.initial, String(key));
-    const { required } = this.#json();
-    const isPart = Array.isArray(required) && !required.every(has);
-    const issues = checked.issues.filter(({ path }) => (path.length === 0 ? !isPart : has(path[0])));
-    if (issues.length > 0) throw mismatch(`initialState ${showValue(this.initial)}`, issues);
+  /** Changes the state on top of what others did: `change` may be called more than once. */
+  async update<Result = void>(
+    change: (state: Shape) => { updates?: Partial<Shape>; events?: AgentControllerEvent[]; result?: Result },
+  ): Promise<Result> {
+    if (typeof change !== "function")
+      throw new AgentError(
+        "invalid-argument",
+        `state.update needs a function of the state, got ${showValue(change)}.`,
+      );
+    let answer: ReturnType<typeof change> | undefined;
+    await this.#core.change(async ({ state }) => {
+      answer = change({ ...state } as Shape);
+      if (!answer?.updates) return undefined;
+      return { patch: { state: await this.#core.host.stateRules.changed(state, answer.updates) } };
+    });
+    for (const event of answer?.events ?? []) this.#core.bus.emit(event);
+    return answer?.result as Result;
   }
-
-  #json(): JsonSchema {
-    try {
-      return this.#schema?.jsonSchema ?? {};
-    } catch {
-      return {}; // A schema without a JSON form has no defaults that could be read.
-    }
-  }
-
-  #defaults(): State {
-    const { properties } = this.#json();
-    const defaults: State = {};
-    for (const [key, property] of Object.entries(Object(properties) as Record<string, unknown>)) {
-      const value = (Object(property) as { default?: unknown }).default;
-      if (value !== undefined) defaults[key] = value;
-    }
-    return defaults;
-  }
-}
-
-function mismatch(what: string, issues: readonly SchemaIssue[]): AgentError {
-  const all = issues.map(({ path, message }) => `${path.join(".") || "state"}: ${message}`);
-  return new AgentError("invalid-argument", `${what} does not match stateSchema: ${all.join("; ")}`, {
-    details: { issues },
-  });
-}
-
-function toJson(state: State): State {
-  const lossy = Object.entries(state).find(([, value]) => !isJson(value, 0));
-  if (lossy)
-    throw new AgentError(
-      "invalid-argument",
-      `The state is JSON, and ${showValue(lossy[0])} is ${showValue(lossy[1])}. Store what describes it instead.`,
-    );
-  let text: string;
-  try {
-    text = JSON.stringify(state);
-  } catch (cause) {
-    throw new AgentError("invalid-argument", `The state is not JSON: ${errorMessage(cause)}`, { cause });
-  }
-  const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_STATE_BYTES)
-    throw new AgentError("limit-exceeded", `The state has ${bytes} bytes; the limit is ${MAX_STATE_BYTES}.`);
-  return JSON.parse(text) as State;
-}
-
-const MAX_DEPTH = 50;
-
-/** Whether JSON gives the value back as it is. A property without a value may be left out. */
-function isJson(value: unknown, depth: number): boolean {
-  if (value === null || value === undefined || typeof value === "string" || typeof value === "boolean")
-    return true;
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || depth > MAX_DEPTH) return false;
-  if (Array.isArray(value)) return value.every((item) => item !== undefined && isJson(item, depth + 1));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  return Object.values(value).every((item) => isJson(item, depth + 1));
 }

@@ -183,7 +183,7 @@ class World {
         const [actor] = await made.storage.select({ table: ACTORS, where: { thread_id: id }, limit: 1 });
         const isBusy = actor !== undefined && (actor.run_id !== null || (actor.mailbox_count ?? 0) > 0);
         if (!isBusy && session.followUps.isEmpty() && !session.run.isRunning()) break;
-        await session.core.countQueued();
+        await session.core.thread.countQueued();
         await new Promise((resolve) => setTimeout(resolve, 3));
       }
     }

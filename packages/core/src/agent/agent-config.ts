@@ -16,6 +16,7 @@ import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
 import type { ThreadLimits } from "../thread/threads.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 /** Which fields an external editor may override. Carried for it; nothing here acts on it. */
 export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };
@@ -63,6 +64,8 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   tools?: DynamicArgument<Tools>;
   /** Each becomes a tool `agent-<key>`. */
   agents?: DynamicArgument<Record<string, Agent<any, any>>>;
+  /** Files for the agent, as tools. Default: the host's. */
+  workspace?: DynamicArgument<Workspace>;
   /** Carried; running them as tools is later work. */
   workflows?: DynamicArgument<Record<string, any>>;
   transform?: ToolPayloadTransformPolicy;

@@ -11,6 +11,7 @@ import type { RunAssignment, RunCarrier } from "../thread/threads.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkCallId, type checkDecision } from "./check-decision.ts";
 import { checkOptions } from "./check-options.ts";
+import { decideQuestion } from "./decide-question.ts";
 import { ExpectedRuns } from "./expected-runs.ts";
 import { ParkedRuns } from "./parked-runs.ts";
 import { DEFAULT_RUN_LIMITS, resolveRun, type RunStart } from "./resolve-run.ts";
@@ -69,7 +70,8 @@ export class AgentRuns implements RunCarrier {
     const isInLine = () => threads.known({ runId })?.isInLine ?? false;
     const expected = this.#expected.expect(runId, rest, this.#environment.system, isInLine);
     try {
-      await threads.decide({ runId, agentId: this.id, toolCallId: checkCallId(toolCallId) }, decision);
+      const address = { runId, agentId: this.id, toolCallId: checkCallId(toolCallId) };
+      await decideQuestion(threads, address, decision);
     } catch (error) {
       expected.forget();
       throw error;

@@ -94,10 +94,14 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return new RunOutput<Output>(await this.#runs.start(messages, options));
   }
 
-  /** Like `stream()`, for a tool of another agent: a call that needs a person fails the run, as nobody could answer it. */
-  async streamAsTool(messages: MessagesInput, options: AgentExecutionOptions): Promise<RunOutput> {
+  /** Like `stream()`, for a tool of another agent. Unless that waits with it, a call that needs a person fails the run. */
+  async streamAsTool(
+    messages: MessagesInput,
+    options: AgentExecutionOptions,
+    mayWait = false,
+  ): Promise<RunOutput> {
     refuseTooDeep(this.name);
-    return this.stream(messages, { ...options, asTool: true });
+    return this.stream(messages, { ...options, asTool: !mayWait });
   }
 
   /** Sends a person's message: into the active run of a thread, or to open one. */
@@ -190,6 +194,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** What waits on a thread was changed in the store: the run under way looks before its next step. */
   async mailMayHaveCome(target: { threadId: string; resourceId: string }): Promise<void> {
     (await this.#environment.threads()).mailMayHaveCome(target);
+  }
+
+  /** The store of its threads, where it is known without asking anybody. */
+  get threadStorage(): Storage | undefined {
+    const { memory } = this.#config;
+    return typeof memory === "function" ? undefined : memory?.storage;
   }
 
   /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */

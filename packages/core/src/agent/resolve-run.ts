@@ -6,6 +6,7 @@ import { toSystemMessages } from "../message/system-message.ts";
 import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
 import type { RunSpec } from "../run/run.ts";
@@ -80,15 +81,17 @@ export async function resolveRun(
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
   const model = options.model ?? (await resolveDynamic(config.model, context));
   const list = new MessageList(system);
+  const workspace = await workspaceOf(environment, config, context);
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
+    ...toSystemMessages(workspace?.getInstructions()),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
   const runId = options.runId ?? system.newId();
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory?.parts.tools);
+  const tools = await collectTools(environment, config, options, context, memory, workspace);
   const telemetry = await openTelemetry(options.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
@@ -333,23 +336,39 @@ async function findResource(
   return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
 }
 
+/** The agent's workspace, or the host's. */
+async function workspaceOf(
+  { host }: AgentEnvironment,
+  config: AgentConfig,
+  context: DynamicContext,
+): Promise<Workspace | undefined> {
+  if (config.workspace) return resolveDynamic(config.workspace, context);
+  // A session has its own.
+  if (config.profile) return undefined;
+  return (host as { getWorkspace?(): Workspace | undefined } | undefined)?.getWorkspace?.();
+}
+
 async function collectTools(
   environment: AgentEnvironment,
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
-  memoryTools: ToolsInput | undefined,
+  memory: OpenMemory | undefined,
+  workspace: Workspace | undefined,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
+  // Where this run can wait, its subagents can.
+  const storage = memory?.journal && options.asTool !== true ? memory.storage : undefined;
   const own = config.tools && (await resolveDynamic(config.tools, context));
   const agents = config.agents && (await resolveDynamic(config.agents, context));
   const clientTools =
     options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
-    memoryTools,
+    memory?.parts.tools,
+    workspace && (await workspace.tools(context)),
     own,
-    agents && subagents.toolsFor(agents),
+    agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),
     clientTools,
   ]);

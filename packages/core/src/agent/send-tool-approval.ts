@@ -6,6 +6,7 @@ import type { DecideOptions } from "../thread/threads.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkCallId, checkDecision } from "./check-decision.ts";
 import { continueRun } from "./continue-run.ts";
+import { decideQuestion } from "./decide-question.ts";
 
 export interface ToolApprovalOptions {
   resourceId?: string;
@@ -41,6 +42,6 @@ export async function sendToolApproval(
   const threadId = checkId("threadId", options.threadId);
   return {
     accepted: true,
-    ...(await threads.decide({ threadId, resourceId, toolCallId }, decision, { alongside })),
+    ...(await decideQuestion(threads, { threadId, resourceId, toolCallId }, decision, { alongside })),
   };
 }

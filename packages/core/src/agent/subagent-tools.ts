@@ -1,19 +1,26 @@
-import type { ToolsInput } from "../tool/tool.ts";
+import { AGENT_TOOL } from "@selvedge/protocol/session";
+import type { Storage } from "../storage/storage.ts";
+import type { Tool, ToolsInput } from "../tool/tool.ts";
 import type { Agent } from "./agent.ts";
 import { subagentTool } from "./subagent-tool.ts";
 
-/** Makes the tools of an agent's subagents, once per subagent. */
+/** Makes the tools of an agent's subagents, once per subagent and store of the runs that use it. */
 export class SubagentTools {
-  readonly #tools = new WeakMap<Agent<any, any>, ToolsInput>();
+  readonly #made = new WeakMap<Agent<any, any>, Map<string, { storage: Storage | undefined; tool: Tool }>>();
 
-  toolsFor(agents: Record<string, Agent<any, any>>): ToolsInput {
-    const tools: ToolsInput = {};
-    for (const [key, agent] of Object.entries(agents)) {
-      let made = this.#tools.get(agent);
-      if (!made) this.#tools.set(agent, (made = {}));
-      const name = `agent-${key}`;
-      tools[name] = made[name] ??= subagentTool(key, agent);
-    }
-    return tools;
+  toolsFor(agents: Record<string, Agent<any, any>>, storage: Storage | undefined): ToolsInput {
+    return Object.fromEntries(
+      Object.entries(agents).map(([key, agent]) => [`${AGENT_TOOL}${key}`, this.#tool(key, agent, storage)]),
+    );
+  }
+
+  #tool(key: string, agent: Agent<any, any>, storage: Storage | undefined): Tool {
+    const known = this.#made.get(agent) ?? new Map<string, { storage: Storage | undefined; tool: Tool }>();
+    this.#made.set(agent, known);
+    const made = known.get(key);
+    if (made && made.storage === storage) return made.tool;
+    const tool = subagentTool(key, agent, storage) as Tool;
+    known.set(key, { storage, tool });
+    return tool;
   }
 }

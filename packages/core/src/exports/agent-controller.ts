@@ -1,17 +1,9 @@
 export { AgentController } from "../agent-controller/agent-controller.ts";
-export type {
-  CreateSessionOptions,
-  ObservationalMemoryRecord,
-} from "../agent-controller/agent-controller.ts";
+export type { ObservationalMemoryRecord } from "../agent-controller/agent-controller.ts";
 export { Session } from "../agent-controller/session.ts";
-export type {
-  Answered,
-  ApprovalResponse,
-  SessionContents,
-  SessionMessage,
-  SignalDelivery,
-  SuspensionResponse,
-} from "../agent-controller/session.ts";
+export type { SessionMessage } from "../agent-controller/session.ts";
+export type { Answered, ApprovalResponse, SuspensionResponse } from "../agent-controller/session-answers.ts";
+export type { SessionContents, SignalDelivery } from "../agent-controller/session-sends.ts";
 export type {
   AgentControllerBrowser,
   AgentControllerConfig,
@@ -20,6 +12,7 @@ export type {
   AgentControllerSubagent,
   AgentControllerWorkspace,
   BuiltinToolId,
+  CreateSessionOptions,
   CustomModelCatalogProvider,
   ModelAuthChecker,
   ModelUseCountProvider,
@@ -64,11 +57,11 @@ export {
   taskWriteTool,
 } from "../agent-controller/tools/task-tools.ts";
 
-// For those who serve controllers
+// For serving controllers
 export { isControllerKey } from "../agent-controller/thread-settings.ts";
-// For those who pass the stream of a session on
+// For forwarding the stream of a session
 export { waitingChunks } from "../agent-controller/thread-follower.ts";
 
-// The rows of sessions, for those who look into a store.
+// Session rows, for inspecting a store.
 export { SESSION_DOMAIN, SessionDomain } from "../agent-controller/session-domain.ts";
 export type { SessionAddress, SessionPatch, StoredSession } from "../agent-controller/session-domain.ts";

@@ -1,4 +1,4 @@
-// For those who serve callers they do not trust: nobody takes what belongs to others, or gets where they may not.
+// For serving untrusted callers: isolates owners and blocks internal hosts.
 export { FairTable } from "../guard/fair-table.ts";
 export { isPrivateHost, type ResolveHost } from "../guard/is-private-host.ts";
 export { toLimits } from "../guard/to-limits.ts";

@@ -5,6 +5,6 @@ export { RequestContext } from "../request-context/request-context.ts";
 export { type Logger, silentLogger } from "../logger.ts";
 export { realSystem, type System } from "../system.ts";
 
-// Errors. `MastraError` is what the documents call it.
+// Errors. `MastraError` is the documented name.
 export { AgentError, AgentError as MastraError } from "../errors.ts";
 export type { ErrorCode } from "@selvedge/protocol";

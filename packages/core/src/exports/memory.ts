@@ -9,5 +9,5 @@ export type {
   WorkingMemoryConfig,
 } from "../memory/memory.ts";
 
-// For those who write a memory
+// For memory authors
 export { realSystem, sleep, type System } from "../system.ts";

@@ -5,7 +5,7 @@ export { modelName } from "../model/model-name.ts";
 export { openModelReply, type ModelRetry, type OpenModelReplySettings } from "../model/open-model-reply.ts";
 export { resolveModel } from "../model/resolve-model.ts";
 
-// What is known about providers
+// Provider data
 export { PROVIDERS, type ProviderEntry } from "../model/provider-registry.ts";
 
 // The contract

@@ -1,4 +1,4 @@
-// The contract, for those who use a store.
+// The contract, for store users.
 export { Storage } from "../storage/storage.ts";
 export type {
   Change,
@@ -43,7 +43,7 @@ export { NotificationDomain } from "../storage/notification-domain.ts";
 export type { DueOptions, ListNotificationsOptions } from "../storage/notification-domain.ts";
 export type { NotificationInput, NotificationPatch } from "../storage/notification-rows.ts";
 
-// For rooms that keep tables of their own in a store.
+// For packages that keep their own tables in a store.
 export type { Domain } from "../storage/domain.ts";
 export { cloneThread } from "../storage/clone-thread.ts";
 export { assemble } from "../storage/list-messages.ts";
@@ -52,7 +52,7 @@ export { assemble } from "../storage/list-messages.ts";
 export { ThreadStateDomain } from "../storage/thread-state-domain.ts";
 export type { ThreadStateValue } from "../storage/thread-state-domain.ts";
 
-// For those who write a store.
+// For store authors.
 export {
   MESSAGES,
   MESSAGE_STEPS,

@@ -1,4 +1,4 @@
-// Looking at threads from outside: what goes on there, what waits, what ran. For servers and tools of operators.
+// Inspecting threads from outside: activity, queues and runs. For servers and operator tools.
 export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/inspect/queue.ts";
 export { watchQueue } from "../thread/inspect/queue-watch.ts";
 export {
@@ -20,5 +20,5 @@ export {
 } from "../thread/inspect/run-timeline.ts";
 export type { Lane, StateMode } from "../signal/lane.ts";
 
-// For those who pass chunks on
+// For forwarding chunks
 export { toBroadcast } from "../thread/threads.ts";

@@ -1,4 +1,4 @@
-// The contract, for those who use a vector store.
+// The contract, for vector store users.
 export type {
   TextQuery,
   Vector,
@@ -14,7 +14,7 @@ export type { Embedder } from "../vector/embedder.ts";
 export { toEmbedder } from "../vector/to-embedder.ts";
 export type { EmbedderConfig, EmbeddingModel, ToEmbedderOptions } from "../vector/to-embedder.ts";
 
-// For those who write a vector store.
+// For vector store authors.
 export { matchesFilter, parseFilter } from "../vector/filter.ts";
 export type { FilterNode, FilterScalar } from "../vector/filter.ts";
 export {

@@ -1,7 +1,7 @@
 /**
- * A table of limited size that several owners share. Over `each` an owner loses its own oldest entry; over `total`
- * whoever has the most loses one. So a crowd of one owner drives out its own, and what another has is safe up to an
- * equal share.
+ * A table of limited size shared by several owners. Over `each`, an owner loses its own oldest entry; over `total`, the
+ * owner with the most entries loses one. A busy owner thus pushes out only its own entries, and others are safe up to
+ * an equal share.
  */
 export class FairTable<Value> {
   readonly #limits: { total: number; each: number };
@@ -34,7 +34,7 @@ export class FairTable<Value> {
     return [...this.#entries.keys()];
   }
 
-  /** An owner that is `undefined` stands for all whom nobody tells apart, and has no limit of its own. */
+  /** `undefined` stands for owners that cannot be told apart; they have no per-owner limit. */
   set(id: string, owner: string | undefined, value: Value): void {
     this.delete(id);
     const own = this.#owners.get(owner) ?? new Set();

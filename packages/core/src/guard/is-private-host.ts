@@ -17,7 +17,7 @@ for (const [network, prefix] of [
 ] as const)
   PRIVATE.addSubnet(network, prefix, "ipv4");
 
-/** Of version 6 only 2000::/3 is public, without what leads to another address or a special one. */
+/** In IPv6 only 2000::/3 is public, without ranges that map to another address or a special one. */
 const PUBLIC_6 = new BlockList();
 PUBLIC_6.addSubnet("2000::", 3, "ipv6");
 const PRIVATE_6 = new BlockList();
@@ -27,12 +27,12 @@ for (const [network, prefix] of [
 ] as const)
   PRIVATE_6.addSubnet(network, prefix, "ipv6");
 
-/** The addresses of a name; none where it has no meaning. */
+/** The addresses of a name; empty if it does not resolve. */
 export type ResolveHost = (name: string) => Promise<readonly string[]>;
 
 /**
- * Whether a host of a URL is one that only those inside reach: this machine, its network, the metadata of its cloud.
- * `unknown` is a name that leads nowhere, as far as can be told from here.
+ * Whether a URL's host is internal: this machine, its network, or its cloud's metadata service. `unknown` means the
+ * name does not resolve from here.
  */
 export async function isPrivateHost(
   hostname: string,
@@ -50,7 +50,7 @@ function isPrivateAddress(address: string): boolean {
   return !PUBLIC_6.check(address, "ipv6") || PRIVATE_6.check(address, "ipv6");
 }
 
-/** As a connection from this process would find them. */
+/** As a connection from this process would resolve them. */
 async function systemAddresses(name: string): Promise<string[]> {
   const { lookup } = await import("node:dns/promises");
   return (await lookup(name, { all: true })).map(({ address }) => address);

@@ -1,4 +1,6 @@
-/** How many of something there may be at once, in all and of one owner. An owner that is `undefined` counts in all only. */
+/**
+ * Limits how many of something exist at once, in total and per owner. An `undefined` owner counts only in the total.
+ */
 export class Quota {
   readonly #limits: { total: number; each: number };
   readonly #owners = new Map<string, number>();
@@ -16,13 +18,13 @@ export class Quota {
     return this.#owners.get(owner) ?? 0;
   }
 
-  /** Which limit one more would break. */
+  /** Which limit one more would exceed. */
   full(owner: string | undefined): "total" | "each" | undefined {
     if (owner !== undefined && (this.#owners.get(owner) ?? 0) >= this.#limits.each) return "each";
     return this.#count >= this.#limits.total ? "total" : undefined;
   }
 
-  /** Counts one more, until the returned function is called. Asking whether there is room is the caller's part. */
+  /** Counts one more until the returned function is called. The caller checks beforehand whether there is room. */
   take(owner: string | undefined): () => void {
     this.#change(owner, 1);
     let given = false;

@@ -4,8 +4,8 @@ import type { WaitingCall } from "../thread/inspect/waiting-calls.ts";
 import { transcriptPart } from "./transcript-part.ts";
 
 /**
- * A stored message without what is not for people: payloads that a transform hides, and the text of failed tools, which may
- * contain an address or a password. The log has that.
+ * A stored message without private content: payloads that a transform hides, and the text of failed tools, which may
+ * contain an address or a password. The log has those.
  */
 export function safeMessage<Message extends Pick<StoredMessage, "content">>(message: Message): Message {
   const { content } = Object(message) as Partial<Message>;
@@ -18,7 +18,7 @@ export function safeWaitingCall({ transcript, ...call }: WaitingCall): WaitingCa
   return { ...call, ...transcript };
 }
 
-/** The outcome of a run without what is not for people. */
+/** A run's result without private content. */
 export function safeOutput(output: FullOutput): FullOutput {
   const hidden = new Map<string, ToolInvocation>();
   for (const part of output.steps.flatMap((step) => step.content)) {
@@ -52,7 +52,7 @@ export function safeOutput(output: FullOutput): FullOutput {
   };
 }
 
-/** What the first waiting call asks. */
+/** The prompt of the first waiting call. */
 function safeQuestion(
   { steps, suspendPayload }: FullOutput,
   hidden: ReadonlyMap<string, ToolInvocation>,

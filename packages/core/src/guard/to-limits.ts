@@ -1,6 +1,6 @@
 import { AgentError, showValue } from "../errors.ts";
 
-/** Limits with defaults for those not given. One that is no number would be no limit, so it is refused. */
+/** Fills in default limits. A value that is not a number would disable the limit, so it is refused. */
 export function toLimits<Limits extends { [Name in keyof Limits]: number }>(
   defaults: Limits,
   given: Partial<Limits> | undefined,

@@ -1,12 +1,12 @@
 import type { MessagePart } from "@selvedge/protocol";
 
 /**
- * A part as a person may see it: where a tool's transform prepared arguments or a result for the transcript, those stand in
- * the place of the raw ones, which do not appear. Any other part is the same object.
+ * A part as a person may see it: if a tool's transform prepared arguments or a result for the transcript, they replace
+ * the raw ones. Any other part is returned unchanged.
  */
 export function transcriptPart(part: MessagePart): MessagePart {
   if (part.type !== "tool-invocation" || !part.toolInvocation.transcript) return part;
-  // What the model was shown comes from the raw result, so it is left out as well.
+  // The model's view derives from the raw result, so it is left out too.
   const { transcript, modelOutput: _, ...call } = part.toolInvocation;
   return {
     ...part,

@@ -1,6 +1,6 @@
 import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
@@ -12,10 +12,11 @@ import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolLike } from "../tool/tool.ts";
 import type { Vector } from "../vector/vector.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 
 type Registry<Value> = Record<string, Value>;
 
-/** A controller, as its host needs it. */
+/** A controller, as its host sees it. */
 export interface HostedController {
   readonly id: string;
   useHost(host: Mastra<any, any, any>): void;
@@ -31,33 +32,35 @@ export interface MastraConfig<
   Controllers extends Registry<HostedController> = Registry<HostedController>,
 > {
   agents?: Agents;
-  /** Controllers, whose sessions are taken up and whose threads are served as those of agents are. */
+  /** Controllers. Their sessions resume and their threads are served like those of agents. */
   agentControllers?: Controllers;
   tools?: Registry<ToolLike>;
-  /** Given to every memory that has no storage of its own. */
+  /** Used by every memory that has no storage. */
   storage?: Storage;
   memory?: Registry<MastraMemory>;
   vectors?: Vectors;
-  /** Carried; see the MCP package. */
+  /** Files for agents that have no workspace. */
+  workspace?: Workspace;
+  /** Stored; see the MCP package. */
   mcpServers?: Registry<any>;
-  /** Carried; running them is later work. */
+  /** Stored; running them is later work. */
   workflows?: Registry<any>;
   scorers?: Registry<any>;
-  /** With dispatch enabled, deferred notifications and summaries are delivered when they are due. */
+  /** With dispatch enabled, deferred notifications and summaries are delivered when due. */
   notifications?: { dispatch?: NotificationDispatchConfig };
-  /** Limits of the threads of all agents, and whether unfinished ones are taken up. */
+  /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
   threads?: ThreadsConfig;
-  /** Keys of the request context that are stored with a run, for agents that name none themselves. */
+  /** Request context keys stored with a run, for agents that set none. */
   durableContextKeys?: readonly string[];
-  /** `false` for silence. */
+  /** `false` disables logging. */
   logger?: Logger | false;
   idGenerator?: () => string;
   system?: System;
 }
 
 /**
- * The host: what an app's agents share. It hands its storage and logger to what is registered with it, finds things by
- * name, and closes what it opened. Agents work without one.
+ * The host: what an app's agents share. It passes its storage and logger to what is registered with it, finds things by
+ * name, and closes what it opened. Agents also work without one.
  */
 export class Mastra<
   Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
@@ -70,6 +73,7 @@ export class Mastra<
   #closed: Promise<void> | undefined;
   #recovery: Promise<void> | undefined;
   readonly #dispatcher: NotificationDispatcher | undefined;
+  readonly #workspaces = new Map<string, Workspace>();
   #dispatch: Promise<void> | undefined;
 
   constructor(config: MastraConfig<Agents, Vectors, Controllers> = {}) {
@@ -78,6 +82,7 @@ export class Mastra<
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
+    if (config.workspace) this.addWorkspace(config.workspace);
     if (config.storage)
       for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
@@ -127,7 +132,7 @@ export class Mastra<
     return this.listAgents();
   }
 
-  /** A controller by its name here, or by its id. */
+  /** Finds a controller by its registered name or its id. */
   getAgentController<Name extends keyof Controllers & string>(id: Name): Controllers[Name] {
     const byId = this.#controllers.find((controller) => controller.id === id);
     const named = this.#config.agentControllers;
@@ -175,6 +180,36 @@ export class Mastra<
     return this.listVectors();
   }
 
+  /** The workspace of agents that have none. */
+  getWorkspace(): Workspace | undefined {
+    return this.#config.workspace;
+  }
+
+  getWorkspaceById(id: string): Workspace {
+    const found = this.#workspaces.get(id);
+    if (!found) throw missing("workspace with id", id, [...this.#workspaces.keys()]);
+    return found;
+  }
+
+  listWorkspaces(): Registry<Workspace> {
+    return Object.fromEntries(this.#workspaces);
+  }
+
+  addWorkspace(workspace: Workspace): void {
+    const known = this.#workspaces.get(workspace.id);
+    if (known && known !== workspace) {
+      throw new AgentError("invalid-argument", `Another workspace has the id ${showValue(workspace.id)}.`);
+    }
+    this.#workspaces.set(workspace.id, workspace);
+  }
+
+  /** Forgets a workspace. With `destroy`, also releases what it has open. */
+  async removeWorkspace(id: string, options: { destroy?: boolean } = {}): Promise<void> {
+    const found = this.getWorkspaceById(id);
+    this.#workspaces.delete(id);
+    if (options.destroy) await found.destroy();
+  }
+
   getMCPServer(name: string): any {
     return find(this.#config.mcpServers, name, "MCP server");
   }
@@ -206,9 +241,8 @@ export class Mastra<
   }
 
   /**
-   * Waits until the store is open, what other processes left unfinished has been taken up, and notifications are being
-   * dispatched. Calls work without it;
-   * awaiting it shows early what would fail later.
+   * Waits until the store is open, work left unfinished by other processes has resumed, and notifications are being
+   * dispatched. Calls also work without it; awaiting it reveals problems early.
    */
   async start(): Promise<void> {
     if (this.#closed) throw new AgentError("storage-closed", "This Mastra is closed. Create a new one.");
@@ -217,7 +251,10 @@ export class Mastra<
     await this.#dispatch;
   }
 
-  /** Gives threads back to other processes, once their runs have ended or had a moment to; then closes the storage and the vector stores. Calling it again is free. */
+  /**
+   * Waits briefly for runs to end, releases threads to other processes, then closes the storage and vector stores. Safe
+   * to call again.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

@@ -7,13 +7,13 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { System } from "../system.ts";
 
 export interface SemanticRecallConfig {
-  /** How many similar messages to bring back. */
+  /** How many similar messages to recall. */
   topK?: number;
-  /** How many neighbours to bring along with each. */
+  /** How many neighbours to include with each. */
   messageRange?: number | { before: number; after: number };
   /** Search this thread only, or all threads of the resource. */
   scope?: "thread" | "resource";
-  /** Leave out matches below this similarity. */
+  /** Drop matches below this similarity. */
   threshold?: number;
   indexName?: string;
 }
@@ -24,9 +24,9 @@ export interface WorkingMemoryConfig {
   /** Instead of a template: working memory is a JSON object of this shape. */
   schema?: Schema;
   scope?: "thread" | "resource";
-  /** When false, the model gets neither the tool nor the instructions: the app keeps the working memory. */
+  /** If false, the model gets neither the tool nor the instructions: the app maintains the working memory. */
   agentManaged?: boolean;
-  /** Tell changes in the conversation, as a state, in place of a system message that changes. */
+  /** Send changes as a state signal in the conversation, instead of a system message that changes. */
   useStateSignals?: boolean;
 }
 
@@ -35,14 +35,14 @@ export interface TitleConfig {
   instructions?: string | ((context: TitleContext) => string | Promise<string>);
 }
 
-/** The request context itself, as older functions take it, which also has itself as `requestContext`. */
+/** The request context itself, for older functions; it also has itself as `requestContext`. */
 export type TitleContext = RequestContext & {
   requestContext: RequestContext;
   /** The older name of `requestContext`. */
   runtimeContext: RequestContext;
 };
 
-/** Which memory a run uses. Given to `Memory` as defaults and per call as `memory.options`. */
+/** Which memory a run uses. Given to `Memory` as defaults, and per call as `memory.options`. */
 export interface MemoryConfig {
   lastMessages?: number | false;
   semanticRecall?: boolean | SemanticRecallConfig;
@@ -58,7 +58,7 @@ export interface MemoryRun {
   resourceId: string;
   config: MemoryConfig | undefined;
   requestContext: RequestContext;
-  /** The agent's model, for work of the memory's own such as titles. */
+  /** The agent's model, for the memory's own work such as titles. */
   model: ModelConfig;
   system: System;
 }
@@ -70,13 +70,13 @@ export interface MemoryParts {
 }
 
 /**
- * What an agent asks of its memory: where things are stored, and which processors and tools take part in a run. That
- * messages are stored at all, and when, is the run's business (`run/run-journal.ts`), not the memory's.
+ * What an agent needs from its memory: where things are stored, and which processors and tools take part in a run.
+ * Storing messages is up to the run (`run/run-journal.ts`), not the memory.
  */
 export interface MastraMemory {
   /** The store, once the memory or its host has one. */
   readonly storage: Storage | undefined;
-  /** Called by the host on registration; a memory with a store of its own keeps it. */
+  /** Called by the host on registration; a memory with its own store keeps it. */
   useStorage(storage: Storage): void;
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
 }

@@ -3,7 +3,7 @@ import type { FileMessagePart } from "@selvedge/protocol";
 import { invalid, type LoosePart, optionalText } from "./invalid-message.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
-/** A file or image of a message in any form, as it is stored. */
+/** Converts a file or image in any input form to its stored form. */
 export function toFilePart(part: LoosePart): FileMessagePart {
   const data = toFileString(part["data"] ?? part["image"] ?? part["url"]);
   if (/^https?:/.test(data) && !URL.canParse(data))

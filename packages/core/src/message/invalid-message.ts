@@ -1,13 +1,13 @@
 import { AgentError, showValue } from "../errors.ts";
 
-/** A part in any form a caller may have. */
+/** A part in any accepted input form. */
 export type LoosePart = { type?: unknown; [key: string]: unknown };
 
 export function invalid(problem: string, value: unknown): AgentError {
   return new AgentError("invalid-message", `${problem}, got ${showValue(value)}.`);
 }
 
-/** A text that a part must have. */
+/** Reads a required string of a part. */
 export function textOf(part: LoosePart, name: string): string {
   const value: unknown = part[name];
   if (typeof value !== "string" || value === "")
@@ -15,7 +15,7 @@ export function textOf(part: LoosePart, name: string): string {
   return value;
 }
 
-/** A text that a part may have. */
+/** Reads an optional string of a part. */
 export function optionalText<Name extends string>(
   part: LoosePart,
   name: Name,

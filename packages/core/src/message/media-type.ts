@@ -1,4 +1,7 @@
-/** First bytes in hex, by top-level type. An MP4 or WebM file may be audio or video: where nobody says, the first entry wins. */
+/**
+ * First bytes in hex, by top-level type. An MP4 or WebM file may be audio or video; without a hint, the first entry
+ * wins.
+ */
 const SIGNATURES: readonly (readonly [type: string, start: RegExp])[] = [
   ["image/gif", /^474946383[79]61/],
   ["image/png", /^89504e47/],
@@ -25,8 +28,8 @@ const SIGNATURES: readonly (readonly [type: string, start: RegExp])[] = [
 const SNIFFED_CHARACTERS = 24;
 
 /**
- * The media type of a file: what its data URL says, else a full type that the caller gave, else what its first bytes say.
- * `image`, `image/*` and the like narrow the search, and are the answer when it finds nothing.
+ * The media type of a file: from its data URL, otherwise the caller's full type, otherwise its first bytes. `image`,
+ * `image/*` and the like narrow the search and are the result if it finds nothing.
  */
 export function mediaTypeOf(data: string, given: string | undefined): string | undefined {
   const url = readDataUrl(data);
@@ -39,7 +42,7 @@ export function mediaTypeOf(data: string, given: string | undefined): string | u
 interface DataUrl {
   mediaType: string | undefined;
   base64: boolean;
-  /** Where the data begins. */
+  /** Where the data starts. */
   bodyAt: number;
 }
 

@@ -26,7 +26,7 @@ export interface FilePart {
   providerOptions?: Record<string, any>;
 }
 
-/** A message in any form a caller may have: AI SDK model messages, UI messages, or stored messages. */
+/** A message in any accepted form: AI SDK model messages, UI messages, or stored messages. */
 export interface MessageLike {
   id?: string;
   role: string;
@@ -38,7 +38,7 @@ export interface MessageLike {
   [key: string]: any;
 }
 
-/** What `stream()` and `generate()` take. */
+/** The input of `stream()` and `generate()`. */
 export type MessagesInput = string | MessageLike | readonly (string | MessageLike)[];
 
 interface Make {
@@ -46,7 +46,7 @@ interface Make {
   now(): number;
 }
 
-/** Input as stored messages. Throws `invalid-message` with the offending value; nothing is half taken. */
+/** Converts input to stored messages. Throws `invalid-message` with the offending value, before anything is used. */
 export function toStoredMessages(input: MessagesInput, make: Make): StoredMessage[] {
   const list = Array.isArray(input) ? input : [input as string | MessageLike];
   const messages: StoredMessage[] = [];
@@ -62,7 +62,7 @@ export function toStoredMessages(input: MessagesInput, make: Make): StoredMessag
   return messages;
 }
 
-/** A UI message may hold what the user said while it was written: then it is several messages. */
+/** A UI message may contain user messages sent while it was written; it then becomes several messages. */
 function splitSteered(item: MessageLike): MessageLike[] {
   const { parts } = item ?? {};
   if (!Array.isArray(parts) || !parts.some(isSteering)) return [item];
@@ -146,7 +146,7 @@ function build(
   };
 }
 
-/** A UI message has no date of its own; ours carry it in their metadata. */
+/** A UI message has no date; ours carry it in their metadata. */
 function shownDate({ parts, metadata }: Partial<MessageLike>): Date | undefined {
   const value = parts && isObject(metadata) ? metadata["createdAt"] : undefined;
   const date = value instanceof Date || typeof value === "string" ? new Date(value) : undefined;
@@ -202,7 +202,7 @@ function toPart(part: LoosePart, message: unknown): MessagePart {
   throw invalid(`Unknown message part type "${type}"`, part);
 }
 
-/** A `tool` message answers calls of the assistant message before it (client tools come back this way). */
+/** A `tool` message answers calls of the preceding assistant message (client tools return this way). */
 function attachResults(messages: StoredMessage[], item: MessageLike, make: Make): void {
   if (!Array.isArray(item.content)) throw invalid("A tool message needs an array of results", item);
   for (const part of item.content as LoosePart[]) {
@@ -222,7 +222,7 @@ function attachResult(messages: StoredMessage[], part: LoosePart): boolean {
   return call !== undefined;
 }
 
-/** A result whose call is not among the messages: it brings the call along, as far as it knows it. */
+/** A result whose call is not among the messages: adds the call as far as it is known. */
 function callWithResult(part: LoosePart): MessagePart {
   return {
     type: "tool-invocation",

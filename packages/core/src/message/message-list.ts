@@ -5,15 +5,15 @@ import type { SystemMessage } from "./system-message.ts";
 import { partsToModelMessages, toModelMessages } from "./to-model-messages.ts";
 
 /**
- * Where a message came from. `memory` and `context` are read, never stored again; `feedback` is what a processor tells
- * the model about an answer it turned down.
+ * Where a message comes from. `memory` and `context` are read and never stored again; `feedback` is a processor's note
+ * to the model about a rejected answer.
  */
 export type MessageSource = "memory" | "context" | "input" | "response" | "feedback";
 
 interface Entry {
   message: StoredMessage;
   source: MessageSource;
-  /** What the model reads for it; dropped whenever the message may have been changed. */
+  /** The converted form for the model; dropped whenever the message may have changed. */
   model: ModelMessage[] | undefined;
 }
 
@@ -27,13 +27,13 @@ export interface MessageView {
   db(): StoredMessage[];
   /** The messages as the model reads them. */
   model(): ModelMessage[];
-  /** `model()` under the name older code uses. */
+  /** The older name of `model()`. */
   aiV5: { model(): ModelMessage[] };
 }
 
 /**
- * The messages of one run, in the order the model reads them: memory, context, input, response. It converts each
- * message once and each step's parts once, so a step costs what the step added.
+ * The messages of one run, in the order the model reads them: memory, context, input, response. Each message and each
+ * step's parts are converted once, so a step costs only what it added.
  */
 export class MessageList {
   readonly #make: { newId(): string; now(): number };
@@ -53,7 +53,7 @@ export class MessageList {
     this.#make = make;
   }
 
-  /** Adds messages of a source after those already there. A message whose id is present is left as it is. */
+  /** Appends messages of a source. A message whose id is present stays unchanged. */
   add(input: MessagesInput, source: MessageSource): this {
     const known = new Set(this.#entries.map((entry) => entry.message.id));
     const fresh = toStoredMessages(input, this.#make).filter((message) => !known.has(message.id));
@@ -62,7 +62,7 @@ export class MessageList {
     return this;
   }
 
-  /** Adds remembered messages before all others: older than anything the list holds. */
+  /** Prepends remembered messages: they are older than everything in the list. */
   prepend(messages: StoredMessage[]): this {
     const known = new Set(this.#entries.map((entry) => entry.message.id));
     const fresh = messages.filter((message) => !known.has(message.id));
@@ -72,13 +72,13 @@ export class MessageList {
     return this;
   }
 
-  /** Adds a message after everything else. */
+  /** Appends a message after everything else. */
   append(message: StoredMessage, source: MessageSource): this {
     this.#entries.push({ message, source, model: undefined });
     return this;
   }
 
-  /** Adds what a step produced to a response message, converting only those parts. */
+  /** Adds a step's output to a response message, converting only those parts. */
   appendResponse(message: StoredMessage, parts: readonly MessagePart[]): void {
     let entry = this.#entries.at(-1);
     if (entry?.message.id !== message.id) {
@@ -89,12 +89,12 @@ export class MessageList {
       };
       this.#entries.push(entry);
     }
-    // One by one: there may be more than fit into the arguments of a call.
+    // One by one: there may be more than a call can have arguments.
     for (const part of parts) entry.message.content.parts.push(part);
     if (entry.model) for (const one of partsToModelMessages(parts)) entry.model.push(one);
   }
 
-  /** Makes the list consist of these messages. Known ids keep their source; unknown ones count as `source`. */
+  /** Replaces the list with these messages. Known ids keep their source; unknown ones get `source`. */
   replace(messages: StoredMessage[], source: MessageSource): this {
     const sources = new Map(this.#entries.map((entry) => [entry.message.id, entry.source]));
     const stored = messages.flatMap((message) =>
@@ -115,12 +115,12 @@ export class MessageList {
     this.#entries.splice(0, this.#entries.length, ...kept);
   }
 
-  /** Call after handing messages to code that may change them in place. */
+  /** Call this after passing messages to code that may change them in place. */
   invalidate(): void {
     for (const entry of this.#entries) entry.model = undefined;
   }
 
-  /** The list as it is now, whatever is added to it, taken from it or put in place of its parts later. */
+  /** A snapshot of the list, unaffected by later changes. */
   snapshot(): MessageListSnapshot {
     const entries = this.#entries.map(({ message, source }) => ({
       message: { ...message, content: { ...message.content, parts: [...message.content.parts] } },

@@ -5,8 +5,8 @@ import type { ToolInvocation } from "@selvedge/protocol";
 const MAX_SHOWN = 4000;
 
 /**
- * Whether the input of a call is not an object, for instance because the reply was cut in the middle of it. A tool may
- * take text as its input, which shows in that it answered.
+ * Whether a call's input is not an object, for instance because the reply was cut off. A tool may accept text as input;
+ * it then has a result.
  */
 export function isMalformed(call: ToolInvocation): boolean {
   const { args } = call;
@@ -15,7 +15,7 @@ export function isMalformed(call: ToolInvocation): boolean {
   return typeof args !== "string" || !answered;
 }
 
-/** A result that also says what the model wrote, since the call itself cannot show it. */
+/** Adds what the model wrote to the result, since the call itself cannot show it. */
 export function withRawInput(
   output: LanguageModelV4ToolResultOutput,
   args: unknown,

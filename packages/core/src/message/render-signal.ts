@@ -10,7 +10,9 @@ function isXmlName(name: unknown): name is string {
   return typeof name === "string" && XML_NAME.test(name);
 }
 
-/** Names that appear in XML are checked when a signal is sent. A row that was stored by other means is checked when it is read. */
+/**
+ * Names that appear in XML are checked when a signal is sent. A row stored by other means is checked when it is read.
+ */
 export function checkXmlName(what: string, name: unknown): void {
   if (isXmlName(name)) return;
   throw new AgentError(
@@ -20,8 +22,8 @@ export function checkXmlName(what: string, name: unknown): void {
 }
 
 /**
- * What the model reads for a signal: a person's words as they are when they carry no attributes; otherwise one XML
- * element around every text part.
+ * What the model reads for a signal: a person's text unchanged if it has no attributes; otherwise one XML element
+ * around every text part.
  */
 export function renderSignal(
   content: MessageContent,
@@ -69,7 +71,7 @@ const TAG_OF: Readonly<Record<SignalType, string>> = {
   notification: "notification",
 };
 
-/** The tag of a signal, or that of its type where the row has none that could be written. */
+/** The tag of a signal, or that of its type if the stored tag is invalid. */
 function safeTag({ type, tagName }: Pick<SignalRecord, "type" | "tagName">): string {
   if (isXmlName(tagName)) return tagName;
   return Object.hasOwn(TAG_OF, type) ? TAG_OF[type] : "signal";
@@ -91,7 +93,7 @@ const ESCAPES: Record<string, string> = {
   "\t": "&#9;",
   "\r": "&#13;",
 };
-// Characters XML 1.0 cannot hold at all.
+// Characters that XML 1.0 cannot represent.
 const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g;
 
 function escapeAttribute(value: JSONValue): string {

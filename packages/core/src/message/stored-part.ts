@@ -1,6 +1,6 @@
 import type { MessagePart } from "@selvedge/protocol";
 
-/** Whether a value has what its type of part needs, so that everything after this can rely on it. */
+/** Whether a value has the fields its part type requires, so that later code can rely on them. */
 export function isStoredPart(value: unknown): value is MessagePart {
   const part = value as Record<string, unknown> | null | undefined;
   switch (part?.["type"]) {

@@ -1,7 +1,7 @@
 import type { ProviderMetadata } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 
-/** One system message. `role` is checked when it is read, so an object literal typed as `string` is welcome. */
+/** One system message. `role` is checked at run time, so an object literal typed as `string` is accepted. */
 export interface SystemMessage {
   role: "system";
   content: string;

@@ -6,7 +6,7 @@ import type { ModelMessage } from "./model-message.ts";
 import { isMalformed, withRawInput } from "./raw-input.ts";
 import { filePart, reasoningFilePart, userContent, withOptions } from "./user-content.ts";
 
-/** What the model reads for a stored message. Every tool call it contains gets a result, whatever happened to it. */
+/** What the model reads for a stored message. Every tool call in it gets a result, whatever happened to the call. */
 export function toModelMessages(message: StoredMessage): ModelMessage[] {
   if (message.role === "assistant") return partsToModelMessages(message.content.parts);
   const text = () =>
@@ -23,8 +23,8 @@ export function toModelMessages(message: StoredMessage): ModelMessage[] {
 type AssistantContent = Extract<ModelMessage, { role: "assistant" }>["content"];
 
 /**
- * Assistant parts as alternating assistant and tool messages. A `step-start` closes what came before it, so the parts
- * of one step can be converted on their own.
+ * Converts assistant parts to alternating assistant and tool messages. A `step-start` closes what precedes it, so the
+ * parts of one step can be converted alone.
  */
 export function partsToModelMessages(parts: readonly MessagePart[]): ModelMessage[] {
   const messages: ModelMessage[] = [];
@@ -66,7 +66,7 @@ export function partsToModelMessages(parts: readonly MessagePart[]): ModelMessag
               type: "tool-call",
               toolCallId: call.toolCallId,
               toolName: call.toolName,
-              // Models read an object here; providers refuse the whole conversation over anything else.
+              // Models expect an object here; providers reject the whole conversation otherwise.
               input: malformed ? {} : (call.args ?? {}),
               ...(call.providerExecuted && { providerExecuted: true }),
             },

@@ -18,7 +18,7 @@ const STATES: Readonly<Record<string, ToolInvocationState>> = {
   "output-denied": "output-denied",
 };
 
-/** A part that only UI messages of the AI SDK have, or `undefined` for any other. */
+/** Converts a part that only AI SDK UI messages have; `undefined` for any other. */
 export function fromUiPart(part: LoosePart, type: string): MessagePart | undefined {
   switch (type) {
     case "source-url":

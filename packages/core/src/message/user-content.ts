@@ -5,7 +5,7 @@ import type { ModelMessage } from "./model-message.ts";
 
 export type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
 
-/** The parts of a person's message that a model takes: texts and files. Never empty. */
+/** The parts of a user message that a model accepts: texts and files. Never empty. */
 export function userContent(content: MessageContent): UserContent {
   const parts: UserContent = [];
   for (const part of content.parts) {
@@ -31,7 +31,7 @@ export function filePart(part: FileMessagePart): LanguageModelV4FilePart {
   );
 }
 
-/** A file that the model made while it was reasoning. */
+/** A file that the model created while reasoning. */
 export function reasoningFilePart(part: FileMessagePart): LanguageModelV4ReasoningFilePart {
   const { mediaType } = filePart(part);
   return withOptions({ type: "reasoning-file", data: fileData(part.data), mediaType }, part.providerMetadata);

@@ -8,13 +8,13 @@ import { findProvider } from "./provider-registry.ts";
 
 type AnyModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
 
-/** Whether this is an AI SDK model object, of any specification, also of those we refuse. */
+/** Whether this is an AI SDK model object of any specification, including unsupported ones. */
 export function isModelObject(value: unknown): value is AnyModel {
   if (typeof value !== "object" && typeof value !== "function") return false;
   return value !== null && typeof (value as Partial<AnyModel>).doStream === "function";
 }
 
-/** The model as specification v4. A v4 model is returned as it is. */
+/** Adapts a model to specification v4. A v4 model is returned unchanged. */
 export function adaptModel(model: AnyModel): LanguageModel {
   switch (model.specificationVersion) {
     case "v4":

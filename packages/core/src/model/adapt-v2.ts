@@ -21,7 +21,7 @@ import { fileReferenceUnsupported, lowerFileData, lowerPrompt, toBase64 } from "
 import { mapStream } from "./map-stream.ts";
 import type { LanguageModel } from "./model.ts";
 
-/** A specification v2 model as v4: prompts and tools are converted down for it, its parts and usage up for us. */
+/** Adapts a specification v2 model to v4: converts prompts and tools down, and parts and usage up. */
 export function adaptV2(model: LanguageModelV2): LanguageModel {
   return {
     specificationVersion: "v4",
@@ -65,7 +65,7 @@ function raiseContent(part: LanguageModelV2Content): LanguageModelV4Content {
   if (part.type === "file") return { ...part, data: { type: "data", data: part.data } };
   if (part.type !== "tool-result") return part;
   const { providerExecuted: _, ...result } = part;
-  // v4 knows no empty result; v2 allowed any value.
+  // v4 has no empty result; v2 allowed any value.
   return { ...result, result: (part.result ?? "") as LanguageModelV4ToolResult["result"] };
 }
 
@@ -159,7 +159,7 @@ function lowerOutputPart(part: OutputPart): OutputPartV2[] {
     case "data":
       return [{ type: "media", data: toBase64(part.data.data), mediaType: part.mediaType }];
     case "url":
-      // v2 has no link in a tool result; the address is the closest thing to it that the model can use.
+      // v2 has no link in a tool result; the URL as text is the closest form.
       return [{ type: "text", text: part.data.originalUrl ?? part.data.url.href }];
     case "reference":
       throw fileReferenceUnsupported(part.data.reference);

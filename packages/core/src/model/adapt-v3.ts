@@ -12,7 +12,7 @@ import { lowerFileData, lowerPrompt, toBase64 } from "./lower-prompt.ts";
 import { mapStream } from "./map-stream.ts";
 import type { LanguageModel } from "./model.ts";
 
-/** A specification v3 model as v4: prompts are converted down for it, its parts up for us. */
+/** Adapts a specification v3 model to v4: converts prompts down and parts up. */
 export function adaptV3(model: LanguageModelV3): LanguageModel {
   return {
     specificationVersion: "v4",
@@ -32,7 +32,7 @@ export function adaptV3(model: LanguageModelV3): LanguageModel {
   };
 }
 
-/** Generated files are the one part that changed its shape from v3 to v4. */
+/** Generated files are the only part whose shape changed from v3 to v4. */
 function raise<Part extends { type: string }>(
   part: Part | LanguageModelV3File,
 ): Exclude<Part, LanguageModelV3File> | LanguageModelV4File {

@@ -19,13 +19,13 @@ export interface AskModelOptions extends ModelSettings {
   prompt: string;
   abortSignal?: AbortSignal | undefined;
   providerOptions?: ModelCallOptions["providerOptions"];
-  /** Asks for JSON, in the model's own format. */
+  /** Requests JSON, in the model's own format. */
   responseFormat?: ModelCallOptions["responseFormat"];
   limits?: Partial<ModelLimits>;
   clock?: System;
 }
 
-/** One text answer, without tools or memory: for titles and the like. Retries and falls back like a run does. */
+/** Asks for one text answer, without tools or memory: for titles and the like. Retries and falls back like a run. */
 export async function askModel(config: ModelConfig, options: AskModelOptions): Promise<string> {
   const { system, prompt, abortSignal, providerOptions, responseFormat, limits, clock, ...settings } =
     options;

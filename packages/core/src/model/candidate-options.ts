@@ -1,8 +1,8 @@
 import type { ModelCallOptions, ModelCandidate, ModelSettings } from "./model.ts";
 
 /**
- * Call options with what belongs to one candidate laid over them: its settings win one by one, its headers and provider
- * options by key. Undefined settings leave the option as it was.
+ * Merges one candidate's options into the call options: its settings win individually, its headers and provider options
+ * by key. Undefined settings leave the option unchanged.
  */
 export function candidateOptions(options: ModelCallOptions, candidate: ModelCandidate): ModelCallOptions {
   const { modelSettings, providerOptions, headers } = candidate;
@@ -15,7 +15,7 @@ export function candidateOptions(options: ModelCallOptions, candidate: ModelCand
   return merged;
 }
 
-/** Writes model settings into call options; the transport setting `maxRetries` is not one of them. */
+/** Copies model settings to call options, except `maxRetries`, which belongs to the transport. */
 export function applySettings(options: ModelCallOptions, settings: ModelSettings): void {
   const { maxRetries: _, headers, ...sampling } = settings;
   for (const [name, value] of Object.entries(sampling)) {

@@ -4,11 +4,11 @@ import type { ModelCandidate } from "./model.ts";
 
 const LONGEST_REASON = 1_000;
 
-/** Why a call failed, in a form that may be shown: without keys, with the HTTP status, and not a whole error page. */
+/** Why a call failed, safe to show: without keys, with the HTTP status, and without whole error pages. */
 export function failureReason(error: unknown, candidate: ModelCandidate): string {
   const status = (error as { statusCode?: unknown } | null | undefined)?.statusCode;
   const message = errorMessage(error) || (error as Error).name;
-  // Clipped with room to spare before hiding, so that a key at the edge is seen whole.
+  // Clipped generously before hiding, so that a key at the edge is seen whole.
   const safe = hideKeys(message.slice(0, 4 * LONGEST_REASON), candidate);
   const reason = safe.length > LONGEST_REASON ? `${safe.slice(0, LONGEST_REASON)}…` : safe;
   return typeof status === "number" ? `status ${status}, ${reason}` : reason;

@@ -1,4 +1,4 @@
-/** An optional package, or `undefined` when it is not installed. Errors inside an installed package surface. */
+/** Imports an optional package; `undefined` if it is not installed. Errors inside an installed package propagate. */
 export async function importPackage(name: string): Promise<Record<string, unknown> | undefined> {
   try {
     return (await import(/* @vite-ignore */ name)) as Record<string, unknown>;
@@ -8,8 +8,8 @@ export async function importPackage(name: string): Promise<Record<string, unknow
   }
 }
 
-// Node names the package it looked for; a dependency of an installed package that is missing has another name. Vite
-// puts a module in the place of an optional peer that throws a plain error with the same words.
+// Node names the missing package; a missing dependency of an installed package has another name. Vite replaces a
+// missing optional peer with a module that throws a plain error with the same text.
 function isNotInstalled(error: unknown, name: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const text = String(message);

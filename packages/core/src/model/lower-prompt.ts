@@ -4,8 +4,8 @@ import { AgentError } from "../errors.ts";
 type Part = Exclude<LanguageModelV4Message, { role: "system" }>["content"][number];
 
 /**
- * A prompt in the shape of an older specification. `lower` converts one part and returns the same object when nothing
- * has to change, or `undefined` for a part that the older specification cannot say. Untouched messages are not copied.
+ * Converts a prompt to an older specification. `lower` converts one part: it returns the same object if nothing
+ * changes, or `undefined` if the older specification has no such part. Unchanged messages are not copied.
  */
 export function lowerPrompt(prompt: LanguageModelV4Prompt, lower: (part: Part) => unknown): unknown[] {
   const lowered: unknown[] = [];
@@ -27,7 +27,7 @@ export function lowerPrompt(prompt: LanguageModelV4Prompt, lower: (part: Part) =
   return lowered;
 }
 
-/** File data as specifications v2 and v3 carry it: bytes, base64 or a URL. */
+/** File data in the form of specifications v2 and v3: bytes, base64 or a URL. */
 export function lowerFileData(data: SharedV4FileData): Uint8Array | string | URL {
   switch (data.type) {
     case "data":
@@ -53,7 +53,7 @@ const BASE64_PIECE = 32_766;
 export function toBase64(data: Uint8Array | string): string {
   if (typeof data === "string") return data;
   let base64 = "";
-  // The piece is a multiple of three bytes, so the pieces join without padding between them.
+  // The piece size is a multiple of three bytes, so the pieces join without padding.
   for (let start = 0; start < data.length; start += BASE64_PIECE) {
     base64 += btoa(String.fromCharCode(...data.subarray(start, start + BASE64_PIECE)));
   }

@@ -1,4 +1,4 @@
-/** The stream with every part converted. It reads ahead of its reader by nothing, and passes a cancel on. */
+/** Converts every part of a stream. Does not read ahead, and forwards cancellation. */
 export function mapStream<From, To>(
   stream: ReadableStream<From>,
   convert: (part: From) => To,

@@ -8,10 +8,12 @@ import { partSize } from "./part-size.ts";
 import { ModelStreamError } from "./retry-policy.ts";
 import { WholeCharacters } from "./whole-characters.ts";
 
-/** The chunk limit is checked this many times per limit, so it is kept to one part in sixteen, never early. */
+/**
+ * The chunk timeout is checked this many times per period, so it is accurate to one part in sixteen and never early.
+ */
 const CHECKS_PER_LIMIT = 16;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** After so many parts the clock is read, and others get a turn if the stream has not let them have one for so long. */
+/** After this many parts the clock is read, and other tasks get a turn if the stream has not yielded for this long. */
 const PARTS_PER_LOOK = 64;
 const LONGEST_TURN_MS = 10;
 
@@ -26,8 +28,8 @@ type ReadResult = Awaited<ReturnType<Reader["read"]>>;
  *    └────────┴───────────┴──────► failed        limit, abort, broken stream; every later read throws it
  * ```
  *
- * A chunk costs one promise and no timer or clock: a single timer looks at `#touches` now and then. A stream that never
- * waits keeps timers from running, so the clock is looked at every few parts too.
+ * A chunk costs one promise and no timer or clock: a single timer checks `#touches` periodically. A stream that never
+ * waits keeps timers from running, so the clock is also read every few parts.
  */
 export class ModelAttempt implements ModelReply {
   readonly candidate: ModelCandidate;
@@ -43,7 +45,7 @@ export class ModelAttempt implements ModelReply {
   #rejectOpening: ((reason: unknown) => void) | undefined;
   #cancelTimer: (() => void) | undefined;
 
-  // Goes up by one when a read starts and by one when it settles, so it is odd while the model is waited for.
+  // Incremented when a read starts and when it settles, so it is odd while waiting for the model.
   #touches = 0;
   #touchesSeen = 0;
   #quietSince: number;
@@ -70,7 +72,7 @@ export class ModelAttempt implements ModelReply {
     this.#startedAt = this.#quietSince = this.#turnedAt = context.system.monotonic();
   }
 
-  /** Calls the model and reads up to its first output. Rejects when there is none; then nothing is left behind. */
+  /** Calls the model and reads up to its first output. Rejects if there is none, leaving nothing behind. */
   async open(options: ModelCallOptions): Promise<void> {
     if (this.#callerSignal) onAbort(this.#callerSignal, this);
     this.#armTimer(this.#startedAt);
@@ -135,7 +137,7 @@ export class ModelAttempt implements ModelReply {
     );
   }
 
-  // A model that ignores its signal must not hold the caller: the call is settled from outside.
+  // A model that ignores its signal must not block the caller: the call is settled from outside.
   #call(options: ModelCallOptions): Promise<Awaited<ReturnType<ModelCandidate["model"]["doStream"]>>> {
     return new Promise((resolve, reject) => {
       this.#rejectOpening = reject;
@@ -147,14 +149,14 @@ export class ModelAttempt implements ModelReply {
     });
   }
 
-  /** What was read, or `undefined` at the end of the stream. */
+  /** The part read, or `undefined` at the end of the stream. */
   #received(read: ReadResult): ModelPart | undefined {
     this.#touches++;
     if (this.#failure) throw this.#failure.error;
     return read.done ? undefined : this.#characters.of(read.value);
   }
 
-  /** Keeps a part that came before or with the first output. */
+  /** Keeps a part that arrived before or with the first output. */
   #peek(part: ModelPart | undefined): Promise<void> | undefined {
     if (!part) throw new ModelStreamError("ended without any output", undefined);
     if (part.type === "error") throw new ModelStreamError("failed", part.error);
@@ -166,7 +168,7 @@ export class ModelAttempt implements ModelReply {
     return turn;
   }
 
-  /** Counts a part. Throws when a limit passed; answers a promise when others should have a turn before it goes on. */
+  /** Counts a part. Throws when a limit is exceeded; returns a promise when other tasks should get a turn first. */
   #count(part: ModelPart): Promise<void> | undefined {
     this.#bytes += partSize(part, this.#maxBytes);
     if (this.#bytes > this.#maxBytes) this.#fail(this.#tooLong());
@@ -196,8 +198,8 @@ export class ModelAttempt implements ModelReply {
     throw this.#failure.error;
   }
 
-  // `finish` is the last part. The stream is read once more so that it can close by itself; whatever else comes is
-  // not part of the reply, and a connection that stays open is ended at the next check.
+  // `finish` is the last part. The stream is read once more so that it can close by itself; anything else it sends is
+  // ignored, and a connection that stays open is closed at the next check.
   #finish(): void {
     const reader = this.#reader!;
     const settle = (result?: ReadResult): undefined => {
@@ -215,14 +217,14 @@ export class ModelAttempt implements ModelReply {
   #fail(error: unknown): void {
     if (this.#ended) return;
     this.#release();
-    // Once the finish part is here the reply is complete, whatever happens to the connection.
+    // Once the finish part has arrived, the reply is complete, whatever happens to the connection.
     if (this.#drained === undefined) this.#failure = { error };
     this.#drop(error);
   }
 
-  /** Lets go of the model: its signal aborts, and a pending read settles because its stream is cancelled. */
+  /** Releases the model: aborts its signal and cancels its stream, which settles a pending read. */
   #drop(reason: unknown): void {
-    // In this order a model that answers an abort by breaking its stream finds it closed already.
+    // In this order, a model that breaks its stream on abort finds it already closed.
     this.#reader?.cancel(reason).catch(ignore);
     this.#controller.abort(reason);
     this.#rejectOpening?.(reason);
@@ -254,7 +256,7 @@ export class ModelAttempt implements ModelReply {
     this.#checkTimes(now);
     if (this.#ended) return;
     if (this.#hasOutput && (this.#touches !== this.#touchesSeen || this.#touches % 2 === 0)) {
-      // Something came since the last check, or nobody is reading, which is not the model's silence.
+      // Something arrived since the last check, or the stream is not being read; neither is silence of the model.
       this.#touchesSeen = this.#touches;
       this.#quietSince = now;
     } else if (this.#hasOutput && chunkMs > 0 && now - this.#quietSince >= chunkMs) {

@@ -1,4 +1,4 @@
-/** Models that people choose from, by provider, the strongest first. Plain data; any other name works as well. */
+/** Well-known models by provider, strongest first. Plain data; any other name works too. */
 export const MODEL_CATALOGUE: Readonly<Record<string, readonly string[]>> = {
   openai: ["gpt-5.5", "gpt-5.5-mini", "gpt-5", "gpt-5-mini"],
   anthropic: ["claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5"],

@@ -6,12 +6,12 @@ import type {
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 
-/** The model contract inside Selvedge. Everything else is adapted to it once, in `resolve-model.ts`. */
+/** Selvedge's internal model contract. Other models are adapted to it once, in `resolve-model.ts`. */
 export type LanguageModel = LanguageModelV4;
 export type ModelPart = LanguageModelV4StreamPart;
 export type ModelCallOptions = LanguageModelV4CallOptions;
 
-/** An endpoint that speaks the OpenAI-compatible wire, or a `provider/model` with its own key or address. */
+/** An OpenAI-compatible endpoint, or a `provider/model` with its own key or URL. */
 export interface ModelEndpoint {
   id: string;
   url?: string;
@@ -47,21 +47,21 @@ export interface ModelFallback {
   headers?: Record<string, string>;
 }
 
-/** What `model` takes, besides a function that returns it. */
+/** The type of `model`, besides a function that returns it. */
 export type ModelConfig = ModelSpec | ModelFallback[];
 
-/** A model ready to be called, with the settings that belong to it alone. */
+/** A model ready to be called, with its own settings. */
 export interface ModelCandidate {
   model: LanguageModel;
   maxRetries?: number;
   modelSettings?: ModelSettings;
   providerOptions?: Record<string, Record<string, unknown>>;
   headers?: Record<string, string>;
-  /** Takes the key of this model out of a text that is going to be shown. */
+  /** Removes this model's key from a text that will be shown. */
   hideKey?: (text: string) => string;
 }
 
-/** How long a model may be silent, and its reply be. `0` switches a limit off. */
+/** Limits on a model's silence and on its reply. `0` disables a limit. */
 export interface ModelLimits {
   /** From the call to the first chunk. */
   firstChunkMs: number;
@@ -69,7 +69,7 @@ export interface ModelLimits {
   chunkMs: number;
   /** From the call to the end of the reply. */
   totalMs: number;
-  /** All that one reply brings; each part counts as its text and 100 bytes. */
+  /** The size of one reply; each part counts as its text plus 100 bytes. */
   replyBytes: number;
 }
 
@@ -86,11 +86,11 @@ export interface ModelReply {
   readonly request: { body?: unknown } | undefined;
   readonly response: { headers?: Record<string, string> } | undefined;
   /**
-   * Hands over every part, in turn, and resolves at the end. A promise that `take` answers is waited for. Throws what
-   * `take` throws, `model-timeout` when a limit passed, the abort reason when the caller aborted, and `model-failed`
-   * when the stream itself broke. To be called once.
+   * Passes every part to `take`, in order, and resolves at the end. Waits for a promise that `take` returns. Throws
+   * what `take` throws, `model-timeout` when a limit is exceeded, the abort reason when the caller aborts, and
+   * `model-failed` when the stream breaks. Call it once.
    */
   each(take: (part: ModelPart) => void | Promise<void>): Promise<void>;
-  /** Gives the reply up; `each` settles. */
+  /** Abandons the reply; `each` settles. */
   cancel(reason?: unknown): void;
 }

@@ -11,14 +11,14 @@ export interface ModelRetry {
   readonly failed: ModelCandidate;
   readonly next: ModelCandidate;
   readonly error: unknown;
-  /** Calls of `failed` so far. */
+  /** How often `failed` has been called. */
   readonly attempts: number;
   readonly delayMs: number;
 }
 
 export interface OpenModelReplySettings {
   limits: ModelLimits;
-  /** Retries of a candidate that does not say its own number. */
+  /** Retries for candidates that set no number. */
   maxRetries: number;
   system: System;
   abortSignal?: AbortSignal | undefined;
@@ -26,10 +26,10 @@ export interface OpenModelReplySettings {
 }
 
 /**
- * The reply of the first candidate that begins one. Failures before the first output are retried and then passed on to
- * the next candidate; from the first output on, nothing is tried again.
+ * The reply of the first candidate that starts one. Failures before the first output are retried, then the next
+ * candidate is tried; after the first output nothing is retried.
  *
- * Throws `model-failed` when no candidate answers (`model-timeout` when all of them were silent), and the reason of
+ * Throws `model-failed` if no candidate responds (`model-timeout` if all of them were silent), and the reason of
  * `abortSignal` as soon as it aborts.
  */
 export async function openModelReply(

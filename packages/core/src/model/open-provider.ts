@@ -17,8 +17,8 @@ interface Provider {
 type ProviderFactory = (settings: Record<string, unknown>) => Provider;
 
 /**
- * A model by name, or at an address of its own. With `url` it is spoken to over the OpenAI-compatible wire. A key from the
- * environment goes to the provider's own host only: another address gets `apiKey` or nothing.
+ * Opens a model by name, or at its own URL. With `url`, the OpenAI-compatible protocol is used. A key from the
+ * environment is sent only to the provider's own host; another URL gets `apiKey` or nothing.
  */
 export async function openProvider(endpoint: ModelEndpoint, env: Environment): Promise<ModelCandidate> {
   const { provider, modelId } = splitId(endpoint);
@@ -82,7 +82,7 @@ function hostOf(url: string | undefined): string | undefined {
 function baseUrlOf(entry: ProviderEntry, env: Environment): string | undefined {
   const chosen = entry.baseUrlVariable && env[entry.baseUrlVariable]?.trim();
   if (!chosen) return entry.baseUrl;
-  // People give the address of a local server as its origin; the wire lives under /v1.
+  // Local servers are often given by origin; the API lives under /v1.
   return /^https?:\/\/[^/]+\/?$/.test(chosen) ? `${chosen.replace(/\/$/, "")}/v1` : chosen;
 }
 
@@ -98,7 +98,7 @@ function checkedUrl(url: string | undefined, id: string): string {
   );
 }
 
-/** `undefined` when the package is not there and the compatible wire can stand in for it. */
+/** `undefined` if the package is not installed and the compatible protocol can replace it. */
 async function ownFactory(entry: ProviderEntry, id: string): Promise<ProviderFactory | undefined> {
   if (!entry.package) return undefined;
   const module = await importPackage(entry.package);

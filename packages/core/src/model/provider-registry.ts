@@ -1,16 +1,16 @@
-/** What we know about a model provider. Plain data in the repository; nothing is fetched. */
+/** A known model provider. Plain data; nothing is fetched. */
 export interface ProviderEntry {
-  /** The provider's own AI SDK package, preferred when it is installed. */
+  /** The provider's own AI SDK package, used if it is installed. */
   package?: string;
-  /** The exports of `package` that make a provider, by preference (names changed between releases). */
+  /** The exports of `package` that create a provider, by preference (names changed between releases). */
   factories?: readonly string[];
-  /** Environment variables that hold the key, by preference. None: no key is needed, or the package finds it itself. */
+  /** Environment variables that contain the key, by preference. Empty: no key is needed, or the package finds it. */
   keys: readonly string[];
-  /** Where the provider speaks the OpenAI-compatible wire. Without it, `package` is required. */
+  /** The provider's OpenAI-compatible endpoint. Without it, `package` is required. */
   baseUrl?: string;
-  /** An environment variable that replaces `baseUrl`. */
+  /** An environment variable that overrides `baseUrl`. */
   baseUrlVariable?: string;
-  /** The wire takes a JSON schema for structured output. */
+  /** Whether the endpoint accepts a JSON schema for structured output. */
   jsonSchema?: boolean;
 }
 
@@ -137,7 +137,7 @@ export function findProvider(name: string): ProviderEntry | undefined {
   return Object.hasOwn(PROVIDERS, known) ? PROVIDERS[known] : undefined;
 }
 
-/** Known providers that the writer of `name` may have meant, best first. */
+/** Known providers similar to `name`, best match first. */
 export function similarProviders(name: string): string[] {
   const wanted = name.toLowerCase();
   return Object.keys(PROVIDERS)

@@ -4,8 +4,8 @@ import { type Environment, openProvider } from "./open-provider.ts";
 import type { ModelCandidate, ModelConfig, ModelEndpoint, ModelFallback, ModelSpec } from "./model.ts";
 
 /**
- * The models that a `model` setting stands for, in the order they are tried. Keys are read from `env` now, so a key that
- * is set after import is found. A model object costs no import and no await.
+ * Resolves a `model` setting to models, in the order they are tried. Keys are read from `env` now, so a key set after
+ * import is found. A model object needs no import and no await.
  */
 export async function resolveModel(
   config: ModelConfig,
@@ -55,7 +55,7 @@ function isEndpoint(spec: unknown): spec is ModelEndpoint {
   return typeof spec === "object" && spec !== null && typeof (spec as ModelEndpoint).id === "string";
 }
 
-// Names the keys and not the values: a wrong setting may hold an API key.
+// Shows the keys, not the values: a wrong setting may contain an API key.
 function describe(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   return `an object with ${Object.keys(value).join(", ") || "no fields"}`;

@@ -4,7 +4,7 @@ import type { System } from "../system.ts";
 
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
-/** A provider may ask for more patience than we choose ourselves, within reason. */
+/** The longest wait a provider may ask for. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 const NETWORK_CODES: ReadonlySet<string> = new Set([
@@ -23,7 +23,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
-/** A reply that failed after the provider had taken the request and before it put anything out. */
+/** A reply that failed after the provider accepted the request and before any output. */
 export class ModelStreamError extends Error {
   constructor(what: string, cause: unknown) {
     super(cause === undefined ? `the stream ${what}` : `the stream ${what}: ${errorMessage(cause)}`, {
@@ -33,7 +33,7 @@ export class ModelStreamError extends Error {
   }
 }
 
-/** The fields of the AI SDK's `APICallError` that matter here; read by shape, so any copy of that package is known. */
+/** The relevant fields of the AI SDK's `APICallError`, read by shape so that any copy of that package works. */
 interface ErrorShape {
   isRetryable?: unknown;
   statusCode?: unknown;
@@ -47,7 +47,7 @@ interface ErrorShape {
 /** Whether the same call may succeed a little later. */
 export function isRetryable(error: unknown): boolean {
   if (AgentError.is(error)) return error.retryable;
-  // Providers put overload and cut connections into the stream; only a clear refusal in it is final.
+  // Providers report overload and broken connections in the stream; there, only a clear refusal is final.
   if (error instanceof ModelStreamError) return judge(error.cause) ?? true;
   return judge(error) ?? false;
 }
@@ -66,7 +66,9 @@ function judge(error: unknown, depth = 0): boolean | undefined {
   return judge(cause, depth + 1);
 }
 
-/** How long to wait before retry number `attempt` (from 1): what the provider asks for, else back-off with full jitter. */
+/**
+ * The delay before retry number `attempt` (from 1): what the provider asks for, otherwise back-off with full jitter.
+ */
 export function retryDelay(error: unknown, attempt: number, system: System): number {
   const asked = retryAfter(error, system);
   if (asked !== undefined) return Math.min(asked, LONGEST_RETRY_AFTER_MS);

@@ -9,7 +9,7 @@ export interface StructuredOutputOptions<Output extends Schema | undefined = any
   /** A second model that turns the text answer into the object. */
   model?: ModelConfig;
   instructions?: string;
-  /** What to do with an answer that does not fit: fail, leave `object` undefined, or use `fallbackValue`. */
+  /** What to do with an invalid answer: fail, leave `object` undefined, or use `fallbackValue`. */
   errorStrategy?: "strict" | "warn" | "fallback";
   fallbackValue?: unknown;
   /** Describe the schema in the prompt, for models without a JSON mode. */
@@ -18,13 +18,13 @@ export interface StructuredOutputOptions<Output extends Schema | undefined = any
   providerOptions?: ModelCallOptions["providerOptions"];
 }
 
-/** A structured answer being expected: what the model is told, and how its text is read. */
+/** An expected structured answer: what the model is told, and how its text is parsed. */
 export class ObjectFormat {
   readonly options: StructuredOutputOptions;
-  /** With `output`, a structured answer is all there is: tools are off. */
+  /** With `output`, the structured answer is the only output: tools are off. */
   readonly exclusive: boolean;
   readonly #schema: CompiledSchema;
-  /** Models answer with objects; another root travels inside one. */
+  /** Models answer with objects; any other root type is wrapped in one. */
   readonly #wrapped: boolean;
 
   constructor(options: StructuredOutputOptions, exclusive: boolean) {
@@ -39,10 +39,10 @@ export class ObjectFormat {
     return this.#schema.jsonSchema["type"] === "array";
   }
 
-  /** The schema the model is given. */
+  /** The schema the model receives. */
   get jsonSchema(): JsonSchema {
     if (!this.#wrapped) return this.#schema.jsonSchema;
-    // References are paths from the root, so what they point at stays there.
+    // References are paths from the root, so their targets stay there.
     const { $schema, $defs, definitions, ...value } = this.#schema.jsonSchema;
     return {
       ...($schema !== undefined && { $schema }),
@@ -65,7 +65,7 @@ export class ObjectFormat {
     return Object.hasOwn(value, "value") ? (value as { value: unknown }).value : undefined;
   }
 
-  /** The finished answer, checked against the schema. */
+  /** The finished answer, validated against the schema. */
   async parse(text: string): Promise<unknown> {
     let value: unknown;
     try {
@@ -92,8 +92,8 @@ export class ObjectFormat {
 }
 
 /**
- * Reads an object while its JSON is still arriving. Parsing again at every chunk would cost the square of the answer's
- * length, so beyond the first kilobytes it waits until the text has grown by a twentieth.
+ * Reads an object while its JSON is still arriving. Parsing at every chunk would be quadratic in the length of the
+ * answer, so after the first kilobytes it waits until the text has grown by a twentieth.
  */
 export class PartialObjectReader {
   #text = "";

@@ -3,14 +3,14 @@ import type { ModelPart } from "./model.ts";
 type Delta = ModelPart & { type: "text-delta" | "reasoning-delta" | "tool-input-delta" };
 
 /**
- * Keeps the halves of a character together. A model may cut a surrogate pair into two deltas, and half a pair alone has no
- * form in UTF-8: whoever writes each delta to a file or a terminal would write two replacement characters.
+ * Keeps surrogate pairs together. A model may split a pair across two deltas, and half a pair has no UTF-8 form:
+ * writing each delta to a file or terminal would produce two replacement characters.
  */
 export class WholeCharacters {
-  /** First halves that wait for the next delta, by the id of their text. */
+  /** First halves waiting for the next delta, by text id. */
   #held: Map<string, string> | undefined;
 
-  /** The part, with a half at the end of its delta moved to the next one. */
+  /** The part, with a trailing half moved to the next delta. */
   of(part: ModelPart): ModelPart {
     if (!isDelta(part)) return part;
     const { id, delta } = part;
@@ -30,7 +30,7 @@ function isDelta(part: ModelPart): part is Delta {
   return typeof part.delta === "string";
 }
 
-/** Whether the last unit of a text is the first half of a surrogate pair. */
+/** Whether a text ends with the first half of a surrogate pair. */
 function endsInHalf(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff;

@@ -3,11 +3,11 @@ import { AgentError, errorMessage, showValue } from "../errors.ts";
 const EVERY_MINUTE = "*/1 * * * *";
 const MINUTE_MS = 60_000;
 
-/** The first time of a cron pattern after another; of every full minute, when there is none. */
+/** The first match of a cron pattern after a time; without a pattern, the next full minute. */
 export async function cronTimes(
   pattern: string = EVERY_MINUTE,
 ): Promise<(after: number) => number | undefined> {
-  // No calendar is needed for the pattern that most apps have.
+  // The most common pattern needs no calendar.
   if (pattern === EVERY_MINUTE) return (after) => (Math.floor(after / MINUTE_MS) + 1) * MINUTE_MS;
   const { Cron } = await import("croner");
   try {

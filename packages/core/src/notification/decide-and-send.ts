@@ -7,21 +7,21 @@ import type { DeliveryOptions } from "../thread/threads.ts";
 import { type NotificationContext, nowIn, wakeOptions } from "./notification-context.ts";
 import { deliver, earliest, NOW_DECIDED, type Sent, summarize } from "./notification-delivery.ts";
 
-/** What was decided about a record, and what was sent because of it. */
+/** The decision about a record, and the signal sent because of it. */
 export type Outcome = Sent & { decision: NotificationDeliveryDecision };
 
-/** How the sender wants it, where it is sent at once. */
+/** The sender's options, if it is sent at once. */
 export interface SenderWishes {
   delivery: DeliveryOptions;
   streamOptions?: AgentExecutionOptions | undefined;
 }
 
-/** How often a decision is made anew because the record or the thread changed meanwhile. */
+/** How often a decision is repeated because the record or thread changed in between. */
 const MAX_ROUNDS = 50;
-/** In how many of these the thread may insist on its state. */
+/** In how many of these attempts the thread's state is a condition. */
 const INSISTING_ROUNDS = 3;
 
-/** Decides about stored records and acts on it, again where something changed in between. */
+/** Decides about stored records and carries the decision out; repeats both if something changed in between. */
 export async function decideAndSend(
   context: NotificationContext,
   created: readonly VersionedNotification[],
@@ -39,7 +39,7 @@ export async function decideAndSend(
   return outcomes;
 }
 
-/** One look at the thread, and a decision for each record. Returns those that have to be decided again. */
+/** Reads the thread once and decides about each record. Returns the records that must be decided again. */
 async function decideOnce(
   context: NotificationContext,
   waiting: ReadonlyMap<string, VersionedNotification>,
@@ -56,7 +56,8 @@ async function decideOnce(
     const current = round === 0 ? seen : await domain.read(seen.record);
     const decision = await context.decide((current ?? seen).record, state);
     decisions.set(id, decision);
-    // Somebody whose record was merged with this one has decided about both; or it went with its thread.
+    // Another sender whose record was merged with this one decided about both, or the record was deleted with its
+    // thread.
     if (current?.record.status !== "pending" || !current.undecided) outcomes.set(id, { decision });
     else if (isImmediateSummary(current, decision, nowIn(context))) toSummarize.push(current);
     else {
@@ -79,7 +80,7 @@ async function decideOnce(
   return again;
 }
 
-/** Carries a decision out. Returns `undefined` when the record changed meanwhile. */
+/** Carries out a decision. Returns `undefined` if the record changed in the meantime. */
 async function act(
   context: NotificationContext,
   seen: VersionedNotification,
@@ -103,10 +104,10 @@ async function act(
     case "persist":
       return change({});
     default: {
-      // One that was merged keeps the earlier time, or it would wait forever while others come.
+      // A merged record keeps the earlier time; otherwise it could wait forever while others arrive.
       const deliverAt = earliest(record.deliverAt, decision.deliverAt);
       const isSummary = decision.action === "summarize";
-      // Of one that waits to be delivered in full the model has been told already.
+      // The model already knows about a record that waits for full delivery.
       const summaryAt =
         isSummary && !isToldOf(record) ? earliest(record.summaryAt, decision.summaryAt) : record.summaryAt;
       return change({ deliverAt, summaryAt });

@@ -12,7 +12,7 @@ import {
   waitsForIdle,
 } from "./notification-delivery.ts";
 
-/** Delivers what is due on one thread. What waits for an idle thread is left as it is while the thread is active. */
+/** Delivers what is due on one thread. Records that wait for an idle thread stay unchanged while it is active. */
 export async function deliverDue(
   context: NotificationContext,
   due: readonly VersionedNotification[],
@@ -24,7 +24,7 @@ export async function deliverDue(
     throw error;
   });
   if (AgentError.is(state)) {
-    // The thread is another resource's. That may change, but it is not retried forever.
+    // The thread belongs to another resource. That may change, but it is not retried forever.
     for (const one of due) await recordFailure(context, one, {}, state);
     return;
   }
@@ -37,11 +37,11 @@ export async function deliverDue(
   const isDue = (date: Date | undefined) => date !== undefined && date.getTime() <= now;
   const summarized = decided.filter(({ record }) => isDue(record.summaryAt));
   const full = decided.filter(({ record }) => !isDue(record.summaryAt) && isDue(record.deliverAt));
-  // A clock that went back: not due after all.
+  // The clock went back, so it is not due after all.
   for (const one of decided)
     if (!summarized.includes(one) && !full.includes(one)) await domain.tryUpdate(one, {});
   const items = [...full.map((one) => [one]), ...(summarized.length > 0 ? [summarized] : [])];
-  // What waited for an idle thread comes together, into the run that the first of it opens.
+  // Everything that waited for an idle thread joins the run that the first record opens.
   let opened = false;
   for (const item of items.toSorted(byUrgency)) {
     const one = item[0]!;

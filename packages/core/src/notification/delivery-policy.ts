@@ -4,7 +4,7 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 
 export type NotificationAction = "deliver" | "queue" | "defer" | "summarize" | "persist" | "discard";
 
-/** What becomes of a notification. */
+/** The outcome for a notification. */
 export interface NotificationDeliveryDecision {
   action: NotificationAction;
   deliverAt?: Date;
@@ -16,14 +16,14 @@ export interface NotificationDeliveryDecision {
 
 type Decision = NotificationAction | NotificationDeliveryDecision;
 
-/** What a policy is asked about. */
+/** The input of a policy. */
 export interface NotificationDeliveryContext {
   record: NotificationRecord;
   threadState: "active" | "idle";
   now: Date;
 }
 
-/** Asked in this order: `decide`, `sources`, `priorities`, `default`, then the built-in policy. */
+/** Consulted in this order: `decide`, `sources`, `priorities`, `default`, then the built-in policy. */
 export interface NotificationDeliveryPolicyConfig {
   default?: Decision;
   priorities?: Partial<Record<NotificationPriority, Decision>>;
@@ -36,9 +36,9 @@ export interface NotificationDeliveryPolicyConfig {
 /** An agent's settings for notifications. */
 export interface NotificationsConfig {
   deliveryPolicy?: NotificationDeliveryPolicyConfig;
-  /** Milliseconds that records without a time of their own are gathered before one summary tells of them. */
+  /** Milliseconds to collect records without their own time before one summary announces them. */
   batchWindow?: number;
-  /** Bytes of JSON that a payload may have. */
+  /** Maximum bytes of a payload as JSON. */
   payloadBytes?: number;
 }
 
@@ -53,7 +53,7 @@ const ACTIONS: ReadonlySet<unknown> = new Set<NotificationAction>([
   "discard",
 ]);
 
-/** Asks the policy. A decision to defer or summarize comes back with its time. */
+/** Consults the policy. A decision to defer or summarize has its time filled in. */
 export async function decideNotification(
   config: NotificationsConfig | undefined,
   context: NotificationDeliveryContext,
@@ -92,7 +92,7 @@ async function choose(
 }
 
 /**
- * The policy of those who set none:
+ * The default policy:
  *
  *              active                                      idle
  *     urgent   deliver                                     deliver

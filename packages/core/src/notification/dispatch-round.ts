@@ -9,7 +9,7 @@ export interface DispatchAgent {
   deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void>;
 }
 
-/** Which of the records that are due. */
+/** Which of the due records to deliver. */
 export type DueRecords = Pick<DueOptions, "waitsForIdle" | "threadId">;
 
 interface RoundOptions {
@@ -22,10 +22,13 @@ interface RoundOptions {
   isClosed(): boolean;
 }
 
-/** How many records of a thread are delivered together, however few are read at once. */
+/** How many records of a thread are delivered together, regardless of the page size. */
 const MOST_TOGETHER = 500;
 
-/** Delivers what is due now, thread by thread. Each record is tried once: what is due again waits for the next round. */
+/**
+ * Delivers what is due now, thread by thread. Each record is tried once; if it becomes due again, it waits for the next
+ * round.
+ */
 export async function dispatchRound(options: RoundOptions, which: DueRecords): Promise<void> {
   const { domain, agents, system, batchSize } = options;
   const due = { ...which, now: new Date(Math.trunc(system.now())), agentId: agents.map(({ id }) => id) };
@@ -39,7 +42,7 @@ export async function dispatchRound(options: RoundOptions, which: DueRecords): P
     );
     for (const group of groups.values()) {
       const { agentId, threadId, resourceId } = group[0]!.record;
-      // One summary tells of all that is due on a thread, also of what is on the next pages.
+      // One summary covers everything due on a thread, including records on later pages.
       const more = isLast
         ? []
         : await domain.listDue({ ...due, agentId, threadId, resourceId, limit: MOST_TOGETHER });

@@ -12,14 +12,14 @@ import type { Admitted, Delivery, DeliveryOptions } from "../thread/threads.ts";
 import type { Inbox } from "./notification-context.ts";
 
 export interface Emission {
-  /** The records it tells of, as they were when it was made. */
+  /** The records it announces, as read when it was created. */
   records: readonly VersionedNotification[];
   signal: SignalInput;
   delivery: DeliveryOptions;
   streamOptions?: AgentExecutionOptions | undefined;
-  /** Where it would end up otherwise, it is not sent. */
+  /** The expected destination. If it would end up elsewhere, it is not sent. */
   only?: (delivery: Delivery) => boolean;
-  /** What the records become with it, unless it is discarded. */
+  /** The records' new state, unless the signal is discarded. */
   change(
     one: VersionedNotification,
     signal: CreatedAgentSignal,
@@ -27,12 +27,12 @@ export interface Emission {
   ): { patch: NotificationPatch; more?: Row };
 }
 
-/** A record changed since it was read, or the thread is not in the state that the signal was meant for. */
+/** A record changed since it was read, or the thread is not in the state the signal was meant for. */
 class Stale extends Error {}
 
 /**
- * Sends a signal about records and changes the records, in one commit: whatever crashes, they never disagree. Answers
- * `undefined` when a record or the thread is no longer as it was seen; then nothing happened.
+ * Sends a signal about records and updates the records in one commit, so a crash never leaves them inconsistent.
+ * Returns `undefined`, with no effect, if a record or the thread changed since it was read.
  */
 export async function emit(
   inbox: Inbox,
@@ -67,7 +67,7 @@ export async function emit(
     });
     return { signal: accepted, admitted };
   } catch (error) {
-    // A store that failed may have done it all the same.
+    // A store may report failure although the commit succeeded.
     const admitted = await findAdmitted(domain, emission, signal.id).catch(() => undefined);
     if (admitted) return { signal, admitted };
     if (error instanceof Stale) return undefined;
@@ -77,7 +77,9 @@ export async function emit(
   }
 }
 
-/** What became of a signal whose sending seemed to fail, if it is stored. Its run is known while it waits for that. */
+/**
+ * Looks up a signal whose sending seemed to fail. Returns it if it is stored; its run is known while it waits for one.
+ */
 async function findAdmitted(
   domain: NotificationDomain,
   { records: [first] }: Emission,

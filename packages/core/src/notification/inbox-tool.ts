@@ -14,10 +14,10 @@ import { createTool, type Tool, type ToolExecutionContext } from "../tool/tool.t
 import { emit } from "./emit.ts";
 import { fullSignal } from "./notification-signal.ts";
 
-/** What the model says to its inbox. */
+/** The tool's input. */
 export interface NotificationInboxInput {
   action: "list" | "read" | "markSeen" | "dismiss" | "archive" | "search";
-  /** The thread of the run, when absent. */
+  /** Default: the thread of the run. */
   threadId?: string;
   id?: string;
   status?: NotificationStatus;
@@ -54,7 +54,7 @@ const INPUT = {
 const STATUS = { markSeen: "seen", dismiss: "dismissed", archive: "archived" } as const;
 const DEFAULT_LIMIT = 50;
 const ATTEMPTS = 50;
-/** Without another run to see it, a notification that is read is stored in the chat. */
+/** A notification that is read here is stored in the chat, since no other run will show it. */
 const INTO_CHAT = { queued: false, ifActive: "deliver", ifIdle: "persist" } as const;
 
 type Place = { threadId: string; resourceId: string | undefined; runId: string | undefined };
@@ -78,7 +78,7 @@ export function createNotificationInboxTool({
     description:
       "The inbox of notifications of this thread. After a <notification-summary>, use read to get the full notifications.",
     inputSchema: INPUT,
-    // Reading a record again finds that it was read.
+    // Reading a record again shows it as read.
     idempotent: true,
     execute: (call: ToolExecutionContext<NotificationInboxInput>) => act(storage, call),
   });
@@ -92,7 +92,7 @@ async function act(
   const threadId = input.threadId ?? run.threadId;
   if (threadId === undefined)
     throw new AgentError("invalid-argument", "Pass threadId: this call does not belong to a thread.");
-  // A run that belongs to nobody has its own thread to look at, and no other.
+  // A run without a resource can only read its own thread.
   if (run.resourceId === undefined && run.runId !== undefined && threadId !== run.threadId)
     throw new AgentError("not-found", `This run cannot read the inbox of thread "${threadId}".`);
   const place = { threadId, resourceId: run.resourceId, runId: run.runId };
@@ -154,7 +154,7 @@ async function readOne(
   return "unavailable";
 }
 
-/** Whether its sender is about to decide what becomes of it. */
+/** Whether its sender is still deciding what to do with it. */
 function isBeingDecided(
   { storage, system }: NotificationDomain,
   { undecided, claimOwner, dueAt = 0 }: VersionedNotification,
@@ -162,7 +162,7 @@ function isBeingDecided(
   return undecided && claimOwner !== undefined && dueAt > system.now() && !storage.isOwnerDead(claimOwner);
 }
 
-/** Brings the notification into the chat and marks it seen, in one commit. Returns false when it changed meanwhile. */
+/** Adds the notification to the chat and marks it seen, in one commit. Returns false if it changed in the meantime. */
 async function inject(
   domain: NotificationDomain,
   place: Place,
@@ -170,7 +170,7 @@ async function inject(
 ): Promise<boolean> {
   const { storage, system } = domain;
   const { threadId, resourceId, agentId } = seen.record;
-  // Whoever runs the thread is the one who reads.
+  // The process that runs the thread is the reader.
   const reader = (await agentOfActiveRun(storage, { threadId, runId: place.runId })) ?? agentId ?? "";
   const inbox = {
     threads: openThreads(storage, system, defaultLogger),

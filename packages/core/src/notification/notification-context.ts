@@ -8,23 +8,23 @@ import type { System } from "../system.ts";
 import type { ThreadAddress, Threads } from "../thread/threads.ts";
 import type { NotificationDeliveryDecision } from "./delivery-policy.ts";
 
-/** The inbox of a thread: where its records are, and where their signals go. */
+/** A thread's inbox: where its records are stored and where their signals go. */
 export interface Inbox extends ThreadAddress {
   threads: Threads;
   domain: NotificationDomain;
   agentId: string;
-  /** What of a run's request context may be stored. */
+  /** The part of a run's request context that may be stored. */
   durableContextKeys: readonly string[];
 }
 
-/** An inbox with an agent whose policy decides about it. */
+/** An inbox whose agent's policy decides about it. */
 export interface NotificationContext extends Inbox {
   system: System;
   logger: Logger;
   decide(record: NotificationRecord, threadState: "active" | "idle"): Promise<NotificationDeliveryDecision>;
 }
 
-/** Options of the run that a notification wakes. Its sender knows better than the policy. */
+/** Options of the run that a notification wakes. The sender's options take precedence over the policy's. */
 export function wakeOptions(
   { options }: VersionedNotification,
   decision: NotificationDeliveryDecision | undefined,
@@ -34,7 +34,7 @@ export function wakeOptions(
   return { ...decision?.streamOptions, ...reviveOptions(options), ...live };
 }
 
-/** The time, as records hold it. */
+/** The current time, in the format of records. */
 export function nowIn({ system }: Pick<NotificationContext, "system">): number {
   return Math.trunc(system.now());
 }

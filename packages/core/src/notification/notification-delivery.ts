@@ -13,20 +13,20 @@ import { fullSignal, PRIORITIES, summarySignal } from "./notification-signal.ts"
 const MAX_ATTEMPTS = 5;
 const BACKOFF_MS = 30_000;
 const MAX_BACKOFF_MS = 3_600_000;
-/** As a message would: into the run under way, or to open one. */
+/** Like a message: joins the active run, or opens one. */
 export const AS_A_MESSAGE: DeliveryOptions = { queued: false, ifActive: "deliver", ifIdle: "wake" };
 
 /** For changes that carry out a decision. */
 export const NOW_DECIDED: Row = { undecided: 0 };
 
-/** What was sent, and into which run. */
+/** The signal sent, and its run. */
 export interface Sent {
   runId?: string;
   signal?: CreatedAgentSignal;
   persisted?: Promise<void>;
 }
 
-/** Sends a record in full. Returns `undefined` when it has changed meanwhile, or has to wait. */
+/** Sends a record in full. Returns `undefined` if it changed in the meantime or has to wait. */
 export async function deliver(
   context: NotificationContext,
   seen: VersionedNotification,
@@ -48,7 +48,7 @@ export async function deliver(
       change: (_, signal, { action }) => ({
         patch: {
           ...options.reason,
-          // One that no run will see is not delivered: it stays in the inbox. The chat has it all the same.
+          // A record that no run will see is not delivered: it stays in the inbox. The chat still shows it.
           ...(action !== "persist" && { status: "delivered" }),
           deliveredSignalId: signal.id,
           deliverAt: null,
@@ -60,7 +60,7 @@ export async function deliver(
     if (emitted?.admitted.action === "discard")
       return (await context.domain.tryUpdate(seen, { ...options.reason }, NOW_DECIDED)) ? {} : undefined;
     if (emitted) return toSent(emitted);
-    // Not changed by anybody, so the thread has become busy: its time comes.
+    // The record is unchanged, so the thread has become busy: the record waits.
     if (onlyIdle) await context.domain.tryUpdate(seen, {});
     return undefined;
   } catch (error) {
@@ -74,14 +74,14 @@ export async function deliver(
   }
 }
 
-/** Tells of records in one signal. Where all are low it wakes nobody. */
+/** Announces records in one signal. If all have low priority, it wakes no one. */
 export async function summarize(
   context: NotificationContext,
   records: readonly VersionedNotification[],
   options: {
     decisions?: ReadonlyMap<string, NotificationDeliveryDecision>;
     optionsFor: (pressing: VersionedNotification) => Promise<AgentExecutionOptions | undefined>;
-    /** Only into a run under way. */
+    /** Only into an active run. */
     onlyActive?: boolean;
   },
 ): Promise<Sent | undefined> {
@@ -121,7 +121,7 @@ export async function summarize(
   }
 }
 
-/** Counts a delivery that failed. It is tried again later, and given up after some times. */
+/** Counts a failed delivery. It is retried later, a limited number of times. */
 export async function recordFailure(
   context: NotificationContext,
   { record: { id, threadId }, version }: VersionedNotification,
@@ -131,7 +131,7 @@ export async function recordFailure(
   const { domain, logger } = context;
   logger.warn(`Notification ${id} could not be delivered to thread "${threadId}"`, error);
   const seen = await domain.read({ threadId, id });
-  // It changed, so it was sent after all, or somebody else has decided about it.
+  // It changed, so it was sent after all or another process decided about it.
   if (seen?.version !== version || seen.record.status !== "pending") return;
   const now = nowIn(context);
   const deliveryAttempts = seen.record.deliveryAttempts + 1;
@@ -148,18 +148,18 @@ export async function recordFailure(
   await domain.tryUpdate(seen, { ...patch, ...times }, { ...NOW_DECIDED, due_at: now + wait });
 }
 
-/** A summary told of it while the thread was active; in full it comes when the thread is idle. */
+/** A summary announced it while the thread was active; the full record follows when the thread is idle. */
 export function waitsForIdle({ record, undecided }: VersionedNotification, now: number): boolean {
   const summaryDue = record.summaryAt !== undefined && record.summaryAt.getTime() <= now;
   return !undecided && !summaryDue && record.priority === "high" && record.summarySignalId !== undefined;
 }
 
-/** It does not join a run that its agent is in the middle of. */
+/** It does not join an active run of its agent. */
 function isForIdle({ branch }: Delivery): boolean {
   return branch === "idle";
 }
 
-/** The most pressing first, then the oldest. */
+/** Highest priority first, then oldest. */
 export function byUrgency(a: readonly VersionedNotification[], b: readonly VersionedNotification[]): number {
   const rank = (item: typeof a) => Math.min(...item.map(({ record }) => PRIORITIES.indexOf(record.priority)));
   const time = (item: typeof a) => Math.min(...item.map(({ record }) => record.createdAt.getTime()));

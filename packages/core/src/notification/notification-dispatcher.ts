@@ -9,13 +9,13 @@ import { type DispatchAgent, dispatchRound, type DueRecords } from "./dispatch-r
 /** `new Mastra({ notifications: { dispatch } })` */
 export interface NotificationDispatchConfig {
   enabled?: boolean;
-  /** When due records are looked for. Every minute, when absent. */
+  /** When to check for due records. Default: every minute. */
   cron?: string;
   /** How many due records are read at once. */
   batchSize?: number;
 }
 
-/** An agent of the host, which tells when its runs are over. */
+/** An agent of the host that reports the end of its runs. */
 interface HostedAgent extends DispatchAgent {
   onRunEnd(listener: (threadId: string) => void): () => void;
 }
@@ -29,16 +29,16 @@ export interface DispatcherOptions {
 }
 
 const DEFAULT_BATCH_SIZE = 100;
-/** A timer is looked at again after this, because clocks may be set. */
+/** Timers are re-armed after this long, because clocks may be changed. */
 const LONGEST_WAIT_MS = 3_600_000;
-/** How soon news from another process are looked at. */
+/** How soon changes from another process are checked. */
 const NEWS_MS = 250;
 const RETRY_MS = 60_000;
 
 /**
- * Delivers what is due. What waits for an idle thread comes when that thread's run is over, here or in another process;
- * for everything else it sleeps until the first time of the cron pattern at which something is due. An app without
- * scheduled notifications does nothing at all. Any number of processes may run one on the same store.
+ * Delivers what is due. Records that wait for an idle thread are delivered when its run ends, here or in another
+ * process; for everything else it sleeps until the first cron time at which something is due. An app without scheduled
+ * notifications does no work. Any number of processes may run one on the same store.
  */
 export class NotificationDispatcher {
   readonly #options: DispatcherOptions;
@@ -50,7 +50,7 @@ export class NotificationDispatcher {
   #cancelNews: (() => void) | undefined;
   #arming: Promise<void> | undefined;
   #armAgain = false;
-  /** Threads that may have become idle since the last look: some that are known, or any. */
+  /** Threads that may have become idle since the last check: a known set, or any. */
   #ended = new Set<string>();
   #endedElsewhere = false;
   #roundMs = 0;
@@ -70,7 +70,7 @@ export class NotificationDispatcher {
     this.#batchSize = batchSize;
   }
 
-  /** Rejects when it cannot begin; a store that only fails for now is tried again. */
+  /** Rejects if it cannot start; a store that fails temporarily is retried. */
   async start(): Promise<void> {
     this.#nextTime = await cronTimes(this.#options.config.cron);
     await this.#begin();
@@ -101,7 +101,7 @@ export class NotificationDispatcher {
       );
     }
     const isGone = (owner: string) => owner !== storage.ownerId() && storage.isOwnerDead(owner);
-    // Others may claim while this looks, by clocks that are not quite this one.
+    // Other processes may claim records in the meantime, with slightly different clocks.
     await this.#domain.repairClaims(isGone, Math.trunc(system.now()) + 2 * CLAIM_MS);
     if (this.#closed) return;
     this.#stops.push(
@@ -145,7 +145,7 @@ export class NotificationDispatcher {
     return this.#ticking;
   }
 
-  /** Sets the timer for the next time there is something to do. One look at a time. */
+  /** Sets the timer for the next time there is work. One check at a time. */
   #arm(): Promise<void> {
     if (this.#closed || this.#ticking) return Promise.resolve();
     if (this.#arming) {
@@ -169,7 +169,7 @@ export class NotificationDispatcher {
 
   async #setTimer(): Promise<void> {
     const { agents, system } = this.#options;
-    // What waits for a run that ends from here on is told by that run.
+    // From here on, a run that ends reports the records that wait for it.
     const idle = this.#takeEnded();
     const due = await this.#domain!.nextDue(agents.map((agent) => agent.id)).catch((error: unknown) => {
       this.#endedElsewhere ||= idle !== undefined;
@@ -181,7 +181,7 @@ export class NotificationDispatcher {
     if (due === undefined) return;
     const now = system.now();
     if (idle && due <= now) return void this.#deliver({ waitsForIdle: true, ...idle });
-    // What was due at the last tick and is still there has to wait for the next one.
+    // A record that was due at the last tick and is still there waits for the next one.
     const at = this.#nextTime!(Math.max(due - 1, Math.min(this.#tickedAt, now)));
     if (at === undefined) return;
     this.#wait(Math.min(Math.max(0, at - now), LONGEST_WAIT_MS), () => {
@@ -202,7 +202,7 @@ export class NotificationDispatcher {
     );
   }
 
-  /** Where runs have ended since it was asked last: on these threads, or on any. */
+  /** Where runs have ended since the last call: on these threads, or on any. */
   #takeEnded(): { threadId?: readonly string[] } | undefined {
     const threadId = [...this.#ended];
     const elsewhere = this.#endedElsewhere;
@@ -220,7 +220,7 @@ export class NotificationDispatcher {
   #hearNews(): void {
     if (this.#closed) return;
     this.#cancelNews ??= this.#options.system.setTimer(
-      // Others may write all the time. Looking takes a tenth of this process's time at most.
+      // Other processes may write constantly. Checking uses at most a tenth of this process's time.
       Math.max(NEWS_MS, 9 * this.#roundMs),
       () => {
         this.#cancelNews = undefined;

@@ -11,20 +11,20 @@ import { encodeJson } from "../storage/row-codec.ts";
 import { fullSignal } from "./notification-signal.ts";
 import type { NotificationRow } from "../storage/notification-table.ts";
 
-/** What `sendNotificationSignal()` takes. */
+/** The input of `sendNotificationSignal()`. */
 export interface NotificationSignalInput {
   /** The external system, such as `github`. */
   source: string;
-  /** What happened there, such as `ci-status`. */
+  /** The kind of event, such as `ci-status`. */
   kind: string;
-  /** What the model reads. */
+  /** The text the model reads. */
   summary: string;
-  /** `medium`, when absent. */
+  /** Default: `medium`. */
   priority?: NotificationPriority;
   /** Kept on the record for tools and code. */
   payload?: unknown;
   sourceId?: string;
-  /** One pending record of the same source, kind and thread has it. */
+  /** At most one pending record per source, kind and thread has this key. */
   dedupeKey?: string;
   coalesceKey?: string;
   attributes?: Record<string, JSONValue>;
@@ -35,7 +35,7 @@ export const DEFAULT_PAYLOAD_BYTES: number = 256 * 1024;
 
 const ID_FOR_CHECKS = "check";
 
-/** Checks everything that could fail later, so that nothing is stored of a notification that cannot be delivered. */
+/** Checks everything that could fail later, so that a notification that cannot be delivered is not stored. */
 export function checkNotificationInput(
   input: NotificationSignalInput,
   target: { threadId: string; resourceId: string; agentId: string },
@@ -65,7 +65,7 @@ export function checkNotificationInput(
       `The notification's payload has ${bytes} bytes; the limit is ${limits.payloadBytes} (notifications.payloadBytes). Store it elsewhere and pass a reference.`,
     );
   }
-  // The signal it would become has limits of its own.
+  // The resulting signal has its own limits.
   const record = toNotification(toNotificationRow(checked, ID_FOR_CHECKS, 0) as NotificationRow);
   createSignal(fullSignal(record), { newId: () => ID_FOR_CHECKS, now: () => 0 }, limits.signal);
   return checked;

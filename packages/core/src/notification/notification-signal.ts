@@ -1,10 +1,10 @@
 import type { NotificationPriority, NotificationRecord } from "@selvedge/protocol";
 import type { SignalInput } from "../signal/signal.ts";
 
-/** From the most pressing to the least. */
+/** Highest priority first. */
 export const PRIORITIES: readonly NotificationPriority[] = ["urgent", "high", "medium", "low"];
 
-/** What the model reads of a notification. A record's own attributes come after ours, and cannot replace them. */
+/** The text of a notification for the model. A record's own attributes follow ours and cannot replace them. */
 export function fullSignal(record: NotificationRecord): SignalInput {
   const { source, kind, priority, coalescedCount } = record;
   const status = "delivered";
@@ -35,8 +35,8 @@ export function fullSignal(record: NotificationRecord): SignalInput {
 }
 
 /**
- * Tells that records wait: how many, and of which sources, in the order of each source's oldest record.
- * Of those of one millisecond the order given counts.
+ * Announces waiting records: how many, and from which sources, ordered by each source's oldest record. Records of the
+ * same millisecond keep the given order.
  */
 export function summarySignal(records: readonly NotificationRecord[]): SignalInput {
   const oldestFirst = records.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime());

@@ -6,7 +6,7 @@ import { ACTORS } from "../storage/thread-tables.ts";
 import { requireNone } from "../storage/writes.ts";
 import { noThread } from "../storage/no-thread.ts";
 
-/** Writes that go with a record: its thread is the resource's own, and is there from now on. */
+/** Writes that accompany a record: its thread belongs to the resource and exists from now on. */
 export function ownThread(target: { threadId: string; resourceId: string }, now: number): Write[] {
   const { threadId, resourceId } = target;
   const others = { resource_id: { ne: resourceId } };
@@ -18,7 +18,7 @@ export function ownThread(target: { threadId: string; resourceId: string }, now:
   ];
 }
 
-/** Says in words that the thread is another's, if it was one of the first `guards` writes that failed. */
+/** Throws a clear error if one of the first `guards` writes failed because the thread belongs to another resource. */
 export function explainForeignThread(
   { threadId, resourceId }: { threadId: string; resourceId: string },
   guards: number,

@@ -12,8 +12,8 @@ const MAX_LENGTH = 64_000;
 const FILE_NAME = /(?:^|[/\\])AGENTS\.md$/;
 
 /**
- * When a tool call has read an `AGENTS.md`, its instructions join the context as a `<system-reminder>`, once for each
- * path. What the file says was written by whoever wrote the file: use it where you trust your files.
+ * When a tool call has read an `AGENTS.md`, its instructions join the context as a `<system-reminder>`, once per path.
+ * The file's author controls this text: use it only with files you trust.
  */
 export class AgentsMdReminder implements Processor {
   readonly id = "agents-md-reminder";

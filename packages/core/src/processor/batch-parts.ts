@@ -4,23 +4,23 @@ import type { Processor, ProcessOutputStreamArgs } from "./processor.ts";
 import { isDelta, withText } from "./text-gate.ts";
 
 export interface BatchPartsOptions {
-  /** How many chunks of text become one. 5 when absent. */
+  /** How many text chunks are joined. Default: 5. */
   batchSize?: number;
-  /** No text waits longer, in milliseconds. */
+  /** The longest time text waits, in milliseconds. */
   maxWaitTime?: number;
-  /** Send the text that waits before a chunk of another kind. True when absent; when false, others overtake it. */
+  /** Send waiting text before a chunk of another kind. Default: true; if false, other chunks overtake it. */
   emitOnNonText?: boolean;
 }
 
 type Delta = Extract<AgentChunk, { type: "text-delta" | "reasoning-delta" }>;
 
 interface Batch {
-  /** Of one text, in the order they came. */
+  /** Chunks of one text, in order. */
   deltas: Delta[];
   cancelTimer: (() => void) | undefined;
 }
 
-/** Joins chunks of text into larger ones. Nothing is lost, and no text overtakes another chunk. */
+/** Joins text chunks into larger ones. Nothing is lost, and text never overtakes another chunk. */
 export class BatchPartsProcessor implements Processor {
   readonly id = "batch-parts";
   readonly #batchSize: number;
@@ -42,7 +42,7 @@ export class BatchPartsProcessor implements Processor {
     release,
   }: ProcessOutputStreamArgs): AgentChunk | AgentChunk[] | null {
     const batch = ((state["batch"] as Batch | undefined) ??= { deltas: [], cancelTimer: undefined });
-    // A step that was given up leaves text behind.
+    // An abandoned step leaves text behind.
     if (part.type === "step-start") take(batch);
     if (!isDelta(part)) {
       const ends = part.type === "text-end" || part.type === "reasoning-end" || part.type === "step-finish";
@@ -61,13 +61,13 @@ export class BatchPartsProcessor implements Processor {
   }
 }
 
-/** The text that waits, as one chunk. */
+/** The waiting text, as one chunk. */
 function take(batch: Batch): Delta[] {
   batch.cancelTimer?.();
   batch.cancelTimer = undefined;
   const deltas = batch.deltas.splice(0);
   if (deltas.length < 2) return deltas;
-  // What a provider says about a text is in some of its chunks; the newest counts.
+  // Provider metadata of a text is in some of its chunks; the newest counts.
   const model = deltas.findLast(({ payload }) => payload.providerMetadata) ?? deltas.at(-1)!;
   return [withText(model, deltas.map(({ payload }) => payload.text).join(""))];
 }

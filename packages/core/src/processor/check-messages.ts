@@ -2,7 +2,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import { messagesToCheck, messageText } from "./message-texts.ts";
 import type { ProcessInputArgs } from "./processor.ts";
 
-/** Checks the new messages that have text, all at once. `check` answers whether a message stays. */
+/** Checks the new messages that have text, in parallel. `check` returns whether a message stays. */
 export async function checkMessages(
   args: ProcessInputArgs,
   lastOnly: boolean,

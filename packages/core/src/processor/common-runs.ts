@@ -1,11 +1,11 @@
 import type { TextSpan } from "./safe-pattern.ts";
 
-/** So many words in a row that stand in both texts are no accident. */
+/** This many consecutive words shared by both texts are no coincidence. */
 const RUN_LENGTH = 8;
 const LEAST_WORDS = 5;
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Finds long runs of words of some texts in other texts. What it costs depends on the text that is searched alone. */
+/** Finds long runs of words from some texts in another text. The cost depends only on the text searched. */
 export class CommonRuns {
   readonly #runs: Map<number, Set<string>> = new Map();
 

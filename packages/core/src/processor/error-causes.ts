@@ -1,6 +1,6 @@
 const MAX_CAUSES = 20;
 
-/** An error and what caused it, the outermost first. */
+/** An error and its causes, outermost first. */
 export function causesOf(error: unknown): unknown[] {
   const causes = [error];
   for (let at = 0; at < causes.length && causes.length < MAX_CAUSES; at++) {

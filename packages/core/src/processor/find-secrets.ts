@@ -1,16 +1,16 @@
 import type { TextSpan } from "./safe-pattern.ts";
 
-/** How the keys and tokens of well-known services begin. */
+/** Prefixes of keys and tokens of well-known services. */
 const PREFIX =
   /(?<![A-Za-z0-9])(?:sk-|sk_live_|sk_test_|rk_live_|rk_test_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abposre]-|npm_|pypi-|hf_|eyJ|[Bb]earer )/g;
 const TOKEN = /[A-Za-z0-9_.\-~+/=]*/y;
 const MIN_TOKEN = 20;
 const BEGIN_KEY = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY-----/g;
 const END_KEY = /-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY-----/g;
-/** A longer block without an end is not a key; so much of it is taken for one. */
+/** A longer block without an end is not a key; this much of it is treated as one. */
 const MAX_KEY = 16_384;
 
-/** Keys, tokens and private keys, in order. The time it takes is linear in the text, whatever the text is. */
+/** Keys, tokens and private keys, in order. Linear time for any text. */
 export function findSecrets(text: string): TextSpan[] {
   return [...findTokens(text), ...findPrivateKeys(text)];
 }
@@ -23,7 +23,7 @@ function findTokens(text: string): TextSpan[] {
     const start = bearer ? match.index + match[0].length : match.index;
     TOKEN.lastIndex = start;
     const end = start + TOKEN.exec(text)![0].length;
-    // What begins inside this one is shorter still, so the search goes on behind it.
+    // A match that starts inside this one is shorter still, so the search continues after it.
     PREFIX.lastIndex = Math.max(end, match.index + match[0].length);
     if (end - start < MIN_TOKEN || (match[0] === "eyJ" && !isJwt(text.slice(start, end)))) continue;
     spans.push({ start, end });

@@ -8,10 +8,10 @@ import { OptionChecks } from "./option-checks.ts";
 import type { ProcessorContext } from "./processor.ts";
 import type { ViolationCallback } from "./violation.ts";
 
-/** What all guardrails with a model take. */
+/** Options of all guardrails that use a model. */
 export interface GuardOptions {
   model: ModelConfig;
-  /** What the model is told, in place of our own text. */
+  /** Replaces our own instructions to the model. */
   instructions?: string;
   /** Check only the last of the new messages. */
   lastMessageOnly?: boolean;
@@ -20,15 +20,15 @@ export interface GuardOptions {
     /** Describe the answer in the prompt, for models without a JSON mode. */
     jsonPromptInjection?: boolean;
   };
-  /** When the model fails: let the text pass with a warning (`warn`, the default), or end the run (`strict`). */
+  /** If the model fails: let the text pass with a warning (`warn`, the default), or end the run (`strict`). */
   errorStrategy?: "warn" | "strict";
-  /** Told of everything that is found. It is awaited, and its errors are logged. */
+  /** Called for everything that is found. It is awaited, and its errors are logged. */
   onViolation?: ViolationCallback;
 }
 
 const TIME_LIMIT_MS = 30_000;
 
-/** Asks a model about a text: one structured call, with a time limit. */
+/** Asks a model about a text: one structured call with a time limit. */
 export class GuardModel {
   readonly lastMessageOnly: boolean;
   readonly onViolation: ViolationCallback | undefined;
@@ -52,7 +52,7 @@ export class GuardModel {
     this.#format = new ObjectFormat({ schema, jsonPromptInjection }, true);
   }
 
-  /** The model's answer; `undefined` when it failed and the text may pass all the same. */
+  /** The model's answer; `undefined` if it failed and the text may pass. */
   async ask<Answer>(text: string, context: ProcessorContext): Promise<Answer | undefined> {
     const { system, abortSignal, logger } = context;
     const controller = new AbortController();

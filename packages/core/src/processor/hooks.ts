@@ -5,7 +5,7 @@ export type Hook = Exclude<
   "id" | "name" | "stateId" | "structuredOutput" | "processDataParts"
 >;
 
-/** Every hook, with the list that a processor has to be in for it to run. */
+/** Every hook, with the list a processor must be in for it to run. */
 export const HOOKS: Readonly<Record<Hook, "input" | "output" | "either">> = {
   processInput: "input",
   processInputStep: "input",

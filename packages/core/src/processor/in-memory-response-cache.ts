@@ -3,16 +3,16 @@ import { OptionChecks } from "./option-checks.ts";
 import type { ResponseCacheStore } from "./response-cache.ts";
 
 export interface InMemoryResponseCacheOptions {
-  /** The oldest go when the texts are longer, in characters. 50,000,000 when absent. */
+  /** The oldest replies are dropped beyond this many characters. Default: 50,000,000. */
   maxSize?: number;
   system?: System;
 }
 
-/** Replies in this process, up to a size. */
+/** Caches replies in this process, up to a size. */
 export class InMemoryResponseCache implements ResponseCacheStore {
   readonly #maxSize: number;
   readonly #system: System;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #entries: Map<string, { value: string; expiresAt: number }> = new Map();
   #size = 0;
 

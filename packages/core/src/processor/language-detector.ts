@@ -7,17 +7,19 @@ import type { ProcessInputArgs, ProcessInputStepArgs, Processor } from "./proces
 import { report } from "./violation.ts";
 
 export interface LanguageDetectorOptions extends GuardOptions {
-  /** Names or ISO codes. `English` and `en` when absent. */
+  /** Names or ISO codes. Default: `English` and `en`. */
   targetLanguages?: string[];
-  /** A language counts as known from this confidence on, between 0 and 1. 0.7 when absent. */
+  /** The minimum confidence, between 0 and 1. Default: 0.7. */
   threshold?: number;
-  /** `detect` (the default) only notes the language, `translate` replaces the text, `block` ends the run, `warn` logs. */
+  /**
+   * `detect` (the default) only records the language, `translate` replaces the text, `block` ends the run, `warn` logs.
+   */
   strategy?: "detect" | "translate" | "block" | "warn";
-  /** Keep the original of a translation in the metadata. True when absent. */
+  /** Keep the original of a translation in the metadata. Default: true. */
   preserveOriginal?: boolean;
-  /** Shorter texts are not checked. 10 when absent. */
+  /** Shorter texts are not checked. Default: 10. */
   minTextLength?: number;
-  /** Put all that the model said into the metadata. */
+  /** Add the model's full answer to the metadata. */
   includeDetectionDetails?: boolean;
   /** Has no effect. */
   translationQuality?: string;
@@ -29,7 +31,7 @@ interface Answer {
   translated_text?: string | null;
 }
 
-/** Has a model tell the language of what goes in, and translate it or turn it down. */
+/** Uses a model to detect the language of the input, and translates or refuses it. */
 export class LanguageDetector implements Processor {
   readonly id = "language-detector";
   readonly #guard: GuardModel;

@@ -3,13 +3,13 @@ import type { MessageList } from "../message/message-list.ts";
 import type { SignalRecord } from "@selvedge/protocol/session";
 import type { ProcessInputArgs, ProcessInputStepArgs } from "./processor.ts";
 
-/** The messages that came with this run, which have not been checked before. */
+/** The messages that are new in this run and not checked before. */
 export function newMessages(list: MessageList, lastOnly = false): StoredMessage[] {
   const messages = list.get.input.db().filter(({ role }) => role !== "system");
   return lastOnly ? messages.slice(-1) : messages;
 }
 
-/** What a guardrail has to check: the new messages, and before a step those of people that joined the run since. */
+/** What a guardrail must check: the new messages, and before a step the user messages that joined the run since. */
 export function messagesToCheck(
   { messageList, state, ...args }: ProcessInputArgs | ProcessInputStepArgs,
   lastOnly = false,
@@ -34,7 +34,7 @@ export function messageText({ content }: StoredMessage): string {
   return texts.length > 0 ? texts.join("\n") : (content.content ?? "");
 }
 
-/** Puts one text in the place of all texts of a message. */
+/** Replaces all texts of a message with one. */
 export function setMessageText(message: StoredMessage, text: string): void {
   const at = message.content.parts.findIndex((part) => part.type === "text");
   const others: MessagePart[] = message.content.parts.filter((part) => part.type !== "text");
@@ -43,7 +43,7 @@ export function setMessageText(message: StoredMessage, text: string): void {
   message.content = { ...rest, parts };
 }
 
-/** Changes each text and reasoning of a message. */
+/** Changes each text and reasoning part of a message. */
 export function mapTexts(message: StoredMessage, map: (text: string) => string): void {
   const { content, ...rest } = message.content;
   const parts = message.content.parts.map((part): MessagePart => {

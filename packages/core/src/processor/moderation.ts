@@ -23,13 +23,13 @@ import { report } from "./violation.ts";
 
 export interface ModerationOptions extends GuardOptions {
   categories?: string[];
-  /** A category counts from this score on, between 0 and 1. 0.5 when absent. */
+  /** The minimum score that flags a category, between 0 and 1. Default: 0.5. */
   threshold?: number;
-  /** `block` (the default) ends the run, `filter` removes the message or chunk, `warn` only tells. */
+  /** `block` (the default) ends the run, `filter` removes the message or chunk, `warn` only reports. */
   strategy?: "block" | "warn" | "filter";
-  /** Put the scores into the tripwire and the warning. */
+  /** Add the scores to the tripwire and the warning. */
   includeScores?: boolean;
-  /** How many earlier chunks the model sees with each chunk. 0 when absent. */
+  /** How many earlier chunks the model sees with each chunk. Default: 0. */
   chunkWindow?: number;
 }
 
@@ -52,7 +52,7 @@ interface Answer {
   reason?: string | null;
 }
 
-/** Has a model check what goes in and out for harmful content. */
+/** Uses a model to check input and output for harmful content. */
 export class ModerationProcessor implements Processor {
   readonly id = "moderation";
   readonly #guard: GuardModel;

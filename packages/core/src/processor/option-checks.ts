@@ -1,6 +1,6 @@
 import { AgentError, showValue } from "../errors.ts";
 
-/** Checks the options of a processor. An error names the processor, the option and its value. */
+/** Validates the options of a processor. Errors name the processor, the option and its value. */
 export class OptionChecks {
   readonly #owner: string;
 

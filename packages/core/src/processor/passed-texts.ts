@@ -3,12 +3,12 @@ import type { ProcessOutputResultArgs } from "./processor.ts";
 import { isDelta } from "./text-gate.ts";
 
 interface Passed {
-  /** Texts that are being written, by their ids. */
+  /** Texts in progress, by id. */
   open: Map<string, string>;
   whole: Set<string>;
 }
 
-/** Takes note of text that a guardrail has let pass, so that it is not checked twice. */
+/** Records text that a guardrail has let pass, so that it is not checked twice. */
 export function notePassed<Chunks extends AgentChunk | AgentChunk[] | null>(
   chunks: Chunks,
   state: Record<string, unknown>,
@@ -27,7 +27,7 @@ export function notePassed<Chunks extends AgentChunk | AgentChunk[] | null>(
   return chunks;
 }
 
-/** The texts of the answer that a guardrail has not seen on the stream: others put them there. */
+/** The texts of the answer that the guardrail has not seen on the stream because others added them. */
 export function unseenTexts({
   messageList,
   state,

@@ -26,19 +26,21 @@ import { TEXT_PATTERNS } from "./text-patterns.ts";
 import { report, type ViolationCallback } from "./violation.ts";
 
 export interface PIIDetectorOptions extends Omit<GuardOptions, "model"> {
-  /** `false` for patterns alone: then names, addresses and birth dates are not found. */
+  /** `false` for patterns only: names, addresses and birth dates are then not found. */
   model: ModelConfig | false;
   detectionTypes?: string[];
-  /** What the model finds counts from this confidence on, between 0 and 1. 0.6 when absent. */
+  /** The minimum confidence for the model's findings, between 0 and 1. Default: 0.6. */
   threshold?: number;
-  /** `redact` (the default) replaces, `filter` removes the message or chunk, `block` ends the run, `warn` only tells. */
+  /**
+   * `redact` (the default) replaces, `filter` removes the message or chunk, `block` ends the run, `warn` only reports.
+   */
   strategy?: "block" | "warn" | "filter" | "redact";
   redactionMethod?: RedactionMethod;
-  /** Keep punctuation, and the last digits of some numbers, when masking. True when absent. */
+  /** When masking, keep punctuation and the last digits of some numbers. Default: true. */
   preserveFormat?: boolean;
-  /** Put what was found into the tripwire and the warning. */
+  /** Add the findings to the tripwire and the warning. */
   includeDetections?: boolean;
-  /** How much of the answer the model is asked about at once. 200 characters when absent. */
+  /** How much of the answer is sent to the model at once. Default: 200 characters. */
   bufferSize?: number;
   onDetection?: ViolationCallback;
 }
@@ -66,7 +68,7 @@ interface Answer {
 
 type Span = { start: number; end: number; type: string };
 
-/** Finds personal data in what goes in and out, by patterns and with a model, and takes it out. */
+/** Finds personal data in input and output, by patterns and with a model, and removes it. */
 export class PIIDetector implements Processor {
   readonly id = "pii-detector";
   readonly #guard: GuardModel | undefined;

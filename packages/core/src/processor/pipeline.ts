@@ -24,7 +24,7 @@ import type {
 import { forEachHook, type Hook, HOOKS } from "./hooks.ts";
 import { Tripwire } from "./tripwire.ts";
 
-/** What a run lends to all its processors; `abort` and `state` are each processor's own. */
+/** What a run provides to all its processors; `abort` and `state` belong to each processor. */
 export type SharedContext = Omit<ProcessorContext, "abort" | "state">;
 
 interface Bound {
@@ -36,21 +36,21 @@ type StreamResult = AgentChunk | AgentChunk[] | null | undefined | void;
 type Rest<Args> = Omit<Args, keyof ProcessorContext>;
 
 /**
- * The processors of one run. Each hook is a fold over those that have it; a hook nobody has costs nothing. What a
- * processor throws, other than by `abort`, fails the run with its name.
+ * The processors of one run. Each hook is a fold over the processors that have it; an unused hook costs nothing. An
+ * error thrown by a processor, other than by `abort`, fails the run with the processor's name.
  */
 export class Pipeline {
   readonly #bound: Bound[];
   readonly #hooks: Record<Hook, readonly Bound[]>;
   readonly #streamArgs: Map<Bound, ProcessOutputStreamArgs> = new Map();
   readonly #patience: Patience;
-  /** Puts chunks on the stream that a processor held; the rest of the pipeline is theirs to pass. */
+  /** Puts chunks on the stream that a processor held back; they pass through the rest of the pipeline. */
   onRelease: (
     take: () => AgentChunk[],
     pass: (chunk: AgentChunk, seen: readonly AgentChunk[]) => Promise<AgentChunk | AgentChunk[] | null>,
   ) => void = () => {};
 
-  /** `share` is asked for what the processors are lent, if there are any. */
+  /** `share` is only called if there are processors. */
   constructor(
     input: readonly Processor[],
     output: readonly Processor[],
@@ -102,7 +102,7 @@ export class Pipeline {
     return this.#hooks.processToolResult.length > 0;
   }
 
-  /** Whether the step's output has to be in the list before its tools run. */
+  /** Whether the step's output must be in the list before its tools run. */
   get seesSteps(): boolean {
     return this.#hooks.processOutputStep.length > 0;
   }
@@ -116,7 +116,7 @@ export class Pipeline {
     await this.#onList("processInput", list, "input", () => ({}));
   }
 
-  /** Answers what the step should do differently; the list is changed in place. */
+  /** Returns the changes for the step; the list is changed in place. */
   async inputStep(
     list: MessageList,
     step: Rest<Omit<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages">>,
@@ -158,7 +158,7 @@ export class Pipeline {
     }
   }
 
-  /** The request as it is sent, or the reply that a processor has ready. */
+  /** The request as it is sent, or a processor's ready reply. */
   async request(
     request: ModelCallOptions,
     step: Omit<Rest<ProcessLLMRequestArgs>, "request">,
@@ -173,7 +173,7 @@ export class Pipeline {
     return { request: current };
   }
 
-  /** A chunk on its way out: `null` when a processor dropped it, a list when one put several in its place. */
+  /** An outgoing chunk: `null` if a processor dropped it, a list if one replaced it with several. */
   async outputStream(
     chunk: AgentChunk,
     seen: readonly AgentChunk[],
@@ -194,7 +194,7 @@ export class Pipeline {
     const isData = chunk.type.startsWith("data-");
     if (isData && !bound.processor.processDataParts) return undefined;
     let args = this.#streamArgs.get(bound);
-    // A data chunk may come while the processor still works on another one.
+    // A data chunk may arrive while the processor still works on another one.
     if (!args || isData)
       args = {
         ...bound.context,
@@ -250,7 +250,7 @@ export class Pipeline {
     await this.#onList("processOutputResult", list, "response", () => ({ result }));
   }
 
-  /** Whether some processor wants the rejected model call tried again. */
+  /** Whether a processor wants the rejected model call to be retried. */
   async apiError(error: unknown, stepNumber: number, messageList: MessageList): Promise<boolean> {
     let retry = false;
     for (const bound of this.#hooks.processAPIError) {

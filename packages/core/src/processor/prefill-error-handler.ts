@@ -6,8 +6,8 @@ const REFUSAL =
   /prefill|must end with a user message|last message (?:must|should) be (?:from |a )?(?:the )?user|assistant message (?:as|in) the (?:final|last) position/i;
 
 /**
- * Some providers refuse a prompt that ends with a message of the assistant. Then this adds a short reminder for the model
- * to continue, which is not stored, and asks once more.
+ * Some providers refuse a prompt that ends with an assistant message. This adds a short reminder to continue, which is
+ * not stored, and retries once.
  */
 export class PrefillErrorHandler implements Processor {
   readonly id = "prefill-error-handler";

@@ -2,7 +2,7 @@ import { OptionChecks } from "./option-checks.ts";
 import type { ProcessInputStepArgs, Processor, StepOverrides } from "./processor.ts";
 
 export interface PrepareStepOptions {
-  /** Answers what the step should do differently. System messages stay, unless it returns others. */
+  /** Returns the changes for the step. System messages stay, unless it returns others. */
   prepareStep: (
     args: ProcessInputStepArgs,
   ) => StepOverrides | undefined | void | Promise<StepOverrides | undefined | void>;

@@ -22,12 +22,12 @@ import type { Lane, StateMode, StateSignalInput } from "../signal/lane.ts";
 import type { ToolsInput, ToolThreadState } from "../tool/tool.ts";
 
 export interface AbortOptions {
-  /** Ask for the step to be tried again with `reason` as feedback, within `maxProcessorRetries`. */
+  /** Request that the step is retried with `reason` as feedback, within `maxProcessorRetries`. */
   retry?: boolean;
   metadata?: unknown;
 }
 
-/** What every hook gets. */
+/** The arguments of every hook. */
 export interface ProcessorContext {
   /** Stops the run with a tripwire. Never returns. */
   abort(reason?: string, options?: AbortOptions): never;
@@ -39,30 +39,30 @@ export interface ProcessorContext {
   threadId: string | undefined;
   resourceId: string | undefined;
   runId: string;
-  /** Belongs to this processor and this run; shared by all its hooks. */
+  /** Belongs to this processor and run; shared by all its hooks. */
   state: Record<string, unknown>;
-  /** Puts an app's own `data-*` chunk on the stream. */
+  /** Puts an app-defined `data-*` chunk on the stream. */
   writer: {
     custom(chunk: Pick<DataChunk, "type" | "data"> & { transient?: boolean; id?: string }): Promise<void>;
   };
   /**
-   * Adds context to the conversation, as a `<system-reminder>` unless it says otherwise. It is stored, the model reads
-   * it next, and subscribers see it in its place once the promise resolves.
+   * Adds context to the conversation, by default as a `<system-reminder>`. It is stored, the model reads it next, and
+   * subscribers see it in its place once the promise resolves.
    */
   sendSignal(signal: SignalInput): Promise<CreatedAgentSignal>;
   /**
-   * Tells a state lane of the thread, unless the model already reads exactly that. During a step it is told when the
-   * step is over. Without a thread there are no lanes, and nothing happens.
+   * Updates a state lane of the thread, unless the model already reads exactly that. During a step, the update is sent
+   * when the step ends. Without a thread there are no lanes, and nothing happens.
    */
   sendStateSignal(state: StateSignalInput): Promise<void>;
-  /** Lets work go on beside the answer; the host waits for it when it closes. */
+  /** Lets work continue after the answer; the host waits for it when it closes. */
   waitUntil(work: Promise<unknown>): void;
-  /** Named values of the thread, which last. Absent where the run is not stored. */
+  /** Named stored values of the thread. Absent if the run is not stored. */
   threadState: ToolThreadState | undefined;
   logger: Logger;
-  /** Clock, timers and ids of the run. */
+  /** The run's clock, timers and ids. */
   system: System;
-  /** Begins a span inside the run's; nothing where telemetry is off. */
+  /** Starts a span inside the run's; no effect if telemetry is off. */
   startSpan(name: string, attributes: Record<string, unknown>): OpenSpan | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface ProcessInputStepArgs extends ProcessInputArgs {
   modelSettings: ModelSettings | undefined;
   structuredOutput: StructuredOutputOptions | undefined;
   messageId: string;
-  /** Closes the assistant message, so that what follows is stored as a new one. Answers the new id. */
+  /** Closes the assistant message, so that what follows is stored as a new one. Returns the new id. */
   rotateResponseMessageId(): string;
 }
 
@@ -116,19 +116,19 @@ export interface StateSignal {
   contents: string;
   value?: any;
   delta?: any;
-  /** As it is stored: the producer's own, with `state: { id, threadId, cacheKey, version, mode }`, `value` and `delta`. */
+  /** As stored: the producer's own, with `state: { id, threadId, cacheKey, version, mode }`, `value` and `delta`. */
   metadata: Record<string, any>;
   createdAt: Date;
 }
 
-/** Where a lane stands in the store, also by the names that the thread's metadata has. */
+/** A lane's stored state, also under the names used in the thread's metadata. */
 export interface StateTracking extends Lane {
   currentCacheKey: string;
   currentMode: StateMode;
   lastSnapshotSignalId: string | undefined;
 }
 
-/** What `computeStateSignal` returns: the state of its lane, for the model to read. */
+/** The result of `computeStateSignal`: the state of its lane, for the model to read. */
 export type ComputedState = Omit<StateSignalInput, "id"> & { id?: string };
 
 export interface ComputeStateSignalArgs extends ProcessInputArgs {
@@ -138,7 +138,7 @@ export interface ComputeStateSignalArgs extends ProcessInputArgs {
   activeStateSignals: StateSignal[];
   /** What the model will read of this lane. */
   contextWindow: { hasSnapshot: boolean };
-  /** The newest snapshot of this lane, from the store if the window has lost it. */
+  /** The newest snapshot of this lane, from the store if the window no longer has it. */
   lastSnapshot: StateSignal | undefined;
   deltasSinceSnapshot: StateSignal[];
   tracking: StateTracking | undefined;
@@ -147,13 +147,13 @@ export interface ComputeStateSignalArgs extends ProcessInputArgs {
 export interface ProcessLLMRequestArgs extends ProcessorContext {
   stepNumber: number;
   request: ModelCallOptions;
-  /** The model that is asked first. */
+  /** The first model that is called. */
   model: { provider: string; modelId: string };
 }
 
-/** A reply that a processor has ready. The model is not called. */
+/** A ready reply from a processor. The model is not called. */
 export interface ReadyResponse {
-  /** The chunks of the reply, as `processLLMResponse` got them. */
+  /** The chunks of the reply, as passed to `processLLMResponse`. */
   chunks: AgentChunk[];
   finishReason: FinishReason;
   providerMetadata?: ProviderMetadata | undefined;
@@ -161,18 +161,18 @@ export interface ReadyResponse {
 
 export interface ProcessOutputStreamArgs extends ProcessorContext {
   part: AgentChunk;
-  /** The chunks of this run that passed so far. A live view: it costs nothing per chunk. */
+  /** The chunks of this run that have passed. A live view: it costs nothing per chunk. */
   streamParts: readonly AgentChunk[];
   /**
-   * Puts chunks on the stream when no chunk is on its way, in this processor's place: those after it see them. `take` is
-   * called then. Nothing happens once the step is over.
+   * Puts chunks on the stream at this processor's place when no chunk is in transit: later processors see them. `take`
+   * is called at that moment. No effect once the step is over.
    */
   release(take: () => AgentChunk[]): void;
 }
 
 export interface ProcessLLMResponseArgs extends ProcessorContext {
   stepNumber: number;
-  /** The reply as it came, before `processOutputStream`. */
+  /** The reply as received, before `processOutputStream`. */
   chunks: AgentChunk[];
   /** Whether a processor had it ready. */
   fromCache: boolean;
@@ -214,7 +214,7 @@ export interface ProcessAPIErrorArgs extends ProcessorContext {
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * A function around a step. Hooks run in this order:
+ * A set of hooks around a step. They run in this order:
  *
  *     processInput (once)
  *     each step:  processInputStep → computeStateSignal → processLLMRequest → model
@@ -225,17 +225,17 @@ type Awaitable<T> = T | Promise<T>;
 export interface Processor {
   readonly id: string;
   readonly name?: string;
-  /** The lane of `computeStateSignal`; the processor's id when absent. */
+  /** The lane of `computeStateSignal`. Default: the processor's id. */
   readonly stateId?: string;
-  /** Has the answer of the run turned into an object, unless the call asks for another. */
+  /** Turns the run's answer into an object, unless the call asks for another. */
   readonly structuredOutput?: StructuredOutputOptions;
-  /** Hand `data-*` chunks to `processOutputStream` too. */
+  /** Pass `data-*` chunks to `processOutputStream` too. */
   readonly processDataParts?: boolean;
   processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
   processInputStep?(
     args: ProcessInputStepArgs,
   ): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
-  /** Once per step, after `processInputStep`. Return nothing when nothing changed. */
+  /** Once per step, after `processInputStep`. Return nothing if nothing changed. */
   computeStateSignal?(args: ComputeStateSignalArgs): Awaitable<ComputedState | undefined | void>;
   processLLMRequest?(
     args: ProcessLLMRequestArgs,

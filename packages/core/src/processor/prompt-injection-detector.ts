@@ -15,11 +15,13 @@ import { report, type ViolationCallback } from "./violation.ts";
 
 export interface PromptInjectionOptions extends GuardOptions {
   detectionTypes?: string[];
-  /** A kind counts from this score on, between 0 and 1. 0.7 when absent. */
+  /** The minimum score that flags a type, between 0 and 1. Default: 0.7. */
   threshold?: number;
-  /** `block` (the default) ends the run, `filter` removes the message, `rewrite` makes it harmless, `warn` only tells. */
+  /**
+   * `block` (the default) ends the run, `filter` removes the message, `rewrite` makes it harmless, `warn` only reports.
+   */
   strategy?: "block" | "warn" | "filter" | "rewrite";
-  /** Put the scores into the tripwire and the warning. */
+  /** Add the scores to the tripwire and the warning. */
   includeScores?: boolean;
   onDetection?: ViolationCallback;
 }
@@ -39,7 +41,7 @@ interface Answer {
   rewritten_content?: string | null;
 }
 
-/** Has a model look for attempts to take over the agent in what goes in. */
+/** Uses a model to detect attempts to take over the agent in the input. */
 export class PromptInjectionDetector implements Processor {
   readonly id = "prompt-injection-detector";
   readonly #guard: GuardModel;

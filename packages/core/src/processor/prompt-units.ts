@@ -4,12 +4,12 @@ import type { ProcessInputStepArgs } from "./processor.ts";
 export type Prompt = ModelCallOptions["prompt"];
 export type PromptMessage = Prompt[number];
 
-/** Notes how many messages at the end of the prompt belong to the run. To be called in `processInputStep`. */
+/** Records how many messages at the end of the prompt belong to the run. Call it in `processInputStep`. */
 export function noteRunLength({ state, messageList }: ProcessInputStepArgs): void {
   state["runLength"] = messageList.get.response.model().length;
 }
 
-/** Where the messages of this run begin; after the newest user message, if nobody took note. */
+/** Where the messages of this run start; after the newest user message, if that was not recorded. */
 export function runStart(prompt: Prompt, state: Record<string, unknown>): number {
   const length = state["runLength"];
   if (typeof length === "number") return Math.max(0, prompt.length - length);

@@ -23,8 +23,8 @@ export interface ProviderHistoryCompatOptions {
 }
 
 /**
- * Rewrites a history that another provider has written, so that the one that is asked accepts it. Only the prompt
- * changes: what is stored keeps everything.
+ * Rewrites a history written by another provider so that the current one accepts it. Only the prompt changes: stored
+ * messages keep everything.
  */
 export class ProviderHistoryCompat implements Processor {
   readonly id = "provider-history-compat";
@@ -115,7 +115,7 @@ function isProvider({ provider, modelId }: Model, name: string): boolean {
 
 const BAD_ID = /[^a-zA-Z0-9_-]/g;
 
-/** Ids of calls in letters, digits, `_` and `-`. Calls and results are changed alike, and different ids stay different. */
+/** Call ids of letters, digits, `_` and `-`. Calls and results change alike, and different ids stay different. */
 function mapToolIds(prompt: Prompt): Prompt {
   const ids = new Map<string, string>();
   const taken = new Set<string>();
@@ -152,7 +152,7 @@ function withoutReminderTags(prompt: Prompt): Prompt {
 
 type Part = { type: string; [key: string]: unknown };
 
-/** The prompt with other parts, without messages that have none left. */
+/** The prompt with the changed parts, without messages that have none left. */
 function mapParts(prompt: Prompt, map: (part: Part) => Part[]): Prompt {
   return prompt.flatMap((message): PromptMessage[] => {
     if (typeof message.content === "string") return [message];

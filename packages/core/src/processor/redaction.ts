@@ -7,7 +7,7 @@ export type RedactionMethod = "mask" | "hash" | "remove" | "placeholder";
 const SHOWS_END: ReadonlySet<string> = new Set(["phone", "credit-card", "ssn", "iban"]);
 const SHOWN = 4;
 
-/** What stands in the place of something that was found. */
+/** The replacement for a finding. */
 export function redaction(
   { type, value }: TextHit,
   method: RedactionMethod,

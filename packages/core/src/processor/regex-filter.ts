@@ -19,7 +19,7 @@ import { report, type ViolationCallback } from "./violation.ts";
 export interface RegexFilterRule {
   name: string;
   pattern: RegExp;
-  /** What stands in the place of a match. `[REDACTED]` when absent. */
+  /** The replacement for a match. Default: `[REDACTED]`. */
   replacement?: string;
 }
 
@@ -28,13 +28,13 @@ export type RegexFilterPreset = "pii" | "secrets" | "urls";
 export interface RegexFilterOptions {
   rules?: RegexFilterRule[];
   presets?: RegexFilterPreset[];
-  /** `block` (the default) ends the run, `redact` replaces matches, `warn` only tells. */
+  /** `block` (the default) ends the run, `redact` replaces matches, `warn` only reports. */
   strategy?: "block" | "redact" | "warn";
-  /** Which side is checked. `all` when absent. */
+  /** Which side is checked. Default: `all`. */
   phase?: "input" | "output" | "all";
-  /** Tell `onViolation` what was matched, too. */
+  /** Also pass the matched text to `onViolation`. */
   includeRedactedValues?: boolean;
-  /** How many characters wait in case a match is split over two chunks: at least the longest match. 128 when absent. */
+  /** How many characters are held back in case a match spans two chunks: at least the longest match. Default: 128. */
   streamCarryoverSize?: number;
   onViolation?: ViolationCallback;
 }
@@ -60,7 +60,7 @@ const PRESETS: Record<RegexFilterPreset, [pattern: keyof typeof TEXT_PATTERNS, r
   urls: [["url", "[URL]"]],
 };
 
-/** Finds patterns in what goes in and out, without a model: ends the run, takes them out, or tells. */
+/** Finds patterns in input and output without a model; ends the run, removes them, or reports. */
 export class RegexFilterProcessor implements Processor {
   readonly id = "regex-filter";
   readonly #rules: Rule[];
@@ -110,7 +110,7 @@ export class RegexFilterProcessor implements Processor {
     return gateText(args.part, args.state, (waiting) => this.#pass(waiting, args));
   }
 
-  /** What other processors put into the answer after it was streamed. */
+  /** What other processors added to the answer after it was streamed. */
   async processOutputResult(args: ProcessOutputResultArgs): Promise<void> {
     if (this.#phase === "input" || this.#strategy === "warn") return;
     const hits: TextHit[] = [];
@@ -147,7 +147,7 @@ export class RegexFilterProcessor implements Processor {
         return pattern.find(text, from).map((span) => ({ ...span, type: name }));
       } catch (error) {
         if (!AgentError.is(error, "limit-exceeded")) throw error;
-        // Nobody knows what is in the text.
+        // The content of the text is unknown.
         if (this.#strategy !== "warn")
           args.abort(`Rule "${name}": ${errorMessage(error)}`, { metadata: { rules: [name] } });
         slow.add(name);

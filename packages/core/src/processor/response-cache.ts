@@ -5,34 +5,34 @@ import { toJson } from "../json.ts";
 import { OptionChecks } from "./option-checks.ts";
 import type { ProcessLLMRequestArgs, ProcessLLMResponseArgs, Processor, ReadyResponse } from "./processor.ts";
 
-/** Where replies are kept, as texts. */
+/** Stores replies as strings. */
 export interface ResponseCacheStore {
   get(key: string): string | undefined | null | Promise<string | undefined | null>;
   set(key: string, value: string, ttlMs: number): unknown;
 }
 
-/** What the key of a reply is made of. */
+/** The inputs of a reply's key. */
 export interface ResponseCacheKeyInput {
   agentId: string;
-  /** Replies are shared within it. */
+  /** Replies are shared within this scope. */
   scope: string | null;
   model: { provider: string; modelId: string };
   request: ProcessLLMRequestArgs["request"];
   stepNumber: number;
 }
 
-/** What one call can set, see `ResponseCache.context()`. */
+/** Settings of one call; see `ResponseCache.context()`. */
 export interface ResponseCacheContextOptions {
   key?: string | ((input: ResponseCacheKeyInput) => string | Promise<string>);
-  /** The resource id when absent; `null` shares replies between all. */
+  /** Default: the resource id; `null` shares replies between all. */
   scope?: string | null;
-  /** Ask the model and replace what is kept. */
+  /** Call the model and replace the cached reply. */
   bust?: boolean;
 }
 
 export interface ResponseCacheOptions extends ResponseCacheContextOptions {
   cache: ResponseCacheStore;
-  /** How long a reply is kept, in seconds. 300 when absent. */
+  /** How long a reply is kept, in seconds. Default: 300. */
   ttl?: number;
   /** A part of the key. */
   agentId?: string;
@@ -42,7 +42,7 @@ export const DEFAULT_RESPONSE_CACHE_TTL_SECONDS = 300;
 const DEFAULT_AGENT_ID = "mastra-response-cache";
 const CONTEXT_KEY = "mastra__responseCache";
 
-/** Keeps replies of the model: the same request gets the same reply, without a call. */
+/** Caches the model's replies: the same request gets the same reply, without a call. */
 export class ResponseCache implements Processor {
   readonly id = "mastra/response-cache";
   readonly #cache: ResponseCacheStore;
@@ -61,12 +61,12 @@ export class ResponseCache implements Processor {
     this.#options = checkShared(check, options);
   }
 
-  /** A request context in which one call has its own settings. */
+  /** A request context with cache settings for one call. */
   static context(options: ResponseCacheContextOptions): RequestContext {
     return ResponseCache.applyContext(new RequestContext(), options);
   }
 
-  /** Gives a request context settings for the cache. */
+  /** Adds cache settings to a request context. */
   static applyContext(context: RequestContext, options: ResponseCacheContextOptions): RequestContext {
     context.set(CONTEXT_KEY, checkShared(new OptionChecks("ResponseCache.context"), options));
     return context;

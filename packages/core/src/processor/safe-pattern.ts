@@ -6,16 +6,16 @@ export interface TextSpan {
   end: number;
 }
 
-/** Longer than this, and a pattern that may go back and forth is stopped. */
+/** A pattern that may backtrack is stopped after this long. */
 const TIME_LIMIT_MS = 250;
-/** How many ways of matching at one place still count as few. */
+/** How many ways of matching at one position still count as few. */
 const FEW = 1024;
 const QUANTIFIER = /(?:[*+?]|\{\d+(?:,\d*)?\})\??/y;
 const TOKEN = /\\(?:u\{[0-9a-f]+\}|[pP]\{[^}]*\}|[^])|\[(?:\\[^]|[^\]\\])*\]|\((?:\?(?:[:]|<\w+>))?|[^]/giy;
 
 /**
- * A regular expression that cannot hold the process up. One whose time is plainly linear runs as it is; any other runs
- * with a time limit and then throws `limit-exceeded`.
+ * A regular expression that cannot block the process. One that is certainly linear runs as it is; any other runs with a
+ * time limit and then throws `limit-exceeded`.
  */
 export class SafePattern {
   readonly #regex: RegExp;
@@ -28,7 +28,7 @@ export class SafePattern {
     this.#isTrusted = isTrusted || isLinear(pattern.source);
   }
 
-  /** The matches that begin at `from` or later, without empty ones. */
+  /** The matches that start at `from` or later, without empty ones. */
   find(text: string, from = 0): TextSpan[] {
     const found = this.#isTrusted ? findAll(this.#regex, text, from) : this.#findWithin(text, from);
     const spans: TextSpan[] = [];
@@ -58,7 +58,7 @@ export class SafePattern {
   }
 }
 
-// Runs in a sandbox, too, so it refers to nothing but its arguments.
+// Also runs in a sandbox, so it refers only to its arguments.
 function findAll(regex: RegExp, text: string, from: number): number[] {
   const found: number[] = [];
   regex.lastIndex = from;
@@ -70,8 +70,8 @@ function findAll(regex: RegExp, text: string, from: number): number[] {
 }
 
 /**
- * Whether the time is linear for certain: at each place there are few ways to match, and a repetition without a bound
- * stands at the end, where it always succeeds. Says no more often than it has to.
+ * Whether the time is certainly linear: each position has few ways to match, and an unbounded repetition is at the end,
+ * where it always succeeds. Conservative: it may say no for a linear pattern.
  */
 export function isLinear(source: string): boolean {
   if (/\\[1-9]|\\k<|\(\?<?[=!]|\(\?[a-z-]+:/i.test(source)) return false;

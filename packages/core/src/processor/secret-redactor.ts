@@ -6,22 +6,22 @@ import type { TextSpan } from "./safe-pattern.ts";
 import { gateText } from "./text-gate.ts";
 
 export interface SecretRedactorOptions {
-  /** Secrets of your own. Keep them linear: no repetition inside a repetition. */
+  /** Your own secrets. Keep them linear: no repetition inside a repetition. */
   patterns?: RegExp[];
-  /** How many characters wait in case one of `patterns` is split over two chunks: at least the longest match. */
+  /** How many characters are held back in case a match of `patterns` spans two chunks: at least the longest match. */
   holdBack?: number;
   replacement?: string;
 }
 
-/** A token that has not ended is waited for this long, a private key longer. */
+/** An unfinished token is held back up to this length, a private key longer. */
 const MAX_OPEN_TOKEN = 512;
 const MAX_HELD = 20_000;
 const TOKEN_CHAR = /[A-Za-z0-9_.\-~+/=]/;
 const BEARER_LENGTH = "Bearer ".length;
 
 /**
- * Takes keys, tokens and private keys out of the answer, on the stream and in what is stored. The end of the text waits
- * until it is certain that it is not the beginning of a secret; what waits is bounded.
+ * Removes keys, tokens and private keys from the answer, on the stream and in the store. The end of the text is held
+ * back until it cannot be the start of a secret; the amount held back is bounded.
  */
 export class SecretRedactor implements Processor {
   readonly id = "secret-redactor";
@@ -79,7 +79,7 @@ export class SecretRedactor implements Processor {
     return result + text.slice(at);
   }
 
-  /** How much of the text can go out: all that later text cannot make a part of a secret. */
+  /** How much of the text can be sent: everything that later text cannot turn into part of a secret. */
   #safeLength(text: string, spans: readonly TextSpan[]): number {
     let cut = Math.min(text.length - this.#holdBack, openTokenStart(text), openKeyStart(text));
     for (const { start, end } of spans.toReversed())
@@ -89,7 +89,7 @@ export class SecretRedactor implements Processor {
   }
 }
 
-/** Where the run of token characters at the end of the text begins, with the word `Bearer` before it. */
+/** Where the run of token characters at the end of the text starts, including a preceding `Bearer`. */
 function openTokenStart(text: string): number {
   let start = text.length;
   const least = Math.max(0, text.length - MAX_OPEN_TOKEN);
@@ -98,7 +98,7 @@ function openTokenStart(text: string): number {
   return /^bearer $/i.test(before) ? start - BEARER_LENGTH : start;
 }
 
-/** Where a private key begins whose beginning is not whole yet. One that has begun is among the spans. */
+/** Where an incomplete start of a private key begins. One that has started is among the spans. */
 function openKeyStart(text: string): number {
   const start = text.lastIndexOf("-----BEGIN ");
   return start >= 0 && text.length - start < MAX_OPEN_KEY_LINE && !text.slice(start + 5).includes("-----")

@@ -8,11 +8,11 @@ import type {
   Usage,
 } from "@selvedge/protocol";
 
-/** A tool call as callers see it: its fields, and the same fields once more under `payload`, as on the stream. */
+/** A tool call for callers: its fields, repeated under `payload` as on the stream. */
 export type ToolCallView = ToolCallPayload & { payload: ToolCallPayload };
 export type ToolResultView = ToolResultPayload & { payload: ToolResultPayload };
 
-/** One model call and the tool calls it asked for, when it is over. */
+/** A finished model call with the tool calls it requested. */
 export interface StepResult {
   stepNumber: number;
   text: string;

@@ -33,7 +33,7 @@ const DOMAIN: Domain<ResponseCacheStore> = {
   }),
 };
 
-/** Replies in a store, for several processes. Those that are too old are deleted when another one is kept. */
+/** Caches replies in a store, for several processes. Expired ones are deleted when another one is stored. */
 export class StoredResponseCache implements ResponseCacheStore {
   readonly #storage: Storage;
 

@@ -7,26 +7,26 @@ type Delay = number | ((retry: { attempt: number; error: unknown }) => number);
 
 export interface StreamErrorMatcher {
   match: (error: unknown) => boolean;
-  /** Instead of the processor's own. */
+  /** Overrides the processor's own. */
   maxRetries?: number;
   delayMs?: Delay;
   onRetry?: (retry: { attempt: number; error: unknown; delayMs: number }) => unknown;
 }
 
 export interface StreamErrorRetryOptions {
-  /** How often a step is asked for again. 1 when absent. */
+  /** How often a step is retried. Default: 1. */
   maxRetries?: number;
-  /** Errors to retry besides those that say that they can be. */
+  /** Errors to retry, besides those marked as retryable. */
   matchers?: (((error: unknown) => boolean) | StreamErrorMatcher)[];
-  /** Retry what nobody knows, too, except a lack of authorization. */
+  /** Also retry unknown errors, except authorization errors. */
   retryUnknownErrors?: boolean;
-  /** How long to wait before a retry. */
+  /** The delay before a retry. */
   delayMs?: Delay;
-  /** No wait that a provider asks for is longer. 30,000 when absent. */
+  /** The longest delay a provider may ask for, in milliseconds. Default: 30,000. */
   maxRetryAfterMs?: number;
 }
 
-/** Codes of errors that OpenAI puts on its stream, and that pass. */
+/** Codes of temporary errors that OpenAI puts on its stream. */
 const PASSING = new Set([
   "server_error",
   "rate_limit_exceeded",
@@ -36,10 +36,7 @@ const PASSING = new Set([
   "timeout",
 ]);
 
-/**
- * Has a rejected model call made again. Only a call that has brought nothing yet: what a reader has seen is never sent a
- * second time.
- */
+/** Retries a rejected model call, but only one without any output: what a reader has seen is never sent twice. */
 export class StreamErrorRetryProcessor implements Processor {
   readonly id = "stream-error-retry-processor";
   readonly #maxRetries: number;
@@ -107,7 +104,7 @@ function isPassing(error: unknown): boolean {
   return isRetryable === true || PASSING.has(String(code)) || PASSING.has(String(type));
 }
 
-/** What the provider asks for, in milliseconds. */
+/** The delay the provider asks for, in milliseconds. */
 function retryAfter(error: unknown): number {
   const { responseHeaders } = Object(error) as { responseHeaders?: Record<string, string> };
   const ms = Number(responseHeaders?.["retry-after-ms"]);

@@ -14,7 +14,7 @@ export interface StructuredOutputProcessorOptions extends StructuredOutputOption
   useAgent?: boolean;
 }
 
-/** Has a second model turn the finished answer into an object: the option `structuredOutput` as a processor. */
+/** Uses a second model to turn the finished answer into an object: the option `structuredOutput` as a processor. */
 export class StructuredOutputProcessor implements Processor {
   readonly id = "structured-output";
   readonly structuredOutput: StructuredOutputOptions;

@@ -25,16 +25,16 @@ import { decidedHits, findValues, replaceHits, type TextHit } from "./text-hits.
 import { report } from "./violation.ts";
 
 export interface SystemPromptScrubberOptions extends Omit<GuardOptions, "model" | "lastMessageOnly"> {
-  /** `false` for the comparison with the system messages and `customPatterns` alone. */
+  /** `false` to only compare with the system messages and apply `customPatterns`. */
   model: ModelConfig | false;
-  /** `redact` (the default) replaces, `filter` removes the passage, `block` ends the run, `warn` only tells. */
+  /** `redact` (the default) replaces, `filter` removes the passage, `block` ends the run, `warn` only reports. */
   strategy?: "block" | "warn" | "filter" | "redact";
-  /** Regular expressions, as texts. */
+  /** Regular expressions, as strings. */
   customPatterns?: string[];
   redactionMethod?: "mask" | "placeholder" | "remove";
-  /** `[SYSTEM_PROMPT]` when absent. */
+  /** Default: `[SYSTEM_PROMPT]`. */
   placeholderText?: string;
-  /** Put what was found into the tripwire and the warning. */
+  /** Add the findings to the tripwire and the warning. */
   includeDetections?: boolean;
 }
 
@@ -49,8 +49,8 @@ interface Answer {
 }
 
 /**
- * Keeps the system messages out of the answer: it compares the answer with those of the run, looks for patterns, and asks
- * a model.
+ * Keeps system messages out of the answer: compares the answer with those of the run, applies patterns, and asks a
+ * model.
  */
 export class SystemPromptScrubber implements Processor {
   readonly id = "system-prompt-scrubber";
@@ -90,7 +90,7 @@ export class SystemPromptScrubber implements Processor {
     );
   }
 
-  /** Takes note of the system messages. */
+  /** Records the system messages. */
   processLLMRequest({ request, state }: ProcessLLMRequestArgs): void {
     const texts = request.prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
     const key = texts.join("\n");

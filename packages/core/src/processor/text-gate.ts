@@ -1,15 +1,15 @@
 import type { AgentChunk, PayloadChunk } from "@selvedge/protocol";
 
-/** Text that waits, while more of it may come. */
+/** Text held back while more may follow. */
 export interface WaitingText {
   text: string;
-  /** The end of what went before it, for patterns that look back. */
+  /** The end of the preceding text, for patterns that look back. */
   before: string;
-  /** Whether no more comes. */
+  /** Whether no more text follows. */
   ended: boolean;
 }
 
-/** What becomes of text that waits: so many of its characters are done with, and this goes out for them. */
+/** The decision about held-back text: how many characters are done, and what is sent for them. */
 export interface Passage {
   used: number;
   text: string;
@@ -20,8 +20,8 @@ type TextDelta = PayloadChunk<"text-delta" | "reasoning-delta">;
 const CONTEXT_LENGTH = 64;
 
 /**
- * Holds the text and the reasoning of an answer back until `check` lets it go. What waits belongs to the step: it is let
- * go at the end of its text, and forgotten when a step begins. Everything else passes.
+ * Holds back the text and reasoning of an answer until `check` releases it. Held-back text belongs to its step: it is
+ * released at the end of its text and discarded when a step starts. Everything else passes.
  */
 export async function gateText(
   part: AgentChunk,

@@ -1,37 +1,37 @@
 import type { TextSpan } from "./safe-pattern.ts";
 import type { Passage, WaitingText } from "./text-gate.ts";
 
-/** Something that was found in a text. */
+/** A finding in a text. */
 export interface TextHit extends TextSpan {
   type: string;
   value: string;
 }
 
-/** A match that ends this close to the end of what has come may still change. */
+/** A match that ends this close to the end of the received text may still change. */
 const LOOKAHEAD = 16;
-/** However long a match is, no more than this waits for its end. */
+/** However long a match is, at most this much is held back for its end. */
 const MAX_WAITING = 4096;
 const MAX_VALUES = 100;
-/** Text is looked at when so much of `holdBack` has come since. */
+/** Text is searched when this share of `holdBack` has arrived since. */
 const LOOK_SHARE = 0.25;
 
-/** Where hits come from. */
+/** A source of hits. */
 export interface HitSource {
-  /** How many characters wait in case a match is split over two chunks. */
+  /** How many characters are held back in case a match spans two chunks. */
   holdBack: number;
-  /** Hits that begin at `from` or later. */
+  /** Hits that start at `from` or later. */
   find(text: string, from: number): (TextSpan & { type: string })[];
-  /** More hits, from a model. It is asked when so much text waits, or the text is over. */
+  /** More hits, from a model. It is called when this much text is waiting, or the text is over. */
   ask?: { blockSize: number; find(text: string): Promise<(TextSpan & { type: string })[]> } | undefined;
 }
 
-/** What is decided of a text that waits: how much of it, and the hits in that. */
+/** The decided part of a waiting text, and the hits in it. */
 export async function decidedHits(
   waiting: WaitingText,
   { holdBack, find, ask }: HitSource,
 ): Promise<{ used: number; hits: TextHit[] }> {
   const { text, before, ended } = waiting;
-  // Looking at every chunk would mean looking at each character many times.
+  // Searching at every chunk would read each character many times.
   if (!ended && text.length < holdBack + (ask?.blockSize ?? holdBack * LOOK_SHARE))
     return { used: 0, hits: [] };
   const spans = find(before + text, before.length).map(({ start, end, type }) => ({
@@ -44,7 +44,7 @@ export async function decidedHits(
   return { used, hits: mergeHits(text, spans).filter(({ start }) => start < used) };
 }
 
-/** All places of values in a text. */
+/** All positions of values in a text. */
 export function findValues(
   text: string,
   values: readonly { type: string; value: string }[],
@@ -58,7 +58,7 @@ export function findValues(
   });
 }
 
-/** Hits in order. Those that overlap become one, with the type of the longest. */
+/** Hits in order. Overlapping ones are merged, with the type of the longest. */
 export function mergeHits(text: string, hits: readonly (TextSpan & { type: string })[]): TextHit[] {
   const merged: (TextHit & { longest: number })[] = [];
   for (const { start, end, type } of [...hits].sort((a, b) => a.start - b.start)) {
@@ -73,7 +73,7 @@ export function mergeHits(text: string, hits: readonly (TextSpan & { type: strin
   return merged.map(({ longest: _, ...hit }) => ({ ...hit, value: text.slice(hit.start, hit.end) }));
 }
 
-/** How much of a text is decided: what comes later can neither begin nor lengthen a match before it. */
+/** How much of a text is decided: later text can neither start nor extend a match before it. */
 function decidedLength({ text, ended }: WaitingText, holdBack: number, hits: readonly TextSpan[]): number {
   if (ended) return text.length;
   let cut = Math.max(0, text.length - holdBack);
@@ -82,7 +82,7 @@ function decidedLength({ text, ended }: WaitingText, holdBack: number, hits: rea
   return text.length - cut > MAX_WAITING + holdBack ? text.length : wholeCharacters(text, cut);
 }
 
-/** The text up to `used`, with something else in the place of each hit. */
+/** The text up to `used`, with each hit replaced. */
 export function replaceHits(
   text: string,
   used: number,

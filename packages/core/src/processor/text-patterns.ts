@@ -1,6 +1,6 @@
 import { SafePattern } from "./safe-pattern.ts";
 
-/** Patterns of personal data and secrets. Each is linear: it begins in few places, and its repetitions have bounds. */
+/** Patterns of personal data and secrets. Each is linear: it starts in few places, and its repetitions are bounded. */
 const TOKEN = String.raw`[\w.~+/=-]`;
 
 type TextPatternName =

@@ -12,9 +12,9 @@ import { withText } from "./text-gate.ts";
 
 export interface TokenLimiterOptions {
   limit: number;
-  /** `truncate` (the default) leaves out what is too much; `abort` stops the run with a tripwire. */
+  /** `truncate` (the default) drops the excess; `abort` stops the run with a tripwire. */
   strategy?: "truncate" | "abort";
-  /** Whether the limit is for the whole answer (`cumulative`, the default) or for each chunk (`part`). */
+  /** Whether the limit applies to the whole answer (`cumulative`, the default) or to each chunk (`part`). */
   countMode?: "cumulative" | "part";
   /**
    * Which old messages are left out of the prompt: only those that do not fit (`best-fit`, the default), or everything
@@ -28,9 +28,9 @@ export interface TokenLimiterOptions {
 type Tokens = typeof import("tokenx");
 
 /**
- * Keeps the number of tokens under a limit, by estimate. Among the input processors it leaves old messages out of the
- * prompt; a call stays with its result, and the newest message and what this run has done always stay. Among the output
- * processors it ends the text of the answer.
+ * Keeps the estimated number of tokens under a limit. As an input processor it leaves old messages out of the prompt; a
+ * call stays with its result, and the newest message and this run's own messages always stay. As an output processor it
+ * ends the text of the answer.
  */
 export class TokenLimiter implements Processor {
   readonly id = "token-limiter";
@@ -59,7 +59,7 @@ export class TokenLimiter implements Processor {
     args.state["isInput"] = true;
   }
 
-  /** Here it counts what is sent: others may have left something out already. */
+  /** Counts what is sent: other processors may already have removed something. */
   async processLLMRequest({
     request,
     state,
@@ -125,7 +125,7 @@ export class TokenLimiter implements Processor {
   }
 }
 
-/** What a message costs beyond its text. */
+/** The cost of a message beyond its text. */
 const MESSAGE_OVERHEAD = 4;
 const IMAGE_TOKENS = 1000;
 const BYTES_PER_FILE_TOKEN = 100;

@@ -4,15 +4,15 @@ import type { ProcessInputStepArgs, ProcessLLMRequestArgs, Processor } from "./p
 import { noteRunLength, type PromptMessage, runStart, unitsOf } from "./prompt-units.ts";
 
 export interface ToolCallFilterOptions {
-  /** The tools whose calls are left out. All when absent. */
+  /** The tools whose calls are left out. Default: all. */
   exclude?: string[];
-  /** Leave calls of this run out, too, except those of its last so many steps with tools. */
+  /** Also leave out calls of this run, except those of its last n steps with tools. */
   filterAfterToolSteps?: number;
-  /** Put what a tool told the model in the place of its call, as text. */
+  /** Replace a call with the tool's output for the model, as text. */
   preserveModelOutput?: boolean;
 }
 
-/** Leaves tool calls and results of earlier turns out of the prompt. What is stored stays as it is. */
+/** Leaves tool calls and results of earlier turns out of the prompt. Stored messages do not change. */
 export class ToolCallFilter implements Processor {
   readonly id = "tool-call-filter";
   readonly #exclude: Set<string> | undefined;
@@ -66,7 +66,7 @@ export class ToolCallFilter implements Processor {
         const text = `Result of ${part.toolName}: ${outputs.get(part.toolCallId) ?? "none"}`;
         return [{ type: "text" as const, text }];
       });
-      // Reasoning that led to a call is of no use without it, and some providers refuse it.
+      // Reasoning that led to a call is useless without it, and some providers refuse it.
       return content.every(({ type }) => type === "reasoning") ? [] : [{ ...message, content }];
     });
   }

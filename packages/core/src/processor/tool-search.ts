@@ -8,32 +8,35 @@ export interface ToolSearchFilterArgs {
   toolName: string;
   tool: ToolLike;
   requestContext: RequestContext;
-  /** Whether the tool is about to be found, loaded or given to the model. */
+  /** Whether the tool is being found, loaded or passed to the model. */
   phase: "search" | "load" | "active";
 }
 
 export interface ToolSearchOptions {
   /** The tools to search. */
   tools: ToolsInput;
-  /** Search the agent's own tools, too, in place of giving them to the model. */
+  /** Also search the agent's own tools, instead of passing them to the model. */
   includeResolvedTools?: boolean;
   search?: {
-    /** How many tools a search finds. 5 when absent. */
+    /** How many tools a search returns. Default: 5. */
     topK?: number;
-    /** Tools with a lower score are not found. 0 when absent. */
+    /** Tools with a lower score are not found. Default: 0. */
     minScore?: number;
     /** Load what a search finds. */
     autoLoad?: boolean;
   };
-  /** What is loaded is a part of the thread either way. */
+  /** Loaded tools are thread state either way. */
   storage?: "in-memory" | "context";
-  /** Loaded tools are forgotten when the thread was not used for so long, in milliseconds; 0 for never. 3,600,000 when absent. */
+  /**
+   * Loaded tools are dropped when the thread was not used for this long, in milliseconds; 0 means never. Default:
+   * 3,600,000.
+   */
   ttl?: number;
-  /** Whether a tool is there for a request. One that throws hides it. */
+  /** Whether a tool is available to a request. If it throws, the tool is hidden. */
   filter?: (args: ToolSearchFilterArgs) => boolean | Promise<boolean>;
 }
 
-/** What a thread has loaded, in the order of loading. */
+/** What a thread has loaded, in loading order. */
 interface Loaded {
   names: string[];
   usedAt: number;
@@ -53,7 +56,7 @@ export class ToolSearchProcessor implements Processor {
   readonly #autoLoad: boolean;
   readonly #ttl: number;
   readonly #filter: ToolSearchOptions["filter"];
-  /** The threads that this process has seen last, for the methods that manage them. */
+  /** The threads this process has seen last, for the methods that manage them. */
   readonly #threads: Map<string, { state: ToolThreadState; usedAt: number }> = new Map();
 
   constructor(options: ToolSearchOptions) {
@@ -83,14 +86,14 @@ export class ToolSearchProcessor implements Processor {
     return { tools };
   }
 
-  /** Forgets what a thread has loaded. */
+  /** Drops what a thread has loaded. */
   async clearState(threadId: string): Promise<void> {
     const thread = this.#threads.get(threadId);
     this.#threads.delete(threadId);
     await thread?.state.update(STATE_TYPE, () => null);
   }
 
-  /** Forgets what all threads have loaded that this process has seen. */
+  /** Drops what all threads seen by this process have loaded. */
   async clearAllState(): Promise<void> {
     await Promise.all([...this.#threads.keys()].map((threadId) => this.clearState(threadId)));
   }
@@ -100,7 +103,7 @@ export class ToolSearchProcessor implements Processor {
     return { threadCount: times.length, oldestAccessTime: times.length > 0 ? Math.min(...times) : null };
   }
 
-  /** Lets go of threads that were not used within `ttl`. Answers how many. */
+  /** Drops threads that were not used within `ttl`. Returns how many. */
   cleanupNow(now: number = this.#newest()): number {
     if (this.#ttl === 0) return 0;
     const old = [...this.#threads].filter(([, { usedAt }]) => now - usedAt > this.#ttl);
@@ -211,7 +214,7 @@ interface Search {
   loaded(): Promise<string[]>;
 }
 
-/** The tools that a thread has loaded, or the run where there is no thread. */
+/** The tools that a thread has loaded, or the run if there is no thread. */
 class LoadedTools {
   readonly #thread: ToolThreadState | undefined;
   readonly #now: () => number;
@@ -226,7 +229,7 @@ class LoadedTools {
 
   async read(): Promise<string[]> {
     const { names, usedAt } = this.#current(this.#thread ? await this.#thread.get(STATE_TYPE) : this.#own);
-    // Using them keeps them, with few writes.
+    // Using them extends their lifetime, with few writes.
     if (names.length > 0 && this.#ttl > 0 && this.#now() - usedAt > this.#ttl / 2) await this.add([]);
     return names;
   }

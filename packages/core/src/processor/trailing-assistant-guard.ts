@@ -1,8 +1,8 @@
 import type { ProcessInputStepArgs, Processor } from "./processor.ts";
 
 /**
- * A model that is asked for JSON in its own format refuses a prompt that ends with a message of the assistant. This adds a
- * user message after it, for the prompt alone.
+ * Models refuse native JSON output for a prompt that ends with an assistant message. This adds a user message after it,
+ * in the prompt only.
  */
 export class TrailingAssistantGuard implements Processor {
   readonly id = "trailing-assistant-guard";

@@ -3,15 +3,15 @@ import { OptionChecks } from "./option-checks.ts";
 import type { ProcessInputArgs, Processor } from "./processor.ts";
 
 export interface UnicodeNormalizerOptions {
-  /** `NFC` when absent, which changes nothing that can be seen. `NFKC` also folds look-alikes. */
+  /** Default: `NFC`, which changes nothing visible. `NFKC` also folds look-alikes. */
   form?: "NFC" | "NFKC";
-  /** Takes out control characters and those that turn the direction of text round. True when absent. */
+  /** Removes control characters and those that change text direction. Default: true. */
   stripControlChars?: boolean;
-  /** One space for many, at most one empty line. False when absent: it would destroy code. */
+  /** Collapses spaces, and allows at most one empty line. Default: false, because it would destroy code. */
   collapseWhitespace?: boolean;
-  /** No white space at the ends. True when absent. */
+  /** Trims white space at both ends. Default: true. */
   trim?: boolean;
-  /** When false, emoji are taken out. */
+  /** If false, emoji are removed. */
   preserveEmojis?: boolean;
 }
 
@@ -21,7 +21,7 @@ const CONTROLS =
 const EMOJI =
   /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{FE0F}|\u{200D}|\u{20E3}/gu;
 
-/** Brings the text of the input into one form, before it is stored and before the model reads it. */
+/** Normalises the input text before it is stored and before the model reads it. */
 export class UnicodeNormalizer implements Processor {
   readonly id = "unicode-normalizer";
   readonly #form: "NFC" | "NFKC";

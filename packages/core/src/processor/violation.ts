@@ -1,6 +1,6 @@
 import type { ProcessorContext } from "./processor.ts";
 
-/** What `onViolation` and `onDetection` are told. */
+/** The argument of `onViolation` and `onDetection`. */
 export interface ProcessorViolation {
   processorId: string;
   message: string;
@@ -10,7 +10,7 @@ export interface ProcessorViolation {
 
 export type ViolationCallback = (violation: ProcessorViolation) => unknown;
 
-/** Tells the app of a violation and waits for it. What the callback throws is logged. */
+/** Reports a violation to the app and waits. Errors of the callback are logged. */
 export async function report(
   callback: ViolationCallback | undefined,
   violation: ProcessorViolation,

@@ -1,10 +1,10 @@
-/** Set by server middleware: whose request this is. They win over what the caller says. */
+/** Set by server middleware to identify the request's owner. They override what the caller says. */
 export const RESOURCE_ID_KEY = "mastra__resourceId";
 export const THREAD_ID_KEY = "mastra__threadId";
 
 /**
- * Values that belong to one request (who asks, from where, with which settings) and reach every dynamic argument, tool
- * and processor of the run. Typed by the record it was made for.
+ * Values of one request (caller, origin, settings) that reach every dynamic argument, tool and processor of the run.
+ * Typed by the record it was created for.
  */
 export class RequestContext<Values extends Record<string, any> = Record<string, any>> {
   readonly #values: Map<string, unknown>;
@@ -23,7 +23,7 @@ export class RequestContext<Values extends Record<string, any> = Record<string, 
   }
 
   set<Key extends keyof Values & string>(key: Key, value: Values[Key]): void;
-  /** Keys beyond the declared ones are welcome; they come back untyped. */
+  /** Undeclared keys are allowed and untyped. */
   set<Key extends string>(key: Key extends keyof Values ? never : Key, value: unknown): void;
   set(key: string, value: unknown): void {
     this.#values.set(key, value);
@@ -37,7 +37,7 @@ export class RequestContext<Values extends Record<string, any> = Record<string, 
     return this.#values.delete(key);
   }
 
-  /** A copy that lacks some keys. */
+  /** A copy without some keys. */
   without(keys: readonly string[]): RequestContext<Values> {
     return new RequestContext<Values>([...this.#values].filter(([key]) => !keys.includes(key)));
   }

@@ -18,7 +18,7 @@ export async function joinAnswers(
   if (answers.size === 0) return [];
   const remembered = list.get.remembered.db();
   const known = new Set(remembered.map((message) => message.id));
-  const unread = ((await journal?.recent()) ?? []).filter((message) => !known.has(message.id));
+  const unread = ((await journal?.history.recent()) ?? []).filter((message) => !known.has(message.id));
   const changed: StoredMessage[] = [];
   for (const earlier of [...unread, ...remembered]) {
     let answered = false;

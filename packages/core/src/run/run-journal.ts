@@ -41,6 +41,22 @@ export interface RunEnd {
   chunks: readonly AgentChunk[];
 }
 
+/** What a run looks up about its thread. */
+export interface RunHistory {
+  /** The state of a lane. */
+  lane(laneId: string): Promise<Lane | undefined>;
+  /** Signals of the thread after one of them, and that one first. */
+  signalsSince(signalId: string): Promise<StoredMessage[]>;
+  /** The next state of a lane, on condition that it is still where it was seen. */
+  advanceLane(
+    laneId: string,
+    seen: Lane | undefined,
+    next: { cacheKey: string; mode: StateMode; signalId: string },
+  ): Write;
+  /** The newest messages of the thread. */
+  recent(): Promise<StoredMessage[]>;
+}
+
 /**
  * The thread a run belongs to, as the loop sees it. Everything it promises is durable when the call resolves, and
  * throws `superseded` when another process has taken the thread over: then the run is over and nothing it does counts.
@@ -48,6 +64,7 @@ export interface RunEnd {
 export interface RunJournal {
   /** Whether the run has let go of the thread, or lost it. */
   readonly isOver: boolean;
+  readonly history: RunHistory;
   /** Waits until the thread is free and makes this run its active one, which others may abort. */
   acquire(controller: AbortController): Promise<void>;
   /** Aborting the thread's run aborts this controller from here on, also before the run acquires it. */
@@ -68,16 +85,6 @@ export interface RunJournal {
   publish(chunk: AgentChunk): void;
   /** Stores a signal in its place and on the stream. Returns false when a condition in `alongside` does not hold. */
   record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean>;
-  /** The state of a lane. */
-  lane(laneId: string): Promise<Lane | undefined>;
-  /** Signals of the thread after one of them, and that one first. */
-  signalsSince(signalId: string): Promise<StoredMessage[]>;
-  /** The next state of a lane, on condition that it is still where it was seen. */
-  advanceLane(
-    laneId: string,
-    seen: Lane | undefined,
-    next: { cacheKey: string; mode: StateMode; signalId: string },
-  ): Write;
   /** Before tools run: the model's reply and what is about to be executed. */
   recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
   /** After a tool ran, while others still do. */
@@ -113,6 +120,4 @@ export interface RunJournal {
   abandon(): void;
   /** Puts whole messages in the place of what was stored of them. */
   replace(messages: readonly StoredMessage[]): Promise<void>;
-  /** The newest messages of the thread. */
-  recent(): Promise<StoredMessage[]>;
 }

@@ -15,11 +15,13 @@ export async function computeStates(run: Run, stepNumber: number): Promise<void>
     { stepNumber, steps: run.steps },
     async (laneId) => {
       const window = list.get.all.db().flatMap((message) => toStateSignal(message) ?? []);
-      const tracking = await journal.lane(laneId);
+      const tracking = await journal.history.lane(laneId);
       const shown = sinceSnapshot(window, laneId);
       const hasSnapshot = shown[0]?.mode === "snapshot";
       const stored =
-        hasSnapshot || !tracking?.lastSnapshotId ? [] : await journal.signalsSince(tracking.lastSnapshotId);
+        hasSnapshot || !tracking?.lastSnapshotId
+          ? []
+          : await journal.history.signalsSince(tracking.lastSnapshotId);
       const known = hasSnapshot
         ? shown
         : sinceSnapshot(
@@ -69,7 +71,7 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
   checkLaneId(state.id);
   const { mode } = checkState(state);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const lane = await journal.lane(state.id);
+    const lane = await journal.history.lane(state.id);
     const current = lane?.cacheKey === state.cacheKey && lane.mode === mode;
     const shown = list.get.all
       .db()
@@ -96,7 +98,13 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
     );
     const advance = current
       ? []
-      : [journal.advanceLane(state.id, lane, { cacheKey: state.cacheKey, mode, signalId: signal.id })];
+      : [
+          journal.history.advanceLane(state.id, lane, {
+            cacheKey: state.cacheKey,
+            mode,
+            signalId: signal.id,
+          }),
+        ];
     if (!(await journal.record(signal, advance))) continue;
     await run.join(signal);
     return;

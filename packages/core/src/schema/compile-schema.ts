@@ -4,7 +4,7 @@ import { AgentError, showValue } from "../errors.ts";
 import { quickCheck } from "./quick-check.ts";
 import type { JsonSchema, Schema, SchemaIssue, Validation } from "./schema.ts";
 
-/** A schema in the two forms the runtime needs. Both are made on first use and kept. */
+/** A schema in the two forms the runtime needs. Both are created on first use and cached. */
 export interface CompiledSchema {
   /** For the model. */
   readonly jsonSchema: JsonSchema;
@@ -24,7 +24,7 @@ interface WrappedJsonSchema {
 export function compileSchema(schema: Schema): CompiledSchema {
   if (isStandard(schema)) return compileStandard(schema);
   if (isWrapped(schema)) return compilePlain(schema.jsonSchema as JsonSchema);
-  // zod before 3.24 is no Standard Schema, and would pass for a JSON Schema without any rules.
+  // zod before 3.24 is not a Standard Schema and would pass for a JSON Schema without rules.
   if (typeof (schema as { safeParse?: unknown } | null)?.safeParse === "function")
     throw missingConverter("zod");
   if (isObject(schema)) return compilePlain(schema as JsonSchema);
@@ -67,7 +67,7 @@ function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
     jsonSchema,
     validate: (value) => {
       if (loaded) return fits?.(value) ? { ok: true, value } : loaded(value);
-      // The general validator is always made: it says what is wrong with a schema.
+      // The general validator is always created: it reports errors in the schema.
       loading ??= plainValidator(jsonSchema);
       return loading.then((validator) => {
         fits = quickCheck(jsonSchema);
@@ -77,7 +77,7 @@ function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
   };
 }
 
-// Loaded when the first plain JSON Schema is used: most tools bring a Standard Schema.
+// Loaded when the first plain JSON Schema is used; most tools have a Standard Schema.
 async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) => Validation<unknown>> {
   const { Validator } = await import("@cfworker/json-schema");
   const validator = usable(
@@ -87,7 +87,7 @@ async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) 
     const result = usable(() => validator.validate(value));
     if (typeof result === "string") return { ok: false, issues: [{ path: [], message: result }] };
     if (result.valid) return { ok: true, value };
-    // The outer errors only say that some inner one failed.
+    // The outer errors only report that an inner one failed.
     const leaves = result.errors.filter((error) => !["properties", "items", "$ref"].includes(error.keyword));
     return {
       ok: false,
@@ -100,8 +100,8 @@ async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) 
 }
 
 /**
- * The validator throws where it meets a mistake in the schema: while it is made, or with the first value that gets there.
- * It throws too for a value that JSON does not have, which is no fault of the schema: that is returned.
+ * The validator throws on an error in the schema: when it is created, or with the first value that reaches it. It also
+ * throws for a value JSON cannot represent; that is not the schema's fault, so it is returned.
  */
 function usable<Result>(use: () => Result): Result | string {
   try {
@@ -121,7 +121,7 @@ function fromStandard(result: StandardSchemaV1.Result<unknown>): Validation<unkn
 }
 
 function toIssue(issue: StandardSchemaV1.Issue): SchemaIssue {
-  // A path may be an array of the schema library's own kind; ours is a plain one.
+  // A path may be a library-specific array; ours is a plain one.
   const path = Array.from(issue.path ?? [], (segment) => {
     const key = typeof segment === "object" ? segment.key : segment;
     return typeof key === "number" ? key : String(key);

@@ -2,7 +2,7 @@ import type { JsonSchema } from "./schema.ts";
 
 type Check = (value: unknown) => boolean;
 
-/** Keywords that say nothing about which values fit. */
+/** Keywords that do not affect validation. */
 const ANNOTATIONS = new Set([
   "$schema",
   "$comment",
@@ -24,8 +24,8 @@ const TYPES: Record<string, Check> = {
 };
 
 /**
- * A check for the plain schemas that most tools have, far cheaper than the general validator. `true` means that the value
- * fits; `false` only that this check cannot tell. Undefined for a schema with anything but the plainest keywords.
+ * A fast check for the plain schemas that most tools have. `true` means the value is valid; `false` means this check
+ * cannot tell. Returns `undefined` for a schema with other keywords.
  */
 export function quickCheck(schema: unknown): Check | undefined {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return undefined;

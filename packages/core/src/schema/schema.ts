@@ -6,7 +6,7 @@ export type JsonSchema = { readonly [key: string]: unknown };
 /** Any Standard Schema (zod 4, arktype, valibot through its converter …) or a plain JSON Schema. */
 export type Schema<Input = any, Output = any> = StandardSchemaV1<Input, Output> | JsonSchema;
 
-/** What a schema lets in, after parsing. A plain JSON Schema says nothing to the compiler. */
+/** The parsed type of a schema. A plain JSON Schema has no static type. */
 export type InferOutput<S> = S extends StandardSchemaV1<any, infer Output> ? Output : any;
 export type InferInput<S> = S extends StandardSchemaV1<infer Input, any> ? Input : any;
 

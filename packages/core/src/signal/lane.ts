@@ -18,11 +18,11 @@ export interface Lane {
   updatedAt: Date;
 }
 
-/** A named state of a thread, as a producer tells it. */
+/** A named state of a thread, as its producer reports it. */
 export interface StateSignalInput {
   /** The lane. */
   id: string;
-  /** The same key and mode as the current state means: nothing new. */
+  /** The same key and mode as the current state means no change. */
   cacheKey: string;
   contents: SignalContents;
   mode?: StateMode;
@@ -40,10 +40,10 @@ export function checkLaneId(id: unknown): string {
   return laneId;
 }
 
-/** A key is often made of the state itself, so it may be longer than an id. */
+/** A key is often derived from the state itself, so it may be longer than an id. */
 const MAX_KEY_BYTES = 64 << 10;
 
-/** What a producer says about a state, with the default mode. */
+/** A producer's state report, with the default mode. */
 export function checkState(state: { cacheKey?: unknown; mode?: unknown }): {
   cacheKey: string;
   mode: StateMode;
@@ -74,7 +74,7 @@ export async function readLane(
   return row && toLane(row);
 }
 
-/** Moves a lane on by one version, if it is still where the caller saw it. */
+/** Advances a lane by one version, if it is still at the version the caller read. */
 export function advanceLane(
   threadId: string,
   laneId: string,

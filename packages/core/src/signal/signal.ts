@@ -14,19 +14,19 @@ import { checkId, checkMetadata } from "../storage/check-id.ts";
 import { checkXmlName, renderSignal } from "../message/render-signal.ts";
 import type { SignalRecord } from "@selvedge/protocol/session";
 
-/** Types of older payloads, still taken. */
+/** Types of older payloads, still accepted. */
 type LegacySignalType = "user-message" | "system-reminder";
 
 export type SignalContents = string | (TextPart | FilePart)[];
-/** Checked contents: file data is text, so that they are JSON. */
+/** Validated contents: file data is text, so the signal is JSON. */
 type JsonContents = string | (TextPart | JsonFilePart)[];
 type JsonFilePart = FilePart & { data: string; mediaType: string };
 export type SignalAttributes = Record<string, JSONValue | undefined>;
 
-/** What `sendSignal()` takes. */
+/** The input of `sendSignal()`. */
 export interface SignalInput {
   type: SignalType | LegacySignalType;
-  /** The XML tag the model sees. The type, when absent; `system-reminder` for reactive ones. */
+  /** The XML tag the model sees. Default: the type; `system-reminder` for reactive signals. */
   tagName?: string;
   contents: SignalContents;
   attributes?: SignalAttributes;
@@ -43,9 +43,9 @@ export type MessageInput =
   | Pick<SignalInput, "contents" | "attributes" | "metadata" | "providerOptions" | "id">;
 
 export interface SignalLimits {
-  /** Bytes of text in one signal, attributes included. */
+  /** Maximum bytes of text in one signal, attributes included. */
   textBytes: number;
-  /** Bytes of file data in one signal. */
+  /** Maximum bytes of file data in one signal. */
   fileBytes: number;
 }
 
@@ -57,15 +57,15 @@ const LEGACY: Record<LegacySignalType, { type: SignalType; tagName: string }> = 
 };
 const TYPES: ReadonlySet<string> = new Set(SIGNAL_TYPES);
 
-/** What a signal is made of. */
+/** The fields of a signal. */
 type SignalFields = Omit<
   CreatedAgentSignal,
   "toDBMessage" | "toLLMMessage" | "toDataPart" | "toJSON" | "with"
 >;
 
 /**
- * Something that entered a thread, with its three projections: stored, for the model, and as an echo on the stream. It
- * never changes: who needs it different makes another one.
+ * Something that entered a thread, with three projections: stored, for the model, and as an echo on the stream. It is
+ * immutable; `with` makes a changed copy.
  */
 export class CreatedAgentSignal {
   readonly id: string;
@@ -150,7 +150,7 @@ export class CreatedAgentSignal {
   }
 }
 
-/** Checks a signal and gives it its id. Throws before anything is stored. */
+/** Validates a signal and gives it an id. Throws before anything is stored. */
 export function createSignal(
   input: SignalInput,
   make: { newId(): string; now(): number },
@@ -203,7 +203,7 @@ export function messageToSignal(message: MessageInput): SignalInput {
   };
 }
 
-/** A signal as it was stored or sent over a wire. */
+/** Restores a signal that was stored or sent over a wire. */
 export function reviveSignal(json: ReturnType<CreatedAgentSignal["toJSON"]>): CreatedAgentSignal {
   return new CreatedAgentSignal({
     id: json.id,
@@ -218,7 +218,7 @@ export function reviveSignal(json: ReturnType<CreatedAgentSignal["toJSON"]>): Cr
   });
 }
 
-/** Attributes without empty values; names are checked, values must be JSON. */
+/** Attributes without empty values. Names are checked; values must be JSON. */
 export function cleanAttributes(
   attributes: SignalAttributes | undefined,
 ): Record<string, JSONValue> | undefined {

@@ -15,16 +15,19 @@ export type Condition =
 
 export function toConditions(table: Table, where: Where = {}): Condition[] {
   const conditions: Condition[] = [];
-  for (const [column, value] of Object.entries(where)) {
-    columnType(table, column);
-    if (value === null) conditions.push({ column, op: "null" });
-    else if (typeof value === "object") addComparison(conditions, table, column, value);
+  for (const column of Object.keys(where)) {
+    const value = where[column]!;
+    if (value === null) {
+      columnType(table, column);
+      conditions.push({ column, op: "null" });
+    } else if (typeof value === "object") addComparison(conditions, table, column, value);
     else conditions.push({ column, op: "eq", value: scalar(table, column, value) });
   }
   return conditions;
 }
 
 function addComparison(conditions: Condition[], table: Table, column: string, comparison: Comparison): void {
+  columnType(table, column);
   let given = false;
   for (const [op, value] of Object.entries(comparison)) {
     if (value === undefined) continue;

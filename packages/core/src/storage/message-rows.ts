@@ -21,9 +21,17 @@ export function toThreadRow(thread: StoredThread): ThreadRow {
     resource_id: checkId("thread.resourceId", thread.resourceId),
     title: thread.title === undefined ? null : cleanText(thread.title),
     metadata: thread.metadata ? checkMetadata("thread.metadata", thread.metadata) : null,
+    parent_id: parentIn(thread.metadata) ?? null,
     created_at: toMillis("thread.createdAt", thread.createdAt),
     updated_at: toMillis("thread.updatedAt", thread.updatedAt),
   };
+}
+
+/** The thread that a subagent's thread belongs to, by what its metadata says. */
+export function parentIn(metadata: Record<string, unknown> | undefined): string | undefined {
+  const { subagent, forkedSubagent, parentThreadId } = metadata ?? {};
+  if (subagent !== true && forkedSubagent !== true) return undefined;
+  return typeof parentThreadId === "string" ? parentThreadId : "";
 }
 
 export function toThread(row: ThreadRow): StoredThread {

@@ -1,6 +1,6 @@
 import type { MessagePart, StoredMessage, StoredThread } from "@selvedge/protocol";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
-import { toMessageRow, toThreadRow } from "./message-rows.ts";
+import { parentIn, toMessageRow, toThreadRow } from "./message-rows.ts";
 import type { ColumnValue, Row, Write } from "./storage.ts";
 import { MESSAGES, MESSAGE_STEPS, THREADS } from "./tables.ts";
 import { insert, remove, update } from "./writes.ts";
@@ -16,10 +16,14 @@ export function describeThread(
   { title, metadata }: { title?: string | undefined; metadata?: StoredThread["metadata"] | undefined },
 ): Write[] {
   if (title === undefined && !metadata) return [];
+  const parent = parentIn(metadata);
   return [
     update(THREADS, {
       where: { id: checkId("threadId", threadId) },
-      set: title === undefined ? {} : { title: cleanText(title) },
+      set: {
+        ...(title !== undefined && { title: cleanText(title) }),
+        ...(parent !== undefined && { parent_id: parent }),
+      },
       ...(metadata && { merge: { metadata: checkMetadata("metadata", metadata) as Row } }),
     }),
   ];
@@ -71,6 +75,12 @@ export function touchThread(threadId: string, now: number): Write {
     where: { id: checkId("threadId", threadId), updated_at: { ne: updatedAt } },
     set: { updated_at: updatedAt },
   });
+}
+
+/** The same, and a `conflict` unless the thread is the resource's. */
+export function touchOwnThread(threadId: string, resourceId: string, now: number): Write {
+  const where = { id: checkId("threadId", threadId), resource_id: resourceId };
+  return update(THREADS, { where, set: { updated_at: Math.trunc(now) }, require: true });
 }
 
 /** Changes `content.metadata` of a message by key; `null` and `undefined` delete a key. */

@@ -12,6 +12,8 @@ export type ThreadRow = {
   resource_id: string;
   title: string | null;
   metadata: unknown;
+  /** The thread that a subagent works for. Lists of threads leave such threads out. */
+  parent_id: string | null;
   created_at: number;
   updated_at: number;
 };
@@ -23,6 +25,7 @@ export const THREADS: Table<ThreadRow> = {
     resource_id: "text",
     title: "text",
     metadata: "json",
+    parent_id: "text",
     created_at: "integer",
     updated_at: "integer",
   },
@@ -109,7 +112,7 @@ export const RESOURCES: Table<ResourceRow> = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 9;
+export const SCHEMA_VERSION: number = 10;
 
 /**
  * The oldest version of this package that can work with a database of `SCHEMA_VERSION`, beside newer ones, as during a

@@ -42,6 +42,8 @@ export interface ListThreadsOptions extends PageOptions {
         text?: string | undefined;
       }
     | undefined;
+  /** Also those that subagents work on. */
+  includeSubagents?: boolean | undefined;
   orderBy?:
     | { field?: "createdAt" | "updatedAt" | undefined; direction?: "ASC" | "DESC" | undefined }
     | undefined;
@@ -133,6 +135,7 @@ export class ThreadDomain {
     const where: Where<ThreadRow> = {
       ...(resourceId !== undefined && { resource_id: checkId("resourceId", resourceId) }),
       ...(metadata && { metadata: { has: metadata } }),
+      ...(!options.includeSubagents && { parent_id: null }),
     };
     const column = options.orderBy?.field === "updatedAt" ? "updated_at" : "created_at";
     const direction = options.orderBy?.direction === "ASC" ? "asc" : "desc";

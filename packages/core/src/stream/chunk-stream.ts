@@ -1,6 +1,6 @@
 /**
- * A real `ReadableStream`, so it can be piped, teed or given to a `Response`, whose `for await` takes the short way
- * past the stream machinery.
+ * A real `ReadableStream`, so it can be piped, teed or passed to a `Response`. Its `for await` bypasses the stream
+ * machinery for speed.
  */
 export class ChunkStream<Chunk> extends ReadableStream<Chunk> {
   readonly #source: ChunkSource<Chunk>;
@@ -18,8 +18,8 @@ export class ChunkStream<Chunk> extends ReadableStream<Chunk> {
 }
 
 /**
- * Where the chunks come from. It can be taken once and then refers to nothing any more: the engine may keep a stream that
- * is over until its next full collection, and must not keep the whole run with it.
+ * The source of the chunks. It can be taken once and then refers to nothing: the engine may keep a finished stream
+ * until its next full collection, and must not keep the whole run with it.
  */
 class ChunkSource<Chunk> {
   #open: (() => AsyncIterableIterator<Chunk>) | undefined;

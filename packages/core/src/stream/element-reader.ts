@@ -1,4 +1,4 @@
-/** Yields the elements of a growing array, each once, when the next one has begun or the array is whole. */
+/** Yields the elements of a growing array, each once, when the next one has started or the array is complete. */
 export class ElementReader implements AsyncIterableIterator<unknown> {
   readonly #snapshots: AsyncIterator<unknown>;
   #latest: unknown[] = [];

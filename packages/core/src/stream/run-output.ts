@@ -6,7 +6,7 @@ import type { StepResult, ToolCallView, ToolResultView } from "../processor/step
 import { ChunkStream } from "./chunk-stream.ts";
 import { ElementReader } from "./element-reader.ts";
 
-/** The object a schema describes; `undefined` where none was asked for. */
+/** The object a schema describes; `undefined` if none was requested. */
 export type OutputObject<Output> = Output extends Schema ? InferOutput<Output> : undefined;
 
 export interface TripwireInfo {
@@ -16,7 +16,7 @@ export interface TripwireInfo {
   processorId: string;
 }
 
-/** Everything a run gave, at once: what `generate()` answers. */
+/** The complete result of a run: what `generate()` returns. */
 export interface FullOutput<Output extends Schema | undefined = undefined> {
   text: string;
   object: OutputObject<Output>;
@@ -47,10 +47,10 @@ export interface FullOutput<Output extends Schema | undefined = undefined> {
 }
 
 /**
- * A run as its caller sees it: streams to read while it goes, promises for when it is done. Streams are independent:
- * each reads from the first chunk. The run goes on whether anybody reads or not.
+ * A run as its caller sees it: streams to read while it runs, promises for when it is done. Streams are independent:
+ * each reads from the first chunk. The run continues whether or not it is read.
  *
- * Promises reject when the run failed. An abort, a tripwire and a suspension are outcomes, not failures.
+ * Promises reject if the run failed. An abort, a tripwire and a suspension are outcomes, not failures.
  */
 export class RunOutput<Output extends Schema | undefined = undefined> {
   readonly runId: string;
@@ -69,7 +69,7 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
     return this.#stream((chunk) => (chunk.type === "text-delta" ? chunk.payload.text : undefined));
   }
 
-  /** The object as far as it has come, growing; the last one is the object itself. */
+  /** The object as it grows; the last value is the object itself. */
   get objectStream(): ChunkStream<OutputObject<Output>> {
     return this.#stream((chunk) =>
       chunk.type === "object" || chunk.type === "object-result"
@@ -162,7 +162,7 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
   get providerMetadata(): Promise<ProviderMetadata | undefined> {
     return this.#last((step) => step?.providerMetadata);
   }
-  /** What the first waiting tool call wants to know; `undefined` when none waits. */
+  /** The prompt of the first waiting tool call; `undefined` if none waits. */
   get suspendPayload(): Promise<any> {
     return this.#done(suspendPayload);
   }
@@ -170,13 +170,13 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
     return this.#done((run) => run.openCalls[0]?.resumeSchema);
   }
 
-  /** Waits for the run to end. Never rejects: `onError` gets the failure. */
+  /** Waits for the run to end. Never rejects: `onError` receives the failure. */
   readonly consumeStream = async (options?: { onError?: (error: unknown) => void }): Promise<void> => {
     await this.#run.finished;
     if (this.#run.status === "failed") options?.onError?.(this.#run.error);
   };
 
-  /** Everything at once. Rejects when the run failed. */
+  /** The complete result. Rejects if the run failed. */
   readonly getFullOutput = (): Promise<FullOutput<Output>> =>
     this.#done((run) => fullOutput<Output>(run, this.tripwire));
 
@@ -189,7 +189,7 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
       if (this.#run.status === "failed") throw this.#run.error;
       return read(this.#run);
     });
-    // Taking the output apart makes promises that nobody may look at; the failure is on the stream and in `error`.
+    // Destructuring the output creates promises that may never be awaited; the failure is on the stream and in `error`.
     value.catch(() => {});
     return value;
   }

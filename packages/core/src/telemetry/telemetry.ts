@@ -4,9 +4,9 @@ import { AgentError, errorMessage, showValue } from "../errors.ts";
 /** OpenTelemetry for one run. Off unless `isEnabled`. */
 export interface TelemetrySettings {
   isEnabled?: boolean;
-  /** Put prompts and tool arguments on spans. */
+  /** Record prompts and tool arguments on spans. */
   recordInputs?: boolean;
-  /** Put answers and tool results on spans. */
+  /** Record answers and tool results on spans. */
   recordOutputs?: boolean;
   functionId?: string;
   metadata?: Record<string, AttributeValue | null>;
@@ -16,13 +16,13 @@ export interface TelemetrySettings {
 export interface OpenSpan {
   readonly traceId: string;
   set(attributes: Record<string, unknown>): void;
-  /** Sets attributes that hold what a person or model said, if outputs are recorded. */
+  /** Sets attributes that contain text of a person or model, if outputs are recorded. */
   setOutput(attributes: Record<string, unknown>): void;
   fail(error: unknown): void;
   end(): void;
 }
 
-/** Spans of a run, named by the GenAI semantic conventions. `undefined` stands for telemetry that is off. */
+/** Spans of a run, named by the GenAI semantic conventions. `undefined` means telemetry is off. */
 export interface Telemetry {
   readonly recordInputs: boolean;
   start(name: string, attributes: Record<string, unknown>, parent?: OpenSpan): OpenSpan;
@@ -35,7 +35,7 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
   const recordInputs = settings.recordInputs ?? true;
   const recordOutputs = settings.recordOutputs ?? true;
   const spans = new WeakMap<OpenSpan, Span>();
-  // The conventions have no names for these, so they have ours.
+  // The conventions have no names for these, so we use our own.
   const common: Record<string, unknown> = { "selvedge.function_id": settings.functionId };
   for (const [key, value] of Object.entries(settings.metadata ?? {}))
     common[`selvedge.metadata.${key}`] = value ?? undefined;
@@ -56,7 +56,7 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
         fail: (error) =>
           quietly(() => {
             const type = errorType(error);
-            // An error's text may quote what a person or model said.
+            // An error message may quote text of a person or model.
             const message = recordInputs && recordOutputs ? errorMessage(error) : type;
             span.setAttributes({ "error.type": type });
             span.recordException({ name: type, message });
@@ -70,12 +70,12 @@ export async function openTelemetry(settings: TelemetrySettings | undefined): Pr
   };
 }
 
-/** A span that cannot be written must not break the run it is about. */
+/** A failing span must not break its run. */
 function quietly(write: () => void): void {
   try {
     write();
   } catch {
-    // The tracer's own concern.
+    // Ignored: it is the tracer's problem.
   }
 }
 

@@ -8,11 +8,11 @@ import type { ToolLike } from "./tool.ts";
 import { ToolCompiler } from "./tool-set.ts";
 
 export interface CallToolOptions {
-  /** The name the tool goes by. */
+  /** The tool's name. */
   name: string;
   input: unknown;
   limits: ToolLimits;
-  /** A person said that it may run. Without it a tool that asks for approval does not. */
+  /** Whether a person approved the call. Without approval, a tool that requires it does not run. */
   approved?: boolean | undefined;
   requestContext?: RequestContext | undefined;
   mastra?: unknown;
@@ -21,7 +21,7 @@ export interface CallToolOptions {
   system?: System | undefined;
 }
 
-/** Runs a tool that no run asked for, under the rules of a run: input, approval, time, output and size are checked. */
+/** Runs a tool outside a run, with the same checks of input, approval, time, output and size. */
 export async function callTool(tool: ToolLike, options: CallToolOptions): Promise<unknown> {
   const { name, system = realSystem } = options;
   const call = { toolCallId: system.newId(), toolName: name, args: options.input ?? {} };
@@ -72,7 +72,7 @@ function toResult(name: string, outcome: ToolOutcome): unknown {
   }
 }
 
-/** With the issues apart: a form shows each at its field. */
+/** Lists the issues separately, so that a form can show each at its field. */
 function invalidInput({ message, validationErrors }: ToolInputError): AgentError {
   return new AgentError("tool-input-invalid", message, { details: { issues: validationErrors } });
 }

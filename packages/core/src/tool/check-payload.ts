@@ -3,7 +3,7 @@ import type { CompiledSchema } from "../schema/compile-schema.ts";
 import type { SchemaIssue, Validation } from "../schema/schema.ts";
 import { showIssues } from "../schema/show-issues.ts";
 
-/** What a tool answers when its input does not fit: a result the model can read and repair. */
+/** A tool's result for invalid input, which the model can read and correct. */
 export interface ToolInputError {
   error: true;
   message: string;
@@ -17,8 +17,8 @@ export function inputError(message: string, validationErrors: SchemaIssue[] = []
 export type InputCheck = { ok: true; value: unknown } | { ok: false; error: ToolInputError };
 
 /**
- * Parses a call's input. What does not fit comes back as a result that names every issue; what the schema throws is thrown.
- * Waits only for a schema that does.
+ * Parses a call's input. Invalid input returns a result that names every issue; an error thrown by the schema
+ * propagates. Asynchronous only if the schema is.
  */
 export function checkInput(
   name: string,
@@ -39,7 +39,7 @@ function tellIssues(name: string, checked: Validation<unknown>): InputCheck {
   return { ok: false, error: inputError(message, checked.issues) };
 }
 
-/** Parses a tool's output; output that breaks the tool's own promise is the tool's error. */
+/** Parses a tool's output; invalid output is an error of the tool. */
 export async function checkOutput(
   name: string,
   schema: CompiledSchema | undefined,

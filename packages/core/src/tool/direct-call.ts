@@ -12,10 +12,10 @@ import type {
   ToolWriter,
 } from "./tool.ts";
 
-/** `tool.execute` for callers that have no run. */
+/** `tool.execute` for callers outside a run. */
 export function directCall(definition: ToolDefinition<any, any>): ToolCall<unknown, unknown> {
   const { id, inputSchema, outputSchema } = definition;
-  // On the first call, so that a schema that cannot be used is that call's error.
+  // On the first call, so that an unusable schema is that call's error.
   let compiledInput: CompiledSchema | undefined;
   let compiledOutput: CompiledSchema | undefined;
   return async (call, options = {}) => {
@@ -52,8 +52,8 @@ interface Reading {
 }
 
 /**
- * What a call can mean, the likelier first: `{ context: input, … }` or the input itself. The two look alike only where
- * the schema declares a field with a reserved name.
+ * The possible readings of a call, likelier first: `{ context: input, … }` or the input itself. They are ambiguous only
+ * if the schema declares a field with a reserved name.
  */
 function readings(call: unknown, schema: CompiledSchema | undefined): Reading[] {
   if (call === undefined) return [{ input: {}, origin: {} }];
@@ -80,7 +80,7 @@ function declares(schema: CompiledSchema | undefined, names: readonly string[]):
   }
 }
 
-/** The documented form has it in the first argument, today's form in the second. */
+/** In the first argument in the documented form, in the second in today's form. */
 function mergeOrigin(first: Partial<ToolCallOrigin>, second: Partial<ToolCallOrigin>): ToolCallOrigin {
   const requestContext =
     first.requestContext ??
@@ -98,7 +98,7 @@ function mergeOrigin(first: Partial<ToolCallOrigin>, second: Partial<ToolCallOri
   };
 }
 
-/** Execution options for a call that has no run around it. */
+/** Execution options for a call outside a run. */
 function detachedOptions(
   options: Partial<ToolExecutionOptions>,
   origin: ToolCallOrigin,
@@ -107,7 +107,7 @@ function detachedOptions(
   const { elicitation = NO_ELICITATION, extra } = options;
   let signal: AbortSignal | undefined;
   return {
-    // Made when it is read: a signal costs more than all the rest of a call.
+    // Created on access: a signal costs more than the rest of the call.
     get abortSignal() {
       return (signal ??= new AbortController().signal);
     },

@@ -16,24 +16,24 @@ import type { ToolExecutionOptions, ToolThreadState, ToolWriter } from "./tool.t
 import type { PreparedTool, ToolSet } from "./tool-set.ts";
 import { showIssues } from "../schema/show-issues.ts";
 
-/** What became of a tool call. Every call ends as one of these; nothing is thrown. */
+/** The outcome of a tool call. Every call ends with one of these; nothing is thrown. */
 export type ToolOutcome =
   | { kind: "result"; result: unknown; modelOutput?: unknown; isError?: boolean }
   | { kind: "error"; error: unknown }
-  /** The caller has to execute it. */
+  /** The caller must execute it. */
   | { kind: "client" }
   | { kind: "approval"; reason?: string }
-  /** A person or a rule said no. */
+  /** A person or a rule declined it. */
   | { kind: "denied"; reason: string }
   | { kind: "suspended"; payload: unknown };
 
-/** A call whose arguments were read: ready to run, or with an outcome before it started. */
+/** A call whose arguments were parsed: ready to run, or already with an outcome. */
 export type CheckedCall =
   | { call: ToolCallPayload; outcome: ToolOutcome }
   | { call: ToolCallPayload; tool: PreparedTool; input: unknown; outcome?: undefined };
 
 export interface ToolRunContext {
-  /** `undefined` when no agent asked for the call. */
+  /** `undefined` if the call was not made by an agent. */
   agentId: string | undefined;
   tools: ToolSet;
   activeTools: readonly string[] | undefined;
@@ -49,11 +49,14 @@ export interface ToolRunContext {
   system: System;
   threadState: ToolThreadState | undefined;
   writer(call: ToolCallPayload): ToolWriter;
-  /** Calls that somebody answered, with what they said: these need no approval any more. */
+  /** Calls that were answered, with the answers: they need no further approval. */
   answered: ReadonlyMap<string, { resumeData?: unknown }>;
 }
 
-/** Reads a call: is there such a tool, does its input fit, may it run without being asked for. Waits only for what does. */
+/**
+ * Parses a call: whether the tool exists, its input is valid, and it may run without approval. Asynchronous only if one
+ * of these is.
+ */
 export function checkCall(
   call: ToolCallPayload,
   context: ToolRunContext,
@@ -62,7 +65,7 @@ export function checkCall(
   if (!tool || (context.activeTools && !context.activeTools.includes(call.toolName))) {
     return { call, outcome: { kind: "error", error: unknownTool(call.toolName, context) } };
   }
-  // The tool's own code failed, with words that may be for nobody outside.
+  // The tool's own code failed; its message may be private.
   const failed = (error: unknown): CheckedCall => ({
     call,
     outcome: { kind: "error", error: limitError(error, context.limits.toolErrorBytes) },
@@ -129,13 +132,13 @@ export async function executeTool(
   }
 }
 
-/** What a tool said with `suspend()`. */
+/** The payload of `suspend()`. */
 interface Suspension {
   asked: boolean;
   payload: unknown;
 }
 
-/** Waits for a tool, until its run is aborted or its time is over. */
+/** Waits for a tool until it ends, its run is aborted, or its time is up. */
 class ToolWait {
   readonly #tool: PreparedTool;
   readonly #context: ToolRunContext;
@@ -150,7 +153,7 @@ class ToolWait {
     if (abortSignal.aborted) this.#controller.abort(abortSignal.reason);
   }
 
-  /** Tells the tool that nobody waits any more. */
+  /** Tells the tool that its result is no longer awaited. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -160,7 +163,7 @@ class ToolWait {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       work.then(resolve, reject);
-      // From here on: nothing else can happen while the tool has not returned its promise.
+      // From here on; nothing else can happen before the tool returns its promise.
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);
       const ms = this.#tool.definition.timeoutMs ?? limits.toolTimeoutMs;
@@ -290,7 +293,7 @@ async function permissionFor(
   input: unknown,
   { requireApproval, requestContext }: ToolRunContext,
 ): Promise<ToolPermission> {
-  // A question that cannot be answered is answered with yes: ask the person.
+  // If the check fails, ask the person.
   try {
     const call = { toolName: tool.name, args: input, requestContext };
     const said = typeof requireApproval === "function" ? await requireApproval(call) : requireApproval;

@@ -3,7 +3,7 @@ import type { ToolDefinition, ToolExecutionOptions, ToolLike, Tool } from "./too
 type AnyDefinition = ToolDefinition<any, any>;
 type AiTool = Exclude<ToolLike, Tool>;
 
-/** An AI SDK tool, which has no id, takes `execute(input, options)` and may yield its result in instalments. */
+/** An AI SDK tool: it has no id, is called as `execute(input, options)`, and may yield partial results. */
 export function fromAiTool(tool: AiTool, base: AnyDefinition): AnyDefinition {
   const { execute, needsApproval, toModelOutput } = tool;
   const { id: _id, ...own } = base;
@@ -35,7 +35,7 @@ export function fromAiTool(tool: AiTool, base: AnyDefinition): AnyDefinition {
   };
 }
 
-/** Each instalment is shown as progress; the last one is the result. */
+/** Each partial result is shown as progress; the last one is the result. */
 async function lastOf(results: AsyncIterable<unknown>, { writer }: ToolExecutionOptions): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {

@@ -5,7 +5,7 @@ import type { ToolSet } from "./tool-set.ts";
 
 type AnyDefinition = ToolDefinition<any, any>;
 
-/** Tells tools about their input while the model is still writing it. */
+/** Passes a tool its input while the model is still writing it. */
 export class InputWatcher {
   readonly #tools: ToolSet;
   readonly #open = new Map<string, AnyDefinition>();
@@ -14,7 +14,7 @@ export class InputWatcher {
     this.#tools = tools;
   }
 
-  /** `undefined` when no tool wants to know, which is nearly always. */
+  /** `undefined` if no tool asks for it, which is the usual case. */
   static of(tools: ToolSet): InputWatcher | undefined {
     for (const { definition } of tools.values()) {
       if (definition.onInputStart || definition.onInputDelta) return new InputWatcher(tools);

@@ -1,7 +1,7 @@
 import { AgentError, errorMessage, showValue } from "../errors.ts";
 import { roughSize } from "../json.ts";
 
-/** What a tool threw, small enough for a model, a stream and a store. One that is not too long is left as it is. */
+/** Shortens a tool's error for the model, the stream and the store. Short errors are returned unchanged. */
 export function limitError(thrown: unknown, maxBytes: number): unknown {
   try {
     return limited(thrown, maxBytes);

@@ -1,13 +1,13 @@
 import { errorMessage } from "../errors.ts";
 
-/** What stands in for a tool result over the limit. */
+/** The replacement for a tool result over the limit. */
 interface TruncatedResult {
   truncated: true;
   message: string;
   preview: string;
 }
 
-/** A result small enough to show to a model, and certain to be JSON: cut with a note, or described, where it is not. */
+/** Makes a result small enough for a model and valid JSON: truncated with a note, or described if it is not JSON. */
 export function limitResult(result: unknown, maxBytes: number, toolName: string): unknown {
   if (result === undefined || result === null || typeof result === "number" || typeof result === "boolean")
     return result;

@@ -1,9 +1,9 @@
-/** Tells an observer. Nobody waits for it, and what it throws is its own concern. */
+/** Calls an observer without waiting for it. Its errors are ignored. */
 export function notify<Args>(observer: ((args: Args) => unknown) | undefined, args: Args): void {
   if (!observer) return;
   try {
     Promise.resolve(observer(args)).catch(() => {});
   } catch {
-    // As above.
+    // Ignored, as above.
   }
 }

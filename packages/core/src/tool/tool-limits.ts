@@ -2,15 +2,15 @@ import type { RequestContext } from "../request-context/request-context.ts";
 
 export type ToolChoice = "auto" | "none" | "required" | { type: "tool"; toolName: string };
 
-/** Whether a call may run, and why. The person who is asked sees the reason; so does the model that is refused. */
+/** Whether a call may run, and why. The person who is asked and the model that is refused see the reason. */
 export interface ToolPermission {
   decision: "allow" | "ask" | "deny";
   reason?: string;
 }
 
 /**
- * Which calls wait for a person. A function may also answer for a tool that asks by itself: `allow` runs it, `deny`
- * refuses it without asking.
+ * Which calls need approval. A function also decides for tools that require approval themselves: `allow` runs the call,
+ * `deny` refuses it without asking.
  */
 export type ApprovalRule =
   | boolean
@@ -20,16 +20,16 @@ export type ApprovalRule =
       requestContext: RequestContext;
     }) => boolean | ToolPermission | Promise<boolean | ToolPermission>);
 
-/** Bounds on the tool calls of a run. */
+/** Limits on the tool calls of a run. */
 export interface ToolLimits {
-  /** How long a tool may work; 0 for no limit. A tool's own `timeoutMs` wins. */
+  /** Milliseconds a tool may run; 0 means no limit. A tool's own `timeoutMs` takes precedence. */
   toolTimeoutMs: number;
-  /** A larger tool result, or value that a tool or a processor writes, is cut everywhere, with a note that says so. */
+  /** Larger tool results, and larger values written by tools or processors, are truncated everywhere, with a note. */
   toolResultBytes: number;
-  /** What a tool throws is cut to this everywhere. */
+  /** Longer error messages of tools are truncated everywhere. */
   toolErrorBytes: number;
-  /** A call with longer arguments is not made; the model is told. */
+  /** A call with longer arguments is not executed; the model receives an error. */
   toolInputBytes: number;
-  /** A reply with more tool calls fails the run, and none of them is made. 0 for no limit. */
+  /** A reply with more tool calls fails the run, and none of them is executed. 0 means no limit. */
   toolCalls: number;
 }

@@ -7,7 +7,7 @@ import { Tool, type ToolDefinition, type ToolLike, type ToolsInput } from "./too
 
 type AnyDefinition = ToolDefinition<any, any>;
 
-/** A tool under the name the model knows it by, with its schemas compiled. */
+/** A tool under the name the model sees, with compiled schemas. */
 export interface PreparedTool {
   readonly name: string;
   readonly definition: AnyDefinition;
@@ -21,12 +21,12 @@ export interface PreparedTool {
  */
 export type ToolSet = ReadonlyMap<string, PreparedTool>;
 
-/** Compiles tools once per tool object. Belongs to an agent. */
+/** Compiles each tool object once. Belongs to an agent. */
 export class ToolCompiler {
   readonly #compiled = new WeakMap<object, Map<string, PreparedTool>>();
   readonly #told = new Set<string>();
 
-  /** Tools of toolsets that hide those of others, in words; each name once. */
+  /** Messages about toolsets whose tools hide others; each name once. */
   hidden(toolsets: Record<string, ToolsInput>): string[] {
     const owners = new Map<string, { set: string; tool: ToolLike }>();
     const words: string[] = [];
@@ -42,7 +42,7 @@ export class ToolCompiler {
     return words;
   }
 
-  /** Later groups win over earlier ones where names meet. */
+  /** Later groups override earlier ones. */
   prepare(groups: readonly (ToolsInput | undefined)[]): ToolSet {
     const tools = new Map<string, PreparedTool>();
     for (const group of groups) {
@@ -111,11 +111,11 @@ function isProviderTool(tool: ToolLike): tool is ToolLike & { id: string } {
   return (type === "provider" || type === "provider-defined") && typeof tool.id === "string";
 }
 
-/** Our own tools as they are; others in our form. */
+/** Our own tools unchanged; others converted. */
 export function toDefinition(name: string, tool: ToolLike): AnyDefinition {
   if (tool instanceof Tool) return tool.definition;
   const foreign = tool as Exclude<ToolLike, Tool>;
-  // Another copy of this package made it.
+  // Created by another copy of this package.
   if (typeof foreign["definition"] === "object" && foreign["definition"] !== null)
     return foreign["definition"] as AnyDefinition;
   const inputSchema = (foreign.inputSchema ?? foreign.parameters) as Schema | undefined;

@@ -16,13 +16,13 @@ export interface ToolCallOrigin {
   runId?: string | undefined;
 }
 
-/** What the first argument of `execute` has beside the fields of the input. */
+/** The fields of `execute`'s first argument, besides those of the input. */
 export interface ToolExecutionContext<Input = unknown> extends ToolCallOrigin {
   /** The parsed input. */
   context: Input;
 }
 
-/** Writes progress to the stream while the tool works. */
+/** Writes progress to the stream while the tool runs. */
 export interface ToolWriter {
   write(output: unknown): Promise<void>;
   custom(chunk: { type: `data-${string}`; data: unknown; transient?: boolean; id?: string }): Promise<void>;
@@ -35,10 +35,10 @@ export interface ElicitationPort {
   }): Promise<{ action: "accept" | "decline" | "cancel"; content?: any }>;
 }
 
-/** Named values of the thread a call belongs to, such as a task list. They last, and others see them. */
+/** Named values of the call's thread, such as a task list. They are stored and visible to others. */
 export interface ToolThreadState {
   get(type: string): Promise<unknown>;
-  /** Changes a value on top of what others did meanwhile: `change` may be called more than once. Answers the new one. */
+  /** Updates a value on top of concurrent changes: `change` may be called more than once. Returns the new value. */
   update(type: string, change: (value: unknown) => unknown): Promise<unknown>;
 }
 
@@ -50,17 +50,17 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   writer: ToolWriter;
   /** The older name of `writer`. */
   writableStream: ToolWriter;
-  /** Parks the run until somebody answers. Stop working after calling it. */
+  /** Suspends the run until it is answered. Stop working after calling it. */
   suspend(payload?: unknown): Promise<void>;
-  /** The answer, when the call was suspended before. */
+  /** The answer, if the call was suspended before. */
   resumeData?: any;
-  /** Stays the same when the call is tried again after a crash: hand it to services that take such a key. */
+  /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
-  /** Absent where the run is not stored. */
+  /** Absent if the run is not stored. */
   threadState?: ToolThreadState | undefined;
-  /** What was said before this step is stored already: nothing is left to wait for. */
+  /** The conversation before this step is already stored. */
   flushMessages?(): Promise<void>;
-  /** Asks the person behind an MCP client. Outside an MCP call it rejects. */
+  /** Asks the person behind an MCP client. Rejects outside an MCP call. */
   elicitation: ElicitationPort;
   /** What the MCP transport knows about the caller. */
   extra?: {
@@ -99,16 +99,16 @@ export interface ToolDefinition<
   outputSchema?: OutputSchema;
   suspendSchema?: Schema;
   resumeSchema?: Schema;
-  /** Ask a person before each call (or before those the function picks; if it throws, the answer is yes). */
+  /** Requires approval for each call, or for those the function selects; if it throws, approval is required. */
   requireApproval?:
     | boolean
     | ((input: ToolInput<InputSchema>, context: { requestContext: RequestContext }) => Awaitable<boolean>);
-  /** Running it twice with one idempotency key does no harm, so a crash may be answered by running it again. */
+  /** Running it twice with one idempotency key is harmless, so it may run again after a crash. */
   idempotent?: boolean;
-  /** Milliseconds a call may take; 0 for no limit. The run's `toolTimeoutMs` when absent. */
+  /** Milliseconds a call may take; 0 means no limit. Default: the run's `toolTimeoutMs`. */
   timeoutMs?: number;
   transform?: ToolTransform;
-  /** How an MCP server shows the tool, beside its name, description and schemas. */
+  /** How an MCP server presents the tool, besides its name, description and schemas. */
   mcp?: {
     title?: string;
     annotations?: {
@@ -121,7 +121,7 @@ export interface ToolDefinition<
     icons?: { src: string; mimeType?: string; sizes?: string[] }[];
     _meta?: Record<string, unknown>;
   };
-  /** What the model sees in place of the result. */
+  /** What the model sees instead of the result. */
   toModelOutput?(output: ToolOutput<OutputSchema>, call?: { toolCallId: string; input: unknown }): unknown;
   /** `({ city }, context)` and `({ context: { city } }, options)` both work. */
   execute?(
@@ -138,13 +138,13 @@ export interface ToolDefinition<
 export type ToolInput<S> = S extends Schema ? InferOutput<S> : any;
 export type ToolOutput<S> = S extends Schema ? InferOutput<S> : any;
 
-/** Types an `execute` function exactly as `createTool` saw it, for calling a tool directly. */
+/** Types an `execute` function exactly as `createTool` inferred it, for direct calls. */
 export type ToolCall<Input, Output> = (
   call?: Input | ({ context?: Input } & Partial<ToolCallOrigin>),
   options?: Partial<ToolExecutionOptions>,
 ) => Promise<Output>;
 
-/** A function an agent may call. Made with `createTool`. */
+/** A function an agent may call. Create one with `createTool`. */
 export class Tool<
   InputSchema extends Schema | undefined = any,
   OutputSchema extends Schema | undefined = any,
@@ -155,8 +155,8 @@ export class Tool<
   readonly outputSchema: OutputSchema;
   readonly definition: ToolDefinition<InputSchema, OutputSchema>;
   /**
-   * Runs the tool outside an agent: validates the input, runs, validates the output. Input that does not fit gives a
-   * `ToolInputError` as the result. Absent for tools that the client executes.
+   * Runs the tool outside an agent: validates the input, runs, validates the output. Invalid input returns a
+   * `ToolInputError`. Absent for tools that the client executes.
    */
   readonly execute: ToolCall<ToolInput<InputSchema>, ToolOutput<OutputSchema>>;
 
@@ -170,7 +170,7 @@ export class Tool<
   }
 }
 
-/** Anything accepted where a tool is expected: ours, or an AI SDK tool (`{ description, inputSchema, execute }`). */
+/** Anything accepted as a tool: ours, or an AI SDK tool (`{ description, inputSchema, execute }`). */
 export type ToolLike =
   | Tool<any, any>
   | {
@@ -186,7 +186,7 @@ export type ToolLike =
 export type ToolsInput = Record<string, ToolLike>;
 export type ToolsetsInput = Record<string, ToolsInput>;
 
-/** Defines a tool. The types of `context` and of the result follow from the schemas. */
+/** Defines a tool. The types of `context` and the result are inferred from the schemas. */
 export function createTool<
   const InputSchema extends Schema | undefined = undefined,
   const OutputSchema extends Schema | undefined = undefined,

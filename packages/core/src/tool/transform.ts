@@ -44,7 +44,7 @@ interface TransformRules {
   resume?: Replace;
 }
 
-/** A tool's own rules for what people see of its payloads. They win over the agent's policy. */
+/** A tool's rules for what people see of its payloads. They override the agent's policy. */
 export interface ToolTransform {
   display?: TransformRules;
   transcript?: TransformRules;
@@ -56,7 +56,7 @@ export interface ToolPayloadTransformPolicy {
   targets?: TransformTarget[];
 }
 
-/** What stands where a transform failed: it hides rather than leaks. */
+/** The replacement when a transform fails: it hides rather than leaks. */
 export const HIDDEN_PAYLOAD = "[hidden: the tool payload could not be transformed]";
 
 const RULE: Record<TransformPhase, keyof TransformRules> = {
@@ -69,12 +69,12 @@ const RULE: Record<TransformPhase, keyof TransformRules> = {
   resume: "resume",
 };
 
-/** Applies the transforms of an agent and its tools. The model never sees a result of this. */
+/** Applies the transforms of an agent and its tools. The model never sees their results. */
 export class PayloadTransform {
   readonly #policy: ToolPayloadTransformPolicy | undefined;
   readonly #rulesOf: (toolName: string) => ToolTransform | undefined;
   readonly #toolNames = new Map<string, string>();
-  /** Waits for what a rule answers; a run sets how long. */
+  /** Waits for a rule's result; the run sets the limit. */
   wait: (answer: unknown) => unknown = (answer) => answer;
 
   constructor(
@@ -85,7 +85,7 @@ export class PayloadTransform {
     this.#rulesOf = rulesOf;
   }
 
-  /** The payload as `target` may see it, or `undefined` when no rule speaks of it. */
+  /** The payload as `target` may see it, or `undefined` if no rule applies. */
   async apply(context: TransformContext): Promise<{ value: unknown } | undefined> {
     const own = this.#rulesOf(context.toolName)?.[context.target]?.[RULE[context.phase]];
     const shared =
@@ -101,7 +101,7 @@ export class PayloadTransform {
     }
   }
 
-  /** A chunk as a reader of the stream gets it. */
+  /** A chunk as a stream reader receives it. */
   async display(chunk: AgentChunk): Promise<AgentChunk> {
     switch (chunk.type) {
       case "tool-call-input-streaming-start":
@@ -111,7 +111,7 @@ export class PayloadTransform {
         const inputTextDelta = chunk.payload.argsTextDelta;
         const changed = await this.#displayed(chunk, "input-delta", { inputTextDelta });
         if (changed) return withPayload(chunk, { argsTextDelta: toText(changed.value) });
-        // A tool that hides its input would show it here piece by piece.
+        // Streaming the input would reveal what the tool hides.
         return this.#rulesOf(this.#toolName(chunk))?.display?.input
           ? withPayload(chunk, { argsTextDelta: "" })
           : chunk;
@@ -172,7 +172,7 @@ export class PayloadTransform {
     return changed ? { ...call, args: changed.value } : call;
   }
 
-  /** A message that rides along with a chunk, shown by the rules for chunks. */
+  /** A message inside a chunk, transformed by the rules for chunks. */
   async #message(message: StoredMessage): Promise<StoredMessage> {
     if (message.role !== "assistant") return message;
     const parts = await Promise.all(message.content.parts.map((part) => this.#part(part)));
@@ -198,7 +198,7 @@ export class PayloadTransform {
     return { ...part, toolInvocation: { ...shown, result: output.value } };
   }
 
-  /** Arguments that ride along with another payload follow the rule for arguments. */
+  /** Arguments inside another payload follow the rule for arguments. */
   async #hideArgs<Chunk extends ToolChunk>(chunk: Chunk): Promise<Chunk> {
     const args = "args" in chunk.payload ? chunk.payload.args : undefined;
     if (args === undefined) return chunk;

@@ -1,7 +1,4 @@
-/**
- * Keeps the best of many rows, with little work for those that are not among them: a heap with the worst on top.
- * Of two rows with the same score, `comesFirst` says which is better.
- */
+/** Keeps the best of many rows cheaply: a heap with the worst on top. `comesFirst` decides between equal scores. */
 export class BestRows {
   readonly #most: number;
   readonly #comesFirst: (row: number, other: number) => boolean;

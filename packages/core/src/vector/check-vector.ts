@@ -9,7 +9,7 @@ const MAX_METADATA_LENGTH = 1_048_576;
 const MAX_DOCUMENT_LENGTH = 8_388_608;
 const METRICS: readonly VectorMetric[] = ["cosine", "euclidean", "dotproduct"];
 
-/** What every vector store checks the same way, so that they refuse the same things in the same words. */
+/** The checks shared by all vector stores, so that they refuse the same input with the same message. */
 export function checkIndex(options: Parameters<Vector["createIndex"]>[0]): Required<typeof options> {
   const { dimension, metric = "cosine" } = options;
   const indexName = checkId("indexName", options.indexName);
@@ -49,7 +49,7 @@ export function noSuchVector(indexName: string, id: string): AgentError {
   return new AgentError("not-found", `There is no vector ${id} in index ${indexName}`);
 }
 
-/** The vector in single precision, which is what every store keeps. */
+/** The vector in single precision, which every store keeps. */
 export function toFloat32(indexName: string, dimension: number, vector: readonly number[]): Float32Array {
   if (!Array.isArray(vector) || vector.length !== dimension) {
     const length = Array.isArray(vector) ? `${vector.length} numbers` : typeof vector;
@@ -111,7 +111,7 @@ function checkDocument(document: unknown): string {
   return cleanText(document);
 }
 
-/** What full-text search reads of an entry: its document, or where it has none, the string `metadata.text`. */
+/** The text that full-text search indexes: an entry's document, otherwise the string `metadata.text`. */
 export function textOf(metadata: string | null, document: string | null): string {
   if (document !== null || metadata === null) return document ?? "";
   const text = (JSON.parse(metadata) as Record<string, unknown>)["text"];
@@ -120,7 +120,7 @@ export function textOf(metadata: string | null, document: string | null): string
 
 export function encodeMetadata(metadata: Record<string, unknown>): string {
   let text = encodeJson("metadata", checkMetadata("metadata", metadata));
-  // Not every database can hold a NUL inside JSON. The match may also be harmless text, which stays as it is.
+  // Not every database can store NUL inside JSON. The match may also be harmless text, which stays.
   if (text.includes("\\u0000")) text = JSON.stringify(withoutNul(JSON.parse(text)));
   if (text.length > MAX_METADATA_LENGTH) {
     throw new AgentError(
@@ -138,10 +138,10 @@ function withoutNul(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), withoutNul(item)]));
 }
 
-/** Options that decide which entries are seen: a store that overlooked one would answer from too many. */
+/** Options that restrict which entries are seen: a store that ignored one would return too many. */
 const SCOPES = ["namespace", "sparseVector", "where", "whereDocument"] as const;
 
-/** `own` names the options of this store beyond the contract. */
+/** `own` names this store's additional options. */
 export function checkQuery(
   options: Parameters<Vector["query"]>[0],
   own: readonly string[] = [],
@@ -160,7 +160,7 @@ export function checkQuery(
   return { topK, minScore };
 }
 
-/** What a search by words needs; the words are text and nothing but text. */
+/** Checks a full-text query; its text is never query syntax. */
 export function checkTextQuery(options: TextQuery): { topK: number; minScore: number } {
   if (typeof options.queryText !== "string") {
     throw new AgentError("invalid-argument", `queryText must be a string, got ${typeof options.queryText}`);
@@ -173,7 +173,7 @@ export function checkUpdate({ update }: Parameters<Vector["updateVector"]>[0]): 
   throw new AgentError("invalid-argument", "updateVector needs a vector or metadata to change");
 }
 
-/** Either ids or a filter that says something: emptying an index has to be asked for by `deleteIndex`. */
+/** Requires ids or a non-empty filter: emptying an index takes `deleteIndex`. */
 export function checkDeletion({ ids, filter }: Parameters<Vector["deleteVectors"]>[0]): void {
   const byFilter = filter !== undefined && Object.keys(filter).length > 0;
   if ((ids !== undefined) === byFilter) {
@@ -181,7 +181,7 @@ export function checkDeletion({ ids, filter }: Parameters<Vector["deleteVectors"
   }
 }
 
-/** How near two vectors are. Something without direction is not near to anything: its cosine is 0. */
+/** The similarity of two vectors. A zero vector has cosine 0 to everything. */
 export function toScore(metric: VectorMetric, measured: number | null): number {
   if (metric === "cosine") return measured === null ? 0 : Math.max(-1, Math.min(1, measured));
   if (metric === "euclidean") return 1 / (1 + (measured ?? 0));

@@ -1,6 +1,6 @@
 /**
- * The product of a query with each row of a table of vectors that lie one behind the other, or with those of `rows` in
- * their order. Each sum is taken in the order of the dimensions, so equal vectors have equal products wherever they lie.
+ * The dot product of a query with each row of a contiguous table of vectors, or with `rows` in their order. Each sum
+ * follows the order of the dimensions, so equal vectors have equal products at any position.
  */
 export function dotProducts(
   { data, dimension }: { data: Float32Array; dimension: number },
@@ -8,11 +8,11 @@ export function dotProducts(
   rows: number | Int32Array,
 ): Float64Array {
   const count = typeof rows === "number" ? rows : rows.length;
-  // In double precision, as it is multiplied, so that it is not converted once for every row.
+  // In double precision, so that it is not converted again for every row.
   const wanted = Float64Array.from(query);
   const sums = new Float64Array(count + 7);
   const at = (place: number): number => {
-    // What is beyond the last row is computed for nothing and cut off.
+    // Results beyond the last row are cut off.
     const known = Math.min(place, count - 1);
     return (typeof rows === "number" ? known : rows[known]!) * dimension;
   };
@@ -33,7 +33,7 @@ export function dotProducts(
 
 type Eight = [number, number, number, number, number, number, number, number];
 
-/** Eight sums at once: none waits for another, and a number of the query is loaded once for all. */
+/** Eight sums at once: they do not depend on each other, and each query number is loaded once for all. */
 function eightProducts(
   data: Float32Array,
   query: Float64Array,

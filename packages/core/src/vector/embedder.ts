@@ -1,7 +1,7 @@
-/** Turns texts into vectors. AI SDK embedding models become one with `toEmbedder`. */
+/** Turns texts into vectors. `toEmbedder` wraps AI SDK embedding models. */
 export interface Embedder {
   readonly id: string;
-  /** Known up front by local embedders; otherwise the length of the first vector decides. */
+  /** Known in advance by local embedders; otherwise taken from the first vector. */
   readonly dimension?: number;
   embed(texts: string[], options?: { abortSignal?: AbortSignal }): Promise<number[][]>;
 }

@@ -6,7 +6,7 @@ import type { VectorFilter } from "./vector.ts";
 export type FilterScalar = string | number | boolean | null;
 
 /**
- * A checked filter. Stores evaluate or translate this; `$ne`, `$nin` and `$nor` have become `not`.
+ * A validated filter. Stores evaluate or translate this; `$ne`, `$nin` and `$nor` have become `not`.
  *
  * Every condition is either true or false, in every store:
  * - a field that is missing and one that is `null` are the same to all operators but `$exists`, which asks for the key;
@@ -28,12 +28,12 @@ const OPERATORS =
   "$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $contains, $not inside a field, " +
   "and $and, $or, $nor, $not around conditions";
 
-// Filters also come from models. What every database can still take is far below what JSON can hold.
+// Filters also come from models. This limit suits every database and is far below what JSON allows.
 const MAX_DEPTH = 32;
 const MAX_CONDITIONS = 256;
 const MAX_VALUES = 10_000;
 
-/** Reads a filter, or throws `invalid-argument` naming what is wrong and where. */
+/** Parses a filter, or throws `invalid-argument` naming what is wrong and where. */
 export function parseFilter(filter: VectorFilter = {}): FilterNode {
   const node = parseObject(filter, 1);
   const { conditions, values } = sizeOf(node);
@@ -147,7 +147,7 @@ function negation(field: string, path: string[], operand: unknown, depth: number
 function parsePath(field: string): string[] {
   const path = field.split(".");
   if (path.length > MAX_DEPTH) throw invalid("filter", `is nested deeper than ${MAX_DEPTH} levels`);
-  // Quotes and escapes in names cannot be written in the JSON paths of every database.
+  // Quotes and escapes in names cannot be expressed in every database's JSON paths.
   if (path.some((name) => name === "" || /["\\]|\p{Cc}/u.test(name) || !name.isWellFormed())) {
     throw invalid(field, "is not a field: names are joined by single dots and have no quotes or backslashes");
   }
@@ -164,7 +164,7 @@ function toScalar(field: string, value: unknown): FilterScalar {
   if (typeof value === "string" && value.isWellFormed() && !value.includes("\0")) return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  // Above all `undefined`: a condition that vanished would let through what it was to keep out.
+  // Especially `undefined`: a condition that vanished would let through what it should exclude.
   throw invalid(field, `can be compared with a string, number, boolean, date or null, got ${show(value)}`);
 }
 

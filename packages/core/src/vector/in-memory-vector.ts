@@ -30,7 +30,7 @@ import type {
 } from "./vector.ts";
 
 interface Stored extends Omit<VectorEntry, "vector"> {
-  /** The metadata once more, parsed, for filters to look at. Never handed out. */
+  /** A parsed copy of the metadata for filters. Never returned to callers. */
   fields: unknown;
 }
 
@@ -42,16 +42,16 @@ interface VectorIndex {
   table: VectorTable;
   rows: Map<string, number>;
   revision: number;
-  /** Made when the first search by words comes, and kept up from then on. */
+  /** Created on the first full-text search and maintained from then on. */
   texts?: TextIndex;
 }
 
-/** Exact search in memory, by vectors and by words. Good for tests and for some tens of thousands of vectors. */
+/** Exact search in memory, by vectors and by words. Suited to tests and some tens of thousands of vectors. */
 export class InMemoryVector implements Vector {
   readonly id: string;
   readonly #system: System;
   readonly #indexes = new Map<string, VectorIndex>();
-  /** Counts over all indexes, so that one that was deleted and made again is told apart. */
+  /** Counts across all indexes, so that a deleted and recreated index gets a new version. */
   #revision = 0;
 
   constructor(options: { id?: string; system?: System } = {}) {
@@ -223,7 +223,7 @@ function toResults(
   });
 }
 
-/** The rows that a filter lets through, or how many there are where it lets all through. */
+/** The rows that match a filter, or the row count if all match. */
 function rowsThatMatch(entries: readonly Stored[], given: VectorFilter | undefined): number | Int32Array {
   const filter = parseFilter(given);
   if (given === undefined || Object.keys(given).length === 0) return entries.length;
@@ -234,7 +234,7 @@ function rowsThatMatch(entries: readonly Stored[], given: VectorFilter | undefin
   return Int32Array.from(rows);
 }
 
-/** For each row the cosine, the distance or the product; `NaN` where there is no angle to speak of. */
+/** The cosine, distance or product for each row; `NaN` for the cosine of a zero vector. */
 function measure(
   metric: VectorMetric,
   table: VectorTable,

@@ -1,14 +1,14 @@
 import { toWords } from "./to-words.ts";
 
-/** Okapi BM25, with the usual constants: how soon repeating a word stops to count, and how much length does. */
+/** Okapi BM25 with the usual constants for term saturation and length normalisation. */
 export const K1 = 1.2;
 export const B = 0.75;
 
-/** A longer question is cut there. Each of its words is counted in the index, and those that count most are looked up. */
+/** Longer queries are cut. Each word is counted in the index, and the most significant ones are searched. */
 const MAX_WORDS = 256;
 const MAX_WEIGHED = 64;
 
-/** Words that say nothing about a subject: the English list of the Snowball stemmers, and what is left of "don't" and "I'll". */
+/** Stop words: the English list of the Snowball stemmers, plus what remains of "don't" and "I'll". */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its " +
@@ -20,7 +20,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** The words of a question and how often each is asked for. Stop words are left out, unless there are no others. */
+/** The words of a query with their counts. Stop words are dropped, unless there are no others. */
 export function toQuestion(queryText: string): Map<string, number> {
   const words = toWords(queryText);
   const telling = words.filter((word) => !STOP_WORDS.has(word));
@@ -33,12 +33,12 @@ export function toQuestion(queryText: string): Map<string, number> {
 }
 
 /**
- * What each word of a question counts in a collection: as often as it is asked for, times how rare it is. Divided by what a
- * text could score at most, so that scores are from 0 to 1. A word that is nowhere counts there too: a question of which
- * half is unknown is at best half answered. Words that are nowhere are left out of the answer.
+ * The weight of each query word in a collection: its count times its rarity, divided by the highest possible score, so
+ * that scores range from 0 to 1. Unknown words count towards that maximum: a query of which half is unknown can score
+ * at most one half. They are not in the result.
  *
- * @param count how many texts there are
- * @param frequencies in how many of them each word is
+ * @param count the number of texts
+ * @param frequencies the number of texts that contain each word
  */
 export function weighWords(
   question: ReadonlyMap<string, number>,

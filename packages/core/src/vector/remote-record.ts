@@ -7,7 +7,7 @@ export type FlatMetadata = Record<string, string | number | boolean | string[]>;
 const METADATA = "selvedge_metadata";
 const DOCUMENT = "selvedge_document";
 
-/** Metadata as a flat store can filter by it, `a.b` for `b` inside `a`, with the whole of it beside as JSON. */
+/** Flattens metadata so that a hosted store can filter by it (`a.b` for `b` inside `a`), plus the whole as JSON. */
 export function toFlatMetadata(metadata: string | null, document: string | null): FlatMetadata {
   const flat: FlatMetadata = {};
   if (metadata !== null) {
@@ -25,7 +25,7 @@ export function fromFlatMetadata(flat: Readonly<Record<string, unknown>> | null 
   const { [METADATA]: metadata, [DOCUMENT]: document, ...rest } = flat ?? {};
   const own = typeof metadata === "string" ? (JSON.parse(metadata) as Record<string, unknown> | null) : rest;
   return {
-    // Records that others wrote have no copy of ours.
+    // Records written by others have no JSON copy.
     ...(own && (own !== rest || Object.keys(rest).length > 0) && { metadata: own }),
     ...(typeof document === "string" && document !== "" && { document }),
   };
@@ -43,8 +43,8 @@ function flatten(flat: FlatMetadata, prefix: string, value: unknown): void {
 }
 
 /**
- * A filter in the words of a hosted store. What such a store cannot say in our meaning is refused, never left out.
- * `exists` says whether it has `$exists`, without which nothing can be said of missing fields.
+ * Translates a filter for a hosted store. A condition that the store cannot express with our semantics is refused,
+ * never dropped. `exists` says whether it supports `$exists`; without it, nothing can be asked about missing fields.
  */
 export function toRemoteFilter(
   node: FilterNode,
@@ -56,7 +56,7 @@ export function toRemoteFilter(
       if (node.nodes.length === 0 && node.op === "and") return undefined;
       const parts = node.nodes.map((item) => toRemoteFilter(item, store));
       const said = parts.filter((part) => part !== undefined);
-      // One side that is always true makes the whole of an `or` true, and is nothing to an `and`.
+      // A condition that is always true makes an `or` true and can be dropped from an `and`.
       if (said.length < parts.length && node.op === "or") return undefined;
       if (said.length === 0) throw cannot(store, "a condition that nothing fulfils");
       return said.length === 1 ? said[0] : { [`$${node.op}`]: said };

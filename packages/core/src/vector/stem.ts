@@ -1,4 +1,4 @@
-/** Words of other lengths are left as they are. */
+/** Words of other lengths are left unchanged. */
 const SHORTEST = 3;
 const LONGEST = 64;
 
@@ -19,7 +19,7 @@ const STEP_4 = rules(
   "al ance ence er ic able ible ant ement ment ent sion>s tion>t ou ism ate iti ous ive ize",
 );
 
-/** The stem of an English word by M. F. Porter's rules, as FTS5 of SQLite has them: `weaving` and `weaves` are `weav`. */
+/** The stem of an English word by M. F. Porter's rules, as in SQLite's FTS5: `weaving` and `weaves` become `weav`. */
 export function stem(word: string): string {
   if (word.length < SHORTEST || word.length > LONGEST) return word;
   let text = withoutTense(withoutPlural(word));
@@ -51,7 +51,7 @@ function withoutTense(word: string): string {
   return measure(rest) === 1 && endsShort(rest) ? `${rest}e` : rest;
 }
 
-/** The first suffix that fits, if what is left of the word measures enough. */
+/** The first matching suffix, if the rest of the word is long enough. */
 function replace(word: string, suffixes: Rules, least: number): string {
   for (const [suffix, replacement] of suffixes) {
     if (word.length <= suffix.length || !word.endsWith(suffix)) continue;
@@ -61,7 +61,7 @@ function replace(word: string, suffixes: Rules, least: number): string {
   return word;
 }
 
-/** `c` for each consonant and `v` for each vowel; a `y` is a vowel after a consonant. */
+/** `c` for each consonant and `v` for each vowel; `y` is a vowel after a consonant. */
 function shape(word: string): string {
   let found = "";
   for (const letter of word) {

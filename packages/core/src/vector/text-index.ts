@@ -4,12 +4,12 @@ import { toWords } from "./to-words.ts";
 
 const MAX_STEMS = 100_000;
 
-/** Okapi BM25 over texts that come and go. It knows ids and stems only; texts stay with their owner. */
+/** Okapi BM25 over a changing set of texts. It stores only ids and stems; the owner keeps the texts. */
 export class TextIndex {
-  /** For each stem, the entries that hold it and how often. */
+  /** For each stem, the entries that contain it and how often. */
   readonly #postings = new Map<string, Map<string, number>>();
   readonly #words = new Map<string, string[]>();
-  /** Stems of words that came before: texts repeat themselves. */
+  /** A cache of stems, since texts repeat words. */
   readonly #stems = new Map<string, string>();
   #totalLength = 0;
 
@@ -38,7 +38,7 @@ export class TextIndex {
     }
   }
 
-  /** The score, above 0 and up to 1, of every entry that holds one of the words. */
+  /** The score, above 0 and up to 1, of every entry that contains one of the words. */
   score(queryText: string): Map<string, number> {
     const scores = new Map<string, number>();
     const count = this.#words.size;

@@ -1,7 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { Embedder } from "./embedder.ts";
 
-/** What the AI SDK calls an embedding model, in specification v2, v3 or v4. */
+/** An AI SDK embedding model, in specification v2, v3 or v4. */
 export interface EmbeddingModel {
   readonly specificationVersion: string;
   readonly provider: string;
@@ -11,14 +11,14 @@ export interface EmbeddingModel {
   doEmbed(options: {
     values: string[];
     abortSignal?: AbortSignal;
-    // The specification has JSON here; what a provider makes of it is its own affair.
+    // JSON in the specification; its meaning is up to the provider.
     // oxlint-disable-next-line typescript/no-explicit-any
     providerOptions?: any;
   }): PromiseLike<{ embeddings: number[][] }>;
 }
 
 export interface ToEmbedderOptions {
-  /** Handed to AI SDK embedding models with every call. */
+  /** Passed to AI SDK embedding models with every call. */
   providerOptions?: Record<string, Record<string, unknown>>;
 }
 
@@ -26,7 +26,7 @@ export type EmbedderConfig = Embedder | EmbeddingModel;
 
 const SUPPORTED: readonly string[] = ["v2", "v3", "v4"];
 
-/** The one form the rest of the code knows. Takes an `Embedder` as it is and wraps an AI SDK embedding model. */
+/** Returns an `Embedder` unchanged and wraps an AI SDK embedding model. */
 export function toEmbedder(model: EmbedderConfig, options: ToEmbedderOptions = {}): Embedder {
   const value = model as Partial<Embedder & EmbeddingModel> | null | undefined | string;
   if (typeof value === "object" && value !== null) {

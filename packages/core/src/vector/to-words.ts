@@ -1,8 +1,8 @@
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}`;
-/** Runs of letters and digits; scripts written without spaces count sign by sign. */
+/** Runs of letters and digits; scripts written without spaces count character by character. */
 const WORD = new RegExp(String.raw`[${UNSPACED}]|[[\p{L}\p{N}]--[${UNSPACED}]]+`, "gv");
 
-/** The words of a text as they are compared: lower case, without accents. */
+/** The words of a text in normalised form: lower case, without accents. */
 export function toWords(text: string): string[] {
   const plain = text
     .normalize("NFKD")

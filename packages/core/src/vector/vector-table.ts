@@ -1,4 +1,4 @@
-/** Vectors one behind the other, in rows without gaps. */
+/** Vectors in contiguous rows without gaps. */
 export class VectorTable {
   readonly dimension: number;
   #data: Float32Array;
@@ -19,17 +19,17 @@ export class VectorTable {
     return this.#count;
   }
 
-  /** The square of the length of a row. */
+  /** The squared length of a row. */
   squareAt(row: number): number {
     return this.#squares[row]!;
   }
 
-  /** The numbers of a row, as they are until the table changes. */
+  /** The numbers of a row, valid until the table changes. */
   at(row: number): Float32Array {
     return this.#data.subarray(row * this.dimension, (row + 1) * this.dimension);
   }
 
-  /** Answers the number of the new row. */
+  /** Returns the number of the new row. */
   push(vector: Float32Array): number {
     if (this.#count === this.#squares.length) this.#resize(Math.max(16, 2 * this.#count));
     this.set(this.#count, vector);
@@ -41,7 +41,7 @@ export class VectorTable {
     this.#squares[row] = squareOf(vector);
   }
 
-  /** Takes a row out. The last row moves to its place. */
+  /** Removes a row. The last row moves to its place. */
   remove(row: number): void {
     const last = --this.#count;
     if (row !== last) {
@@ -61,7 +61,7 @@ export class VectorTable {
   }
 }
 
-/** The square of the length. Summed in order, as products are. */
+/** The squared length, summed in order, as products are. */
 export function squareOf(vector: Float32Array): number {
   let sum = 0;
   for (const value of vector) sum += value * value;

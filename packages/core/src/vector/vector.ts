@@ -12,7 +12,7 @@ export interface VectorResult {
   vector?: number[];
 }
 
-/** A search by words. `queryText` is plain text, never the syntax of a query language. */
+/** A full-text search. `queryText` is plain text, never query syntax. */
 export interface TextQuery {
   indexName: string;
   queryText: string;
@@ -26,19 +26,19 @@ export interface VectorIndexDescription {
   dimension: number;
   count: number;
   metric: VectorMetric;
-  /** Another one after every change to the index, by any process. Absent where the store cannot tell. */
+  /** Changes with every change to the index, by any process. Absent if the store cannot tell. */
   revision?: string;
 }
 
-/** The vector contract. `testVector` in `@selvedge/testing` is the contract as a suite. */
+/** The vector contract. `testVector` in `@selvedge/testing` is its test suite. */
 export interface Vector {
   readonly id: string;
-  /** Creating an index that exists with the same dimension and metric is fine; with others it is an error. */
+  /** Creating an existing index with the same dimension and metric succeeds; with others it fails. */
   createIndex(options: { indexName: string; dimension: number; metric?: VectorMetric }): Promise<void>;
   listIndexes(): Promise<string[]>;
   describeIndex(options: { indexName: string }): Promise<VectorIndexDescription>;
   deleteIndex(options: { indexName: string }): Promise<void>;
-  /** Inserts or replaces, all or nothing. Answers the ids, made where none were given. */
+  /** Inserts or replaces, all or nothing. Returns the ids, generated where none were given. */
   upsert(options: {
     indexName: string;
     vectors: number[][];
@@ -55,9 +55,9 @@ export interface Vector {
     minScore?: number;
   }): Promise<VectorResult[]>;
   /**
-   * Full-text search, where the store has it: entries that hold any of the words, the best first, ties by id. The text of
-   * an entry is its document, or where it has none, the string `metadata.text`. Scores are above 0 and up to 1: what the
-   * entry holds of the question, rare words counting more, of all it could hold.
+   * Full-text search, if the store supports it: entries that contain any of the words, best first, ties by id. The text
+   * of an entry is its document, otherwise the string `metadata.text`. Scores are above 0 and up to 1: the share of the
+   * query that the entry matches, with rare words weighing more.
    */
   queryText?(options: TextQuery): Promise<VectorResult[]>;
   updateVector(options: {

@@ -1,2 +1,2 @@
-// As one whose packages are broken: it never comes up.
+// A worker whose packages are broken: it never starts.
 throw new Error("cannot be loaded");

@@ -1,4 +1,4 @@
 import { parentPort } from "node:worker_threads";
 
-// Dies when it is asked for anything.
+// Dies on the first request.
 parentPort!.on("message", () => process.exit(7));

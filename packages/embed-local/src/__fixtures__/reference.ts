@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { Vocabulary } from "../tokenizer.ts";
 
-/** The model as the makers of its packages run it. */
+/** The model as its packages' authors run it. */
 export interface Reference {
   embed(texts: string[]): Promise<number[][]>;
   tokenizer: { encode(text: string): number[]; vocabulary: Vocabulary };

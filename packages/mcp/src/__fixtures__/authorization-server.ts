@@ -7,18 +7,21 @@ export interface AuthorizationServer {
   issuer: string;
   /** How often each endpoint was used. */
   used: { registered: number; refreshed: number };
-  /** Follows the redirects a browser would, as a user who signs in and agrees; gives the last one, to the client. */
+  /**
+   * Follows the redirects as a browser would, for a user who signs in and consents. Returns the last one, to the
+   * client.
+   */
   signIn(url: URL): Promise<URL>;
-  /** Checks a token of this server. */
+  /** Verifies a token of this server. */
   verifyToken: MCPServerAuth["verifyToken"];
   close(): Promise<void>;
 }
 
-/** A real authorization server (oidc-provider) on loopback, with one user who agrees to everything. */
+/** A real authorization server (oidc-provider) on loopback, with one user who consents to everything. */
 export async function authorizationServer(options: {
   scopes: string[];
   accessTokenSeconds?: number;
-  /** A client's metadata document, as its address would give it. */
+  /** A client's metadata document, as served at its URL. */
   metadataDocument?: object;
 }): Promise<AuthorizationServer> {
   const http = createServer();

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A dead process that nobody waited for is still listed, as a zombie. */
+/** A dead process whose parent has not waited for it is still listed, as a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,8 +1,8 @@
 import { silentLogger } from "@selvedge/core";
 import { MCPClient } from "../index.ts";
 
-// A process with an MCP client whose server has started a process of its own. Prints the pids of both, then does what
-// its second argument says: waits for a signal, throws, or just ends; or never gets beyond connecting.
+// A process with an MCP client whose server has started another process. Prints both pids, then follows its second
+// argument: wait for a signal, throw, end, or never get past connecting.
 
 const [program, end] = process.argv.slice(2);
 const mcp = new MCPClient({
@@ -10,7 +10,7 @@ const mcp = new MCPClient({
   servers: { a: { command: process.execPath, args: JSON.parse(program!), stderr: "ignore" } },
 });
 if (end === "connecting") {
-  // A server that never answers: it only says who it is, on stderr.
+  // A server that never responds: it only prints its name to stderr.
   const silent = "console.error(process.pid); setInterval(() => {}, 1000); process.on('SIGTERM', () => {})";
   const mute = new MCPClient({
     logger: silentLogger,

@@ -10,7 +10,7 @@ import {
 import { type Host, hostHttp } from "./host.ts";
 
 export interface Scene {
-  /** Closed after the test, last opened first. */
+  /** Closed after the test, newest first. */
   open(close: () => Promise<unknown>): void;
   client(servers: Record<string, MastraMCPServerDefinition>): MCPClient;
   server(config: Partial<MCPServerConfig>): MCPServer;
@@ -23,7 +23,7 @@ export interface Scene {
 
 let ids = 0;
 
-/** Clients and servers for the tests of one file, which end with the test that made them. */
+/** Clients and servers for the tests of one file, closed with the test that created them. */
 export function scene(): Scene {
   const opened: (() => Promise<unknown>)[] = [];
   afterEach(async () => {

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { createTool } from "@selvedge/core/tools";
 import { MCPServer } from "../index.ts";
 
-// A server for tests that need a process. Its argument is a file where it notes what it does.
+// A server for tests that need a process. Its argument is a file in which it records what it does.
 
 const [notes] = process.argv.slice(2);
 const note = (line: string): void => appendFileSync(notes!, `${line}\n`);

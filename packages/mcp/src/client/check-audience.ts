@@ -2,7 +2,7 @@ import { AgentError } from "@selvedge/core";
 import type { ServerDefinition } from "./read-definition.ts";
 import type { WaitingOAuthProvider } from "./server-definition.ts";
 
-/** Tokens are for the server they were issued for: sent to another, that one could use them in the user's name. */
+/** Tokens are only sent to the server they were issued for. Another server could use them in the user's name. */
 export function checkAudience(name: string, { url, authProvider }: ServerDefinition): void {
   const meant = (authProvider as WaitingOAuthProvider | undefined)?.serverUrl;
   if (meant === undefined || url === undefined || meant.href === url.href) return;
@@ -12,7 +12,7 @@ export function checkAudience(name: string, { url, authProvider }: ServerDefinit
   );
 }
 
-/** The same for providers that do not say whose tokens they have: one provider, one origin. */
+/** The same check for providers that do not name their server: one provider, one origin. */
 export function checkProviders(servers: Record<string, ServerDefinition>): void {
   const seen = new Map<object, { name: string; origin: string }>();
   for (const [name, { url, authProvider }] of Object.entries(servers)) {

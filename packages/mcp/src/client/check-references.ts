@@ -1,6 +1,6 @@
 import type { JsonSchema } from "@selvedge/core/tools";
 
-/** What a schema refers to and does not contain. Other documents are not fetched: nobody agreed to that. */
+/** Returns the references that a schema does not contain itself. Other documents are never fetched. */
 export function danglingReferences(schema: JsonSchema): string[] {
   const names = new Set<string>(["#"]);
   const references = new Set<string>();

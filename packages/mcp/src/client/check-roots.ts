@@ -1,7 +1,7 @@
 import { AgentError } from "@selvedge/core";
 import type { Root } from "@modelcontextprotocol/client";
 
-/** The protocol knows folders by `file://` addresses only. */
+/** The protocol only allows folders as `file://` URLs. */
 export function checkRoots(roots: Root[]): Root[] {
   for (const { uri } of roots) {
     if (typeof uri === "string" && uri.startsWith("file://") && URL.canParse(uri)) continue;

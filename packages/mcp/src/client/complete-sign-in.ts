@@ -4,7 +4,9 @@ import type { ServerConnection } from "./server-connection.ts";
 import type { WaitingOAuthProvider } from "./server-definition.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
-/** After a server asked who is there: waits for the user to come back, if the provider can. Whether to try again. */
+/**
+ * Called when a server requires sign-in. Waits for the user to return, if the provider can; returns whether to retry.
+ */
 export async function completeSignIn(
   connection: ServerConnection,
   error: unknown,

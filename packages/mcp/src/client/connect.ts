@@ -7,14 +7,14 @@ import type { ServerConnection } from "./server-connection.ts";
 
 const CLIENT_INFO = { name: "selvedge", version: "0.1.0" };
 
-/** One attempt that succeeded: a client, and the transport it speaks over. */
+/** A successful attempt: a client and its transport. */
 export interface Open {
   client: Client;
   transport: ServerTransport;
   subscription?: McpSubscription;
 }
 
-/** Who wants to know what becomes of an attempt. */
+/** Observes connection attempts. */
 export interface Attempts {
   timeout: number;
   /** A transport exists, connected or not, until `ended`. */
@@ -23,14 +23,14 @@ export interface Attempts {
   broke(open: Open): void;
 }
 
-/** Connects to a server in the first way that works. */
+/** Connects to a server by the first method that works. */
 export async function connect(connection: ServerConnection, attempts: Attempts): Promise<Open> {
   let first: unknown;
   for (const kind of transportKinds(connection.definition)) {
     try {
       return await connectOver(kind, connection, attempts);
     } catch (error) {
-      // Of two failures the first tells more.
+      // The first of two failures is more informative.
       if (first !== undefined) throw first;
       first = error;
       if (!suggestsSse(error)) break;
@@ -64,7 +64,7 @@ async function connectOver(
     attempts.ended(transport);
     if (!authorized && (await completeSignIn(connection, error, transport)))
       return connectOver(kind, connection, attempts, { legacy, authorized: true });
-    // Some older servers leave when they hear a request they do not know.
+    // Some older servers exit on a request they do not know.
     const { code } = error as { code?: string };
     if (kind === "stdio" && !legacy && protocolVersion === undefined && code === "ERA_NEGOTIATION_FAILED")
       return connectOver(kind, connection, attempts, { legacy: true, authorized });

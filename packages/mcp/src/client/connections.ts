@@ -2,14 +2,14 @@ import type { Logger } from "@selvedge/core";
 import type { Client } from "@modelcontextprotocol/client";
 import type { ServerConnection } from "./server-connection.ts";
 
-/** The connections of a client, for those who act on them. */
+/** The connections of a client, as its actions use them. */
 export interface Connections {
   all: ServerConnection[];
   find(name: string): ServerConnection;
   logger: Logger;
 }
 
-/** Asks all servers at once. Those that fail are left out, and said so. */
+/** Queries all servers in parallel. Servers that fail are left out and logged. */
 export async function byServer<Value>(
   { all, logger }: Connections,
   ask: (connection: ServerConnection) => Promise<Value>,
@@ -28,13 +28,13 @@ export async function byServer<Value>(
   return Object.fromEntries(answers.flat());
 }
 
-/** A promise that may be left alone: the documents call some methods without awaiting them. */
+/** Marks a promise as safe to leave unawaited: the documentation calls some methods without `await`. */
 export function quietly<Result>(promise: Promise<Result>): Promise<Result> {
   promise.catch(() => {});
   return promise;
 }
 
-/** Whether a server has such a thing at all. The library prints a line when it is asked for what is not there. */
+/** Whether a server supports a feature. The library logs a line when asked for an unsupported one. */
 export function offers(client: Client, what: "tools" | "resources" | "prompts"): boolean {
   return client.getServerCapabilities()?.[what] !== undefined;
 }

@@ -1,6 +1,6 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Calls back when this process ends, by itself or by a signal. Returns a function that takes it back. */
+/** Calls back when this process exits, normally or by a signal. Returns a function that unregisters the callback. */
 export function onProcessExit(callback: () => void): () => void {
   const undo = (): void => {
     process.off("exit", callback);
@@ -9,7 +9,7 @@ export function onProcessExit(callback: () => void): () => void {
   function onSignal(signal: NodeJS.Signals): void {
     callback();
     undo();
-    // Nobody else handles it, so it does what it would have done without us.
+    // No other handler exists, so the signal gets its default effect.
     if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
   }
   process.on("exit", callback);

@@ -1,10 +1,10 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 
 /**
- * What a failed request says about its server:
- * - `refused`: the request was not taken, so it may be sent again on a new connection;
- * - `lost`: the connection broke with the request under way, so nobody knows what became of it;
- * - `answered`: the server is there and said no.
+ * What a failed request tells about its server:
+ * - `refused`: the request was not accepted, so it can be retried on a new connection;
+ * - `lost`: the connection broke during the request, so its outcome is unknown;
+ * - `answered`: the server is up and returned an error.
  */
 export type Failure = "refused" | "lost" | "answered";
 
@@ -18,7 +18,7 @@ export function classifyFailure(error: unknown): Failure {
   return isNetworkError(error) ? (NEVER_SENT.has(networkCode(error) ?? "") ? "refused" : "lost") : "answered";
 }
 
-/** Whether the older SSE transport is worth a try. */
+/** Whether to fall back to the older SSE transport. */
 export function suggestsSse(error: unknown): boolean {
   const status = statusOf(error);
   return status === undefined ? isNetworkError(error) : [400, 404, 405].includes(status);

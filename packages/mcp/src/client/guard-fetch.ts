@@ -3,8 +3,8 @@ import { isPrivateHost } from "@selvedge/core/guards";
 import type { FetchLike } from "@modelcontextprotocol/client";
 
 /**
- * A fetch for talking to the server at `base`. Whoever configured `base` chose that address; where a redirect or an
- * authorization server's metadata leads was chosen by others, so from a public server no private address is reached.
+ * Returns a fetch for the server at `base`. The user chose `base`, but redirects and the authorization server's
+ * metadata are chosen by others, so a public server cannot lead to a private address.
  */
 export function guardFetch(base: URL, inner: FetchLike = fetch): FetchLike {
   let trusted: Promise<boolean> | undefined;
@@ -23,7 +23,7 @@ export function guardFetch(base: URL, inner: FetchLike = fetch): FetchLike {
   };
 }
 
-/** A name that means nothing leads nowhere; the request itself will say so. */
+/** An unresolvable name leads nowhere; the request itself will fail. */
 async function isPrivate(hostname: string): Promise<boolean> {
   return (await isPrivateHost(hostname)) === true;
 }

@@ -5,7 +5,7 @@ import type { ServerConnection } from "./server-connection.ts";
 /** A request for information, as its handler sees it. */
 export interface ElicitationRequest {
   message: string;
-  // A JSON Schema of a flat form; the documents read its properties as they come.
+  // A JSON Schema of a flat form; the documentation reads its properties untyped.
   // oxlint-disable-next-line typescript/no-explicit-any
   requestedSchema: any;
   mode?: "form" | "url";
@@ -16,16 +16,16 @@ export type ElicitationHandler = (
   request: ElicitationRequest,
 ) => Promise<ElicitationAnswer> | ElicitationAnswer;
 
-/** Wide in `action`, so that a handler may be written without `as const`. */
+/** `action` is a wide type, so that a handler can be written without `as const`. */
 export interface ElicitationAnswer {
   action: ElicitResult["action"] | (string & {});
   content?: Record<string, unknown>;
 }
 
-/** Hears how calls get on; `tool` is the tool that was called. */
+/** Receives progress of calls; `tool` is the called tool. */
 export type ProgressHandler = (progress: Progress & { tool: string }) => void;
 
-/** What an application wants to be called for, per server. */
+/** Handlers an application registers, per server. */
 export interface Handlers {
   elicitation?: ElicitationHandler;
   progress?: ProgressHandler;
@@ -35,7 +35,7 @@ export interface Handlers {
   toolsChanged?: () => void;
 }
 
-/** Answers what a server asks, and passes on what it tells. */
+/** Responds to a server's requests and forwards its notifications. */
 export function handleServerRequests(client: Client, connection: ServerConnection): void {
   const { handlers, definition } = connection;
   client.setRequestHandler("elicitation/create", async ({ params }: ElicitRequest) => {

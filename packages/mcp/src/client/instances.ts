@@ -4,18 +4,18 @@ import { AgentError } from "@selvedge/core";
 interface Instance {
   readonly id: string;
   readonly configHash: string;
-  /** What cannot be written down: two users' providers look alike on paper. */
+  /** Parts that cannot be serialised: two users' providers look alike as text. */
   readonly identities: readonly unknown[];
   disconnect(): Promise<void>;
 }
 
 /**
- * Clients that were not disconnected. The one thing this package keeps for the whole process, because the documented
- * guard is about the whole process: forgotten clients keep connections and child processes.
+ * Clients that were not disconnected. This is the package's only process-wide state, because the documented guard is
+ * process-wide: forgotten clients keep connections and child processes open.
  */
 const instances = new Map<string, Instance>();
 
-/** Of what can be written down; headers count in any form. */
+/** Compares the serialisable parts; headers count in any form. */
 export function configHash(servers: unknown): string {
   return createHash("sha256")
     .update(
@@ -26,7 +26,7 @@ export function configHash(servers: unknown): string {
     .digest("hex");
 }
 
-/** The client that already has this id and configuration, if there is one. */
+/** Returns the existing client with this id and configuration, if any. */
 export function findInstance(
   id: string | undefined,
   hash: string,

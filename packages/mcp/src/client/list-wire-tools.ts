@@ -11,7 +11,7 @@ import { danglingReferences } from "./check-references.ts";
 import { offers } from "./connections.ts";
 
 const MAX_PAGES = 64;
-/** Per server. What a model is told about tools is paid for with every step. */
+/** Per server. The model pays for tool descriptions at every step. */
 const MAX_TOOLS = 1000;
 const MAX_NAME_LENGTH = 128;
 const MAX_SCHEMA_CHARACTERS = 100_000;
@@ -38,7 +38,7 @@ export async function listWireTools(
   return { tools, problems };
 }
 
-/** The library refuses a whole list for one bad entry; then the entries are looked at one by one. */
+/** The library rejects a whole list because of one bad entry; in that case each entry is checked separately. */
 async function listAll(client: Client, options: RequestOptions): Promise<unknown[]> {
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;

@@ -18,16 +18,16 @@ import { distinctToolsets, flatTools, type Toolsets } from "./tool-names.ts";
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 export interface MCPClientOptions {
-  /** Tells apart clients with the same servers. */
+  /** Distinguishes clients with the same servers. */
   id?: string;
   servers: Record<string, MastraMCPServerDefinition>;
-  /** Milliseconds for a request, where a server does not say otherwise. */
+  /** Default request timeout in milliseconds. */
   timeout?: number;
   logger?: Logger;
   system?: System;
 }
 
-/** Tools of several MCP servers. Connects when first used; one server that fails does not take the others along. */
+/** Tools of several MCP servers. Connects on first use; one failing server does not affect the others. */
 export class MCPClient {
   readonly id: string;
   readonly configHash: string;
@@ -86,12 +86,12 @@ export class MCPClient {
     this.#undoExit = existing
       ? () => {}
       : onProcessExit(() => this.#connections.forEach((one) => one.kill()));
-    // The same client under the same id: documented, so that a module evaluated twice gets one client.
+    // Returns the existing client for a known id, as documented: a module evaluated twice gets one client.
     if (existing) return existing as MCPClient;
     addInstance(this);
   }
 
-  /** Why servers, or tools of servers, are missing from what was listed last; by server. */
+  /** Why servers or tools were missing from the last listing, by server. */
   get errors(): Readonly<Record<string, string>> {
     return this.#errors;
   }
@@ -119,8 +119,9 @@ export class MCPClient {
   }
 
   /**
-   * The tools of each server by server, for the `toolsets` of a call. A tool name that several servers use becomes
-   * `<server>_<tool>`. `result["server.tool"]` finds one tool too; these names are not enumerable, since they are not toolsets.
+   * Tools grouped by server, for the `toolsets` option of a call. A tool name used by several servers becomes
+   * `<server>_<tool>`. `result["server.tool"]` also finds a tool; these names are not enumerable, since they are not
+   * toolsets.
    */
   async getToolsets(): Promise<Toolsets> {
     return (await this.getToolsetsWithErrors()).toolsets;
@@ -141,12 +142,12 @@ export class MCPClient {
     await this.#find(serverName).reconnect();
   }
 
-  /** Ends an OAuth flow that sent the user away: `callback` is the query they came back with. */
+  /** Completes an OAuth flow after a redirect: `callback` is the query string the user returned with. */
   async finishAuth(serverName: string, callback: URLSearchParams): Promise<void> {
     await this.#find(serverName).finishAuth(callback);
   }
 
-  /** Ends all connections and child processes. The client cannot be used again; another like it can be created. */
+  /** Closes all connections and child processes. This client cannot be used again; create a new one. */
   disconnect(): Promise<void> {
     this.#disconnecting ??= Promise.allSettled(
       [...this.#connections.values()].map((one) => one.close()),

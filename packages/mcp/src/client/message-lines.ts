@@ -1,20 +1,19 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 
-/** A server that sends longer lines than this is cut off. */
+/** A server that sends longer lines than this is disconnected. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Puts a stream of bytes together to messages, one per line. Lines that are no JSON are some program's chatter and are
- * passed over. What kind of message it is, and whether it is whole, is checked by whoever takes it; checking it here as
- * well costs a fifth of a call.
+ * Assembles a byte stream into messages, one per line. Lines that are not JSON are ignored as program output. The
+ * consumer validates each message; validating here as well costs a fifth of a call.
  */
 export class MessageLines {
-  /** The beginning of a line whose end has not come. */
+  /** The start of an unfinished line. */
   #parts: Buffer[] = [];
   #size = 0;
 
-  /** The messages that end within this chunk. Throws when a line does not end. */
+  /** Yields the messages that end within this chunk. Throws when a line is too long. */
   *read(chunk: Buffer): Generator<JSONRPCMessage> {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {

@@ -22,7 +22,7 @@ export function openTransport(kind: TransportKind, definition: ServerDefinition)
     ...(requestInit && { requestInit }),
     ...(authProvider && { authProvider }),
     ...(fetch && { fetch }),
-    // Within the origin a redirect is the server's own business; elsewhere only with consent.
+    // Redirects within the origin are allowed; redirects elsewhere need consent.
     redirectPolicy: allowPrivateAddresses ? ("follow" as const) : ("same-origin" as const),
   };
   if (kind === "http") return new StreamableHTTPClientTransport(url, options);

@@ -5,7 +5,7 @@ import type { Prompt } from "../server/server-config.ts";
 import { byServer, type Connections, offers, quietly } from "./connections.ts";
 import type { ServerConnection } from "./server-connection.ts";
 
-/** What can be done with the prompts of servers. */
+/** Actions on the prompts of servers. */
 export class PromptActions {
   readonly #connections: Connections;
 
@@ -17,11 +17,11 @@ export class PromptActions {
     return byServer(this.#connections, listPrompts);
   }
 
-  /** The wire carries no prompt beside its messages, so it is looked up in the list. */
+  /** The wire returns only a prompt's messages, so its description comes from the list. */
   async get(request: {
     serverName: string;
     name: string;
-    // Documented as any: what a prompt takes is known to its server only.
+    // Documented as any: only the server knows a prompt's arguments.
     // oxlint-disable-next-line typescript/no-explicit-any
     args?: Record<string, any>;
     version?: string;
@@ -64,7 +64,7 @@ function listPrompts(connection: ServerConnection): Promise<Prompt[]> {
   });
 }
 
-/** The wire takes words only. */
+/** The wire accepts only strings. */
 function toWords(args: Record<string, unknown>): Record<string, string> {
   const words = Object.entries(args).map(
     ([name, value]) => [name, typeof value === "string" ? value : (JSON.stringify(value) ?? "")] as const,

@@ -1,10 +1,10 @@
 import { AgentError } from "@selvedge/core";
 import type { MastraMCPServerDefinition } from "./server-definition.ts";
 
-/** A definition as connections use it. */
+/** A server definition as connections use it. */
 export interface ServerDefinition extends Omit<MastraMCPServerDefinition, "url"> {
   url?: URL;
-  /** Why the server cannot be used. Thrown when it is, so that it does not take other servers with it. */
+  /** Why the server cannot be used. Thrown on use, so that it does not affect other servers. */
   refusal?: AgentError;
 }
 

@@ -2,7 +2,7 @@ import type { Resource, ResourceTemplateType } from "@modelcontextprotocol/clien
 import { byServer, type Connections, offers, quietly } from "./connections.ts";
 import type { ReadResourceResult } from "./resource-content.ts";
 
-/** What can be done with the resources of servers. */
+/** Actions on the resources of servers. */
 export class ResourceActions {
   readonly #connections: Connections;
 

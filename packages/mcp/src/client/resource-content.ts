@@ -1,4 +1,4 @@
-/** What a resource holds: `text`, or `blob` in base64. */
+/** The content of a resource: `text`, or `blob` in base64. */
 export interface ResourceContent {
   uri: string;
   mimeType?: string;
@@ -7,7 +7,7 @@ export interface ResourceContent {
   _meta?: Record<string, unknown>;
 }
 
-/** The answer to reading a resource. */
+/** The result of reading a resource. */
 export interface ReadResourceResult {
   contents: ResourceContent[];
   _meta?: Record<string, unknown>;

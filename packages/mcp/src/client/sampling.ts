@@ -10,31 +10,31 @@ import {
 
 export type SamplingRequest = CreateMessageRequest["params"];
 
-/** Answers a server that asks for a completion, all by itself. Whoever writes it decides about consent. */
+/** Handles a server's completion request entirely. Consent is up to its author. */
 export type SamplingHandler = (
   request: SamplingRequest,
   call: { serverName: string; signal?: AbortSignal },
 ) => Promise<CreateMessageResult> | CreateMessageResult;
 
-/** Lets a server ask for completions by a model, each after somebody's consent. */
+/** Lets a server request completions from a model, each with consent. */
 export interface SamplingOptions {
-  /** Its model answers. Its tools, instructions and memory stay out of it: the words are the server's. */
+  /** Its model answers. Its tools, instructions and memory are not used, because the text comes from the server. */
   agent?: Agent;
-  /** A model of its own, instead of an agent's. */
+  /** A separate model, instead of an agent's. */
   model?: ModelConfig;
-  /** Shows the request to whoever pays for it. Anything but `true` refuses it, and so does an error. */
+  /** Shows the request to the person who pays for it. Anything but `true`, including an error, refuses it. */
   approve(request: SamplingRequest, call: { serverName: string }): boolean | Promise<boolean>;
-  /** The longest answer, whatever the server asks for. */
+  /** The maximum answer length, whatever the server asks for. */
   maxTokens?: number;
 }
 
 const MAX_TOKENS = 4096;
-/** Requests of one server that wait at a time, so that nobody is asked until they give in. */
+/** Pending requests per server, so that a user is not worn down by prompts. */
 const MAX_WAITING = 4;
 /** The protocol's code for "the user said no". */
 const REJECTED = -1;
 
-/** What the application gave, as a function that answers. Checked at once: a mistake must not look like a refusal later. */
+/** Converts the option to a handler. Validates at once: a mistake must not look like a refusal later. */
 export function samplingHandler(
   serverName: string,
   given: SamplingHandler | SamplingOptions,
@@ -107,7 +107,7 @@ function toMessage({ role, content }: SamplingRequest["messages"][number]): {
     role,
     content: parts.map((part) => {
       if (part.type === "text") return { type: "text", text: part.text };
-      // As bytes: words in this place could be taken for an address to fetch.
+      // As bytes: a string here could be taken for a URL to fetch.
       if (part.type === "image" || part.type === "audio")
         return {
           type: "file",

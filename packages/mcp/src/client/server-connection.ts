@@ -18,23 +18,23 @@ const RETRIES = 4;
 const DELAY = { firstMs: 150, jitter: 0.5 };
 
 /**
- * The connection to one server: opened on first use by whoever comes first, opened again after it broke. Each attempt
- * has a client and a transport of its own, so nothing of a failed one is left over.
+ * The connection to one server: opened on first use and reopened after it breaks. Each attempt has its own client and
+ * transport, so a failed one leaves nothing behind.
  */
 export class ServerConnection {
   readonly name: string;
   readonly definition: ServerDefinition;
   readonly handlers: Handlers = {};
-  /** What the server is told about; undefined when it may not ask. */
+  /** The folders the server may list; undefined when it may not ask. */
   roots: Root[] | undefined;
   readonly sample: SamplingHandler | undefined;
-  /** Grows whenever the server's tools may have changed: it says so, or it was started again. */
+  /** Incremented whenever the server's tools may have changed: it said so, or it was restarted. */
   toolChanges = 0;
   readonly #timeout: number;
   readonly #system: System;
   readonly #logger: Logger;
   readonly #subscribed = new Set<string>();
-  /** Every transport that was begun and did not end, also of attempts that may yet fail. */
+  /** Every transport that was started and has not ended, including attempts that may still fail. */
   readonly #transports = new Set<ServerTransport>();
   #open: Promise<Open> | undefined;
   #current: Open | undefined;
@@ -72,8 +72,8 @@ export class ServerConnection {
   }
 
   /**
-   * Does some work with the server. A request that the server did not take is sent again over a new connection; one
-   * whose outcome nobody knows only if it is `repeatable`.
+   * Runs work against the server. A request the server did not accept is retried on a new connection; one with an
+   * unknown outcome only if it is `repeatable`.
    */
   async use<Result>(repeatable: boolean, work: (client: Client) => Promise<Result>): Promise<Result> {
     for (let attempt = 0; ; attempt++) {
@@ -86,7 +86,7 @@ export class ServerConnection {
         const failure = classifyFailure(error);
         if (failure === "answered" || this.#closed) throw error;
         if (open) this.#forget(open);
-        // A server that was never reached is down; one that was is probably being started again.
+        // A server that was never reached is down; one that was is probably restarting.
         const hopeless =
           attempt >= RETRIES || (!open && this.#current === undefined && attempt === 0 && !this.#wasOpen);
         if (hopeless) throw error;
@@ -102,7 +102,7 @@ export class ServerConnection {
     }
   }
 
-  /** Follows a resource, also over later connections. */
+  /** Subscribes to a resource, across reconnects. */
   async subscribe(uri: string): Promise<void> {
     this.#subscribed.add(uri);
     await this.use(true, () => this.#follow([uri]));
@@ -116,12 +116,12 @@ export class ServerConnection {
     });
   }
 
-  /** Starts hearing what the server says by itself. */
+  /** Starts listening for the server's notifications. */
   async listen(): Promise<void> {
     await this.use(true, () => this.#follow([]));
   }
 
-  /** Tells the server about other folders from now on. */
+  /** Changes the folders the server may list. */
   async setRoots(roots: Root[]): Promise<void> {
     if (!this.roots) {
       throw new AgentError(
@@ -140,7 +140,7 @@ export class ServerConnection {
     await this.#connected();
   }
 
-  /** Ends an OAuth flow: `callback` is the query with which the user came back. */
+  /** Completes an OAuth flow: `callback` is the query string the user returned with. */
   async finishAuth(callback: URLSearchParams): Promise<void> {
     await (this.definition.authProvider as WaitingOAuthProvider | undefined)?.verifyCallback?.(callback);
     const transport = openTransport(transportKinds(this.definition)[0]!, this.definition);
@@ -149,7 +149,7 @@ export class ServerConnection {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // Whoever connects may be waiting for a user who signs in.
+    // A connection attempt may be waiting for a user to sign in.
     (this.definition.authProvider as WaitingOAuthProvider | undefined)?.abandonCallback?.();
     const connecting = this.#current ? [] : [...this.#transports];
     await Promise.allSettled(connecting.map((transport) => transport.close()));
@@ -159,7 +159,7 @@ export class ServerConnection {
     await open?.client.close();
   }
 
-  /** Ends a child process at once. */
+  /** Kills a child process immediately. */
   kill(): void {
     for (const transport of this.#transports) if (transport instanceof StdioTransport) transport.kill();
   }
@@ -194,7 +194,7 @@ export class ServerConnection {
     return open;
   }
 
-  /** With sessions each resource is subscribed to; without, one stream carries everything that is followed. */
+  /** With sessions, each resource is subscribed to separately; without, one stream carries all subscriptions. */
   async #follow(uris: string[], given?: Open): Promise<void> {
     const open = given ?? (await this.#connected());
     if (open.client.getProtocolEra() !== "modern") {
@@ -219,7 +219,7 @@ export class ServerConnection {
     this.#forget(open);
     if (!unexpected) return;
     this.log("warning", `The connection to MCP server "${this.name}" broke.`);
-    // Who listens would not notice, so somebody has to come back.
+    // A listener would not notice the break, so reconnect on its behalf.
     if (this.#subscribed.size > 0)
       void this.use(true, async () => {}).catch((error: unknown) => this.#logger.warn(String(error)));
   }

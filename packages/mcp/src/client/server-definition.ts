@@ -11,7 +11,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { SamplingHandler, SamplingOptions } from "./sampling.ts";
 
-/** A line a server logged, or that concerns its connection. */
+/** A log message from a server or about its connection. */
 export interface LogMessage {
   level: LoggingLevel;
   message: string;
@@ -22,54 +22,54 @@ export interface LogMessage {
 
 export type LogHandler = (message: LogMessage) => void;
 
-/** An OAuth provider that can say where the user was sent back to, so that connecting needs no second call. */
+/** An OAuth provider that receives the callback itself, so that connecting needs no second call. */
 export interface WaitingOAuthProvider extends OAuthClientProvider {
-  /** The query of the callback URL, after `redirectToAuthorization`. */
+  /** The query string of the callback URL, after `redirectToAuthorization`. */
   waitForCallback?(): Promise<URLSearchParams>;
-  /** Rejects when that query does not belong to the flow the provider began. */
+  /** Rejects if that query does not belong to the flow the provider started. */
   verifyCallback?(query: URLSearchParams): Promise<void>;
-  /** Nobody waits for the callback any more. */
+  /** Called when the callback is no longer awaited. */
   abandonCallback?(): void;
-  /** The server the provider's tokens are for. It cannot be given to another. */
+  /** The server the provider's tokens are for. It cannot be used for another. */
   readonly serverUrl?: URL;
 }
 
 export interface MastraMCPServerDefinition {
-  /** For stdio servers: the program, run without a shell in a process group of its own. */
+  /** For stdio servers: the program, run without a shell in its own process group. */
   command?: string;
   args?: string[];
   /** Added to the few variables a child gets by default. */
   env?: Record<string, string>;
   cwd?: string;
   stderr?: IOType | Stream | number;
-  /** For HTTP servers: streamable HTTP, or SSE where that fails. */
+  /** For HTTP servers: streamable HTTP, with SSE as a fallback. */
   url?: URL | string;
   requestInit?: RequestInit;
-  // The documents' own type for it; what it holds is the fetch of an EventSource.
+  // The documented type; in practice the fetch of an EventSource.
   // oxlint-disable-next-line typescript/no-explicit-any
   eventSourceInit?: any;
   fetch?: FetchLike;
   authProvider?: AuthProvider | WaitingOAuthProvider;
   /** Milliseconds for the first attempt over streamable HTTP. */
   connectTimeout?: number;
-  /** Lets redirects and authorization servers lie on private addresses although `url` does not. */
+  /** Allows redirects and authorization servers on private addresses although `url` is public. */
   allowPrivateAddresses?: boolean;
   logger?: LogHandler;
   /** The same as `logger`. */
   log?: LogHandler;
-  /** Milliseconds for a request; progress starts it again, up to `maxTotalTimeout`. */
+  /** Request timeout in milliseconds; progress restarts it, up to `maxTotalTimeout`. */
   timeout?: number;
-  /** Milliseconds for a request, whatever progress it reports. Ten times `timeout` when absent. */
+  /** Total time for a request in milliseconds, regardless of progress. Default: ten times `timeout`. */
   maxTotalTimeout?: number;
   capabilities?: ClientCapabilities;
   enableServerLogs?: boolean;
   enableProgressTracking?: boolean;
   onProgress?: (progress: Progress & { tool: string }) => void;
-  /** Folders the server may be told about, as `file://` addresses. None when absent. */
+  /** Folders the server may see, as `file://` URLs. Default: none. */
   roots?: Root[];
-  /** Whether the server may ask for completions, and of whom. Not at all when absent. */
+  /** Whether and how the server may request completions. Default: not at all. */
   sampling?: SamplingHandler | SamplingOptions;
   requireToolApproval?: boolean | ((call: { toolName: string; args: unknown }) => boolean | Promise<boolean>);
-  /** Which generation of the protocol to speak; found out when absent. */
+  /** Protocol version to use. Default: negotiated. */
   protocolVersion?: "2025-11-25" | "2026-07-28";
 }

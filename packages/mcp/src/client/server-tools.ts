@@ -12,7 +12,7 @@ import type { ServerConnection } from "./server-connection.ts";
 import { untrustedDescription } from "./untrusted-description.ts";
 import { wireSchema } from "./wire-schema.ts";
 
-/** The tools of one server as ours, by their own names. */
+/** The tools of one server as Selvedge tools, by their own names. */
 export async function serverTools(
   connection: ServerConnection,
 ): Promise<{ tools: Record<string, Tool>; problems: string[] }> {
@@ -30,7 +30,7 @@ function toTool(connection: ServerConnection, wire: WireTool): Tool {
   return createTool({
     id: `${connection.name}_${wire.name}`,
     description: untrustedDescription(connection.name, wire.description ?? wire.title ?? ""),
-    // As the server wrote it: the model reads it, the server checks against it.
+    // Exactly as the server wrote it: the model reads it and the server validates against it.
     inputSchema: wireSchema(wire.inputSchema as JsonSchema),
     idempotent: repeatable,
     ...(requireToolApproval !== undefined && {
@@ -82,12 +82,12 @@ function callWireTool(
   );
 }
 
-/** A signal that is made on being read is one that nobody can abort; following it would cost more than the call. */
+/** A signal created by its own getter can never be aborted; following it would cost more than the call. */
 function givenSignal(execution: ToolExecutionOptions): AbortSignal | undefined {
   return Object.getOwnPropertyDescriptor(execution, "abortSignal")?.value as AbortSignal | undefined;
 }
 
-/** What somebody agreed to was this name with this description and schema; a server must not swap it afterwards. */
+/** Approval was given for this name, description and schema; the server must not swap them afterwards. */
 async function checkUnchanged(
   connection: ServerConnection,
   client: Client,
@@ -106,7 +106,7 @@ async function checkUnchanged(
   seen.changes = changes;
 }
 
-/** Sending such a call twice does no harm, says the server. */
+/** Repeating such a call is harmless, according to the server. */
 function isRepeatable({ annotations }: WireTool): boolean {
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }

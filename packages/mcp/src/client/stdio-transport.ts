@@ -10,8 +10,8 @@ import type { ServerDefinition } from "./read-definition.ts";
 const GRACE_MS = 1500;
 
 /**
- * A server that is a child process, in a process group of its own: what it starts ends with it. It gets the few
- * variables that every program needs, those it was given, and no shell.
+ * A server that runs as a child process in its own process group, so that the processes it starts end with it. It gets
+ * the few variables every program needs plus the configured ones, and no shell.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -72,7 +72,7 @@ export class StdioTransport implements Transport {
       });
   }
 
-  /** Closes stdin, and ends the whole group of those who do not leave by themselves. */
+  /** Closes stdin, then kills the whole group if it does not exit by itself. */
   async close(): Promise<void> {
     const child = this.#child;
     if (!child) return;
@@ -80,7 +80,7 @@ export class StdioTransport implements Transport {
     child.stdin?.end();
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       await Promise.race([this.#exited, sleep(this.#system, GRACE_MS, { background: true })]);
-      // The child may be gone while those it started live on.
+      // The child may be gone while its own children live on.
       killGroup(child.pid, signal);
       if (child.exitCode !== null || child.signalCode !== null) break;
     }
@@ -89,7 +89,7 @@ export class StdioTransport implements Transport {
     this.#lines.clear();
   }
 
-  /** For when the process itself ends and nothing can be waited for. */
+  /** Used when this process exits and cannot wait. */
   kill(): void {
     killGroup(this.#child?.pid, "SIGKILL");
   }
@@ -117,6 +117,6 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
-    // Nobody is left.
+    // No process is left.
   }
 }

@@ -4,7 +4,7 @@ import type { Tool } from "@selvedge/core/tools";
 /** The tools of each server, by their own names. */
 export type Toolsets = Record<string, Record<string, Tool>>;
 
-/** All tools as `<server>_<tool>`. Refuses two servers whose tools would get the same name. */
+/** All tools as `<server>_<tool>`. Throws if two servers produce the same name. */
 export function flatTools(toolsets: Toolsets): Record<string, Tool> {
   const tools = Object.entries(toolsets).flatMap(([server, own]) =>
     Object.values(own).map((tool) => ({ server, name: tool.id, tool })),
@@ -14,8 +14,8 @@ export function flatTools(toolsets: Toolsets): Record<string, Tool> {
 }
 
 /**
- * Toolsets in which no tool hides another one. An agent puts all of them together by their enumerable names, so a name that
- * several servers use is `<server>_<tool>` there. `result.server.tool` and `result["server.tool"]` find every tool too.
+ * Toolsets in which no tool hides another. An agent merges them by their enumerable names, so a name used by several
+ * servers becomes `<server>_<tool>`. `result.server.tool` and `result["server.tool"]` also find every tool.
  */
 export function distinctToolsets(toolsets: Toolsets): Toolsets {
   const users = new Map<string, number>();

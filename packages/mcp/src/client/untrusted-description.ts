@@ -1,12 +1,14 @@
 const MAX_LENGTH = 4096;
 
 /**
- * Characters that a person who reads the description does not see and a model does: controls, joiners and directions,
- * and the tag block, in which whole sentences can be hidden.
+ * Characters that a model reads but a person does not see: controls, joiners, direction marks, and the tag block, which
+ * can hide whole sentences.
  */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** What a server says about its tool, for a model: marked as the words of somebody else, without what is hidden, and short. */
+/**
+ * Prepares a server's tool description for a model: marked as third-party text, without hidden characters, and short.
+ */
 export function untrustedDescription(serverName: string, description: string): string {
   const visible = description
     .slice(0, 4 * MAX_LENGTH)

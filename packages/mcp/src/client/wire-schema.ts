@@ -1,8 +1,8 @@
 import { compileSchema, type JsonSchema, type Validation } from "@selvedge/core/tools";
 
 /**
- * A server's input schema: to a model exactly what the server wrote. When input is checked against it, a `null` for a
- * property that is optional and cannot be null counts as absent, since models write it so.
+ * A server's input schema. The model sees exactly what the server wrote. During validation, `null` for an optional
+ * property that cannot be null counts as absent, because models often send it.
  */
 export function wireSchema(schema: JsonSchema): JsonSchema {
   const compiled = compileSchema(schema);
@@ -18,7 +18,7 @@ export function wireSchema(schema: JsonSchema): JsonSchema {
       return checked instanceof Promise ? checked.then(answer) : answer(checked);
     },
   };
-  // Not enumerable, so that whoever prints or sends the schema sees the server's words only.
+  // Not enumerable, so that printing or sending the schema shows only the server's text.
   return Object.defineProperty({ ...schema }, "~standard", { value: standard, enumerable: false });
 }
 

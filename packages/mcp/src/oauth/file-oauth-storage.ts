@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { OAuthStorage } from "./oauth-storage.ts";
 
 /**
- * One file per value, which only this user can read. A value is replaced in one step, so that processes which share the
- * folder never see half of one.
+ * Stores each value in a file that only this user can read. Values are replaced atomically, so processes that share the
+ * folder never read a partial one.
  */
 export class FileOAuthStorage implements OAuthStorage {
   readonly #folder: string;
@@ -23,7 +23,7 @@ export class FileOAuthStorage implements OAuthStorage {
       };
       return stored.key === key && typeof stored.value === "string" ? stored.value : undefined;
     } catch (error) {
-      // A file that is not there or not whole holds nothing: the user is asked again.
+      // A missing or damaged file counts as empty: the user signs in again.
       if (error instanceof SyntaxError || (error as { code?: string }).code === "ENOENT") return undefined;
       throw error;
     }

@@ -3,9 +3,9 @@ import { AgentError, type System } from "@selvedge/core";
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
-/** Waits on this machine for the user's browser to come back from the authorization server. */
+/** Waits on this machine for the browser to return from the authorization server. */
 export class LoopbackCallback {
-  /** The query the browser came with. */
+  /** The query string of the callback request. */
   readonly query: Promise<URLSearchParams>;
   readonly #http: Server;
   #settle: { resolve(query: URLSearchParams): void; reject(error: Error): void };
@@ -14,7 +14,7 @@ export class LoopbackCallback {
     this.#http = http;
     const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>();
     this.query = promise;
-    // Whoever waits hears of it; nobody has to.
+    // The promise may be left unawaited.
     promise.catch(() => {});
     this.#settle = { resolve, reject };
     http.on("request", (req, res) => {
@@ -23,7 +23,7 @@ export class LoopbackCallback {
         res.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" }).end(text);
       };
       if (req.method !== "GET" || url.pathname !== path) return say(404, "Not found");
-      // Any page may send a browser here. Only the flow that we began ends the waiting.
+      // Any web page can send a browser here. Only the flow we started ends the wait.
       if (!accepts(url.searchParams)) return say(400, "This is not the expected sign-in response.");
       say(200, "Thank you. You can close this window.");
       resolve(url.searchParams);

@@ -12,26 +12,31 @@ import { LoopbackCallback } from "./loopback-callback.ts";
 import type { OAuthStorage } from "./oauth-storage.ts";
 
 export interface MCPOAuthClientProviderOptions {
-  /** The MCP server whose tokens these are. They are sent to no other. */
+  /** The MCP server these tokens belong to. They are never sent to another. */
   serverUrl: string | URL;
-  /** Where the authorization server sends the user back to. */
+  /** Where the authorization server redirects the user back to. */
   redirectUrl: string | URL;
-  /** Takes the user to the authorization server: opens a browser, or answers their request with a redirect. */
+  /** Sends the user to the authorization server: opens a browser, or redirects their current request. */
   onRedirectToAuthorization(url: URL): void | Promise<void>;
-  /** Waits at `redirectUrl`, which must then be on this machine. Otherwise call `mcp.finishAuth` when the user is back. */
+  /**
+   * Waits for the callback at `redirectUrl`, which must then be on this machine. Otherwise call `mcp.finishAuth` when
+   * the user returns.
+   */
   listen?: boolean;
-  /** How this client introduces itself when it registers; `redirect_uris` is filled in. */
+  /** Client metadata for registration; `redirect_uris` is filled in. */
   clientMetadata?: Partial<OAuthClientMetadata>;
-  /** An https address with this client's metadata: its client id where the authorization server supports that. */
+  /**
+   * An https URL that serves this client's metadata. It is the client id where the authorization server supports that.
+   */
   clientMetadataUrl?: string;
   /** A client that was registered by hand. */
   clientInformation?: StoredOAuthClientInformation;
-  /** Files that only this user can read, when absent. */
+  /** Defaults to files that only this user can read. */
   storage?: OAuthStorage;
   system?: System;
 }
 
-/** What has to survive between sending the user away and their return. */
+/** State that must survive from the redirect to the callback. */
 interface Flow {
   startedAt: number;
   state?: string;
@@ -39,12 +44,12 @@ interface Flow {
   discovery?: OAuthDiscoveryState;
 }
 
-/** Nobody takes longer to sign in; what was found out about the authorization server is looked up again after that. */
+/** The time a user has to sign in. After that, the authorization server's metadata is fetched again. */
 const FLOW_MS = 10 * 60_000;
 
 /**
- * Signs a user in at the authorization server of one MCP server, and keeps what that gives: registration, PKCE, `iss`,
- * step-up and refresh are the protocol library's; the identity of the server, `state` and the storage are kept here.
+ * Signs a user in at the authorization server of one MCP server and stores the result. The protocol library handles
+ * registration, PKCE, `iss`, step-up and refresh; this class handles the server's identity, `state` and storage.
  */
 export class MCPOAuthClientProvider implements WaitingOAuthProvider {
   readonly serverUrl: URL;
@@ -55,7 +60,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
   readonly #options: MCPOAuthClientProviderOptions;
   readonly #storage: OAuthStorage;
   readonly #system: System;
-  /** The tokens handed out last. */
+  /** The last tokens returned. */
   #tokens: StoredOAuthTokens | undefined;
   #callback: LoopbackCallback | undefined;
 
@@ -87,7 +92,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
     return state;
   }
 
-  /** Rejects a return that does not belong to the flow that was begun here. */
+  /** Rejects a callback that does not belong to the flow started here. */
   async verifyCallback(query: URLSearchParams): Promise<void> {
     if (accepts(await this.#flow(), query)) return;
     throw new AgentError(
@@ -96,7 +101,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
     );
   }
 
-  /** Stops listening for a user who is not waited for any more. */
+  /** Stops listening for the callback. */
   abandonCallback(): void {
     this.#callback?.close();
   }
@@ -109,7 +114,10 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
     if (!this.#options.clientInformation) await this.#write("client", information);
   }
 
-  /** For a request the tokens in hand do; to decide about refreshing them, what another process may have stored since. */
+  /**
+   * Requests use the tokens in memory. The decision to refresh reads storage first, because another process may have
+   * stored newer ones.
+   */
   async tokens(context?: { issuer?: string }): Promise<StoredOAuthTokens | undefined> {
     if (context || !this.#tokens) this.#tokens = await this.#read<StoredOAuthTokens>("tokens");
     return this.#tokens;
@@ -164,7 +172,7 @@ export class MCPOAuthClientProvider implements WaitingOAuthProvider {
       await this.#storage.delete(this.#key("flow"));
     if (scope !== "all" && scope !== "tokens") return;
     const stored = await this.#read<StoredOAuthTokens>("tokens");
-    // Another process may have refreshed them meanwhile; its tokens are good.
+    // Another process may have refreshed them in the meantime; its tokens are valid.
     if (stored?.access_token === this.#tokens?.access_token) await this.#storage.delete(this.#key("tokens"));
     this.#tokens = undefined;
   }

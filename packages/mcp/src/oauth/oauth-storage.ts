@@ -1,11 +1,11 @@
-/** Where a provider keeps its registration, its tokens and a flow that has begun. Values are secrets. */
+/** Stores a provider's registration, tokens and pending flow. Values are secrets. */
 export interface OAuthStorage {
   get(key: string): Promise<string | undefined> | string | undefined;
   set(key: string, value: string): Promise<void> | void;
   delete(key: string): Promise<void> | void;
 }
 
-/** Forgets everything when the process ends. */
+/** Keeps everything in memory, until the process ends. */
 export class InMemoryOAuthStorage implements OAuthStorage {
   readonly #values = new Map<string, string>();
 

@@ -11,8 +11,8 @@ const INPUT: JsonSchema = {
 };
 
 /**
- * An agent as a tool: one question, one answer. Its result is what `generate()` returns, without the text of failed tools
- * and without the requests to the model, which contain the instructions.
+ * Exposes an agent as a tool: one question, one answer. The result is that of `generate()`, without the text of failed
+ * tools and without the model requests, which contain the instructions.
  */
 export function agentTool(key: string, agent: Agent): Tool {
   const description = requireDescription("Agent", key, agent.description);
@@ -22,7 +22,7 @@ export function agentTool(key: string, agent: Agent): Tool {
     inputSchema: INPUT,
     execute: async ({ context, requestContext }, { abortSignal }) => {
       const { message } = context as { message: string };
-      // Over MCP nobody can approve a tool call.
+      // Over MCP, no one can approve a tool call.
       const run = await agent.streamAsTool(message, { abortSignal, requestContext });
       const output = await run.getFullOutput();
       if (output.tripwire)

@@ -4,7 +4,7 @@ import { publicMessage } from "./public-message.ts";
 import { runHandler } from "./run-handler.ts";
 import type { ServerParts } from "./server-parts.ts";
 
-/** What a handler of the app answers to a client, or why it does not, in words that are for clients. */
+/** Returns an app handler's result for the client, or an error message that is safe to show to clients. */
 export async function answerHandler<Result>(
   subject: string,
   extra: CallExtra,

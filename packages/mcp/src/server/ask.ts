@@ -13,7 +13,7 @@ export interface AskRequest {
   params?: Record<string, unknown>;
 }
 
-/** Asks the client something in the middle of a call. `key` names the question; questions are numbered otherwise. */
+/** Asks the client a question during a call. `key` names the question; without one, questions are numbered. */
 export type Ask = (request: AskRequest, options?: { key?: string }) => Promise<unknown>;
 
 const CAPABILITY_OF: Record<string, "elicitation" | "sampling" | "roots"> = {
@@ -25,7 +25,7 @@ const CAPABILITY_OF: Record<string, "elicitation" | "sampling" | "roots"> = {
 /** People answer slowly. */
 export const ANSWER_TIMEOUT_MS = 600_000;
 
-/** Rejects a question that the client did not say it can answer. */
+/** Rejects a question the client did not declare support for. */
 export function checkAnswerable(request: AskRequest, declared: Record<string, unknown>): void {
   const needed = CAPABILITY_OF[request.method];
   if (!needed) {
@@ -42,7 +42,7 @@ export function checkAnswerable(request: AskRequest, declared: Record<string, un
   }
 }
 
-/** Asks over a session: the request goes to the client that made the call, and its answer comes back. */
+/** Asks over a session: sends a request to the calling client and returns its response. */
 export function askOverSession(server: Server, ctx: ServerContext): Ask {
   return async (request) => {
     checkAnswerable(request, server.getClientCapabilities() ?? {});
@@ -55,7 +55,7 @@ export function askOverSession(server: Server, ctx: ServerContext): Ask {
   };
 }
 
-/** A client may notice itself that its answer does not fit. The tool is told in the same way. */
+/** A client may notice itself that its answer does not fit. The tool gets the same error either way. */
 function asOurs(thrown: unknown): never {
   if (ProtocolError.isInstance(thrown) && thrown.code === ProtocolErrorCode.InvalidParams)
     throw new AgentError("tool-input-invalid", thrown.message, { cause: thrown });

@@ -9,22 +9,22 @@ import {
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
 
-/** Who may call this server: those with a token that an authorization server issued for it. */
+/** Restricts this server to callers with a token that an authorization server issued for it. */
 export interface MCPServerAuth {
-  /** This server's public address. A token must have been issued for it (its audience). */
+  /** This server's public URL. A token's audience must match it. */
   resource: string | URL;
-  /** Where clients get such tokens. */
+  /** The authorization servers that issue such tokens. */
   authorizationServers: (string | URL)[];
   /**
-   * Checks a token's signature, issuer and revocation, and throws if it is not good. Fill `resource` from the token's
-   * `aud`, `expiresAt` from its `exp` and `extra.sub` with the user.
+   * Verifies a token's signature, issuer and revocation; throws if it is invalid. Set `resource` from the token's
+   * `aud`, `expiresAt` from its `exp` and `extra.sub` to the user.
    */
   verifyToken(token: string): Promise<AuthInfo> | AuthInfo;
-  /** Scopes every call needs. */
+  /** Scopes that every call requires. */
   requiredScopes?: string[];
 }
 
-/** Answers for tokens: who has none is told where to get one, and nobody passes with a token meant for another server. */
+/** Checks tokens: a request without one learns where to get one, and a token for another server is refused. */
 export class Authorizer {
   readonly #auth: MCPServerAuth;
   readonly #resource: URL;
@@ -48,7 +48,7 @@ export class Authorizer {
     this.#logger = logger;
   }
 
-  /** Answers a request for the description of this resource, at its well-known path. */
+  /** Serves this resource's metadata at its well-known path. */
   serveMetadata(url: URL, req: IncomingMessage, res: ServerResponse): boolean {
     if (url.pathname !== new URL(this.#metadataUrl).pathname) return false;
     const { authorizationServers, requiredScopes } = this.#auth;
@@ -64,11 +64,11 @@ export class Authorizer {
     return true;
   }
 
-  /** Puts the caller on `req.auth`, or answers 401 or 403 itself and returns false. */
+  /** Sets `req.auth` to the caller, or responds with 401 or 403 itself and returns false. */
   async admit(req: IncomingMessage & { auth?: AuthInfo }, res: ServerResponse): Promise<boolean> {
     const { requiredScopes } = this.#auth;
     const challenge = { ...(requiredScopes && { requiredScopes }), resourceMetadataUrl: this.#metadataUrl };
-    // What somebody put there before is not what this token says.
+    // Anything set here earlier is not backed by this token.
     delete req.auth;
     try {
       req.auth = await verifyBearerToken(req.headers.authorization, {

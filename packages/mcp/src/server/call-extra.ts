@@ -2,21 +2,21 @@ import { AgentError } from "@selvedge/core";
 import type { AuthInfo, RequestId, ServerContext } from "@modelcontextprotocol/server";
 import type { Ask } from "./ask.ts";
 
-/** What the transport knows about the caller, and ways to talk back while the call is open: `options.extra`. */
+/** What the transport knows about the caller, and ways to reach the client during the call: `options.extra`. */
 export interface CallExtra {
   authInfo?: AuthInfo;
   sessionId?: string;
   signal: AbortSignal;
   requestId: RequestId;
   _meta?: Record<string, unknown>;
-  /** What the client said it can do. */
+  /** The client's declared capabilities. */
   clientCapabilities: Record<string, unknown>;
   sendNotification(notification: { method: string; params?: Record<string, unknown> }): Promise<void>;
-  /** Asks the client: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
+  /** Sends a request to the client: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   sendRequest(
     request: { method: string; params?: Record<string, unknown> },
     ...rest: unknown[]
-    // The answer's shape follows from the method, which is data here.
+    // The result's shape depends on the method, which is data here.
     // oxlint-disable-next-line typescript/no-explicit-any
   ): Promise<any>;
   log(level: LogLevel, data: unknown, logger?: string): Promise<void>;
@@ -24,7 +24,7 @@ export interface CallExtra {
 
 type LogLevel = Parameters<ServerContext["mcpReq"]["log"]>[0];
 
-/** `current` is the exchange the call is in now: a call that waits for answers goes through several. */
+/** `current` is the exchange the call is in now: a call that waits for answers spans several. */
 export function callExtra(
   current: () => ServerContext,
   signal: AbortSignal,
@@ -42,19 +42,19 @@ export function callExtra(
     clientCapabilities,
     log,
     sendNotification: async (notification) => {
-      // Log lines go through the level the client asked for.
+      // Log messages pass through the level the client set.
       if (notification.method === "notifications/message") {
         const { level, data, logger } = (notification.params ?? {}) as Record<string, unknown>;
         return log(level as LogLevel, data, logger as string | undefined);
       }
       await current().mcpReq.notify(notification as Parameters<ServerContext["mcpReq"]["notify"]>[0]);
     },
-    // The older protocol library takes a result schema second and options third.
+    // The older protocol library expects a result schema second and options third.
     sendRequest: (request, ...rest) => ask(request, rest.find(isAskOptions)),
   };
 }
 
-/** For requests in the middle of which a client cannot be asked. */
+/** For requests during which a client cannot be asked. */
 export function listingExtra(ctx: ServerContext): CallExtra {
   const refuse: Ask = (request) =>
     Promise.reject(
@@ -66,7 +66,7 @@ export function listingExtra(ctx: ServerContext): CallExtra {
   return callExtra(() => ctx, ctx.mcpReq.signal, refuse, {});
 }
 
-/** For calls that no client made: there is nobody to ask or to tell. */
+/** For calls without a client: there is no one to ask or notify. */
 export function hostExtra(
   requestId: string,
   { authInfo, signal = new AbortController().signal }: { authInfo?: AuthInfo; signal?: AbortSignal } = {},

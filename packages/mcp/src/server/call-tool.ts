@@ -16,7 +16,7 @@ const MAX_SHOWN = 4000;
 const shorten = (text: string): string =>
   text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN).toWellFormed()}… (${text.length} characters)`;
 
-/** Thrown when the given arguments do not fit: the text lists every issue and the arguments. */
+/** Thrown when arguments are invalid: the message lists every issue and the arguments. */
 function inputProblem(args: unknown, error: ToolInputError): AgentError {
   return new AgentError(
     "tool-input-invalid",
@@ -24,7 +24,7 @@ function inputProblem(args: unknown, error: ToolInputError): AgentError {
   );
 }
 
-/** What a call may take, and those under way. */
+/** Limits for calls, and the calls in progress. */
 export interface CallGuard {
   limits: CallLimits;
   running: Quota;
@@ -32,8 +32,8 @@ export interface CallGuard {
 }
 
 /**
- * Validates, then runs a served tool: the one way by which MCP reaches a tool. A tool that a person has to approve does
- * not run, because nobody who may approve it is there. Time, size and number of calls have their limits.
+ * Validates the input, then runs a served tool. Every MCP call goes through here. A tool that needs approval does not
+ * run, because no one who could approve it is present. Time, result size and number of calls are limited.
  */
 export async function callTool(
   served: ServedTool,
@@ -53,7 +53,7 @@ export async function callTool(
           "not-supported",
           `Tool "${wire.name}" needs a person's approval, which cannot be given over MCP. Run it through an agent.`,
         );
-      // Over its time, it is not to begin any more.
+      // Its time is up, so it must not start.
       abortSignal.throwIfAborted();
       return tool.execute({ context: args, requestContext }, { ...asking(options, clock), abortSignal });
     });
@@ -64,7 +64,7 @@ export async function callTool(
   }
 }
 
-/** The same options, with a clock that stands still while they ask the client. */
+/** The same options, with a clock that pauses while the client is asked. */
 function asking(options: Partial<ToolExecutionOptions>, clock: ToolClock): Partial<ToolExecutionOptions> {
   const { elicitation, extra } = options;
   const sendRequest = extra?.["sendRequest"] as ((...given: unknown[]) => Promise<unknown>) | undefined;
@@ -84,7 +84,7 @@ function asking(options: Partial<ToolExecutionOptions>, clock: ToolClock): Parti
   };
 }
 
-/** A promised shape cannot be cut, so a result over the limit that has one is refused. */
+/** A result with a declared shape cannot be truncated, so one over the limit is refused. */
 function limited({ wire }: ServedTool, output: unknown, maxBytes: number): unknown {
   const result = limitResult(output, maxBytes, wire.name);
   if (!wire.outputSchema || result === output) return result;
@@ -101,7 +101,7 @@ async function needsApproval(
     const checked = inputSchema
       ? await compileSchema(inputSchema).validate(args)
       : { ok: true as const, value: args };
-    // Arguments that do not fit never run.
+    // Invalid arguments never reach the tool.
     return checked.ok && Boolean(await requireApproval(checked.value, { requestContext }));
   } catch {
     return true;

@@ -2,7 +2,7 @@ import { AgentError } from "@selvedge/core";
 import { compileSchema, type JsonSchema, showIssues } from "@selvedge/core/tools";
 import type { AskRequest } from "./ask.ts";
 
-/** Returns a client's answer, or throws what is wrong with it, for the tool that asked. */
+/** Returns a client's answer, or throws an error for the tool that asked. */
 export async function checkAnswer(request: AskRequest, answer: unknown): Promise<unknown> {
   const problem = await problemOf(request, Object(answer) as Record<string, unknown>);
   if (problem === undefined) return answer;

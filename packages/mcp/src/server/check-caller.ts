@@ -4,9 +4,9 @@ import { hostHeaderValidation, originValidation } from "@modelcontextprotocol/no
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Keeps web pages that a browser on this machine shows from talking to a server that trusts this machine (DNS
- * rebinding). On loopback only loopback names may be asked for, unless others are allowed; elsewhere only what
- * `allowed` names, if it names any. Answers 403 itself and returns false.
+ * Prevents web pages in a local browser from reaching a server that trusts this machine (DNS rebinding). On loopback,
+ * only loopback host names are accepted unless others are allowed; elsewhere only the names in `allowed`, if it is set.
+ * Responds with 403 itself and returns false.
  */
 export function checkCaller(
   req: IncomingMessage,

@@ -6,7 +6,7 @@ import { handleResources } from "./resources-handlers.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { handleTools } from "./tools-handlers.ts";
 
-/** One connection (or one stateless request) as the protocol library serves it, and what its client subscribed to. */
+/** One connection (or one stateless request) of the protocol library, with its client's subscriptions. */
 export interface Connection {
   server: Server;
   subscriptions: Set<string>;
@@ -42,7 +42,7 @@ export function openConnection(parts: ServerParts, codec?: RequestStateCodec): C
   if (complete) {
     server.setRequestHandler("completion/complete", async ({ params }, ctx) => {
       const given = await answerHandler("The completion", listingExtra(ctx), parts, () => complete(params));
-      // The protocol allows 100 values at most.
+      // The protocol allows at most 100 values.
       const all = Array.isArray(given) ? { values: given, total: given.length } : given;
       const values = all.values.slice(0, 100);
       return { completion: { ...all, values, hasMore: all.hasMore ?? values.length < all.values.length } };

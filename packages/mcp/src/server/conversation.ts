@@ -4,15 +4,15 @@ import { callExtra, type CallExtra } from "./call-extra.ts";
 import { declaredCapabilities } from "./open-call.ts";
 import type { OpenCalls } from "./open-calls.ts";
 
-/** A call as its handler sees it, whichever generation of the protocol carries it. */
+/** A call as its handler sees it, in either version of the protocol. */
 export interface Conversation {
   extra: CallExtra;
   ask: Ask;
-  /** Tells the client that work goes on, if it asked to be told. */
+  /** Reports progress to the client, if it asked for progress. */
   progress(output: unknown): Promise<void>;
 }
 
-/** Runs one call's work; `subject` says what was called. */
+/** Runs one call's work; `subject` names what was called. */
 export type Converse = <Result>(
   server: Server,
   ctx: ServerContext,
@@ -29,7 +29,7 @@ export const converseOverSession: Converse = (server, ctx, _subject, _repeatable
   return work({ extra, ask, progress: progressOf(() => ctx) });
 };
 
-/** Without sessions, questions are answers to the call, and their answers come with the next one. */
+/** Without sessions, questions are returned as the call's result, and the answers arrive with the next call. */
 export function converseInRounds(calls: OpenCalls): Converse {
   return (_server, ctx, subject, repeatable, work) =>
     calls.run(ctx, subject, repeatable, (call) => {

@@ -3,7 +3,7 @@ import type { Quota } from "@selvedge/core/guards";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { principalOf } from "./principal.ts";
 
-/** Counts a call until the returned function is called, or refuses it. */
+/** Counts a call as active until the returned function is called, or refuses it. */
 export function enterCall(running: Quota, authInfo: AuthInfo | undefined): () => void {
   const caller = principalOf(authInfo);
   const full = running.full(caller);

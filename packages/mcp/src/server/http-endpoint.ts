@@ -20,14 +20,14 @@ import type { Connection } from "./connection.ts";
 import { HttpSessions } from "./http-sessions.ts";
 import type { SessionLimits } from "./server-config.ts";
 
-/** `sessionIdGenerator: undefined` or `serverless: true` serves without sessions. */
+/** `sessionIdGenerator: undefined` or `serverless: true` turns sessions off. */
 export type StreamableHTTPServerTransportOptions = WebStandardStreamableHTTPServerTransportOptions & {
   serverless?: boolean;
 };
 
 /**
- * One HTTP endpoint for both generations of the protocol. Which one a request speaks shows in the request itself; the
- * newer one needs no session, the older one gets one unless sessions are turned off.
+ * Serves both versions of the protocol on one HTTP endpoint. Each request shows which version it uses. The newer one
+ * needs no session; the older one gets a session unless sessions are off.
  */
 export class HttpEndpoint {
   readonly #sessions: HttpSessions;

@@ -9,7 +9,7 @@ import { principalOf } from "./principal.ts";
 import type { SessionLimits } from "./server-config.ts";
 import { SessionTable } from "./session-table.ts";
 
-/** The sessions of the older generation over streamable HTTP. */
+/** Sessions of the older protocol version over streamable HTTP. */
 export class HttpSessions {
   /** The transport of the newest session. */
   latest: WebStandardStreamableHTTPServerTransport | undefined;
@@ -33,7 +33,7 @@ export class HttpSessions {
     const id = request.headers.get("mcp-session-id");
     const principal = principalOf(caller.authInfo);
     if (id === null) return this.#initialize(request, caller, options);
-    // Somebody else's session is as good as none.
+    // Another caller's session is treated as missing.
     const session = this.#table.get(id, principal);
     if (!session) return notFound();
     const done = this.#table.busy(id);
@@ -48,7 +48,7 @@ export class HttpSessions {
     return this.#table.close();
   }
 
-  /** Anything but `initialize` is refused by the transport itself, and nothing is kept. */
+  /** The transport itself refuses anything but `initialize`, and nothing is kept. */
   async #initialize(
     request: Request,
     caller: McpHandlerRequestOptions,
@@ -83,7 +83,7 @@ function notFound(): Response {
   );
 }
 
-/** Calls back when the whole answer has been taken, or its reader has left. */
+/** Calls back when the whole response has been read or the client has disconnected. */
 function whenRead(response: Response, done: () => void): Response {
   if (!response.body) {
     done();

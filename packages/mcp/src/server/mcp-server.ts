@@ -43,23 +43,23 @@ import type { ServerParts } from "./server-parts.ts";
 import { WebSseEndpoint, type WebSseOptions } from "./web-sse-endpoint.ts";
 import { SseEndpoint, type SseRequest } from "./sse-endpoint.ts";
 
-// What web frameworks hand over differs; the documents leave it open too.
+// Web frameworks pass different values; the documentation leaves the type open too.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Given = any;
 
 type SsePaths = Pick<SseRequest, "url" | "ssePath" | "messagePath">;
 
-/** Who asks, where it is the host that asks in their name. */
+/** The caller, when the host makes the request on their behalf. */
 interface HostCaller {
   extra?: { authInfo?: AuthInfo; signal?: AbortSignal };
 }
 
-/** Serves tools, agents and workflows to MCP clients, over stdio, HTTP or SSE, to several clients at once. */
+/** Serves tools, agents and workflows over stdio, HTTP or SSE, to several clients at once. */
 export class MCPServer {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** The tools by name; and a way to say that they changed. */
+  /** The tools by name, and a way to announce that they changed. */
   readonly tools: (() => Record<string, ServedTool["tool"]>) & { notifyListChanged(): Promise<void> };
   readonly resources: {
     notifyUpdated(resource: { uri: string }): Promise<void>;
@@ -141,7 +141,7 @@ export class MCPServer {
     };
   }
 
-  /** Serves the process that started this one, over stdin and stdout. */
+  /** Serves the parent process over stdin and stdout. */
   async startStdio(): Promise<void> {
     const transport = new StdioServerTransport();
     const handle = serveStdio((context) => this.#keep(this.#connect(context, true)).server, {
@@ -151,14 +151,14 @@ export class MCPServer {
     this.#stdio = { transport, handle };
   }
 
-  /** Handles a request of a web server at `ssePath` or `messagePath`. */
+  /** Handles a web server's request at `ssePath` or `messagePath`. */
   async startSSE(request: SsePaths & { req: Given; res: Given }): Promise<void> {
     await this.#serveSse(this.#sse, request);
   }
 
   /**
-   * Like `startSSE`, for Hono on Node: pass its context as `context` and return the result from the handler. The context may
-   * also stand for `req`; then the handler returns the `RESPONSE_ALREADY_SENT` of Hono's server.
+   * Like `startSSE`, for Hono on Node: pass its context as `context` and return the result from the handler. The
+   * context may also be passed as `req`; the handler then returns the `RESPONSE_ALREADY_SENT` of Hono's server.
    */
   startHonoSSE(request: SsePaths & { context: Given }): Promise<Response>;
   startHonoSSE(request: SsePaths & { req: Given; res?: Given }): Promise<void>;
@@ -180,11 +180,12 @@ export class MCPServer {
       ...paths,
       ...(onNode ? { req: incoming, res: outgoing } : { req, res }),
     });
-    // Hono's server skips such a response, but reads the headers of a clone only: new ones are its own lightweight kind.
+    // Hono's server skips this response. It reads the headers only of a clone; a new Response is Hono's lightweight
+    // class.
     if (context) return new Response(null, { headers: { "x-hono-already-sent": "true" } }).clone();
   }
 
-  /** Handles a request of a web server at `httpPath`, in both generations of the protocol. */
+  /** Handles a web server's request at `httpPath`, in both versions of the protocol. */
   async startHTTP(request: {
     url: URL;
     httpPath: string;
@@ -204,14 +205,14 @@ export class MCPServer {
   }
 
   /**
-   * Answers one request at the endpoint, for hosts that speak `Request` and `Response`. Who may ask is the host's business,
-   * and who asks is in `caller`: a session is only for the one who opened it, and tools get it as `authInfo`.
+   * Handles one request for hosts that use `Request` and `Response`. The host decides who may call and passes the
+   * caller as `caller`: a session belongs to the caller who opened it, and tools receive the caller as `authInfo`.
    */
   fetch(request: Request, caller: { authInfo?: AuthInfo } = {}): Promise<Response> {
     return this.#http.fetch(request, caller);
   }
 
-  /** The same for clients of the early SSE transport: a GET opens the stream, POSTs come to `messagePath`. */
+  /** The same for clients of the older SSE transport: a GET opens the stream, POSTs go to `messagePath`. */
   fetchSSE(request: Request, options: WebSseOptions): Promise<Response> {
     return this.#webSse.fetch(request, options);
   }
@@ -246,7 +247,7 @@ export class MCPServer {
     return toolInfo(this.#find(toolName));
   }
 
-  /** Runs a tool without a client. Throws when there is no such tool, its input does not fit, or it fails. */
+  /** Runs a tool without a client. Throws if the tool does not exist, its input is invalid, or it fails. */
   async executeTool(
     toolId: string,
     args: Given,
@@ -260,7 +261,7 @@ export class MCPServer {
     return callTool(this.#find(toolId), args ?? {}, executionContext, this.#guard);
   }
 
-  /** What resources there are, without a client. Lists may differ from caller to caller. */
+  /** Lists resources without a client. Lists may differ per caller. */
   async listResources(caller: HostCaller = {}): Promise<{ resources: Resource[] }> {
     const { resources } = this.#config;
     if (!resources) return { resources: [] };
@@ -269,7 +270,7 @@ export class MCPServer {
     }));
   }
 
-  /** Reads a resource without a client: one that is listed, or fits a listed template. */
+  /** Reads a resource without a client: one that is listed or matches a listed template. */
   async readResource(uri: string, caller: HostCaller = {}): Promise<ReadResourceResult> {
     const { resources } = this.#config;
     try {
@@ -334,11 +335,11 @@ export class MCPServer {
     return openConnection(parts, era === "modern" ? this.#calls.codec : undefined);
   }
 
-  /** A connection that lasts is told what changes. */
+  /** A lasting connection is notified of changes. */
   #keep(connection: Connection): Connection {
     this.#live.add(connection);
     let onclose: (() => void) | undefined;
-    // The transport's owner sets its own handler; ours stays in front of it.
+    // The transport's owner sets its own handler; ours runs first.
     Object.defineProperty(connection.server, "onclose", {
       get: () => () => {
         this.#live.delete(connection);

@@ -16,14 +16,14 @@ export type Round<Result> =
   | { kind: "asks"; questions: Record<string, AskRequest> };
 
 /**
- * A call in the stateless generation of the protocol. There a server cannot send requests: it answers the call with
- * its questions, and the client calls again with the answers. The work itself goes on across these rounds:
+ * A call in the stateless version of the protocol. A server cannot send requests there: it returns its questions as the
+ * call's result, and the client calls again with the answers. The work itself continues across these rounds:
  *
  *   call ──► work ──► asks ──► (answered: input_required) … call + answers ──► work goes on ──► done
  */
 export class OpenCall<Result> {
   readonly controller: AbortController = new AbortController();
-  /** Every answer so far, by question: enough to do harmless work again elsewhere. */
+  /** Every answer received, by question: enough to repeat harmless work in another process. */
   readonly answers: Record<string, unknown>;
   readonly #system: System;
   readonly #questions = new Map<string, Question>();
@@ -64,10 +64,13 @@ export class OpenCall<Result> {
     });
   };
 
-  /** Takes the answers of a new exchange. What is not answered is asked again; a wrong answer is an error for the tool. */
+  /**
+   * Accepts the answers of a new exchange. Unanswered questions are asked again; a wrong answer is an error for the
+   * tool.
+   */
   async resume(ctx: ServerContext, answers: Record<string, unknown>): Promise<void> {
     this.#ctx = ctx;
-    // Collected first: the tool may ask under the same key again meanwhile.
+    // Collected first: the tool may ask under the same key again in the meantime.
     const answered = [...this.#questions].filter(([key]) => key in answers);
     for (const [key, { request, resolve, reject }] of answered) {
       this.#questions.delete(key);
@@ -78,7 +81,7 @@ export class OpenCall<Result> {
     }
   }
 
-  /** Waits until the work is done or can only go on with answers. The exchange's abort is the work's abort. */
+  /** Waits until the work is done or needs answers to continue. Aborting the exchange aborts the work. */
   async round(): Promise<Round<Result>> {
     const { signal } = this.#ctx.mcpReq;
     const abort = (): void => this.controller.abort(signal.reason);
@@ -96,14 +99,14 @@ export class OpenCall<Result> {
     }
   }
 
-  /** Nobody answers any more. */
+  /** No more answers will arrive. */
   abandon(reason: Error): void {
     this.controller.abort(reason);
     for (const { reject } of this.#questions.values()) reject(reason);
     this.#questions.clear();
   }
 
-  /** Questions asked side by side travel together: one more turn of the event loop lets them gather. */
+  /** Questions asked in parallel are sent together: one more turn of the event loop collects them. */
   async #whenAsking(): Promise<void> {
     if (this.#questions.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
     do await new Promise<void>((resolve) => this.#system.setTimer(0, resolve));
@@ -111,7 +114,7 @@ export class OpenCall<Result> {
   }
 }
 
-/** What the client of a stateless request said it can do. */
+/** The capabilities that the client of a stateless request declared. */
 export function declaredCapabilities(ctx: ServerContext): Record<string, unknown> {
   return ((ctx.mcpReq.envelope ?? {}) as Envelope)[CLIENT_CAPABILITIES_META_KEY] ?? {};
 }

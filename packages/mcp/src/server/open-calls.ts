@@ -13,19 +13,19 @@ import { invalidParams } from "./invalid-params.ts";
 import { OpenCall } from "./open-call.ts";
 import { principalOf } from "./principal.ts";
 
-/** Travels through the client, signed. */
+/** Sent through the client, signed. */
 interface CallState {
-  /** Good for one round: the next one gets another. */
+  /** Valid for one round; the next round gets a new one. */
   ticket: string;
-  /** A digest of what was called with which arguments. */
+  /** A digest of the call and its arguments. */
   subject: string;
   answers: Record<string, unknown>;
 }
 
-/** In all, and of one caller whom a token or the host names. */
+/** In total, and per caller identified by a token or the host. */
 const OPEN_CALLS = { total: 1000, each: 100 };
 
-/** The calls of the stateless generation that wait for their client's answers, for some minutes each. */
+/** Calls of the stateless version that wait a few minutes for their client's answers. */
 export class OpenCalls {
   readonly codec: RequestStateCodec<CallState>;
   readonly #system: System;
@@ -47,8 +47,8 @@ export class OpenCalls {
   }
 
   /**
-   * Runs `work`, or the part of it that follows the answers of this exchange. Where the waiting work is gone (another
-   * process has it, or it waited too long) it is done again only if it is `repeatable`.
+   * Runs `work`, or the part of it that follows the answers of this exchange. If the waiting work is gone (another
+   * process has it, or it waited too long), it runs again only if it is `repeatable`.
    */
   async run<Result>(
     ctx: ServerContext,

@@ -1,7 +1,7 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 
 /**
- * Whose call it is. Many users share one client, so the user counts too where the token's verifier tells who it is
+ * Identifies the caller. Many users share one client, so the user is included when the token verifier names one
  * (`extra.sub`).
  */
 export function principalOf(authInfo: Pick<AuthInfo, "clientId" | "extra"> | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { invalidParams } from "./invalid-params.ts";
 import type { MCPServerPrompts } from "./server-config.ts";
 import type { ServerParts } from "./server-parts.ts";
 
-/** Answers `prompts/list` and `prompts/get`. The wire has no versions, so they travel as metadata. */
+/** Handles `prompts/list` and `prompts/get`. The wire format has no versions, so they are sent as metadata. */
 export function handlePrompts(server: Server, parts: ServerParts, prompts: MCPServerPrompts): void {
   server.setRequestHandler("prompts/list", (_request, ctx) =>
     answerHandler("The list of prompts", listingExtra(ctx), parts, async (extra) => ({

@@ -12,10 +12,10 @@ const BUGS = new Set([
 ]);
 
 /**
- * Returns what a client may read about a failure. Over HTTP only what an `AgentError` says: any other `Error` may contain an
- * address or a password, and the caller may be anyone. A caller that the verifier or the host lets look inside
- * (`extra.inspect`), and the process that started this one, also read other errors that were thrown on purpose. Everything
- * else (a bug, a failed system call, a store's message) is logged under a reference, and the client receives the reference.
+ * Returns the error message a client may see. Over HTTP that is only the message of an `AgentError`: any other error
+ * may contain an address or a password, and the caller may be anyone. A caller that the verifier or host marks as
+ * trusted (`extra.inspect`) and the parent process also see other errors thrown on purpose. Everything else (a bug, a
+ * failed system call, a store's message) is logged under a reference, and the client receives the reference.
  */
 export function publicMessage(
   subject: string,

@@ -1,6 +1,6 @@
 import { AgentError } from "@selvedge/core";
 
-/** Agents and workflows are described to clients by their authors, or not served at all. */
+/** Agents and workflows without a description are not served. */
 export function requireDescription(kind: string, key: string, description: string | undefined): string {
   if (typeof description === "string" && description.trim() !== "") return description;
   throw new AgentError(

@@ -14,7 +14,7 @@ import type { ServerParts } from "./server-parts.ts";
 const MAX_SUBSCRIPTIONS = 1000;
 const MAX_URI = 8192;
 
-/** Answers what clients ask about resources. Lists are asked for each time: they may differ from caller to caller. */
+/** Handles resource requests. Lists are requested each time, because they may differ per caller. */
 export function handleResources(
   server: Server,
   parts: ServerParts,
@@ -41,7 +41,7 @@ export function handleResources(
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
     if (subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw invalidParams(`A client may subscribe to ${MAX_SUBSCRIPTIONS} resources.`);
-    // They are kept for as long as the session lasts.
+    // Kept for the lifetime of the session.
     if (uri.length > MAX_URI) throw invalidParams(`A URI has at most ${MAX_URI} characters.`);
     subscriptions.add(uri);
     return {};
@@ -52,7 +52,7 @@ export function handleResources(
   });
 }
 
-/** Only what is listed, or fits a listed template, can be read. */
+/** Only resources that are listed or match a listed template can be read. */
 export async function readResource(
   resources: MCPServerResources,
   uri: string,

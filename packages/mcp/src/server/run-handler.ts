@@ -5,8 +5,8 @@ import { enterCall } from "./enter-call.ts";
 import { ToolClock } from "./tool-clock.ts";
 
 /**
- * Runs a handler of the app that is no tool: of resources, prompts or completions. Time, size and number have the limits that
- * calls of tools have. `subject` says what it is, in words for the client.
+ * Runs an app's handler for resources, prompts or completions. The limits on time, size and number are those of tool
+ * calls. `subject` names the handler in messages for the client.
  */
 export async function runHandler<Result>(
   subject: string,
@@ -18,7 +18,7 @@ export async function runHandler<Result>(
   try {
     const clock = new ToolClock(subject, limits.toolTimeoutMs, system);
     const result = await clock.run(extra.signal, (signal) =>
-      // A handler may throw before it answers a promise.
+      // A handler may throw before it returns a promise.
       Promise.resolve().then(() =>
         work({
           ...extra,

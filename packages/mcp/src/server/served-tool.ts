@@ -4,7 +4,7 @@ import type { Tool as WireTool } from "@modelcontextprotocol/server";
 
 type AnyDefinition = ToolDefinition<undefined, undefined>;
 
-/** A tool under the name clients know, with what the wire says about it. */
+/** A tool under its public name, with its description on the wire. */
 export interface ServedTool {
   readonly tool: Tool;
   readonly wire: WireTool;
@@ -34,7 +34,7 @@ export function serveTool(name: string, given: ToolLike, toolType?: "agent" | "w
   }
 }
 
-/** A tool may answer in the protocol's own form; its promise is about the structured part. */
+/** A tool may return the protocol's own form; its output schema then describes the structured part. */
 function unwrapped(definition: AnyDefinition): NonNullable<AnyDefinition["execute"]> {
   return async (context, options) => {
     const output = await definition.execute!(context, options);

@@ -5,8 +5,8 @@ import { serveTool, type ServedTool } from "./served-tool.ts";
 import { workflowTool } from "./workflow-tool.ts";
 
 /**
- * All tools of a server by name: those given, then one per agent, then one per workflow. A name that is taken stays
- * with its first owner. A Map, so that a tool called `constructor` is just a name.
+ * All tools of a server by name: configured tools, then one per agent, then one per workflow. On a name conflict the
+ * first one wins. A Map, so that a tool called `constructor` is just a name.
  */
 export function servedTools(config: MCPServerConfig, logger: Logger): ReadonlyMap<string, ServedTool> {
   const served = new Map<string, ServedTool>();

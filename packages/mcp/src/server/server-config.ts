@@ -35,7 +35,7 @@ export type MCPServerResourceContent =
   | { text?: string; mimeType?: string; uri?: string }
   | { blob?: string; mimeType?: string; uri?: string };
 
-/** What the handlers below are told about the caller, beside what was asked for. */
+/** Information about the caller, passed to the handlers below. */
 export interface CallerContext {
   extra: CallExtra;
 }
@@ -48,7 +48,7 @@ export interface MCPServerResources {
   resourceTemplates?(context?: CallerContext): Promise<ResourceTemplateType[]>;
 }
 
-/** A prompt as it is listed. Several may share a name if their versions differ. */
+/** A prompt as listed. Several prompts may share a name if their versions differ. */
 export interface Prompt extends WirePrompt {
   version?: string;
 }
@@ -66,12 +66,12 @@ export interface MCPServerPrompts {
   ): Promise<{ prompt?: Prompt; messages: PromptMessage[] } | PromptMessage[]>;
 }
 
-/** Suggests values while somebody fills in an argument of a prompt or of a resource template. */
+/** Suggests values for an argument of a prompt or a resource template. */
 export type CompleteArgument = (
   request: CompleteRequestParams,
 ) => Promise<string[] | { values: string[]; total?: number; hasMore?: boolean }>;
 
-/** A workflow, as far as a tool needs one. */
+/** The part of a workflow that a tool needs. */
 export interface WorkflowLike {
   id?: string;
   description?: string;
@@ -81,22 +81,25 @@ export interface WorkflowLike {
 }
 
 export interface SessionLimits {
-  /** Without use. 30 minutes when absent. */
+  /** Milliseconds without use. Default: 30 minutes. */
   idleMs?: number;
-  /** 1,000 when absent. */
+  /** Default: 1,000. */
   max?: number;
-  /** Of these, for one caller whom a token or the host names. 100 when absent. */
+  /** Per caller identified by a token or the host. Default: 100. */
   maxPerCaller?: number;
 }
 
 export interface CallLimits {
-  /** Time for one call, without that in which the client is asked. 0 is without end. A tool's `timeoutMs` wins. */
+  /**
+   * Milliseconds for one call, not counting questions to the client. 0 means no limit. A tool's `timeoutMs` takes
+   * precedence.
+   */
   toolTimeoutMs: number;
-  /** Size of one result. */
+  /** Maximum size of one result. */
   toolResultBytes: number;
-  /** Calls under way. */
+  /** Maximum number of concurrent calls. */
   calls: number;
-  /** Of these, for one caller whom a token or the host names. */
+  /** Concurrent calls per caller identified by a token or the host. */
   callsPerCaller: number;
 }
 
@@ -118,7 +121,7 @@ export interface MCPServerConfig {
   id?: string;
   description?: string;
   repository?: Repository;
-  /** ISO 8601. The time of construction when absent. */
+  /** ISO 8601. Default: the time of construction. */
   releaseDate?: string;
   isLatest?: boolean;
   packageCanonical?: "npm" | "docker" | "pypi" | "crates" | (string & {});
@@ -127,19 +130,19 @@ export interface MCPServerConfig {
   resources?: MCPServerResources;
   prompts?: MCPServerPrompts;
   complete?: CompleteArgument;
-  /** Tells the model at the other end how to use this server. */
+  /** Instructions for the model on how to use this server. */
   instructions?: string;
   icons?: Icon[];
-  /** When HTTP and SSE sessions end by themselves. */
+  /** When idle HTTP and SSE sessions end. */
   sessions?: SessionLimits;
-  /** What calls of tools may take. */
+  /** Limits for tool calls. */
   limits?: Partial<CallLimits>;
-  /** Asks every caller over HTTP and SSE for a token. Whoever reaches the server may call it when absent. */
+  /** Requires a token from every HTTP and SSE caller. Without it, anyone who can reach the server may call it. */
   auth?: MCPServerAuth;
-  /** Names under which browsers may reach this server, instead of the loopback ones. */
+  /** Host names under which browsers may reach this server, instead of the loopback names. */
   allowedHosts?: string[];
   allowedOrigins?: string[];
-  /** At least 32 bytes, shared by all processes that answer one endpoint. A random one per process when absent. */
+  /** At least 32 bytes, shared by all processes behind one endpoint. Default: random per process. */
   requestStateKey?: string | Uint8Array;
   logger?: Logger;
   system?: System;

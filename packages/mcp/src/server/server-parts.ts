@@ -13,6 +13,6 @@ export interface ServerParts {
   logger: Logger;
   system: System;
   newId(): string;
-  /** Whether the caller started this process. Callers over HTTP are strangers unless their `authInfo` says otherwise. */
+  /** Whether the caller is the parent process. HTTP callers are not trusted unless their `authInfo` says so. */
   isParent: boolean;
 }

@@ -4,7 +4,7 @@ import type { SessionLimits } from "./server-config.ts";
 interface Session<Transport> {
   transport: Transport;
   principal: string | undefined;
-  /** Requests and streams that are open now. */
+  /** Open requests and streams. */
   open: number;
   usedAt: number;
 }
@@ -14,8 +14,8 @@ const DEFAULT_MAX = 1000;
 const DEFAULT_MAX_PER_CALLER = 100;
 
 /**
- * Sessions by id. One that nobody uses for a while is closed. Over a caller's limit its own that is unused for longest
- * is; over the limit for all, that of the caller who has the most, so that nobody drives out what others need.
+ * Sessions by id. Idle sessions are closed. Over a caller's limit, that caller's least recently used session is closed;
+ * over the total limit, one of the caller with the most sessions, so that no caller can push out others.
  */
 export class SessionTable<Transport extends { close(): Promise<void> }> {
   readonly #sessions = new Map<string, Session<Transport>>();
@@ -44,7 +44,7 @@ export class SessionTable<Transport extends { close(): Promise<void> }> {
     this.#sweepLater();
   }
 
-  /** A session is found only by the principal that opened it. */
+  /** Finds a session only for the principal that opened it. */
   get(id: string, principal: string | undefined): Transport | undefined {
     const session = this.#sessions.get(id);
     if (!session || session.principal !== principal) return undefined;

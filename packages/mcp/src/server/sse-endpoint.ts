@@ -17,7 +17,7 @@ export interface SseRequest {
   res: ServerResponse;
 }
 
-/** The transport of early clients: a GET opens a stream of events, POSTs carry what the client says. */
+/** The transport of older clients: a GET opens an event stream, POSTs carry the client's messages. */
 export class SseEndpoint {
   latest: SSEServerTransport | undefined;
   readonly #open: () => Connection;
@@ -57,7 +57,7 @@ export class SseEndpoint {
     const transport = new SSEServerTransport(messagePath, res);
     this.#table.add(transport.sessionId, transport, principalOf(req.auth));
     this.latest = transport;
-    // The stream itself is the session: as long as it is open, the session is in use.
+    // The stream is the session: while it is open, the session is in use.
     const done = this.#table.busy(transport.sessionId);
     const stop = this.#keepAlive(res);
     server.onclose = () => {
@@ -65,7 +65,7 @@ export class SseEndpoint {
       done();
       this.#table.remove(transport.sessionId);
     };
-    // Two generations of one interface, which differ in the types of their messages only.
+    // Two versions of one interface that differ only in their message types.
     await server.connect(transport as unknown as Transport);
   }
 

@@ -1,6 +1,6 @@
 import { AgentError, type System } from "@selvedge/core";
 
-/** The time that a call of a tool has. It stands still while the client is asked: people take longer than tools. */
+/** The time limit of a tool call. It pauses while the client is asked, because people take longer than tools. */
 export class ToolClock {
   readonly #subject: string;
   readonly #system: System;
@@ -11,14 +11,17 @@ export class ToolClock {
   #cancelTimer: () => void = () => {};
   #onLate: (error: AgentError) => void = () => {};
 
-  /** `subject` is what has the time, in words. A time of 0 is without end. */
+  /** `subject` names what is timed, for messages. 0 means no limit. */
   constructor(subject: string, ms: number, system: System) {
     this.#subject = subject;
     this.#left = ms > 0 ? ms : Number.POSITIVE_INFINITY;
     this.#system = system;
   }
 
-  /** Does the work within the time. Over it, or when `given` aborts, its signal aborts; over it, nobody waits on. */
+  /**
+   * Runs the work within the time limit. At the limit, or when `given` aborts, the work's signal aborts; at the limit,
+   * the call no longer waits for it.
+   */
   async run<Result>(
     given: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<Result>,
@@ -28,7 +31,7 @@ export class ToolClock {
     this.#start();
     try {
       const working = work(given ? AbortSignal.any([given, signal]) : signal);
-      // One that loses the race may still reject later; that is nobody's error any more.
+      // The loser of the race may still reject later; nothing handles that any more.
       working.catch(() => {});
       return await Promise.race([working, late]);
     } finally {

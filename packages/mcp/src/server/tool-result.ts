@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 
 const CONTENT_TYPES = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** What a tool returned, as the protocol says it: strings verbatim, content as it is, the rest as JSON. */
+/** Converts a tool's return value to the protocol: strings verbatim, content unchanged, everything else as JSON. */
 export function toCallToolResult(output: unknown, structured: boolean): CallToolResult {
   if (structured) {
     return {

@@ -6,7 +6,7 @@ import type { ServedTool } from "./served-tool.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { errorResult, toCallToolResult } from "./tool-result.ts";
 
-/** Answers `tools/list` and `tools/call`. What goes wrong in a tool is a result that the model can read. */
+/** Handles `tools/list` and `tools/call`. A tool's failure is a result that the model can read. */
 export function handleTools(server: Server, parts: ServerParts): void {
   server.setRequestHandler("tools/list", () => ({
     tools: [...parts.tools.values()].map(({ wire }) => wire),
@@ -49,7 +49,7 @@ async function answerCall(
     const output = await callTool(served, args, options, parts.guard);
     return toCallToolResult(output, served.wire.outputSchema !== undefined);
   } catch (thrown) {
-    // What the protocol has a code for, such as a capability the client lacks, is not the tool's failure.
+    // An error with a protocol code, such as a missing client capability, is not a failure of the tool.
     if (ProtocolError.isInstance(thrown)) throw thrown;
     return errorResult(publicMessage(`Tool "${name}"`, thrown, parts, extra.authInfo));
   }

@@ -8,9 +8,9 @@ import { SessionTable } from "./session-table.ts";
 import { WebSseTransport } from "./web-sse-transport.ts";
 
 export interface WebSseOptions {
-  /** Where the client sends what it says. */
+  /** Where the client posts its messages. */
   messagePath: string;
-  /** Whom the host let in. A session answers only to the one who opened it, and tools get it. */
+  /** The caller, as authenticated by the host. A session belongs to the caller who opened it, and tools receive it. */
   authInfo?: AuthInfo;
 }
 
@@ -20,7 +20,10 @@ const HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** The transport of early clients for hosts that speak `Request` and `Response`: a GET opens a stream, POSTs carry what the client says. */
+/**
+ * The transport of older clients, for hosts that use `Request` and `Response`: a GET opens an event stream, POSTs carry
+ * the client's messages.
+ */
 export class WebSseEndpoint {
   readonly #open: () => Connection;
   readonly #system: System;
@@ -57,7 +60,7 @@ export class WebSseEndpoint {
     const { server } = this.#open();
     const transport = new WebSseTransport(randomUUID(), messagePath, this.#system);
     this.#table.add(transport.sessionId, transport, owner);
-    // The stream itself is the session: as long as it is open, the session is in use.
+    // The stream is the session: while it is open, the session is in use.
     const done = this.#table.busy(transport.sessionId);
     server.onclose = () => {
       done();

@@ -3,10 +3,10 @@ import type { System } from "@selvedge/core";
 
 const ENCODER = new TextEncoder();
 const KEEP_ALIVE_MS = 25_000;
-/** What may wait for a client that does not read, before it is let go. */
+/** How much may be buffered for a client that does not read before it is disconnected. */
 const MAX_WAITING_BYTES = 16 << 20;
 
-/** One client of the early transport, on web streams: what the server says goes into `stream`. */
+/** One client of the older transport, on web streams: the server's messages go to `stream`. */
 export class WebSseTransport implements Transport {
   readonly sessionId: string;
   readonly stream: ReadableStream<Uint8Array>;

@@ -7,7 +7,7 @@ interface WorkflowRun {
   start(options: { inputData: unknown }): Promise<unknown>;
 }
 
-/** A workflow as a tool: the workflow's input is the tool's, the result of its run the tool's result. */
+/** Exposes a workflow as a tool with the workflow's input and result. */
 export function workflowTool(key: string, workflow: WorkflowLike): Tool {
   const description = requireDescription("Workflow", key, workflow.description);
   const inputSchema = (workflow.inputSchema ?? { type: "object" }) as JsonSchema;

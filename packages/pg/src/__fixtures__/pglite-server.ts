@@ -7,7 +7,9 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** PostgreSQL in WebAssembly behind the real wire protocol: one backend, so it says nothing about concurrency. */
+/**
+ * PostgreSQL in WebAssembly behind the real wire protocol. It has one backend, so it proves nothing about concurrency.
+ */
 export async function startPglite(): Promise<TestServer> {
   const db = await PGlite.create({ extensions: { vector } });
   const server = new PGLiteSocketServer({ db, host: "127.0.0.1", port: 0, maxConnections: 20 });

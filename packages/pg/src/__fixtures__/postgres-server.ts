@@ -23,7 +23,7 @@ export function findPostgres(): { bin: string } | { missing: string } {
   return { bin };
 }
 
-/** A cluster of its own in a temporary folder, on a free port of the loopback. */
+/** A separate cluster in a temporary folder, on a free loopback port. */
 export async function startPostgres(bin: string): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "selvedge-pg-"));
   // PostgreSQL does not run as root.

@@ -41,7 +41,7 @@ export const agentInfo = named(
   }),
 );
 
-/** What `generate` answers: everything a run gave. */
+/** The result of `generate`: everything a run produced. */
 const generateResult = named(
   "GenerateResult",
   openObject({

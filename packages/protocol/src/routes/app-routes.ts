@@ -51,12 +51,12 @@ export const mcpResourceContent = openObject({
 });
 
 export const embedderInfo = openObject({
-  /** `provider/name`, of embedders that say so. */
+  /** `provider/name`, if the embedder has one. */
   id: text(),
   provider: text(),
   name: text(),
   description: text(),
-  /** The length of its vectors, where it is known before the first. */
+  /** The length of its vectors, if known before the first. */
   dimensions: optional(integer()),
 });
 

@@ -18,7 +18,7 @@ import * as shapes from "./shapes.ts";
 const aiSdk = routesOf("ai-sdk");
 const openai = routesOf("openai");
 
-/** What the routes under `/v1` answer when they fail. */
+/** The error response of the routes under `/v1`. */
 export const openAIErrorBody = named(
   "OpenAIError",
   openObject({
@@ -31,7 +31,7 @@ export const openAIErrorBody = named(
   }),
 );
 
-/** Routes in the forms of other people's clients. */
+/** Routes in the formats of other clients. */
 export const COMPAT_ROUTES = {
   chat: aiSdk("POST /api/agents/:agentId/chat", {
     summary: "The UI message stream of the AI SDK: the endpoint of useChat",

@@ -26,13 +26,13 @@ const query = object({ ...shapes.threadQuery });
 const agentQuery = object({ agentId: optional(id()) });
 const title = optional(text({ maxLength: MAX_TITLE }));
 
-/** A message that was accepted and waits for its turn. */
+/** An accepted message that waits for its turn. */
 export const queuedMessage = named(
   "QueuedMessage",
   openObject({
     id: id(),
     agentId: id(),
-    /** `now` joins the run under way at its next step; `next` opens a run of its own. */
+    /** `now` joins the active run at its next step; `next` opens a separate run. */
     due: oneOf("now", "next"),
     /** The run it opens, or was to join. */
     runId: id(),
@@ -48,7 +48,7 @@ export const lane = named(
     cacheKey: text(),
     mode: oneOf("snapshot", "delta"),
     updatedAt: time(),
-    /** The signal the lane's state came with, where the history still has it. */
+    /** The signal that carried the lane's state, if the history still has it. */
     contents: optional(text()),
     value: optional(anything()),
   }),
@@ -73,7 +73,7 @@ const timelineTool = openObject({
   toolCallId: id(),
   toolName: text(),
   state: oneOf("running", "waiting", "done", "failed", "denied"),
-  /** Milliseconds from the call to its outcome, as far as both are kept. */
+  /** Milliseconds from the call to its outcome, if both are stored. */
   durationMs: optional(number()),
 });
 
@@ -87,7 +87,7 @@ const timelineStep = openObject({
   toolCalls: list(timelineTool),
 });
 
-/** What a memory is set to, in plain values. */
+/** The configuration of a memory, in plain values. */
 const memoryConfig = openObject({
   lastMessages: either(integer(), only(false)),
   semanticRecall: either(
@@ -277,9 +277,9 @@ export const MEMORY_ROUTES = {
       activeRunId: either(text(), nothing()),
       runState: oneOf("idle", "running", "suspended"),
       agentId: optional(id()),
-      /** The number of the newest chunk: subscribe with `after` this to get what comes. */
+      /** The number of the newest chunk: subscribe with `after` this to receive what follows. */
       lastSeq: integer(),
-      /** Subscribe with `after` this to get the active run from its start. */
+      /** Subscribe with `after` this to receive the active run from its start. */
       activeRunAfter: integer(),
       queue: list(queuedMessage),
       lanes: list(lane),

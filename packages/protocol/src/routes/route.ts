@@ -1,34 +1,34 @@
 import { id, object, type Shape, type TypeOf } from "./shape.ts";
 
-/** What a caller may do beyond talking on its own threads. */
+/** What a caller may do beyond using its own threads. */
 export type Grant =
-  /** Signals of a system, state and notifications: what a model takes for more than a person's words. */
+  /** Send system signals, state and notifications: what a model trusts more than user messages. */
   | "signals"
-  /** Options that change what the agent is told or asked with: instructions, model, system messages. */
+  /** Set options that change the agent's instructions or model call: instructions, model, system messages. */
   | "run-options"
   /** Run tools directly. */
   | "tools"
-  /** Say that a tool which asks for approval may run, where no run asks. */
+  /** Approve a tool that requires approval, outside a run. */
   | "approve-tools"
-  /** Change the state, the rules and the grants of a session, and use models outside the catalogue. */
+  /** Change the state, rules and grants of a session, and use models outside the catalogue. */
   | "control"
   | "mcp"
   | "vectors"
-  /** Read instructions and other inner parts of agents. */
+  /** Read instructions and other internals of agents. */
   | "inspect";
 
 /**
- * Whose a route's subject is, and so what is checked before its handler runs.
+ * Who owns a route's subject, and so what is checked before its handler runs.
  *
- * - `public`: nobody's; answered to everyone.
- * - `app`: the same for every caller who may come in at all.
- * - `grant`: the app's, for those who have the grant.
- * - `resource`: the caller's own; lists are cut down to it.
- * - `thread`: the thread in `threadId`; one of another owner is answered like one that does not exist.
+ * - `public`: no one; available to everyone.
+ * - `app`: the same for every admitted caller.
+ * - `grant`: the app, for callers with the grant.
+ * - `resource`: the caller; lists are restricted to it.
+ * - `thread`: the owner of the thread in `threadId`; for other callers it does not exist.
  * - `new-thread`: the same, and a thread that does not exist yet becomes the caller's.
- * - `run`: the run in `runId`, by the owner of its thread.
- * - `session`: the session in `sessionId` of the controller in `controllerId`.
- * - `response`: the stored response in `responseId`.
+ * - `run`: the owner of the thread of the run in `runId`.
+ * - `session`: the owner of the session `sessionId` of the controller `controllerId`.
+ * - `response`: the owner of the stored response in `responseId`.
  */
 export type Ownership =
   | "public"
@@ -43,27 +43,27 @@ export type Ownership =
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ALL";
 
-/** What a row of the table says about a route, after its method and path. */
+/** The rest of a route's row, after its method and path. */
 interface Definition {
   readonly summary: string;
   readonly owner: Ownership;
-  /** Needed to call it at all. */
+  /** Required to call it at all. */
   readonly grant?: Grant;
-  /** It can start a run, and so counts against the caller's limit of runs. */
+  /** It can start a run, so it counts against the caller's run limit. */
   readonly startsRun?: boolean;
-  /** Where the thread's id stands, first match wins. */
+  /** Where the thread id is; the first match wins. */
   readonly threadAt?: readonly string[];
   readonly query?: Shape;
   readonly body?: Shape;
-  /** What a route that answers JSON answers. A route with neither this nor `event` speaks a protocol of its own. */
+  /** The JSON response. A route with neither this nor `event` has its own protocol. */
   readonly response?: Shape;
-  /** What one event's `data` holds, of a route that answers a stream. */
+  /** The `data` of one event, for a route that streams. */
   readonly event?: Shape;
-  /** How the events are written: our chunks with `id:`, or in the way of another protocol. */
+  /** The event format: our chunks with `id:`, or another protocol's. */
   readonly events?: "chunks" | "ui-message" | "openai";
 }
 
-/** One line of the route table. Server, client and OpenAPI are made from it. */
+/** One row of the route table. Server, client and OpenAPI are generated from it. */
 export interface AnyRoute extends Definition {
   readonly method: Method;
   /** Complete, with parameters as `:name`. */
@@ -86,7 +86,7 @@ type Params<Path> = [NamesIn<Path>] extends [never]
 
 type Route<Tag, Path, Row> = AnyRoute & { readonly tag: Tag } & Row & Params<Path>;
 
-/** What goes in and comes out of a route. */
+/** The inputs and outputs of a route. */
 export type CallOf<R> = {
   [
     Part in "params" | "query" | "body" | "response" | "event" as R extends { readonly [K in Part]: Shape }
@@ -95,7 +95,7 @@ export type CallOf<R> = {
   ]: R extends { readonly [K in Part]: infer S } ? TypeOf<S> : never;
 };
 
-/** Makes the rows of a table. The parameters of a route are in its path. */
+/** Creates the rows of a table. The parameters of a route are in its path. */
 export function routesOf<const Tag extends string>(
   tag: Tag,
 ): <const Path extends string, const Row extends Definition>(

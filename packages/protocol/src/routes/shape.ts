@@ -1,8 +1,8 @@
 import type { JSONValue } from "../json.ts";
 
 /**
- * A JSON Schema (2020-12) that the compiler knows the types of. `Type` is what a reader of the JSON gets; `Given` is what a
- * writer may pass to `JSON.stringify`, for example a `Date` for a time. At run time it is the plain schema.
+ * A JSON Schema (2020-12) with static types. `Type` is what a reader of the JSON gets; `Given` is what a writer may
+ * pass to `JSON.stringify`, for example a `Date` for a time. At run time it is the plain schema.
  */
 export interface Shape<Type = unknown, Given = Type> {
   readonly [keyword: string]: unknown;
@@ -10,7 +10,7 @@ export interface Shape<Type = unknown, Given = Type> {
   readonly [GIVEN]: Given;
 }
 
-/** The shape of a key that may be absent. */
+/** The shape of an optional key. */
 export interface OptionalShape<Type = unknown, Given = Type> {
   readonly [OPTIONAL]: true;
   readonly shape: Shape<Type, Given>;
@@ -19,7 +19,7 @@ export interface OptionalShape<Type = unknown, Given = Type> {
 /** What a reader of the JSON gets. */
 export type TypeOf<S> = S extends Shape<infer Type, unknown> ? Type : never;
 
-/** What may be written as the JSON. */
+/** What a writer may pass. */
 export type GivenOf<S> = S extends Shape<unknown, infer Given> ? Given : never;
 
 declare const TYPE: unique symbol;
@@ -39,7 +39,7 @@ type ObjectType<P> = Flat<
     [Key in keyof Optional<P>]?: TypeOf<Inner<Optional<P>[Key]>>;
   }
 >;
-/** JSON leaves out keys that are `undefined`. */
+/** JSON omits `undefined` keys. */
 type ObjectGiven<P> = Flat<
   { [Key in keyof Required<P>]: GivenOf<Required<P>[Key]> } & {
     [Key in keyof Optional<P>]?: GivenOf<Inner<Optional<P>[Key]>> | undefined;
@@ -58,12 +58,12 @@ export function optional<Type, Given>(of: Shape<Type, Given>): OptionalShape<Typ
   return { [OPTIONAL]: true, shape: of };
 }
 
-/** An object with these keys and no others. */
+/** An object with exactly these keys. */
 export function object<P extends Properties>(properties: P): ObjectShape<P> {
   return shape({ ...openObject(properties), additionalProperties: false });
 }
 
-/** An object with at least these keys: for answers, which may grow. */
+/** An object with at least these keys: for responses, which may grow. */
 export function openObject<P extends Properties>(properties: P): ObjectShape<P> {
   const entries = Object.entries(properties);
   const required = entries.filter(([, of]) => !isOptional(of)).map(([key]) => key);
@@ -97,7 +97,7 @@ export function text(
   return shape({ type: "string", ...limits });
 }
 
-/** A name from outside: not empty, of bounded length. */
+/** An external name: not empty, of bounded length. */
 export function id(description?: string): Shape<string> {
   return text({ minLength: 1, maxLength: MAX_ID, ...(description !== undefined && { description }) });
 }
@@ -142,7 +142,7 @@ export function json(): Shape<JSONValue> {
   return shape({});
 }
 
-/** Any JSON, whose type the schema does not describe. */
+/** Any JSON, with a type the schema does not describe. */
 export function anything<Type = unknown, Given = Type>(): Shape<Type, Given> {
   return shape({});
 }
@@ -151,7 +151,7 @@ export function anyObject(description?: string): Shape<Record<string, unknown>, 
   return objectLike<never>(description);
 }
 
-/** An object whose type the schema does not describe. */
+/** An object with a type the schema does not describe. */
 export function objectLike<Type extends object>(description?: string): Shape<Type> {
   return shape({ type: "object", ...(description !== undefined && { description }) });
 }

@@ -44,7 +44,7 @@ export const usage = objectLike<Usage>();
 
 export const errorCode = oneOf(...(Object.keys(ERROR_CODES) as ErrorCode[]));
 
-/** What every failed call answers, under the status of its code. */
+/** The error response of every route, under the status of its code. */
 export const errorBody = named(
   "Error",
   openObject({
@@ -81,7 +81,7 @@ export const messageBody = object({
   attributes: optional(attributes),
   metadata: optional(metadata),
   providerOptions: optional(providerOptions),
-  /** The id the message is to have; a client that shows it before it is accepted knows it by this. */
+  /** The message's id. A client that shows the message before it is accepted identifies it by this. */
   id: optional(id()),
 });
 
@@ -101,7 +101,7 @@ export const toolChoice = either(
   object({ type: only("tool"), toolName: id() }),
 );
 
-/** The options of a run that travel. Core's table of options says which of them need the grant `run-options`. */
+/** The run options a request may carry. Core's option table says which of them need the grant `run-options`. */
 export const runOptions = {
   maxSteps: optional(integer({ minimum: 1, maximum: 1000 })),
   toolChoice: optional(toolChoice),
@@ -133,7 +133,7 @@ export const runMemory = object({
     id(),
     object({ id: id(), title: optional(text({ maxLength: LONG })), metadata: optional(metadata) }),
   ),
-  /** The server's `authorize` function decides it, if there is one. */
+  /** If the server has an `authorize` function, that decides it. */
   resource: optional(resourceId),
   /** Needs the grant `run-options`. */
   options: optional(anyObject()),
@@ -141,7 +141,7 @@ export const runMemory = object({
 });
 
 export const generateBody = object({
-  /** A text, texts, or messages `{ role, content }` in any of the documented forms. */
+  /** A text, texts, or messages `{ role, content }` in any documented form. */
   messages: either(text(), list(either(text(), anyObject()))),
   memory: optional(runMemory),
   /** The older place of `memory.thread`. */
@@ -153,7 +153,7 @@ export const generateBody = object({
 });
 
 export const target = {
-  /** An active run of this process, in place of `threadId`. */
+  /** An active run of this process, instead of `threadId`. */
   runId: optional(id()),
   resourceId: optional(resourceId),
   threadId: optional(id()),
@@ -170,11 +170,11 @@ export const target = {
       streamOptions: optional(object({ ...runOptions })),
     }),
   ),
-  /** The same key on a thread is the same message. The header `Idempotency-Key` says the same. */
+  /** Sending the same key to a thread again has no effect. Equivalent to the header `Idempotency-Key`. */
   idempotencyKey: optional(id()),
 };
 
-/** A signal as it is stored and echoed. */
+/** A signal as stored and echoed. */
 export const signal = named(
   "Signal",
   openObject({
@@ -190,18 +190,18 @@ export const signal = named(
   }),
 );
 
-/** The message is durable when this arrives. */
+/** The message is stored when this arrives. */
 export const sendResult = named(
   "SendResult",
   openObject({
     accepted: only(true),
     runId: id(),
     signal,
-    /** What became of it. */
+    /** What happened to it. */
     action: oneOf("deliver", "wake", "queue", "persist", "discard"),
     /** The same idempotency key was sent before; nothing happened now. */
     duplicate: optional(flag()),
-    /** State signals only: `true` in the other answer. */
+    /** State signals only: `true` in the other result. */
     skipped: optional(only(false)),
   }),
 );
@@ -275,7 +275,7 @@ export const waitingCall = openObject({
   args: optional(anything()),
   requiresApproval: flag(),
   suspendPayload: optional(anything()),
-  /** What people are to see instead, where a transform says so; for callers with the grant `inspect`. */
+  /** What people should see instead, if a transform says so; for callers with the grant `inspect`. */
   transcript: optional(openObject({ args: optional(anything()), suspendPayload: optional(anything()) })),
 });
 
@@ -332,7 +332,7 @@ export const threadQuery = {
 
 export const executeToolBody = object({
   data: optional(anything()),
-  /** For a tool that asks before it runs: that someone said yes. Needs the grant `approve-tools`. */
+  /** Confirms approval for a tool that requires it. Needs the grant `approve-tools`. */
   approved: optional(flag()),
   requestContext: optional(anyObject()),
 });

@@ -15,18 +15,18 @@ type Tables = typeof agents.AGENT_ROUTES &
   typeof app.APP_ROUTES &
   typeof compat.COMPAT_ROUTES;
 
-/** Every route by its name, with the types of its parts. */
+/** Every route by name, with the types of its parts. */
 export type RouteTable = { readonly [Name in keyof Tables]: Tables[Name] };
 export type RouteName = keyof RouteTable;
 
-/** What goes in and comes out of every route, by its name. */
+/** The inputs and outputs of every route, by name. */
 export type RouteCalls = { [Name in RouteName]: CallOf<RouteTable[Name]> };
 
 type Body<Name extends RouteName> = RouteCalls[Name] extends { body: infer Type } ? Type : never;
 type Query<Name extends RouteName> = RouteCalls[Name] extends { query: infer Type } ? Type : never;
 type Answer<Name extends RouteName> = RouteCalls[Name] extends { response: infer Type } ? Type : never;
 
-/** A value as JSON carries it: times are ISO text. */
+/** A value as carried by JSON: times are ISO text. */
 export type Wire<Value> = Value extends Date
   ? string
   : Value extends readonly (infer Item)[]
@@ -38,7 +38,7 @@ export type Wire<Value> = Value extends Date
 /** A chunk on the stream of a thread, with its number. */
 export type NumberedChunk = AgentChunk & { seq: number };
 
-/** The last event of a stream that the server ends: why, and the number to continue after. */
+/** The last event of a stream that the server ends: the reason, and the number to resume after. */
 export interface StreamEnd {
   name: string;
   code: ErrorCode;

@@ -10,29 +10,12 @@ import {
 import type { AgentControllerEvent } from "./events.ts";
 import { GrowingMessage } from "./growing-message.ts";
 import type { Said, SignalRecord } from "./signal-record.ts";
+import { type AskedCall, questionsBehind, subagentWaitOf } from "./subagent-wait.ts";
 import { readTasks } from "./task-item.ts";
 import { toTokenUsage } from "./token-usage.ts";
 
 type Payload<Type extends AgentChunk["type"]> =
   Extract<AgentChunk, { type: Type }> extends { payload: infer P } ? P : never;
-/** The tool whose calls wait while their subagents wait. */
-export const SUBAGENT = "subagent";
-
-/** A call that waits for somebody. */
-interface AskedCall {
-  toolCallId: string;
-  toolName: string;
-  args?: unknown;
-  requiresApproval: boolean;
-  suspendPayload?: unknown;
-  reason?: string;
-  transcript?: { args?: unknown; suspendPayload?: unknown };
-}
-
-/** What a call waits for while its subagent waits: the questions, and where to go on reading. */
-export interface SubagentWait {
-  subagent: { threadId: string; resourceId: string; runId: string; after: number; calls: AskedCall[] };
-}
 
 type EndReason = "complete" | "aborted" | "error" | "suspended";
 
@@ -309,19 +292,15 @@ export class EventFold {
 
   #suspends(payload: Payload<"tool-call-suspended">, events: AgentControllerEvent[]): void {
     const { toolCallId, toolName, args, suspendPayload, resumeSchema } = payload;
-    const { subagent } = (toolName === SUBAGENT ? Object(suspendPayload) : {}) as Partial<SubagentWait>;
-    if (subagent) return this.#subagentAsks(toolCallId, subagent.calls, events);
+    const wait = subagentWaitOf(payload);
+    if (wait) return this.#subagentAsks(toolCallId, wait.calls.flatMap(questionsBehind), events);
     if (this.#suspensions.has(toolCallId)) return;
     this.#suspensions.add(toolCallId);
     events.push({ type: "tool_suspended", toolCallId, toolName, args, suspendPayload, resumeSchema });
   }
 
   /** What a subagent asks is asked here; its call waits with it. */
-  #subagentAsks(
-    parentToolCallId: string,
-    calls: SubagentWait["subagent"]["calls"],
-    events: AgentControllerEvent[],
-  ): void {
+  #subagentAsks(parentToolCallId: string, calls: readonly AskedCall[], events: AgentControllerEvent[]): void {
     for (const { toolCallId, toolName, requiresApproval, reason, ...call } of calls) {
       const { args, suspendPayload } = { ...call, ...call.transcript };
       const known = requiresApproval ? this.#approvals : this.#suspensions;

@@ -1,11 +1,10 @@
-import { Display, type AgentControllerDisplayState, type DisplayFacts } from "./display-state.ts";
-import { type BusHost, EventBus } from "./event-bus.ts";
-import { EventFold } from "./event-fold.ts";
+import type { AgentControllerDisplayState, DisplayFacts } from "./display-state.ts";
+import type { BusHost } from "./event-bus.ts";
 import type { AgentControllerEvent, AgentControllerEventListener } from "./events.ts";
-import { type RunEnd, RunEnds } from "./run-ends.ts";
+import type { RunEnd } from "./run-ends.ts";
 import type { SessionFrame, SessionSnapshot } from "./session-frame.ts";
 import { changesOf, type SessionInfo } from "./session-info.ts";
-import { addTokenUsage } from "./token-usage.ts";
+import { ThreadEvents } from "./thread-events.ts";
 
 type Chunk = Extract<SessionFrame, { seq: number }>;
 
@@ -14,17 +13,14 @@ type Chunk = Extract<SessionFrame, { seq: number }>;
  * session. A frame that comes twice counts once.
  */
 export class SessionView {
-  readonly #display = new Display();
-  readonly #bus: EventBus;
-  readonly #ends = new RunEnds();
-  #fold = new EventFold();
+  readonly #events: ThreadEvents;
   #session: SessionInfo | undefined;
   #seq = 0;
   /** Chunks up to this one were there before anybody looked: they show, and are not told. */
   #until = 0;
 
   constructor(host: BusHost) {
-    this.#bus = new EventBus(this.#display, host);
+    this.#events = new ThreadEvents(host);
   }
 
   /** `undefined` before the first frame. */
@@ -38,26 +34,26 @@ export class SessionView {
   }
 
   get display(): AgentControllerDisplayState {
-    return this.#display.get();
+    return this.#events.display;
   }
 
   subscribe(listener: AgentControllerEventListener): () => void {
-    return this.#bus.subscribe(listener);
+    return this.#events.bus.subscribe(listener);
   }
 
   /** How a run on the current thread ends, or comes to wait. */
   endOf(runId: string): Promise<RunEnd> {
-    return this.#ends.of(runId);
+    return this.#events.endOf(runId);
   }
 
   /** Something that happened on this side. */
   emit(event: AgentControllerEvent): void {
-    this.#bus.emit(event);
+    this.#events.bus.emit(event);
   }
 
   close(): void {
-    this.#ends.leave();
-    this.#bus.close();
+    this.#events.leave();
+    this.#events.bus.close();
   }
 
   take(frame: SessionFrame): void {
@@ -67,11 +63,11 @@ export class SessionView {
       case "session-changed":
         return this.change(frame.session);
       case "session-facts":
-        return this.#learn(frame.facts);
+        return this.#events.learn(toFacts(frame.facts));
       case "session-event":
-        return this.#bus.emit(revive(frame.event));
+        return this.emit(revive(frame.event));
       case "session-live":
-        return this.#bus.displayChanged();
+        return this.#events.bus.displayChanged();
       default:
         return this.#chunk(frame as Chunk);
     }
@@ -82,53 +78,29 @@ export class SessionView {
     const before = this.#session;
     if (!before || session.version <= before.version || session.threadId !== before.threadId) return;
     this.#session = session;
-    for (const event of changesOf(before, session)) this.#bus.emit(event);
+    for (const event of changesOf(before, session)) this.emit(event);
   }
 
   #begin({ session, facts, after, until, questions = [], created }: SessionSnapshot): void {
     const before = this.#session;
     this.#session = session;
-    if (before) for (const event of changesOf(before, session)) this.#bus.emit(event);
-    this.#fold = new EventFold();
+    if (before) for (const event of changesOf(before, session)) this.emit(event);
     this.#seq = after;
     this.#until = until;
-    this.#display.reset(toFacts(facts));
+    this.#events.begin(toFacts(facts));
     const { threadId } = session;
-    if (threadId !== before?.threadId) this.#ends.leave();
+    if (threadId !== before?.threadId) this.#events.leave();
     if (before && threadId !== before.threadId && threadId !== undefined) {
-      if (created) this.#bus.emit({ type: "thread_created", thread: toThread(created) });
-      else this.#bus.emit({ type: "thread_changed", threadId, previousThreadId: before.threadId ?? null });
+      if (created) this.emit({ type: "thread_created", thread: toThread(created) });
+      else this.emit({ type: "thread_changed", threadId, previousThreadId: before.threadId ?? null });
     }
-    for (const chunk of questions) for (const event of this.#fold.take(chunk)) this.#display.take(event);
+    for (const chunk of questions) this.#events.take(chunk, true);
   }
 
   #chunk(chunk: Chunk): void {
     if (chunk.seq <= this.#seq) return;
     this.#seq = chunk.seq;
-    this.#ends.takeChunk(chunk);
-    for (const event of this.#fold.take(chunk)) {
-      if (chunk.seq <= this.#until) this.#display.take(event);
-      else this.#tell(event);
-    }
-  }
-
-  #tell(event: AgentControllerEvent): void {
-    if (event.type === "usage_update") {
-      const { tokenUsage } = this.#display.get();
-      this.#display.set({ tokenUsage: addTokenUsage(tokenUsage, event.usage) });
-    }
-    this.#bus.emit(event);
-    this.#ends.takeEvent(event);
-  }
-
-  #learn(given: Partial<DisplayFacts>): void {
-    const { queuedFollowUps: count, ...facts } = toFacts(given);
-    this.#display.set(facts);
-    if (count === undefined) return this.#bus.displayChanged();
-    const before = this.#display.get().queuedFollowUps;
-    if (count > before) return this.#bus.emit({ type: "follow_up_queued", count });
-    this.#display.set({ queuedFollowUps: count });
-    this.#bus.displayChanged();
+    this.#events.take(chunk, chunk.seq <= this.#until);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Embedder, InMemoryVector, type Vector } from "@selvedge/core/vector";
 
-/** Vectors of counted words of a small vocabulary: near means sharing words. */
+/** Word-count vectors over a small vocabulary: texts that share words are near. */
 export const wordEmbedder: Embedder = {
   id: "words",
   embed: async (texts) =>
@@ -17,7 +17,7 @@ const TEXTS: Record<string, [text: string, topic: string, version: number]> = {
   e: ["Loom, warp and weft make cloth.", "weaving", 3],
 };
 
-/** Five passages about weaving and baking under the index `docs`. */
+/** Five passages about weaving and baking in the index `docs`. */
 export async function library(): Promise<Vector> {
   const vector = new InMemoryVector({ id: "library" });
   const ids = Object.keys(TEXTS);

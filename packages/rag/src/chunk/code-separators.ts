@@ -1,6 +1,6 @@
 import type { Separator } from "./split-text.ts";
 
-/** What begins a line that a piece of code may be cut before, the best first. */
+/** Line starts before which code may be split, best first. */
 const LINE_STARTS = {
   js: "export class |class |export default |export |async function |function |const |let |var |if |for |while |switch ",
   ts: "export class |class |export interface |interface |namespace |export type |type |enum |export |async function |function |const |let |if |for |while |switch ",
@@ -56,7 +56,7 @@ export function isCodeLanguage(name: unknown): name is CodeLanguage {
   return typeof name === "string" && (Object.hasOwn(LINE_STARTS, name) || Object.hasOwn(ALIASES, name));
 }
 
-/** Where code of a language is cut, before the general places. */
+/** Where to split code of a language, before the general separators. */
 export function codeSeparators(language: CodeLanguage): Separator[] {
   const starts = LINE_STARTS[ALIASES[language] ?? (language as keyof typeof LINE_STARTS)];
   return starts.split("|").map((start) => ({ text: `\n${start}`, cut: "line" }));

@@ -1,8 +1,9 @@
 /**
- * Where a text may be cut: between grapheme clusters, so that no code point, accent, flag or joined emoji comes apart.
+ * Where a text may be split: between grapheme clusters, so that no code point, accent, flag or joined emoji is torn
+ * apart.
  *
- * Every question names an anchor, a position known to be a border at or before the one asked about. Between ordinary
- * letters the answer is read off the two neighbours; only around other signs is the text segmented, from the anchor on.
+ * Every query names an anchor: a known boundary at or before the position. Between ordinary letters the two neighbours
+ * decide; only around other characters is the text segmented, starting from the anchor.
  */
 export class Graphemes {
   readonly #text: string;
@@ -16,13 +17,13 @@ export class Graphemes {
     return this.floor(anchor, index) === index;
   }
 
-  /** The last border at or before `index`. */
+  /** The last boundary at or before `index`. */
   floor(anchor: number, index: number): number {
     if (this.#isPlainBorder(index)) return index;
     return this.#clusterAt(anchor, index, index + CODE_POINT).start;
   }
 
-  /** The first border at or behind `index`, or `limit` if there is none before it. */
+  /** The first boundary at or after `index`, or `limit` if there is none before it. */
   ceil(anchor: number, index: number, limit: number): number {
     if (this.#isPlainBorder(index)) return index;
     const { start, end } = this.#clusterAt(anchor, index, limit + CODE_POINT);
@@ -37,7 +38,7 @@ export class Graphemes {
     return isPlain(before) && isPlain(after) && !(before === CR && after === LF);
   }
 
-  /** The cluster that `index` is in, as far as it is seen before `limit`. */
+  /** The cluster that contains `index`, as far as visible before `limit`. */
   #clusterAt(anchor: number, index: number, limit: number): { start: number; end: number } {
     const from = this.#nearAnchor(anchor, index);
     this.#segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" });
@@ -46,7 +47,7 @@ export class Graphemes {
     return { start: from + found.index, end: from + found.index + found.segment.length };
   }
 
-  /** A nearer anchor, if one is seen within a few signs. */
+  /** A nearer anchor, if there is one within a few characters. */
   #nearAnchor(anchor: number, index: number): number {
     for (let near = index - 1; near > anchor && near > index - LOOK_BACK; near--) {
       if (this.#isPlainBorder(near)) return near;
@@ -55,7 +56,7 @@ export class Graphemes {
   }
 }
 
-/** The last border between code points at or before `index`. */
+/** The last boundary between code points at or before `index`. */
 export function codePointFloor(text: string, index: number): number {
   const isInside =
     index > 0 && index < text.length && isLow(text.charCodeAt(index)) && isHigh(text.charCodeAt(index - 1));
@@ -64,14 +65,14 @@ export function codePointFloor(text: string, index: number): number {
 
 const CR = 13;
 const LF = 10;
-/** What has to be seen of the sign behind a position. */
+/** How much of the following character must be visible. */
 const CODE_POINT = 2;
 const LOOK_BACK = 64;
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 
-/** Signs that never join with a neighbour of this same kind. Not all of them: those that most texts are made of. */
+/** Characters that never join with a neighbour of the same kind. Not all of them: those most texts consist of. */
 function isPlain(unit: number): boolean {
   if (unit < 0x300) return true;
   return (

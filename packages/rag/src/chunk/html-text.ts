@@ -1,17 +1,17 @@
 import { Parser } from "htmlparser2";
 import type { Span } from "./split-text.ts";
 
-/** An element that opens a section, at its place in the text. */
+/** An element that opens a section, with its position in the text. */
 export interface HtmlMark {
   element: string;
   /** The text of a heading, or the `id`, `title` or `aria-label` of another element. */
   name: string;
   start: number;
-  /** Where the text behind a heading begins; `start` for other elements. */
+  /** Where the text after a heading starts; `start` for other elements. */
   body: number;
 }
 
-// Not the head: its end may be left out, and nothing in it is seen anyway.
+// Not the head: its end tag may be omitted, and nothing in it is visible anyway.
 const SKIPPED = new Set(["script", "style", "template", "noscript", "svg", "title", "iframe", "object"]);
 const BLOCKS = new Set(
   (
@@ -24,13 +24,13 @@ const PARAGRAPHS = new Set(
 );
 const HEADING = /^h[1-6]$/;
 
-/** As deep as browsers go. Elements below are not told apart from those beside them. */
+/** The nesting limit of browsers. Deeper elements are treated as siblings. */
 const MAX_DEPTH = 512;
 
-/** Looks through all open elements for some tags, so they must not be too many. */
+/** Some tags search all open elements, so their number is limited. */
 class ShallowParser extends Parser {
   depth = 0;
-  /** How many of the open elements hold nothing that is seen. */
+  /** How many of the open elements are invisible. */
   skipped = 0;
   #isLeaf: boolean | undefined;
   #isClosing = false;
@@ -46,7 +46,7 @@ class ShallowParser extends Parser {
     this.#isClosing = false;
   }
 
-  /** A void element is not kept as open. This is asked twice for an element, before and after it is told of. */
+  /** A void element is not kept open. Called twice per element, before and after it is reported. */
   protected override isVoidElement(name: string): boolean {
     if (super.isVoidElement(name) || this.#isClosing) return super.isVoidElement(name);
     this.#isLeaf ??= this.depth >= MAX_DEPTH && (this.skipped > 0 || !SKIPPED.has(name));
@@ -54,7 +54,7 @@ class ShallowParser extends Parser {
   }
 }
 
-/** What a reader sees of a page, where elements of the wanted names begin in it, and which parts are preformatted. */
+/** The visible text of a page, where elements of the wanted names start, and which parts are preformatted. */
 export function htmlText(
   html: string,
   wanted: ReadonlySet<string> = new Set(),
@@ -63,11 +63,11 @@ export function htmlText(
   const spans: Span[] = [];
   const marks: HtmlMark[] = [];
   const open: HtmlMark[] = [];
-  /** Marks whose first word has not come yet. */
+  /** Marks whose first word has not arrived yet. */
   let waiting: HtmlMark[] = [];
   let length = 0;
   let preformatted = 0;
-  /** Line breaks that come before the next word, and whether a blank does. */
+  /** Line breaks pending before the next word, and whether a space is. */
   let breaks = 0;
   let blank = false;
   const put = (text: string): void => {
@@ -107,7 +107,7 @@ export function htmlText(
           settle();
           const start = length;
           put(data);
-          // Marked text inside comes in several pieces.
+          // Marked-up text inside arrives in several pieces.
           if (spans.at(-1)?.end === start) spans.at(-1)!.end = length;
           else spans.push({ start, end: length });
           return;

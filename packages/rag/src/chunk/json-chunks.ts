@@ -3,7 +3,7 @@ import { codePointFloor, Graphemes } from "./graphemes.ts";
 
 type Key = string | number;
 
-/** A value small enough for a chunk, and where it stands. */
+/** A value small enough for a chunk, with its path. */
 interface Unit {
   path: Key[];
   text: string;
@@ -12,9 +12,9 @@ interface Unit {
 const DEEPEST = 500;
 
 /**
- * Cuts a JSON value into JSON values of at most `size` characters. Each keeps the path from the root to what it holds, so it
- * can be read by itself. Values that fit stay whole and neighbours share a chunk; a string that is too long continues in the
- * next chunk under the same path.
+ * Splits a JSON value into JSON values of at most `size` characters. Each keeps the path from the root to its contents,
+ * so it can be read alone. Values that fit stay whole and neighbours share a chunk; a string that is too long continues
+ * in the next chunk under the same path.
  */
 export function jsonChunks(
   value: unknown,
@@ -27,7 +27,7 @@ export function jsonChunks(
   const keyText = (key: Key): string => (typeof key === "number" ? "" : `${write(key)}:`);
   const units: Unit[] = [];
 
-  /** Makes a unit of a value that fits; otherwise visits its parts. `wrapping` is what its path takes. */
+  /** Makes a unit of a value that fits; otherwise visits its parts. `wrapping` is the size of its path. */
   const visit = (part: unknown, path: Key[], wrapping: number): void => {
     if (path.length > DEEPEST)
       throw new AgentError("limit-exceeded", `JSON is nested deeper than ${DEEPEST} levels`);
@@ -45,7 +45,7 @@ export function jsonChunks(
     } else throw tooSmall(size, path);
   };
   const writeWithin = (part: unknown, room: number): string | undefined => {
-    // A small value is written once for every level above it that is too large; whole documents are not written at all.
+    // A small value is serialised once per oversized ancestor; whole documents are never serialised.
     if (room < 1 || !isLighterThan(part, room)) return undefined;
     const text = write(convertLists ? withoutLists(part) : part);
     return text.length <= room ? text : undefined;
@@ -55,7 +55,7 @@ export function jsonChunks(
   return joinUnits(units, size, keyText);
 }
 
-/** A cheap lower bound of the written length, given up as soon as it passes the limit. */
+/** A cheap lower bound of the serialised length. Stops once it exceeds the limit. */
 function isLighterThan(part: unknown, limit: number): boolean {
   let left = limit;
   const pending: unknown[] = [part];
@@ -72,12 +72,12 @@ function isLighterThan(part: unknown, limit: number): boolean {
   return left >= 0;
 }
 
-/** Writes units one behind the other into as few values as they fit in. */
+/** Packs consecutive units into as few values as possible. */
 function joinUnits(units: Unit[], size: number, keyText: (key: Key) => string): string[] {
   const chunks: string[] = [];
   let text = "";
   let open: readonly Key[] = [];
-  /** From the key at a level, inside the value that is open there, down to the place of the unit. */
+  /** From the key at a level, inside the value that is open there, down to the unit's path. */
   const enter = (path: readonly Key[], level: number): string =>
     path
       .slice(level)
@@ -91,7 +91,7 @@ function joinUnits(units: Unit[], size: number, keyText: (key: Key) => string): 
       .join("");
   for (const { path, text: value } of units) {
     const shared = sharedDepth(open, path);
-    // The same path once more is a string going on, which needs a value of its own.
+    // The same path again means a continued string, which needs a separate value.
     const joins = text !== "" && shared < path.length;
     const added = joins ? `${close(shared + 1)},${enter(path, shared)}${value}` : "";
     if (joins && text.length + added.length + path.length <= size) text += added;
@@ -114,7 +114,7 @@ function sharedDepth(a: readonly Key[], b: readonly Key[]): number {
   return depth;
 }
 
-/** Cuts a string so that each piece, as it is written, takes at most `room`. */
+/** Splits a string so that each piece, serialised, takes at most `room`. */
 function* stringPieces(
   text: string,
   room: number,
@@ -130,7 +130,7 @@ function* stringPieces(
       if (end <= start) throw tooSmall(room, path);
       const over = write(text.slice(start, end)).length - room;
       if (over <= 0) break;
-      // A sign is written with six at most.
+      // A character takes at most six when serialised.
       end -= Math.ceil(over / 6);
     }
     yield text.slice(start, end);

@@ -1,6 +1,9 @@
 import type { Span } from "./split-text.ts";
 
-/** A line with its line break, without a byte order mark before it. `first` and `further` lines are those of a block that is not read as Markdown. */
+/**
+ * A line with its line break, without a byte order mark. `first` and `further` lines belong to a block that is not
+ * Markdown.
+ */
 export interface MarkdownLine extends Span {
   text: string;
   kind: "markdown" | "first" | "further";
@@ -8,17 +11,17 @@ export interface MarkdownLine extends Span {
 
 interface Block {
   ends(line: string, isFirst: boolean): boolean;
-  /** The column of the list item that it stands in: a line further left is outside of both. */
+  /** The column of the enclosing list item: a line further left is outside of both. */
   column: number;
 }
 
 /**
- * The lines of a Markdown text, told apart from blocks that only look like it: code in fences, comments, raw HTML such as
- * `<pre>`, and the front matter. A block that is never closed ends with its list item, or else with the text.
+ * The lines of a Markdown text, separated from blocks that only look like it: fenced code, comments, raw HTML such as
+ * `<pre>`, and front matter. An unclosed block ends with its list item, or with the text.
  */
 export function* markdownLines(text: string): Generator<MarkdownLine> {
   let block = frontMatter(text);
-  /** The columns of the list items that are open, from the outside in. */
+  /** The columns of the open list items, outermost first. */
   const items: number[] = [];
   for (let start = 0; start < text.length;) {
     const found = text.indexOf("\n", start);
@@ -33,7 +36,7 @@ export function* markdownLines(text: string): Generator<MarkdownLine> {
   }
 }
 
-/** The blocks of a text in which nothing is Markdown, without the line break behind them. */
+/** The blocks of a text that contain no Markdown, without the line break after them. */
 export function markdownVerbatim(text: string): Span[] {
   const spans: Span[] = [];
   for (const { start, end: next, text: line, kind } of markdownLines(text)) {
@@ -45,7 +48,7 @@ export function markdownVerbatim(text: string): Span[] {
   return spans;
 }
 
-/** A first line of three dashes, then something like a key. A text may also begin with a rule. */
+/** A first line of three dashes, then something like a key. A text may also start with a rule. */
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n\s*(?:#|---|[\w"'-]+[ \t]*:)/;
 const FRONT_MATTER_END = /\n(?:---|\.\.\.)[ \t]*\r?(?:\n|$)/;
 
@@ -58,7 +61,7 @@ function markLength(text: string): number {
   return text.startsWith("\uFEFF") ? 1 : 0;
 }
 
-/** Most lines begin with a letter and say nothing about blocks. */
+/** Most lines start with a letter and do not affect blocks. */
 function mayOpen(line: string, items: readonly number[]): boolean {
   return items.length > 0 || /^[ \t]*[-*+\d`~<]/.test(line);
 }
@@ -73,10 +76,10 @@ function opened(line: string, items: number[]): Block | undefined {
 
 const MARKER = /(?:[-*+]|\d{1,9}[.)])(?=\s|$)/y;
 const RULE = /^([-*])[ \t]*(?:\1[ \t]*){2,}[\r\n]*$/;
-/** Lists in lists in lists; deeper ones are taken for text. */
+/** The nesting limit for lists; deeper ones count as text. */
 const DEEPEST = 32;
 
-/** Leaves the list items that a line is not part of and enters those that it begins. Answers where its text begins. */
+/** Leaves the list items a line is not part of and enters those it starts. Returns where its text starts. */
 function enterItems(line: string, items: number[]): number {
   while (items.length > 0 && columnOf(line) < items.at(-1)!) items.pop();
   let at = firstSign(line, 0);
@@ -86,7 +89,7 @@ function enterItems(line: string, items: number[]): number {
     if (marker === 0 || RULE.test(line.slice(at))) break;
     const next = firstSign(line, at + marker);
     const width = columnOf(line, next) - columnOf(line, at + marker);
-    // What is further away is code by its indentation, and the item begins just behind the marker.
+    // Further indentation makes it code, and the item starts right after the marker.
     const isNear = width <= 4 && next < line.trimEnd().length;
     items.push(isNear ? columnOf(line, next) : columnOf(line, at + marker) + 1);
     at = next;
@@ -98,7 +101,7 @@ function fence(line: string, at: number, column: number): Block | undefined {
   const sign = line[at]!;
   if (sign !== "`" && sign !== "~") return undefined;
   const length = runLength(line, at, sign);
-  // A line such as ```code``` is code in a line of text.
+  // A line such as ```code``` is inline code.
   if (length < 3 || (sign === "`" && line.includes("`", at + length))) return undefined;
   return {
     column,
@@ -127,7 +130,7 @@ function firstSign(line: string, from: number): number {
   return index;
 }
 
-/** The column of an index of a line, or of its first sign. Tabs lead to every fourth. */
+/** The column of an index in a line, or of its first character. Tab stops are every four columns. */
 function columnOf(line: string, index: number = firstSign(line, 0)): number {
   let column = 0;
   for (let at = 0; at < index; at++) column += line[at] === "\t" ? 4 - (column % 4) : 1;

@@ -1,16 +1,19 @@
 import { markdownLines } from "./markdown-lines.ts";
 import type { Span } from "./split-text.ts";
 
-/** A part of a document under its headings. `path` holds the headings it stands under, by level. */
+/** A part of a document under its headings. `path` has the headings above it, by level. */
 export interface Section extends Span {
   level: number;
   title: string;
-  /** Where the text behind the heading begins. */
+  /** Where the text after the heading starts. */
   body: number;
   path: readonly (string | undefined)[];
 }
 
-/** The sections of a Markdown text: one for each heading of the levels asked for. Code, comments and front matter have no headings. */
+/**
+ * The sections of a Markdown text: one per heading of the requested levels. Code, comments and front matter have no
+ * headings.
+ */
 export function markdownSections(text: string, isWanted: (level: number) => boolean): Section[] {
   const sections: Section[] = [{ start: 0, end: text.length, level: 0, title: "", body: 0, path: [] }];
   let path: (string | undefined)[] = [];
@@ -57,7 +60,7 @@ function atxTitle(line: string): string {
   const title = line.slice(at + runLength(line, at, "#")).trim();
   let end = title.length;
   while (end > 0 && title[end - 1] === "#") end--;
-  // Closing signs count as such only behind a blank.
+  // Closing characters count only after a space.
   return end === 0 || /\s/.test(title[end - 1]!) ? title.slice(0, end).trim() : title;
 }
 
@@ -68,7 +71,7 @@ function underlineLevel(line: string): 0 | 1 | 2 {
   return runLength(rule, 0, "-") === rule.length ? 2 : 0;
 }
 
-/** A line that an underline makes a heading of: text, not a heading, list, quote, table or rule. */
+/** Whether an underline would make this line a heading: it is text, not a heading, list, quote, table or rule. */
 function isParagraphLine(line: string): boolean {
   const text = line.trim();
   return text !== "" && indent(line) <= 3 && atxLevel(line) === 0 && !/^(?:[-*+>|=`~]|\d+[.)]\s)/.test(text);

@@ -2,9 +2,9 @@
 export interface Ruler {
   /** The furthest position at which a chunk that starts here may end. */
   reach(start: number): number;
-  /** The earliest position from which a chunk's end may be repeated in the next one. */
+  /** The earliest position from which the end of a chunk may be repeated in the next one. */
   back(end: number): number;
-  /** The nearest end after which repeating the overlap still moves forward. */
+  /** The nearest end after which repeating the overlap still makes progress. */
   least(start: number): number;
 }
 
@@ -17,14 +17,14 @@ export function lengthRuler({ size, overlap }: { size: number; overlap: number }
   };
 }
 
-/** Parts of a text with their weights: part `i` goes from `starts[i]` to `starts[i + 1]`. */
+/** Parts of a text with their weights: part `i` spans `starts[i]` to `starts[i + 1]`. */
 export interface Weighed {
   starts: number[];
   weights: number[];
   end: number;
 }
 
-/** Counts weights of parts. No part weighs more than `size`. `fits` may refuse a stretch that seems short enough. */
+/** Sums the weights of parts. No part weighs more than `size`. `fits` may refuse a stretch that seems short enough. */
 export function weightRuler(
   { starts, weights, end }: Weighed,
   { size, overlap }: { size: number; overlap: number },
@@ -34,7 +34,7 @@ export function weightRuler(
   const sums = [0];
   for (const weight of weights) sums.push(sums.at(-1)! + weight);
   const sumAt = (index: number): number => sums[index]!;
-  /** The last border at or before a position. */
+  /** The last boundary at or before a position. */
   const indexAt = (position: number): number => lastUpTo(borders, position);
   return {
     reach(start) {
@@ -56,7 +56,7 @@ export function weightRuler(
   };
 }
 
-/** The index of the first element not below `value`, in a sorted list; its length if there is none. */
+/** The index of the first element not below `value` in a sorted list; its length if there is none. */
 function firstFrom(sorted: readonly number[], value: number): number {
   let low = 0;
   let high = sorted.length;
@@ -68,7 +68,7 @@ function firstFrom(sorted: readonly number[], value: number): number {
   return low;
 }
 
-/** The index of the last element not above `value`, in a sorted list; -1 if there is none. */
+/** The index of the last element not above `value` in a sorted list; -1 if there is none. */
 function lastUpTo(sorted: readonly number[], value: number): number {
   let low = 0;
   let high = sorted.length;

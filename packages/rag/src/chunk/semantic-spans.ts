@@ -7,8 +7,8 @@ import type { Span } from "./split-text.ts";
 const BATCH = 128;
 
 /**
- * Parts a text where its subject changes: between the neighbouring sentences that are least alike. `breakShare` of the
- * borders become cuts, unless what they would cut off is shorter than `minSize`.
+ * Splits a text where its subject changes: between the least similar neighbouring sentences. `breakShare` of the
+ * boundaries become splits, unless a piece would be shorter than `minSize`.
  */
 export async function semanticSpans(
   text: string,
@@ -20,7 +20,7 @@ export async function semanticSpans(
   const vectors = await embedAll(embedder, text, sentences);
   const likeness = sentences.slice(1).map((_, index) => cosine(vectors[index]!, vectors[index + 1]!));
   const wanted = Math.floor(likeness.length * breakShare);
-  // Equal likeness is settled by place, so that the same text is always cut the same way.
+  // Ties are broken by position, so that the same text is always split the same way.
   const weakest = likeness
     .map((value, index) => ({ value, index }))
     .sort((a, b) => a.value - b.value || a.index - b.index)

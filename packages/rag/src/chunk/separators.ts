@@ -3,10 +3,10 @@ import type { CheckedParams } from "../document/chunk-params.ts";
 import { codeSeparators } from "./code-separators.ts";
 import type { Separator } from "./split-text.ts";
 
-/** Where any text may be cut, the best first: paragraphs, lines, sentences, words. */
+/** Where any text may be split, best first: paragraphs, lines, sentences, words. */
 export function textSeparators(text: string, strip: boolean): Separator[] {
   const cut = strip ? "drop" : "after";
-  // A line break of two signs is one sign to a reader, and is not cut in two.
+  // CRLF counts as one character and is not split.
   const breaks = text.includes("\r\n") ? ["\r\n", "\n"] : ["\n"];
   return [
     ...breaks.map((line) => ({ text: line + line, cut }) as const),
@@ -19,14 +19,14 @@ export function textSeparators(text: string, strip: boolean): Separator[] {
   ];
 }
 
-/** The separators that a caller asks for, and behind them the general ones where the strategy falls back to those. */
+/** The caller's separators, followed by the general ones if the strategy falls back to those. */
 export function askedSeparators(text: string, params: CheckedParams, strip: boolean): Separator[] {
   const { strategy, separator, separators, language } = params;
   const asked = [...(separators ?? []), ...(separator === undefined ? [] : [separator])];
   if (strategy === "character" && asked.length === 0) asked.push("\n\n");
   const own = asked.filter((one) => one !== "").map((one) => toSeparator(one, params, strip));
   if (language) own.push(...codeSeparators(language));
-  // A list that is given is the whole list; a single separator is a preference.
+  // A given list is the whole list; a single separator is a preference.
   if (strategy === "character" || separators) return own;
   const known = new Set(own.map((separator) => separator.text));
   return [...own, ...textSeparators(text, strip).filter((separator) => !known.has(separator.text))];

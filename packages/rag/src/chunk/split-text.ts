@@ -9,8 +9,8 @@ export interface Span {
 }
 
 /**
- * A kind of place to cut at, and on which side of it. `line` is behind the line break that the separator begins with;
- * `drop` leaves the separator out where it is cut at.
+ * A kind of separator, and on which side of it to split. `line` is after the line break the separator starts with;
+ * `drop` removes the separator at a split.
  */
 export interface Separator {
   text: string | RegExp;
@@ -19,20 +19,21 @@ export interface Separator {
 
 export interface SplitRules {
   ruler: Ruler;
-  /** The best first. Where none of them is found, the text is cut between two signs. */
+  /** Best first. If none is found, the text is split between two characters. */
   separators: readonly Separator[];
-  /** Blocks in which lines mean nothing to the structure of the text: code, comments. Sorted, none in another. */
+  /** Blocks whose lines do not matter to the structure of the text: code, comments. Sorted and not nested. */
   verbatim?: readonly Span[];
-  /** Leave out white space at both ends of a chunk. */
+  /** Trim white space at both ends of a chunk. */
   strip: boolean;
-  /** Let a stretch without separators be longer than the limit instead of cutting it anywhere. */
+  /** Let a stretch without separators exceed the limit instead of splitting it anywhere. */
   keepWhole?: boolean;
 }
 
 /**
- * Cuts a stretch of text into spans, in order. Each is as long as the ruler lets it be, ends at the best separator of its
- * second half (or of the first, if there is none; places in verbatim blocks are the last choice), and begins within the overlap before its predecessor's end, at a word
- * if there is one. Looks at each window a bounded number of times, so the work is linear in the text it puts out.
+ * Splits a stretch of text into spans, in order. Each is as long as the ruler allows and ends at the best separator of
+ * its second half (or of the first, if there is none; positions in verbatim blocks are the last choice). It starts
+ * within the overlap before the end of the previous one, at a word if there is one. Each window is scanned a bounded
+ * number of times, so the work is linear in the output.
  */
 export function splitText(text: string, stretch: Span, rules: SplitRules): Span[] {
   const { ruler, separators, strip, keepWhole, verbatim = [] } = rules;
@@ -40,7 +41,7 @@ export function splitText(text: string, stretch: Span, rules: SplitRules): Span[
   const spans: Span[] = [];
   const last = strip ? trimEnd(text, stretch, graphemes) : stretch.end;
   let anchor = stretch.start;
-  /** How far the chunks so far go; the next one has to go further. */
+  /** How far the chunks reach; the next one must reach further. */
   let covered = anchor;
   let start = strip ? skipSpace(text, anchor, anchor, last, graphemes) : anchor;
   while (start < last) {
@@ -69,7 +70,7 @@ export function splitText(text: string, stretch: Span, rules: SplitRules): Span[
   return spans;
 }
 
-/** Where a chunk ends, and where the text goes on: behind the separator, if that is dropped. */
+/** Where a chunk ends, and where the text continues: after the separator, if that is dropped. */
 interface Cut {
   end: number;
   next: number;
@@ -103,7 +104,7 @@ function findCut(
     }
     if (blocks.length === 0) continue;
     for (const separator of separators) {
-      // Beginnings of lines say nothing in there.
+      // Line starts have no meaning there.
       const cut = separator.cut === "line" ? undefined : lastCut(text, from, limit, separator, []);
       if (isGood(cut, from)) return cut;
     }
@@ -111,7 +112,7 @@ function findCut(
   return undefined;
 }
 
-/** The last place to cut at that is not inside one of the blocks. */
+/** The last split position outside the blocks. */
 function lastCut(
   text: string,
   from: number,
@@ -120,7 +121,7 @@ function lastCut(
   blocks: readonly Span[],
 ): Cut | undefined {
   if (typeof separator.text === "string") {
-    // What is cut off may lie beyond the limit.
+    // What is split off may lie beyond the limit.
     const { length } = separator.text;
     const beyond = separator.cut === "after" ? 0 : separator.cut === "line" ? length - 1 : length;
     const window = text.slice(from, limit + beyond);
@@ -138,7 +139,7 @@ function lastCut(
   return found && toCut(from + found.index, found.length, separator.cut);
 }
 
-/** The blocks that reach into a stretch. */
+/** The blocks that overlap a stretch. */
 function blocksIn(blocks: readonly Span[], start: number, end: number): readonly Span[] {
   let first = 0;
   for (let high = blocks.length; first < high;) {
@@ -167,7 +168,7 @@ function lastMatch(window: string, pattern: RegExp): { index: number; length: nu
   return last;
 }
 
-/** The first separator behind the limit, for texts that would rather be long than cut. */
+/** The first separator after the limit, for texts that should be long rather than split. */
 function nextCut(text: string, limit: number, last: number, separators: readonly Separator[]): Cut {
   let nearest: Cut = { end: last, next: last };
   for (const separator of separators) {
@@ -187,7 +188,7 @@ function firstMatch(text: string, wanted: string | RegExp): { index: number; len
   return match && { index: match.index, length: match[0].length };
 }
 
-/** Between two signs; inside of one only if it alone is longer than a chunk may be. */
+/** Between two characters; inside one only if it alone exceeds the chunk size. */
 function signCut(text: string, start: number, limit: number, graphemes: Graphemes): Cut {
   let end = graphemes.floor(start, limit);
   if (end <= start) end = codePointFloor(text, limit);
@@ -216,7 +217,7 @@ function nextStart(
   return border < cut.end ? border : cut.next;
 }
 
-/** The first beginning of a word in a stretch, if one begins there. */
+/** The first start of a word in a stretch, if there is one. */
 function wordStart(
   text: string,
   from: number,
@@ -234,7 +235,7 @@ function wordStart(
 function skipSpace(text: string, anchor: number, start: number, end: number, graphemes: Graphemes): number {
   let index = start;
   while (index < end && isSpace(text.charCodeAt(index))) index++;
-  // An accent may sit on the last blank.
+  // A combining mark may follow the last space.
   return index < end && index > start && !graphemes.isBorder(anchor, index) ? index - 1 : index;
 }
 
@@ -244,7 +245,7 @@ function trimEnd(text: string, { start, end }: Span, graphemes: Graphemes): numb
   return index < end && !graphemes.isBorder(start, index) ? graphemes.ceil(start, index, end) : index;
 }
 
-/** White space as `String.trim` sees it. */
+/** White space as defined by `String.trim`. */
 function isSpace(unit: number): boolean {
   if (unit <= 32) return unit === 32 || (unit >= 9 && unit <= 13);
   if (unit < 0xa0) return false;

@@ -15,7 +15,7 @@ const ENCODINGS: Readonly<
 };
 
 const DEFAULT_ENCODING = "cl100k_base";
-/** Text that looks like a control token is text. */
+/** Text that looks like a control token counts as text. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
 /** A token counter, loaded on first use. */
@@ -34,7 +34,7 @@ export async function loadTokenizer({
   return (text) => countTokens(text, PLAIN);
 }
 
-/** Newer models all count alike; the older families are listed. */
+/** Newer models all use the same encoding; the older families are listed. */
 function encodingOf(modelName: string): string {
   const name = modelName.slice(modelName.lastIndexOf("/") + 1);
   if (/^(gpt-4o|gpt-4\.|gpt-5|chatgpt-4o|o\d)/.test(name)) return "o200k_base";

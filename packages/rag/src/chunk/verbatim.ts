@@ -2,14 +2,14 @@ import type { CodeLanguage } from "./code-separators.ts";
 import { markdownVerbatim } from "./markdown-lines.ts";
 import type { Span } from "./split-text.ts";
 
-/** The blocks of a text in which lines mean nothing to its structure, for languages that have an end mark for them. */
+/** The blocks of a text whose lines do not matter to its structure, for languages with an end mark for them. */
 export function verbatimIn(text: string, language: CodeLanguage | undefined): Span[] {
   if (language === "markdown" || language === "md") return markdownVerbatim(text);
   if (language === "latex") return latexVerbatim(text);
   return language === "html" ? htmlVerbatim(text) : [];
 }
 
-/** Verbatim environments and formulas. What is escaped or in a comment opens nothing. */
+/** Verbatim environments and formulas. Escaped or commented marks open nothing. */
 function latexVerbatim(text: string): Span[] {
   const opening =
     /\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|alltt|comment|filecontents\*?)\}|\\[^]|%[^\n]*|\$\$/g;
@@ -26,7 +26,7 @@ function latexVerbatim(text: string): Span[] {
   return spans;
 }
 
-/** Behind the signs that close a formula. There is no empty line in one. */
+/** After the closing mark of a formula. A formula contains no empty line. */
 function formulaEnd(text: string, from: number): number | undefined {
   const closing = /\\[^]|%[^\n]*|\$\$|\n[ \t\r]*\n/g;
   closing.lastIndex = from;
@@ -57,7 +57,7 @@ function closeTagEnd(text: string, name: string, from: number): number {
   return closing.exec(text) ? closing.lastIndex : text.length;
 }
 
-/** Behind the next mark, or at the end of the text where there is none. */
+/** After the next mark, or the end of the text if there is none. */
 function endOf(text: string, mark: string, from: number): number {
   const index = text.indexOf(mark, from);
   return index < 0 ? text.length : index + mark.length;

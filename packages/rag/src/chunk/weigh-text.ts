@@ -3,12 +3,14 @@ import { codePointFloor, Graphemes } from "./graphemes.ts";
 import type { Span } from "./split-text.ts";
 import type { Weighed } from "./ruler.ts";
 
-/** Runs of one kind are cut into pieces no longer than this before they are weighed: some measures are slow on long runs. */
+/**
+ * Runs of one kind are split into pieces of at most this length before weighing: some measures are slow on long runs.
+ */
 const LONGEST_PART = 256;
 
 /**
- * Cuts a text into words with the blanks before them, as tokenizers do, and weighs each. A word that weighs more than `most` is halved until
- * its parts do not, between signs as long as there are several.
+ * Splits a text into words with their preceding spaces, as tokenizers do, and weighs each. A word heavier than `most`
+ * is halved until its parts are not, between characters as long as there are several.
  */
 export function weighText(
   text: string,
@@ -39,7 +41,7 @@ export function weighText(
   return weighed;
 }
 
-/** The end of the word that begins here, behind the blanks before it. */
+/** The end of the word that starts here, after its preceding spaces. */
 function partEnd(text: string, start: number, last: number, graphemes: Graphemes): number {
   const limit = Math.min(last, start + LONGEST_PART);
   let index = start;

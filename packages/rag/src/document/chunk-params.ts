@@ -19,68 +19,80 @@ const CHUNK_STRATEGIES = [
 
 export type ChunkStrategy = (typeof CHUNK_STRATEGIES)[number];
 
-/** How to cut a document. Each strategy takes the options that mean something to it and refuses the others. */
+/** How to split a document. Each strategy accepts the options that apply to it and refuses the others. */
 export interface ChunkParams {
-  /** `recursive` if not given. */
+  /** Default: `recursive`. */
   strategy?: ChunkStrategy;
-  /** The most a chunk may hold: characters (UTF-16 units), or tokens for `token`. 512 if not given, 4096 for `semantic-markdown`. */
+  /**
+   * The maximum chunk size: characters (UTF-16 units), or tokens for `token`. Default: 512, or 4096 for
+   * `semantic-markdown`.
+   */
   size?: number;
   /** The newer name of `size`. */
   maxSize?: number;
-  /** The most that is repeated from the end of the chunk before. 50 if not given, or less for small sizes. JSON does not overlap. */
+  /**
+   * The most that is repeated from the end of the previous chunk. Default: 50, or less for small sizes. JSON does not
+   * overlap.
+   */
   overlap?: number;
-  /** The best place to cut at. */
+  /** The preferred separator. */
   separator?: string;
-  /** Places to cut at, the best first. */
+  /** Separators, best first. */
   separators?: string[];
-  /** The separators are regular expressions. */
+  /** Whether the separators are regular expressions. */
   isSeparatorRegex?: boolean;
-  /** `"start"` or `true`: a separator begins the next chunk; `"end"`: it ends its own; `false`: it is left out. */
+  /** `"start"` or `true`: a separator starts the next chunk; `"end"`: it ends its chunk; `false`: it is dropped. */
   keepSeparator?: boolean | "start" | "end";
-  /** Leave out white space at both ends of each chunk. `true` if not given, but `false` for code. */
+  /** Trim white space at both ends of each chunk. Default: `true`, but `false` for code. */
   stripWhitespace?: boolean;
-  /** Also put the start index into the metadata of each chunk. */
+  /** Also add the start index to the metadata of each chunk. */
   addStartIndex?: boolean;
-  /** Measures a text in place of its length. */
+  /** Measures a text, instead of its length. */
   lengthFunction?: (text: string) => number;
-  /** Where code is cut. For `code` and `recursive`. */
+  /** The programming language. For `code` and `recursive`. */
   language?: CodeLanguage;
-  /** For `markdown` and `html`: headings that open a section, and the metadata key of each: `["#", "title"]`, `["h1", "title"]`. */
+  /**
+   * For `markdown` and `html`: headings that open a section, with their metadata keys: `["#", "title"]`, `["h1",
+   * "title"]`.
+   */
   headers?: [heading: string, key: string][];
-  /** For `html`: elements that open a section, and the metadata key of the name of each: `["section", "part"]`. */
+  /** For `html`: elements that open a section, with the metadata key of their name: `["section", "part"]`. */
   sections?: [element: string, key: string][];
-  /** Leave the headings of sections out of the text; they stay in the metadata. */
+  /** Leave section headings out of the text; they stay in the metadata. */
   stripHeaders?: boolean;
-  /** For `markdown` with `headers`: a chunk for each line. */
+  /** For `markdown` with `headers`: one chunk per line. */
   returnEachLine?: boolean;
-  /** For `sentence` and `semantic`: chunks are longer than this where the text allows it. For `json`: accepted; chunks are as full as they can be. */
+  /**
+   * For `sentence` and `semantic`: minimum chunk size where the text allows it. For `json`: accepted; chunks are as
+   * full as possible.
+   */
   minSize?: number;
-  /** For `sentence`: how long chunks should be; 80 % of the size if not given. */
+  /** For `sentence`: the target size. Default: 80 % of the size. */
   targetSize?: number;
   /** For `sentence` and `semantic`: what ends a sentence, before white space. */
   sentenceEnders?: string[];
-  /** For `sentence`: cut a sentence that is too long between words. `true` if not given. */
+  /** For `sentence`: split a sentence that is too long between words. Default: `true`. */
   fallbackToWords?: boolean;
-  /** For `sentence`: cut a word that is too long anywhere. `true` if not given. */
+  /** For `sentence`: split a word that is too long anywhere. Default: `true`. */
   fallbackToCharacters?: boolean;
-  /** For `token` and `semantic-markdown`: `cl100k_base` if not given. */
+  /** For `token` and `semantic-markdown`. Default: `cl100k_base`. */
   encodingName?: string;
   /** For `token` and `semantic-markdown`: the encoding of an OpenAI model. */
   modelName?: string;
-  /** For `semantic-markdown`: neighbouring sections are joined up to so many tokens. 500 if not given. */
+  /** For `semantic-markdown`: adjacent sections are joined up to this many tokens. Default: 500. */
   joinThreshold?: number;
-  /** For `json`: lists become objects with their indexes as keys, so that elements keep their places. */
+  /** For `json`: lists become objects with their indexes as keys, so that elements keep their positions. */
   convertLists?: boolean;
-  /** For `json`: write signs beyond ASCII as escapes. */
+  /** For `json`: escape non-ASCII characters. */
   ensureAscii?: boolean;
   /** For `semantic`: embeds the sentences. `model` is another name for it. */
   embedder?: EmbedderConfig;
   model?: EmbedderConfig;
-  /** For `semantic`: the share of neighbouring sentences, the least alike ones, that are parted. 0.1 if not given. */
+  /** For `semantic`: the share of sentence boundaries to split at, least similar neighbours first. Default: 0.1. */
   breakShare?: number;
 }
 
-/** The params of a call, checked and with defaults. */
+/** Validated params with defaults. */
 export type CheckedParams = ChunkParams & { strategy: ChunkStrategy; size: number; overlap: number };
 
 const COMMON = ["strategy", "size", "maxSize", "overlap", "addStartIndex"] as const;
@@ -111,7 +123,7 @@ const ALLOWED: Readonly<Record<ChunkStrategy, readonly (keyof ChunkParams)[]>> =
 };
 
 const DEFAULT_SIZE = 512;
-/** There the tokens are the limit, unless a size is asked for. */
+/** Tokens are the limit here, unless a size is given. */
 const DEFAULT_JOINED_SIZE = 4_096;
 const DEFAULT_OVERLAP = 50;
 

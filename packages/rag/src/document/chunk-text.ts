@@ -14,7 +14,7 @@ import { verbatimIn } from "../chunk/verbatim.ts";
 import { weighText } from "../chunk/weigh-text.ts";
 import type { CheckedParams, ChunkStrategy } from "./chunk-params.ts";
 
-/** A chunk before it belongs to a document. `startIndex` is absent where chunks are not parts of the text. */
+/** A chunk before it belongs to a document. `startIndex` is absent if chunks are not parts of the text. */
 export interface Piece {
   text: string;
   startIndex?: number;
@@ -23,7 +23,7 @@ export interface Piece {
 
 type Chunker = (text: string, params: CheckedParams) => Piece[] | Promise<Piece[]>;
 
-/** How each strategy cuts a text. */
+/** How each strategy splits a text. */
 export const CHUNKERS: Readonly<Record<ChunkStrategy, Chunker>> = {
   recursive: (text, params) => {
     const strip = params.stripWhitespace ?? params.language === undefined;
@@ -128,7 +128,7 @@ function headingMetadata(section: Section, keys: ReadonlyMap<number, string>): R
   return Object.fromEntries(entries.filter(([, title]) => title !== undefined));
 }
 
-/** Sections are joined with those behind them while they stay within a number of tokens; the last headings name the chunk. */
+/** Sections are joined with the following ones up to a number of tokens; the last headings name the chunk. */
 async function chunkJoinedMarkdown(text: string, params: CheckedParams): Promise<Piece[]> {
   const strip = params.stripWhitespace ?? true;
   const count = await loadTokenizer(params);
@@ -150,7 +150,7 @@ async function chunkJoinedMarkdown(text: string, params: CheckedParams): Promise
   });
 }
 
-/** Part by part: counting one long run of letters at once would take far too long. */
+/** Part by part: counting one long run of letters at once would be far too slow. */
 function countLong(text: string, count: CountTokens): number {
   return weighText(text, whole(text), Infinity, count).weights.reduce((sum, weight) => sum + weight, 0);
 }
@@ -168,7 +168,7 @@ function chunkHtml(html: string, params: CheckedParams): Piece[] {
   for (const mark of marks) {
     found.push({ start, end: mark.start, metadata });
     metadata = { ...metadata };
-    // A heading ends what stood under headings of its rank and below.
+    // A heading ends the sections of its level and below.
     for (const element of order.slice(order.indexOf(mark.element))) {
       if (headers.has(mark.element)) delete metadata[headers.get(element)!];
     }
@@ -183,7 +183,7 @@ function chunkHtml(html: string, params: CheckedParams): Piece[] {
 
 function parseJson(text: string): unknown {
   try {
-    // Files made on Windows often begin with a byte order mark.
+    // Files created on Windows often start with a byte order mark.
     return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
     throw new AgentError("invalid-argument", `The document is not JSON: ${(cause as Error).message}`, {

@@ -19,7 +19,7 @@ const CHUNKS = {
   required: ["chunks"],
 };
 
-/** A tool that cuts one document. It takes no input; what to cut and how is settled when it is made. */
+/** Creates a tool that splits one document. It takes no input: the document and params are fixed at creation. */
 export function createDocumentChunkerTool(options: {
   doc: MDocument;
   params?: ChunkParams;
@@ -29,7 +29,7 @@ export function createDocumentChunkerTool(options: {
     throw new AgentError("invalid-argument", "createDocumentChunkerTool needs doc: an MDocument");
   }
   const params = { strategy: "recursive", ...options.params } as const;
-  // What is wrong with the params is said now, not when the model calls.
+  // Invalid params are reported now, not when the model calls.
   const { strategy, size, overlap } = checkParams(params);
   return createTool({
     id: `Document Chunker ${strategy} ${size}`,
@@ -38,7 +38,7 @@ export function createDocumentChunkerTool(options: {
     outputSchema: trustedSchema<{ chunks: DocumentChunk[] }>(CHUNKS),
     idempotent: true,
     execute: async (): Promise<{ chunks: DocumentChunk[] }> => ({ chunks: await doc.chunk(params) }),
-    // `content` says once more what `text` says; a model needs it once.
+    // `content` repeats `text`; a model needs it once.
     toModelOutput: ({ chunks }) => ({
       type: "json",
       value: { chunks: chunks.map(({ text, metadata }) => ({ text, metadata })) },

@@ -1,6 +1,6 @@
 import { htmlText } from "../chunk/html-text.ts";
 
-/** What a reader sees of a page. The start indexes of chunks of an HTML document count in this text. */
+/** The visible text of a page. Start indexes of HTML chunks refer to this text. */
 export function htmlToText(html: string): string {
   return htmlText(html).text;
 }

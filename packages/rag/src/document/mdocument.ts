@@ -7,11 +7,11 @@ export interface DocumentChunk {
   text: string;
   /** The same as `text`. */
   content: string;
-  /** The metadata of the document, and what the strategy found out about the place. */
+  /** The document's metadata, plus what the strategy knows about the position. */
   metadata: Record<string, unknown>;
   /**
-   * Where the chunk begins in the text of its document: `text.startsWith(chunk.text, startIndex)`. For HTML the text is that
-   * of `htmlToText`. Absent for JSON, whose chunks are written anew.
+   * Where the chunk starts in its document's text: `text.startsWith(chunk.text, startIndex)`. For HTML, the text is
+   * that of `htmlToText`. Absent for JSON, whose chunks are serialised again.
    */
   startIndex?: number;
 }
@@ -35,7 +35,7 @@ const STRATEGY_OF: Readonly<Record<DocumentType, ChunkStrategy>> = {
   latex: "latex",
 };
 
-/** A text, or several, with metadata, to be cut into chunks. */
+/** One or several texts with metadata, to be split into chunks. */
 export class MDocument {
   readonly type: DocumentType;
   readonly #sources: readonly Required<DocumentSource>[];
@@ -74,13 +74,15 @@ export class MDocument {
     return new MDocument({ text, type: "html", ...(metadata && { metadata }) });
   }
 
-  /** Takes JSON as text, or a value to be written as JSON. */
+  /** Accepts JSON as text, or a value to serialise. */
   static fromJSON(json: unknown, metadata?: Record<string, unknown>): MDocument {
     const text = typeof json === "string" ? json : writeJson(json);
     return new MDocument({ text, type: "json", ...(metadata && { metadata }) });
   }
 
-  /** Cuts the document. Without a strategy, that of its type. The same document may be cut again in other ways. */
+  /**
+   * Splits the document. Default: the strategy of its type. A document can be split several times in different ways.
+   */
   async chunk(params: ChunkParams = {}): Promise<DocumentChunk[]> {
     const checked = checkParams({ ...params, strategy: params?.strategy ?? STRATEGY_OF[this.type] });
     const chunks: DocumentChunk[] = [];
@@ -107,7 +109,7 @@ export class MDocument {
 
 function writeJson(value: unknown): string {
   try {
-    // Not a string for what JSON does not know, such as a function; that is refused with other documents without a text.
+    // Not a string for values JSON cannot represent, such as a function; refused like other documents without text.
     return JSON.stringify(value);
   } catch (cause) {
     throw new AgentError("invalid-argument", `The document has no JSON form: ${errorMessage(cause)}`, {

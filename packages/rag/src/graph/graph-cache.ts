@@ -2,14 +2,14 @@ import type { System } from "@selvedge/core/storage";
 import type { Vector, VectorFilter, VectorIndexDescription } from "@selvedge/core/vector";
 import type { GraphRAG } from "./graph-rag.ts";
 
-/** A graph over all that a filter lets through, or the news that this is too much for one. */
+/** A graph over everything a filter matches, or a note that this is too much for one. */
 export type CachedGraph = { graph: GraphRAG } | { graph?: undefined };
 
 export interface GraphScope {
   store: Vector;
   indexName: string;
   filter: VectorFilter | undefined;
-  /** Whose request it is. Nobody is served from a graph that was built for another. */
+  /** The tenant of the request. A graph is never shared between tenants. */
   tenant: string;
 }
 
@@ -22,12 +22,12 @@ interface Entry {
 
 const MAX_GRAPHS = 32;
 const MAX_NODES = 40_000;
-/** For stores that cannot tell whether an index changed. */
+/** For stores that cannot report changes to an index. */
 const MAX_AGE_MS = 60_000;
 
 /**
- * Keeps graphs for further questions: one for each store, index, filter and tenant, as long as the index has not changed,
- * the least recently used given up first.
+ * Caches graphs, one per store, index, filter and tenant, until the index changes. The least recently used is evicted
+ * first.
  */
 export class GraphCache {
   readonly #system: System;
@@ -39,7 +39,7 @@ export class GraphCache {
     this.#system = system;
   }
 
-  /** The graph of a scope, built by `build` if there is none. Callers at the same time share one build. */
+  /** The graph of a scope, created by `build` if there is none. Concurrent callers share one build. */
   get(
     scope: GraphScope,
     index: VectorIndexDescription,
@@ -85,7 +85,7 @@ export class GraphCache {
   }
 }
 
-/** Filters that differ only in the order of their keys are the same. */
+/** Filters that differ only in key order are equal. */
 function sortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

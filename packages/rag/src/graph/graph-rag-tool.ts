@@ -30,8 +30,8 @@ export interface GraphOptions extends GraphRAGOptions {
   randomWalkSteps?: number;
   restartProb?: number;
   /**
-   * Up to so many passages the graph spans all that the filter lets through. Beyond, each question gets a graph of the
-   * passages nearest to it. 5000 if not given, at most 9999.
+   * Up to this many passages, the graph spans everything the filter matches. Beyond that, each query gets a graph of
+   * its nearest passages. Default: 5000, at most 9999.
    */
   maxNodes?: number;
 }
@@ -44,10 +44,10 @@ export interface GraphRAGToolOptions extends RetrievalOptions {
 const DESCRIPTION =
   "Access and analyze relationships between information in the knowledge base to answer complex questions about connections and patterns.";
 const DEFAULT_MAX_NODES = 5_000;
-/** How many passages the graph of a single question spans. */
+/** How many passages the graph of a single query spans. */
 const AROUND = 500;
 
-/** A tool with which an agent searches a vector store by similarity and by the ties between passages. */
+/** Creates a tool that searches a vector store by similarity and by connections between passages. */
 export function createGraphRAGTool(
   options: GraphRAGToolOptions,
 ): Tool<OwnSchema<QueryInput, ReadQuery>, OwnSchema<RetrievalOutput>> {
@@ -115,11 +115,11 @@ interface GraphSettings {
   graphOptions: GraphRAGOptions;
 }
 
-/** The graph of the whole scope while it is small enough, else one around the question. */
+/** The graph of the whole scope if it is small enough, otherwise one around the query. */
 async function graphFor(scope: GraphScope, query: number[], settings: GraphSettings): Promise<GraphRAG> {
   const { cache, maxNodes, graphOptions } = settings;
   const index = await scope.store.describeIndex({ indexName: scope.indexName });
-  // A graph of nothing would have no vectors to compare it with.
+  // An empty graph has no vectors to compare with.
   if (index.dimension > 0 && query.length !== index.dimension) {
     throw new AgentError(
       "invalid-argument",
@@ -146,7 +146,7 @@ function fetchNodes(
 
 function build(nodes: VectorResult[], store: Vector, options: GraphRAGOptions): GraphRAG {
   const graph = new GraphRAG(options);
-  // The order of the hits depends on who asked first; that of the ids does not.
+  // The order of hits depends on who asked first; the order of ids does not.
   const sorted = nodes.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
   const embeddings = sorted.map(({ vector }) => {
     if (vector && vector.length > 0) return { vector };

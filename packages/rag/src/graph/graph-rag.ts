@@ -17,7 +17,7 @@ export interface GraphNode {
 }
 
 export interface RankedNode extends GraphNode {
-  /** The similarity to the query, raised or lowered by how often a walk from the best hits comes by. */
+  /** The similarity to the query, adjusted by how often a walk from the best hits visits the passage. */
   score: number;
 }
 
@@ -29,26 +29,26 @@ export interface GraphQuery {
 }
 
 export interface GraphRAGOptions {
-  /** The length of all vectors. Taken from the first one if not given. */
+  /** The length of all vectors. Default: that of the first one. */
   dimension?: number;
-  /** How near two nodes must be to be joined, from 0 to 1. 0.7 if not given. */
+  /** How similar two nodes must be to be connected, from 0 to 1. Default: 0.7. */
   threshold?: number;
-  /** With how many others a node is joined at most, by its own choice. 16 if not given. */
+  /** How many edges a node may choose. Default: 16. */
   neighbours?: number;
 }
 
 export const DEFAULT_WALK = { randomWalkSteps: 100, restartProb: 0.15 };
 const DEFAULT_TOP_K = 10;
 const MAX_STEPS = 10_000;
-/** The walk starts from the hits by this many; a hit that is less similar by `FADE` counts for a third. */
+/** The walk starts from this many hits; a hit less similar by `FADE` counts for a third. */
 const SEEDS = 10;
 const FADE = 0.05;
-/** How much the walk counts beside the similarity. */
+/** The weight of the walk relative to the similarity. */
 const WALK_WEIGHT = 0.2;
 
 /**
- * Ranks passages by their similarity to a query and by their ties to other passages that are similar to it. The graph joins
- * what is near to each other; a walk over it, with restarts at the best hits, finds what belongs to them.
+ * Ranks passages by their similarity to a query and by their connections to other similar passages. The graph connects
+ * near passages; a random walk that restarts at the best hits finds related ones.
  */
 export class GraphRAG {
   readonly #options: Required<Omit<GraphRAGOptions, "dimension">>;
@@ -57,7 +57,7 @@ export class GraphRAG {
   #vectors: Vectors = { data: new Float32Array(0), count: 0, dimension: 1 };
   #graph: Graph = knnGraph(this.#vectors, { threshold: 0, neighbours: 1 });
 
-  /** Takes options, or a dimension and a threshold. */
+  /** Accepts options, or a dimension and a threshold. */
   constructor(options: GraphRAGOptions | number = {}, threshold?: number) {
     const given =
       typeof options === "number"
@@ -72,7 +72,7 @@ export class GraphRAG {
     return this.#nodes.length;
   }
 
-  /** Builds the graph anew from passages and their vectors. */
+  /** Rebuilds the graph from passages and their vectors. */
   createGraph(chunks: readonly GraphChunk[], embeddings: readonly { vector: readonly number[] }[]): void {
     if (!Array.isArray(chunks) || !Array.isArray(embeddings) || chunks.length !== embeddings.length) {
       throw new AgentError(
@@ -110,7 +110,7 @@ export class GraphRAG {
     );
   }
 
-  /** The best passages first. The same query always gets the same answer. */
+  /** The best passages first. The same query always returns the same result. */
   query(options: GraphQuery): RankedNode[] {
     const { topK, randomWalkSteps, restartProb } = checkWalk(options);
     if (this.#nodes.length === 0) return [];
@@ -138,7 +138,7 @@ export class GraphRAG {
   }
 }
 
-/** The nodes with the highest values, best first, earlier ones first among equals. */
+/** The nodes with the highest values, best first; earlier nodes first among equals. */
 function best(values: Float64Array, count: number): number[] {
   const nearest = new Nearest(Math.min(count, values.length));
   for (let node = 0; node < values.length; node++) nearest.offer(node, values[node]!);

@@ -1,36 +1,36 @@
 import { Nearest } from "./nearest.ts";
 
-/** An undirected graph with weights: the neighbours of node `i` are at `offsets[i]` up to `offsets[i + 1]`. */
+/** An undirected weighted graph: the neighbours of node `i` are at `offsets[i]` up to `offsets[i + 1]`. */
 export interface Graph {
   offsets: Uint32Array;
   neighbours: Uint32Array;
   weights: Float32Array;
-  /** For each edge, the share of walkers at its start that take it. */
+  /** For each edge, the share of walkers at its start that follow it. */
   shares: Float64Array;
 }
 
-/** Unit vectors, one behind the other. */
+/** Unit vectors, stored contiguously. */
 export interface Vectors {
   data: Float32Array;
   count: number;
   dimension: number;
 }
 
-/** Above so many multiplications every pair is no longer compared. */
+/** Above this many multiplications, pairs are no longer all compared. */
 const EXACT_WORK = 400_000_000;
-/** Candidates are compared in so many dimensions, and the best of them again in all. */
+/** Candidates are compared in this many dimensions, and the best of them again in all. */
 const SKETCH_DIMENSION = 64;
 const SKETCH_SPREAD = 4;
 const PROBES = 8;
 const CANDIDATES_PER_NEIGHBOUR = 2;
-/** A node is compared with so many others at most, also where nearly all of them are alike and share a cell. */
+/** A node is compared with at most this many others, even if nearly all are alike and share a cell. */
 const MOST_COMPARED = 1_000;
 
 /**
- * Joins each node with the nearest others that are nearer than the threshold, at most `neighbours` of them. Small sets are
- * compared pair by pair. Larger ones are sorted into about √n cells around nodes picked by a fixed rule; a node is compared
- * with those of the nearest cells, which is far less than n² and finds nearly all of the same neighbours. Always the same
- * graph for the same vectors.
+ * Connects each node with its nearest neighbours above the threshold, at most `neighbours` of them. Small sets are
+ * compared pair by pair. Larger ones are sorted into about √n cells around nodes chosen by a fixed rule, and a node is
+ * compared with those of the nearest cells: far fewer than n² comparisons that find nearly all of the same neighbours.
+ * The same vectors always give the same graph.
  */
 export function knnGraph(
   vectors: Vectors,
@@ -56,7 +56,7 @@ export function knnGraph(
   return toGraph(lists);
 }
 
-/** For each node, others that are probably near. What is handed out is valid until the next. */
+/** For each node, others that are probably near. The returned array is valid until the next call. */
 function* candidatesOf(vectors: Vectors, wanted: number): Generator<[number, Int32Array]> {
   const small = sketch(vectors);
   const { data, dimension } = small;
@@ -80,8 +80,8 @@ function* candidatesOf(vectors: Vectors, wanted: number): Generator<[number, Int
 }
 
 /**
- * The vectors in fewer dimensions, with angles nearly kept: each dimension is added, with a sign, to a few of the new ones,
- * chosen by a fixed sequence of numbers.
+ * Projects the vectors to fewer dimensions, nearly preserving angles: each dimension is added, with a sign, to a few of
+ * the new ones, chosen by a fixed sequence of numbers.
  */
 function sketch({ data, count, dimension }: Vectors): Vectors {
   if (dimension <= SKETCH_DIMENSION * 2) return { data, count, dimension };
@@ -104,7 +104,7 @@ function sketch({ data, count, dimension }: Vectors): Vectors {
   return vectors;
 }
 
-/** Sorts nodes into cells, each around a node that stands for it, and says which cells are nearest to each node. */
+/** Sorts nodes into cells, each around a representative node, and finds the nearest cells of each node. */
 function toCells(vectors: Vectors): { cells: number[][]; cellsNear: { ids: Int32Array; width: number } } {
   const { count } = vectors;
   const centres = pick(count, Math.max(1, Math.round(Math.sqrt(count))));
@@ -121,7 +121,7 @@ function toCells(vectors: Vectors): { cells: number[][]; cellsNear: { ids: Int32
   return { cells, cellsNear: { ids, width } };
 }
 
-/** Different nodes, spread by a fixed sequence of numbers. */
+/** Distinct nodes, chosen by a fixed sequence of numbers. */
 function pick(count: number, wanted: number): number[] {
   const next = sequence();
   const picked = new Set<number>();
@@ -129,7 +129,7 @@ function pick(count: number, wanted: number): number[] {
   return [...picked];
 }
 
-/** The same numbers every time: graphs of the same vectors are the same. */
+/** The same numbers every time, so that the same vectors give the same graph. */
 function sequence(): () => number {
   let state = 0x9e3779b9;
   return () => {
@@ -140,7 +140,7 @@ function sequence(): () => number {
   };
 }
 
-/** An edge holds both ways, whichever of the two found it. */
+/** An edge counts in both directions, whichever node found it. */
 function toGraph(lists: Nearest[]): Graph {
   const edges = lists.map(() => new Map<number, number>());
   lists.forEach((list, a) => {
@@ -174,7 +174,7 @@ function toShares(offsets: Uint32Array, weights: Float32Array): Float64Array {
   return shares;
 }
 
-/** The cosine, as vectors have length 1. */
+/** The cosine, since vectors have length 1. */
 function dot({ data, dimension }: Vectors, a: number, b: number): number {
   return dotAt(data, a * dimension, data, b * dimension, dimension);
 }
@@ -195,7 +195,7 @@ function dotAt(x: Float32Array, fromX: number, y: Float32Array, fromY: number, l
   return one + two + three + four;
 }
 
-/** Brings each vector to length 1; one without direction stays 0. */
+/** Normalises each vector to length 1; a zero vector stays zero. */
 export function normalise({ data, count, dimension }: Vectors): void {
   for (let node = 0; node < count; node++) {
     const from = node * dimension;

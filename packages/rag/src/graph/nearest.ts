@@ -1,9 +1,9 @@
-/** The few best of many offers, best first; of equal ones those with smaller ids. */
+/** The best few of many candidates, best first; smaller ids first among equals. */
 export class Nearest {
   readonly #ids: Int32Array;
   readonly #weights: Float64Array;
   #count = 0;
-  /** What an offer must beat once there is no room left. */
+  /** The weight a candidate must beat once the list is full. */
   #worst = -Infinity;
 
   constructor(size: number) {
@@ -11,7 +11,7 @@ export class Nearest {
     this.#weights = new Float64Array(size);
   }
 
-  /** The same id may be offered again, with the same weight. */
+  /** The same id may be offered again with the same weight. */
   offer(id: number, weight: number): void {
     if (weight < this.#worst) return;
     const ids = this.#ids;

@@ -1,12 +1,12 @@
 import type { Graph } from "./knn-graph.ts";
 
-/** Further steps change nothing that could be seen in a ranking. */
+/** Further steps would not change the ranking. */
 const SETTLED = 1e-4;
 
 /**
- * How often a walker is expected at each node, as shares that sum to 1: it starts at the seeds (by their weights), takes
- * `steps` steps along edges (by theirs), and before each goes back to the seeds with a probability of `restart`. Computed,
- * not drawn by lot, so that the same question has the same answer.
+ * How often a walker is expected at each node, as shares that sum to 1. It starts at the seeds (by their weights),
+ * takes `steps` steps along edges (by theirs), and before each step returns to the seeds with probability `restart`.
+ * Computed exactly, so that the same query has the same result.
  */
 export function walkShares(
   graph: Graph,
@@ -28,7 +28,7 @@ export function walkShares(
     for (const node of reached) {
       const share = here[node]!;
       const end = offsets[node + 1]!;
-      // From a node without edges there is only the way back.
+      // A node without edges leads back to the seeds.
       if (offsets[node] === end) lost += share;
       else {
         const moving = share * (1 - restart);
@@ -54,7 +54,7 @@ export function walkShares(
   return visits;
 }
 
-/** Every node that a walk from the seeds can come to. */
+/** Every node reachable from the seeds. */
 function reachable({ offsets, neighbours }: Graph, seeds: Iterable<number>): Int32Array {
   const seen = new Uint8Array(offsets.length);
   const found = new Int32Array(offsets.length - 1);

@@ -1,12 +1,15 @@
 import { isObject } from "@selvedge/core/guards";
 import { AgentError } from "@selvedge/core/errors";
 
-/** Options of one kind of store each. Those of the store in use reach its `query`; a store refuses what would widen a search it cannot narrow. */
+/**
+ * Options by kind of store. Those of the store in use reach its `query`; a store refuses an option that it would
+ * otherwise ignore and return too much.
+ */
 export interface DatabaseConfig {
   pinecone?: { namespace?: string; sparseVector?: { indices: number[]; values: number[] } };
   pgvector?: { minScore?: number; ef?: number; probes?: number };
   chroma?: { where?: Record<string, unknown>; whereDocument?: Record<string, unknown> };
-  /** Stores of your own. */
+  /** Your own stores. */
   [store: string]: Record<string, unknown> | undefined;
 }
 
@@ -22,7 +25,7 @@ const CHECKS: Readonly<Record<string, (value: unknown) => boolean>> = {
   "chroma.whereDocument": isObject,
 };
 
-/** The options of all blocks, flat, as `query` takes them. */
+/** The options of all blocks, flattened for `query`. */
 export function flattenDatabaseConfig(config: unknown): Record<string, unknown> {
   if (config === undefined || config === null) return {};
   if (!isObject(config)) throw invalid("must be an object with a block for each store", config);

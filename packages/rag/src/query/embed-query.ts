@@ -6,7 +6,7 @@ import type { Embedder } from "@selvedge/core/vector";
 const RETRIES = 2;
 const FIRST_WAIT_MS = 200;
 
-/** The vector of a query. A failing embedder is asked twice more, unless it says that asking again is no use. */
+/** Embeds a query. A failing embedder is retried twice, unless its error is not retryable. */
 export async function embedQuery(
   embedder: Embedder,
   queryText: string,

@@ -12,9 +12,9 @@ import { cosine } from "../cosine.ts";
 import { embedQuery } from "./embed-query.ts";
 
 export interface HybridWeights {
-  /** What nearness of meaning counts. */
+  /** The weight of semantic similarity. */
   vector: number;
-  /** What shared words count. */
+  /** The weight of shared words. */
   text: number;
 }
 
@@ -22,29 +22,29 @@ export interface HybridSearchOptions {
   vectorStore: Vector;
   indexName: string;
   queryText: string;
-  /** Embeds the query; or give its vector. */
+  /** Embeds the query; or pass its vector. */
   model?: EmbedderConfig;
   queryVector?: number[];
   topK?: number;
   filter?: VectorFilter | undefined;
   includeVector?: boolean;
-  /** Together 1; a half each unless given. */
+  /** They sum to 1. Default: a half each. */
   weights?: HybridWeights;
   /** Further options for the store's `query`. */
   queryOptions?: Record<string, unknown>;
   abortSignal?: AbortSignal | undefined;
 }
 
-/** Each side is asked for more than is wanted: what one finds late the other may find early. */
+/** Each side is asked for more than requested: what one ranks low, the other may rank high. */
 const MORE = 5;
 const LEAST = 100;
 const MOST = 1_000;
 const ALIKE: HybridWeights = { vector: 0.5, text: 0.5 };
 
 /**
- * Searches by meaning and by words, and adds up what both say. Neither side is stretched to fill the answer: a score says
- * how near a passage is and how much of the question it holds, so nothing scores high where nothing fits. Vectors that
- * tell passages apart clearly thereby count for more than vectors that find all about equally near.
+ * Searches by meaning and by words and adds both scores. Neither side is rescaled to fill the range: a score says how
+ * near a passage is and how much of the query it contains, so nothing scores high when nothing fits. Vectors that
+ * separate passages clearly thus weigh more than vectors that find all of them about equally near.
  */
 export async function hybridSearch(options: HybridSearchOptions): Promise<VectorResult[]> {
   const { vectorStore, indexName, queryText, topK = 10, filter, abortSignal } = options;
@@ -79,7 +79,7 @@ export async function hybridSearch(options: HybridSearchOptions): Promise<Vector
   }));
 }
 
-/** How near an entry is that the search by vectors did not reach. */
+/** The similarity of an entry that the vector search did not reach. */
 type Measure = (result: VectorResult) => number;
 
 function fuse(
@@ -108,9 +108,9 @@ function fuse(
 }
 
 /**
- * What the words of a passage count, from 0 to 1: half way between what it holds of the question and what it holds of the
- * best passage, as a geometric mean. By the question alone, words would count for less the longer one asks; by the best
- * passage alone, a passage that shares one word of ten would count as much as one that holds all.
+ * The word score of a passage, from 0 to 1: the geometric mean of its share of the query and its share of the best
+ * passage. By the query alone, words would count less the longer the query; by the best passage alone, a passage with
+ * one word of ten could count as much as one with all.
  */
 function wordShare(score: number, best: number): number {
   if (score <= 0) return 0;
@@ -125,7 +125,7 @@ async function measureFor(
   worded: VectorResult[],
 ): Promise<Measure> {
   const known = new Set(near.map(({ id }) => id));
-  // Not nearer than what was found, and no more can be said of an entry that comes without its vector.
+  // At most as near as what was found; nothing more is known about an entry without its vector.
   const farthest = near.at(-1)?.score ?? 0;
   if (worded.every(({ id }) => known.has(id))) return () => farthest;
   const { metric } = await store.describeIndex({ indexName });

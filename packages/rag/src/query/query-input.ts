@@ -5,7 +5,7 @@ import { DEFAULT_TOP_K, toTopK } from "./retrieval-settings.ts";
 export interface QueryInput {
   queryText: string;
   topK?: number;
-  /** Conditions on metadata, as JSON text or as an object. */
+  /** Conditions on metadata, as JSON text or an object. */
   filter?: string | VectorFilter;
 }
 
@@ -24,7 +24,7 @@ const FILTER = {
     "Operators: $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $contains, $not, $and, $or, $nor. Leave it out to search everything.",
 };
 
-/** What the model has to say: the query, how many passages it wants, and a filter where that is allowed. */
+/** The model's input: the query, how many passages it wants, and a filter if that is allowed. */
 export function queryInput(enableFilter: boolean): OwnSchema<QueryInput, ReadQuery> {
   const json = {
     type: "object",

@@ -1,21 +1,21 @@
 import type { VectorResult } from "@selvedge/core/vector";
 
-/** What a tool gives as a source: everything needed to refer to where a passage comes from. */
+/** A source as returned by a tool: everything needed to cite a passage. */
 export interface QueryResult {
   id: string;
-  // What an app put there, and reads without a cast.
+  // App data, readable without a cast.
   // oxlint-disable-next-line typescript/no-explicit-any
   metadata: any;
-  /** Empty unless vectors were asked for. */
+  /** Empty unless vectors were requested. */
   vector: number[];
   score: number;
-  /** Empty where the store has no text. */
+  /** Empty if the store has no text. */
   document: string;
 }
 
-/** What the tools of this package answer. */
+/** The result of this package's tools. */
 export interface RetrievalOutput {
-  /** The texts of the passages found, the best first. */
+  /** The texts of the passages found, best first. */
   relevantContext: string;
   sources: QueryResult[];
 }
@@ -29,7 +29,7 @@ export const RETRIEVAL_OUTPUT: Record<string, unknown> = {
   required: ["relevantContext", "sources"],
 };
 
-/** The text of a result: its document, or what apps keep in the metadata. */
+/** The text of a result: its document, or the text in its metadata. */
 export function textOfResult({ document, metadata }: Pick<VectorResult, "document" | "metadata">): string {
   if (document !== undefined && document !== "") return document;
   for (const key of ["text", "content"]) {
@@ -54,7 +54,7 @@ export function toOutput(results: VectorResult[], includeSources: boolean): Retr
   return { relevantContext: texts.join("\n\n"), sources: includeSources ? results.map(toQueryResult) : [] };
 }
 
-/** What the model reads: the texts once, and no vectors. */
+/** What the model reads: each text once, without vectors. */
 export function toModelOutput({ relevantContext, sources }: RetrievalOutput): unknown {
   const named = sources.map(({ id, score, metadata }) => {
     const { text: _text, content: _content, ...rest } = metadata as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { askModel, type ModelConfig } from "@selvedge/core/model";
 
-/** Says how much each text has to do with a query, from 0 to 1. A cross-encoder or a rerank service fits behind it. */
+/** Scores how relevant each text is to a query, from 0 to 1. Implement it with a cross-encoder or a rerank service. */
 export interface RelevanceScorer {
   score(query: string, texts: string[], options?: { abortSignal?: AbortSignal }): Promise<number[]>;
 }
@@ -11,7 +11,7 @@ export interface RelevanceScoreProvider {
   getRelevanceScore(query: string, text: string): Promise<number>;
 }
 
-/** A language model, or something made for the task. */
+/** A language model, or a dedicated scorer. */
 export type RerankModel = ModelConfig | RelevanceScorer | RelevanceScoreProvider;
 
 const MAX_TEXT_LENGTH = 4_000;

@@ -8,19 +8,19 @@ import {
   toScorer,
 } from "./relevance-scorer.ts";
 
-/** How much each judgement counts. Together they make 1. */
+/** The weight of each score. They sum to 1. */
 export interface WeightConfig {
-  /** What the model or scorer says. 0.4 if no weights are given. */
+  /** The score of the model or scorer. Default: 0.4. */
   semantic?: number;
-  /** The score of the search. 0.4 if no weights are given. */
+  /** The search score. Default: 0.4. */
   vector?: number;
-  /** The place in the results of the search. 0.2 if no weights are given. */
+  /** The position in the search results. Default: 0.2. */
   position?: number;
 }
 
 export interface RerankerOptions {
   weights?: WeightConfig;
-  /** How many results to give. 3 if not given. */
+  /** How many results to return. Default: 3. */
   topK?: number;
   abortSignal?: AbortSignal | undefined;
 }
@@ -38,10 +38,10 @@ export interface RerankResult<Result extends VectorResult = VectorResult> {
 
 const DEFAULT_WEIGHTS = { semantic: 0.4, vector: 0.4, position: 0.2 };
 const DEFAULT_TOP_K = 3;
-/** Weights such as 0.7, 0.2 and 0.1 do not add up to 1 exactly. */
+/** Weights such as 0.7, 0.2 and 0.1 do not sum to exactly 1. */
 const TOLERANCE = 1e-6;
 
-/** Orders search results by what a model or scorer thinks of them, the score of the search, and their place in it. */
+/** Ranks search results by a model's or scorer's judgement, their search score and their position. */
 export async function rerank<Result extends VectorResult>(
   results: Result[],
   query: string,
@@ -74,7 +74,7 @@ export async function rerank<Result extends VectorResult>(
     .slice(0, topK);
 }
 
-/** `rerank` with its arguments by name. */
+/** `rerank` with named arguments. */
 export function rerankWithScorer<Result extends VectorResult>({
   results,
   query,
@@ -89,7 +89,7 @@ export function rerankWithScorer<Result extends VectorResult>({
   return rerank(results, query, scorer, options);
 }
 
-/** Checked where a tool is made, so that wrong weights do not wait for the first query. */
+/** Checked when a tool is created, not at the first query. */
 export function checkRerankerOptions(options: RerankerOptions = {}): {
   weights: Required<WeightConfig>;
   topK: number;

@@ -8,27 +8,27 @@ import {
   type VectorFilter,
 } from "@selvedge/core/vector";
 
-/** A store, or how to find the one for a request (a store for each tenant, for example). */
+/** A store, or a function that returns the store for a request (one per tenant, for example). */
 export type VectorStoreSource =
   | Vector
   | ((call: { requestContext: RequestContext; mastra?: unknown }) => Vector | Promise<Vector>);
 
-/** What both retrieval tools are made with. Most of it can be overridden by the request context, under the same names. */
+/** Settings of both retrieval tools. The request context can override most of them, under the same names. */
 export interface RetrievalOptions {
   id?: string;
   description?: string;
-  /** Embeds the query. Must be what embedded the documents. */
+  /** Embeds the query. Must be the embedder of the documents. */
   model: EmbedderConfig;
   /** The name of a store registered with the `Mastra` host. Not needed with `vectorStore`. */
   vectorStoreName?: string;
-  /** Comes before `vectorStoreName`. */
+  /** Takes precedence over `vectorStoreName`. */
   vectorStore?: VectorStoreSource;
   indexName?: string;
   /** Let the model filter by metadata. */
   enableFilter?: boolean;
-  /** `true` if not given. */
+  /** Default: `true`. */
   includeSources?: boolean;
-  /** Handed to the embedding model. */
+  /** Passed to the embedding model. */
   providerOptions?: Record<string, Record<string, unknown>>;
 }
 
@@ -40,7 +40,7 @@ interface Call {
 const MAX_TOP_K = 1_000;
 export const DEFAULT_TOP_K = 10;
 
-/** Checked when a tool is made, so that what is missing does not wait for the first query. */
+/** Checked when a tool is created, not at the first query. */
 export function checkToolOptions(name: string, options: RetrievalOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new AgentError(
@@ -51,7 +51,7 @@ export function checkToolOptions(name: string, options: RetrievalOptions): void 
   toEmbedder(options.model);
 }
 
-/** The value in the request context, or the one the tool was made with. */
+/** The value in the request context, or the tool's setting. */
 export function setting<Value>(call: Call, name: string, own: Value): Value {
   return (call.requestContext.get(name) as Value | undefined) ?? own;
 }
@@ -94,8 +94,8 @@ function checkStore(store: unknown): Vector {
 }
 
 /**
- * What to filter by. A filter in the request context always holds: it is how an app keeps tenants apart. One that the model
- * wrote can only narrow it further.
+ * The filter to apply. A filter in the request context always applies: it keeps tenants apart. A model's filter can
+ * only narrow it further.
  */
 export function filterFor(
   call: Call,
@@ -104,19 +104,19 @@ export function filterFor(
 ): VectorFilter | undefined {
   const set = call.requestContext.get("filter") as VectorFilter | undefined;
   const filters = [set, options.enableFilter ? asked : undefined].filter((filter) => filter !== undefined);
-  // Each is read by itself, so that a message speaks of what its author wrote.
+  // Each is parsed separately, so that an error refers to what its author wrote.
   for (const filter of filters) parseFilter(filter);
   const said = filters.filter((filter) => Object.keys(filter).length > 0);
   return said.length > 1 ? { $and: said } : said[0];
 }
 
-/** How many passages: as the request context says, or the model. */
+/** How many passages to return: from the request context, or from the model. */
 export function topKFor(call: Call, asked: number | undefined): number {
   const set = call.requestContext.get("topK") as unknown;
   return set === undefined ? (asked ?? DEFAULT_TOP_K) : toTopK(set);
 }
 
-/** Models write numbers in many ways; what makes no sense becomes the default. */
+/** Models write numbers in many ways; nonsense becomes the default. */
 export function toTopK(value: unknown): number {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number) || number < 1) return DEFAULT_TOP_K;

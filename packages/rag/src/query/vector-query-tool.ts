@@ -21,16 +21,16 @@ import { searchFailed } from "./search-failed.ts";
 
 export interface VectorQueryToolOptions extends RetrievalOptions {
   includeVectors?: boolean;
-  /** Orders what was found with the help of a language model or a scorer. */
+  /** Reranks the results with a language model or a scorer. */
   reranker?: RerankConfig;
   databaseConfig?: DatabaseConfig;
-  /** Searches by words as well, where the store can. */
+  /** Also searches by words, if the store supports it. */
   hybrid?: boolean | { weights?: HybridWeights };
 }
 
 const DESCRIPTION = "Access the knowledge base to find information needed to answer user questions";
 
-/** A tool with which an agent searches a vector store. What goes wrong is an error that the model can read, never an empty answer. */
+/** Creates a tool that searches a vector store. A failure is an error the model can read, never an empty result. */
 export function createVectorQueryTool(
   options: VectorQueryToolOptions,
 ): Tool<OwnSchema<QueryInput, ReadQuery>, OwnSchema<RetrievalOutput>> {

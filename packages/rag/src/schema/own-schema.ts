@@ -1,4 +1,4 @@
-/** A Standard Schema with its JSON form, written by hand: the package needs no schema library for a handful of fields. */
+/** A Standard Schema with its JSON form, written by hand: a handful of fields needs no schema library. */
 export interface OwnSchema<Input, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
@@ -31,7 +31,7 @@ export function ownSchema<Input, Output = Input>(
   };
 }
 
-/** Takes any object as it is: for output that our own code makes. */
+/** Accepts any object unchanged: for output of our own code. */
 export function trustedSchema<Value>(json: Record<string, unknown>): OwnSchema<Value> {
   return ownSchema<Value>(json, (value) => ({ value: value as Value }));
 }

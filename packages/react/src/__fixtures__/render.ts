@@ -2,9 +2,9 @@ import { createElement, type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
 export interface Rendered<Value> {
-  /** What the hook gave in the last render that was shown. */
+  /** The hook's result in the last committed render. */
   readonly current: Value;
-  /** What it gave in every render, the last at the end. */
+  /** The hook's result in every render, newest last. */
   readonly all: readonly Value[];
   rerender(): void;
   unmount(): void;

@@ -13,12 +13,12 @@ export interface Page {
   storage: Storage;
   client: MastraClient;
   readonly server: RunningServer;
-  /** Takes the server down for as long as `meanwhile` takes. */
+  /** Stops the server for as long as `meanwhile` takes. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An agent that answers from a script, behind a real server, and a client. */
+/** An agent that answers from a script, behind a real server, with a client. */
 export async function served(
   script: Script,
   config: Partial<AgentConfig> = {},

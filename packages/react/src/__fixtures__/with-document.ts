@@ -2,8 +2,8 @@ import { Window } from "happy-dom";
 import { afterAll, beforeAll } from "vitest";
 
 /**
- * Gives the tests of a file a document, and takes it away after them: other files share the process. Fetch and streams
- * stay those of Node, which the server uses too.
+ * Provides a document for the tests of a file and removes it afterwards: other files share the process. Fetch and
+ * streams stay those of Node, which the server uses too.
  */
 export function withDocument(): void {
   const global = globalThis as { window?: unknown; document?: unknown };
@@ -13,7 +13,7 @@ export function withDocument(): void {
     Object.assign(global, { window, document: window.document });
   });
   afterAll(async () => {
-    // React's last work is done in turns of its own.
+    // React finishes its work in later turns of the event loop.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
     delete global.window;
     delete global.document;

@@ -33,9 +33,9 @@ export interface Served {
   agent: Agent;
   storage: Storage;
   model: ScriptedModel;
-  /** A request as a route describes it. */
+  /** Sends a request as a route describes it. */
   call<Name extends RouteName>(name: Name, input?: Input<Name>, as?: string): Promise<Response>;
-  /** The same, for the JSON of a good answer. */
+  /** The same, returning the JSON of a successful response. */
   json<Name extends RouteName>(name: Name, input?: Input<Name>, as?: string): Promise<Answer<Name>>;
 }
 
@@ -46,7 +46,7 @@ export type Input<Name extends RouteName> = Partial<Pick<RouteCalls[Name] & Part
 type Parts = { params?: object; query?: object; body?: object };
 type Answer<Name extends RouteName> = RouteCalls[Name] extends { response: infer Type } ? Type : never;
 
-/** Whoever says so in a header, with the grants it names. */
+/** Trusts a header for the resource and its grants. */
 export const byHeader: Authorize = (request) => {
   const resourceId = request.headers.get("x-user");
   if (resourceId === null) return null;
@@ -151,7 +151,7 @@ export interface Frame {
   data: unknown;
 }
 
-/** The frames of a stream as they come. Comments are left out. */
+/** The frames of a stream as they arrive, without comments. */
 export async function* frames(response: Response): AsyncGenerator<Frame> {
   let text = "";
   for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -183,7 +183,7 @@ function parseFrame(text: string): Frame | undefined {
   };
 }
 
-/** Reads until a chunk of a type has come; answers everything so far. */
+/** Reads until a chunk of a type arrives; returns everything read. */
 export async function readUntil(stream: AsyncGenerator<Frame>, type: string): Promise<Frame[]> {
   const read: Frame[] = [];
   for (;;) {

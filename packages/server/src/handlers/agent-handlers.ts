@@ -140,7 +140,7 @@ export const AGENT_HANDLERS: Handlers<Tagged<"agents">> = {
   },
 };
 
-/** Runs a tool for a caller. What asks for approval needs one who may give it. */
+/** Runs a tool for a caller. A tool that requires approval needs a caller who may approve. */
 export async function runTool(
   call: Pick<Call<"executeTool">, "app" | "body" | "caller" | "request" | "resourceId">,
   name: string,
@@ -174,7 +174,7 @@ async function findTool({
   return pickTool(tools, params.toolId);
 }
 
-/** By the name it is registered under, or by its id. */
+/** Finds a tool by its registered name or its id. */
 export function pickTool(tools: Record<string, ToolLike>, toolId: string): { name: string; tool: ToolLike } {
   if (Object.hasOwn(tools, toolId)) return { name: toolId, tool: tools[toolId] as ToolLike };
   const found = Object.entries(tools).find(([, tool]) => tool.id === toolId);
@@ -182,16 +182,16 @@ export function pickTool(tools: Record<string, ToolLike>, toolId: string): { nam
   throw new AgentError("tool-not-found", `There is no tool "${toolId}".`);
 }
 
-/** What the server itself says about a run, and no request can. */
+/** Run options that only the server sets. */
 export interface RunPlace {
   runId?: string | undefined;
-  /** What was said before, for a run without a thread. */
+  /** Earlier messages, for a run without a thread. */
   history?: readonly StoredMessage[] | undefined;
-  /** Leaves the thread as it is. */
+  /** Leaves the thread unchanged. */
   readOnly?: boolean | undefined;
 }
 
-/** A run that a request asked for, on its thread or without one. */
+/** Starts the run of a request, on its thread or without one. */
 export async function startRun(
   call: Pick<Call<"generate">, "app" | "body" | "params" | "caller" | "threadId" | "resourceId">,
   place: RunPlace = {},
@@ -203,7 +203,7 @@ export async function startRun(
   const messages = place.history ? ([...place.history, ...(said as never[])] as MessagesInput) : said;
   if (memory?.options !== undefined) caller.require("run-options", "memory.options");
   const options = await toRunOptions(asked, call, agent);
-  // An id that somebody else's run has, or will have, is not for a caller to choose.
+  // A caller must not choose an id that another caller's run has or will have.
   if (runId !== undefined) {
     caller.require("run-options", "runId");
     options.runId = await freeRunId(app, agent, runId);
@@ -235,7 +235,7 @@ export async function startRun(
   return startOnThread(agent, address, () => agent.stream(messages, onThread));
 }
 
-/** Everything a run gives, at its end. */
+/** The full result of a run, at its end. */
 async function wholeRun(
   call: Pick<Call, "request" | "caller">,
   reader: RunReader & { output: RunOutput },
@@ -245,9 +245,9 @@ async function wholeRun(
   );
 }
 
-/** Two runs of one id would get each other's approvals. */
+/** Two runs with one id would receive each other's approvals. */
 async function freeRunId(app: App, agent: AnyAgent, runId: string): Promise<string> {
-  // It also stands in a header.
+  // The id is also sent in a header.
   if (!/^[\x21-\x7e]+$/.test(runId))
     throw new AgentError("invalid-argument", "body.runId: Use visible ASCII characters only.");
   const isKept = app.ownerOfKeptRun(runId) !== undefined;
@@ -256,7 +256,7 @@ async function freeRunId(app: App, agent: AnyAgent, runId: string): Promise<stri
   return runId;
 }
 
-/** Messages as a run takes them, of one who may speak as a person and not as the system unless granted. */
+/** Converts messages for a run. Callers speak as a user; other roles need a grant. */
 export async function admitMessages(
   call: Pick<Call, "app" | "caller">,
   given: unknown,
@@ -273,7 +273,7 @@ export async function admitMessages(
   return neutraliseDeep(messages);
 }
 
-/** The chunks of one run, as long as they are kept. */
+/** The chunks of one run, while they are stored. */
 async function observe(call: Call<"observe">): Promise<Response> {
   const { app, params, body, request } = call;
   const { runId, threadId } = body;
@@ -384,7 +384,7 @@ async function toMessage(
   return { ...message, contents: neutraliseContents(message.contents) };
 }
 
-/** Only words of people, unless the caller may say more. */
+/** Only user messages, unless the caller has a grant. */
 async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBody): Promise<SignalInput> {
   const { caller } = call;
   const signal = await admitContents(call, given);
@@ -397,7 +397,7 @@ async function toSignal(call: Pick<Call, "app" | "caller">, given: Wire.SignalBo
 
 async function sent(result: SendResult): Promise<Answer<"sendMessage">> {
   const { runId = result.runId, action, duplicate } = await result.admitted;
-  // Not before it is admitted: of one that was sent before, it is the first.
+  // Counted only after admission: a message that was sent before returns its first result.
   const { signal } = result;
   return { accepted: true, runId, signal, action, duplicate };
 }

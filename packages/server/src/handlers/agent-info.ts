@@ -4,7 +4,7 @@ import type { Principal } from "../caller.ts";
 import type { Answer } from "../handler.ts";
 import { toRequestContext } from "../run-options.ts";
 
-/** An agent as a caller may see it. What depends on the request and cannot be told now is left out. */
+/** An agent as a caller may see it. Parts that depend on a request are left out if they cannot be resolved. */
 export async function agentInfo(agent: AnyAgent, caller: Principal): Promise<Answer<"getAgent">> {
   const options = { requestContext: toRequestContext(undefined, caller) };
   const [tools, agents, workflows, model] = await Promise.all([

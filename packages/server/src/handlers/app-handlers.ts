@@ -13,7 +13,7 @@ import { pickTool, runTool } from "./agent-handlers.ts";
 import { toolInfo } from "./agent-info.ts";
 import { listEmbedders } from "./list-embedders.ts";
 
-/** What the server asks of an MCP server. `MCPServer` of `@selvedge/mcp` has all of it. */
+/** The part of an MCP server that the server uses. `MCPServer` of `@selvedge/mcp` implements it. */
 interface McpServer {
   id: string;
   name: string;
@@ -36,7 +36,7 @@ interface HostCaller {
   extra: { authInfo?: McpCaller; signal: AbortSignal };
 }
 
-/** A caller as the Model Context Protocol's libraries know one. Its token stays here. */
+/** A caller in the form the MCP libraries use. Its token stays here. */
 interface McpCaller {
   token: string;
   clientId: string;
@@ -129,7 +129,7 @@ export const APP_HANDLERS: Handlers<Tagged<"system" | "tools" | "mcp" | "vectors
   }),
 };
 
-/** Tools of the host, and of its agents under their names where the host has none of that name. */
+/** Tools of the host, and of its agents where the host has no tool of that name. */
 async function allTools(app: App, caller: Principal): Promise<Record<string, ToolLike>> {
   const requestContext = toRequestContext(undefined, caller);
   const all = new Map<string, ToolLike>();
@@ -163,7 +163,7 @@ function toMcpCaller(caller: Principal): { authInfo: McpCaller } {
   return { authInfo: { token: "", clientId: "selvedge", scopes: [], extra } };
 }
 
-/** A request whose body was read as those of other routes are: others would read it without end. */
+/** Reads the body within our limits before passing the request on, since MCP libraries would read without one. */
 async function withinLimits(request: Request, app: App): Promise<Request> {
   if (request.method !== "POST") return request;
   const { url, method, signal } = request;

@@ -222,18 +222,11 @@ async function createSession(call: Call<"createSession">): Promise<Answer<"creat
     ...(body.tags && { tags: body.tags }),
   });
   try {
-    if (body.threadId !== undefined) await goTo(session, body.threadId);
+    if (body.threadId !== undefined) await session.thread.goTo(body.threadId);
     return infoOf(session.core.row, caller);
   } finally {
     release();
   }
-}
-
-/** The thread with an id: one that exists, or a new one. */
-async function goTo(session: Session, threadId: string): Promise<void> {
-  const known = await (await session.core.host.memory()).getThreadById({ threadId });
-  if (known) await session.thread.switch({ threadId, abort: false });
-  else await session.thread.create({ threadId });
 }
 
 /** Opens the session of a request for as long as the work takes. */

@@ -3,7 +3,7 @@ import type { Principal } from "../caller.ts";
 import type { Answer } from "../handler.ts";
 import { safeOutput } from "@selvedge/core/guards";
 
-/** A run's outcome without what was sent to the model. */
+/** A run's result without the model requests. */
 export function generateResult(full: FullOutput, caller: Principal): Answer<"generate"> {
   const output = caller.has("inspect") ? full : safeOutput(full);
   const { messages: _, ...response } = output.response as Record<string, unknown> & { messages: unknown };

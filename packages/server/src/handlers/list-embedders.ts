@@ -6,11 +6,11 @@ import type { Answer } from "../handler.ts";
 
 type Info = Answer<"listEmbedders">["embedders"][number];
 
-/** The embedders that the memories of the host and of its agents search with, each once. */
+/** The distinct embedders used by the memories of the host and its agents. */
 export async function listEmbedders(app: App): Promise<Info[]> {
   const memories = new Set<MastraMemory | undefined>(Object.values(app.mastra.listMemory()));
   for (const agent of Object.values(app.mastra.listAgents()) as Agent[])
-    // A memory that is chosen by the request may not be had without one.
+    // A memory chosen per request may be unavailable without one.
     if (agent.hasMemory) memories.add(await agent.getMemory().catch(() => undefined));
   const found = new Map<string, Info>();
   for (const memory of memories) {

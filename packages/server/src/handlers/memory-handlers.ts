@@ -14,7 +14,7 @@ import { toNames } from "../to-names.ts";
 import { searchMessages } from "./search-messages.ts";
 import type { ThreadRoute } from "./thread-handlers.ts";
 
-/** What a memory can do beyond the least an agent asks of it. `Memory` of `@selvedge/memory` has all of it. */
+/** Optional methods of a memory. `Memory` of `@selvedge/memory` implements all of them. */
 interface FullMemory extends MastraMemory {
   createThread(options: object): Promise<StoredThread>;
   deleteThread(target: { threadId: string; resourceId?: string | undefined }): Promise<void>;
@@ -31,7 +31,7 @@ type SetMemoryConfig = Omit<Answer<"memoryConfig">["config"], "threads"> & Pick<
 
 const PER_PAGE = 40;
 const THREADS_PER_PAGE = 100;
-/** Of messages in one answer, or one copy. */
+/** Messages per response, or per clone. */
 const MOST_BYTES = 64 << 20;
 
 export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> = {
@@ -48,7 +48,8 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
       throw new AgentError("not-supported", "This memory does not expose its configuration.");
     const { lastMessages, semanticRecall, workingMemory, threads, readOnly } = memory.getMergedThreadConfig();
     const { enabled, scope, template } = workingMemory;
-    // Models, schemas and functions stay here, and what the agent is told is for those who may see its instructions.
+    // Models, schemas and functions stay here. Instruction texts are only for callers who may see the agent's
+    // instructions.
     const told = caller.has("inspect") && template !== undefined ? { template } : {};
     return {
       config: {
@@ -184,7 +185,10 @@ async function domainOf(app: App, agentName: string | undefined): Promise<Thread
   return threadDomain(await app.storage(agentName));
 }
 
-/** A name that is taken; one that another has is answered as where such a thread is made by any other route. */
+/**
+ * A thread id that is taken. If another owner has it, the response is the same as on any other route that creates a
+ * thread.
+ */
 async function checkUnused(storage: Storage | undefined, threadId: string, caller: Principal): Promise<void> {
   const owner = storage && (await ownerOfThread(storage, threadId));
   if (owner === undefined) return;

@@ -9,7 +9,7 @@ import type { EventSourceText } from "../sse/event-body.ts";
 import { endFrame, opening, startHeader } from "../sse/frames.ts";
 import { RunEvents, type RunOver } from "../sse/run-events.ts";
 
-/** The chunks of a run as somebody outside may read them. */
+/** The chunks of a run for an outside reader. */
 export interface RunReader {
   next(): Promise<readonly AgentChunk[]>;
   leave(): void;
@@ -37,7 +37,7 @@ export async function startOnThread(
   }
 }
 
-/** Reads one run of a thread, from a number or from its start, wherever it is carried out. */
+/** Reads one run of a thread from a number or its start, whichever process carries it out. */
 export async function followRun(
   agent: AnyAgent,
   { runId, ...address }: { threadId: string; resourceId: string; runId: string },
@@ -53,7 +53,7 @@ export async function followRun(
   return new RunEvents(subscription, runId, over);
 }
 
-/** A run without a thread: it has this reader, and ends when that leaves. */
+/** A run without a thread: it has one reader and ends when that reader leaves. */
 export function readDirectly(output: RunOutput, onLeave: () => void): RunReader {
   const chunks = output.fullStream[Symbol.asyncIterator]();
   let left = false;
@@ -86,14 +86,14 @@ export function chunkResponse(
     leave: () => reader.leave(),
     farewell: (error) => endFrame(error, reader.after),
   };
-  // A reader whose line breaks before the first chunk knows by this what to ask for.
+  // Lets a reader whose connection breaks before the first chunk know what to ask for.
   return app.stream(call, source, opening(reader.after), {
     ...startHeader(reader.after),
     ...(reader.output && { "x-run-id": reader.output.runId }),
   });
 }
 
-/** Starts a run without a thread, whose caller's leaving is its end. */
+/** Starts a run without a thread. It ends when its caller leaves. */
 export async function startDirectly(
   agent: AnyAgent,
   messages: MessagesInput,
@@ -109,7 +109,7 @@ export async function startDirectly(
   );
 }
 
-/** Reads a run for an answer that is given at once. The reader leaves with its caller, and at the latest at the end. */
+/** Reads a run to its end for a plain response. Stops when the caller leaves. */
 export async function withReader<Result>(
   { signal }: Request,
   reader: RunReader,
@@ -126,25 +126,25 @@ export async function withReader<Result>(
   }
 }
 
-/** A run without a thread is nobody's otherwise, and what waits in this process is shared out by owner. */
+/** A run without a thread has no other owner, and waiting work in this process is shared fairly by owner. */
 export function saysWhose({ requestContext }: AgentExecutionOptions, resourceId: string): void {
   requestContext?.set(RESOURCE_ID_KEY, resourceId);
 }
 
-/** One that waits for an answer goes on waiting. */
+/** A run that waits for an answer keeps waiting. */
 export function endIfRunning(output: RunOutput, controller: AbortController): void {
   if (output.status === "running") controller.abort();
 }
 
-/** The caller of a run without a thread has its messages from nowhere else, so they stay. */
+/** Messages are kept: a caller of a run without a thread has no other source for them. */
 function withoutRequest(chunk: AgentChunk): AgentChunk {
   return chunk.type === "finish" ? chunk : toBroadcast(chunk);
 }
 
-/** What a run left on its thread. One that could not begin left nothing, and its end is told here. */
+/** What a run left on its thread. A run that could not start left nothing; its end is reported here. */
 async function runOver(agent: AnyAgent, threadId: string, output: RunOutput): Promise<RunOver> {
   const { error, runId, status } = output;
-  // It goes on in another process, and its chunks on this thread.
+  // It continues in another process, and its chunks appear on this thread.
   if (AgentError.is(error, "superseded")) return new Promise<never>(() => {});
   const overview = await readThreadOverview(await agent.getThreadStorage(), threadId);
   const base = { runId, from: "AGENT" } as const;

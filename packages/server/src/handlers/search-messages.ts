@@ -16,14 +16,14 @@ interface Search {
   signal: AbortSignal;
 }
 
-/** Of messages in one answer. Fewer are found where they are large. */
+/** Messages per response. Fewer are returned if they are large. */
 const MOST_BYTES = 32 << 20;
 
 interface RecallMemory extends MastraMemory {
   recall(options: object): Promise<{ messages: StoredMessage[] }>;
 }
 
-/** Messages by meaning, where the memory has an index, and then by words, the newest first. */
+/** Finds messages by meaning if the memory has an index, then by words, newest first. */
 export async function searchMessages(
   domain: ThreadDomain,
   memory: MastraMemory,
@@ -36,7 +36,7 @@ export async function searchMessages(
   const found = new Map<string, StoredMessage>();
   for (const message of await byMeaning(memory, start, search)) found.set(message.id, message);
   if (found.size < limit) {
-    // What has been found already may be found again.
+    // Both searches may find the same message.
     const more = {
       text: search.text,
       threadId,
@@ -53,14 +53,14 @@ export async function searchMessages(
     if (id !== "" && !threads.has(id)) threads.set(id, await domain.getThreadById({ threadId: id }));
   return hits.flatMap((message) => {
     const thread = threads.get(message.threadId ?? "");
-    // Whose a message is, is said by its thread.
+    // A message belongs to the owner of its thread.
     if (!thread || (resourceId !== undefined && thread.resourceId !== resourceId)) return [];
     const { id, title } = thread;
     return [{ threadId: id, ...(title !== undefined && { threadTitle: title }), message }];
   });
 }
 
-/** The one thread, if it is the caller's; else the newest of the caller's. */
+/** The one thread, if the caller owns it; otherwise the caller's newest. */
 async function startThread(
   domain: ThreadDomain,
   { threadId, resourceId }: Search,

@@ -121,7 +121,7 @@ async function inbox(app: App, agentName: string | undefined): Promise<Notificat
 
 type ShownLane = Answer<"listLanes">["lanes"][number];
 
-/** Lanes with what they say, as far as the history still has it. */
+/** Lanes with their contents, as far as the history still has them. */
 async function lanesOf(storage: Storage, threadId: string): Promise<ShownLane[]> {
   const lanes = await listLanes(storage, threadId);
   if (lanes.length === 0) return [];

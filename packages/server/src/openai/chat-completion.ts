@@ -11,7 +11,7 @@ const REASONS: { [Reason in FinishReason]?: string } = {
   "tool-calls": "tool_calls",
 };
 
-/** A run as OpenAI's chat completion, whole or in pieces. */
+/** A run as an OpenAI chat completion, whole or streamed. */
 export class ChatCompletion {
   readonly #run = new RunCollector();
   readonly #base: Json;
@@ -28,7 +28,7 @@ export class ChatCompletion {
     return this.#run.failure;
   }
 
-  /** The frames that a chunk of the run becomes. */
+  /** The frames for one chunk of the run. */
   frames(chunk: AgentChunk): string {
     const before = this.#run.calls.length;
     this.#run.add(chunk);
@@ -39,7 +39,7 @@ export class ChatCompletion {
     }
     if (chunk.type === "text-delta") text += this.#piece({ content: chunk.payload.text });
     if (this.#run.isOver) {
-      // Which calls are left to the client shows at the end.
+      // Which calls are left to the client is known at the end.
       for (const [index, call] of this.#run.calls.slice(before).entries())
         text += this.#piece({ tool_calls: [{ index, ...toToolCall(call) }] });
       if (chunk.type === "error") return text + dataFrame({ error: errorObject(this.#run.failure) });

@@ -9,7 +9,7 @@ type ReferringCall = Pick<Call<"responses">, "app" | "caller" | "resourceId"> & 
 
 const MOST_REFERENCES = 1000;
 
-/** An input whose `item_reference`s are the items they name: what earlier responses to the same resource said or called. */
+/** Replaces each `item_reference` in an input with the item it names, from earlier responses of the same resource. */
 export async function resolveReferences(call: ReferringCall): Promise<string | Json[]> {
   const { input } = call.body;
   if (typeof input === "string") return input;

@@ -2,13 +2,13 @@ import { FairTable } from "@selvedge/core/guards";
 
 type Json = Record<string, unknown>;
 
-/** Responses whose items are kept, in all and of one resource. */
+/** Responses whose items are kept, in total and per resource. */
 const RESPONSES = { total: 1000, each: 100 };
 const MOST_CHARACTERS = 64 << 10;
 
 /**
- * The items of responses that had nowhere to be stored, by run. Clients refer to what they take to be stored, and for an
- * agent without memory this process is the only place that knows it.
+ * Items of responses that were not stored, by run. Clients refer to items they believe are stored, and for an agent
+ * without memory only this process has them.
  */
 export class KeptItems {
   readonly #table = new FairTable<{ owner: string; items: readonly Json[] }>(RESPONSES);

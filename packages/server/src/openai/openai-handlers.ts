@@ -110,7 +110,7 @@ async function whole(
   throw AgentError.is(failure) ? failure : new AgentError(code ?? "internal", message ?? "The run failed.");
 }
 
-/** A run that another process went on with has no result here: then what was streamed counts. */
+/** A run that continued in another process has no result here, so the streamed output is used. */
 async function settle({ output }: { output: RunOutput }, form: Form): Promise<void> {
   const steps = form.failure === undefined ? await output.steps.catch(() => undefined) : undefined;
   if (steps) form.settle(steps);
@@ -132,7 +132,7 @@ function streamed(
         for (;;) {
           const chunks = await reader.next();
           const text = frames(chunks);
-          // What is kept of it for later requests is the result, not what was streamed.
+          // Later requests see the result, not what was streamed.
           if (chunks.some(isLast)) void settle(reader, form);
           if (text !== "") return text;
           if (chunks.length > 0) continue;
@@ -148,7 +148,7 @@ function streamed(
   );
 }
 
-/** Whose it is was checked before; it may have gone since. */
+/** Its owner was checked before; it may have been deleted since. */
 async function requireResponse(app: App, id: string, toDelete = false): Promise<Found> {
   const found = await findResponse(app, id, toDelete);
   if (found) return found;

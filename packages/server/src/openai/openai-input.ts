@@ -5,7 +5,7 @@ import type { Principal } from "../caller.ts";
 
 type Json = Record<string, unknown>;
 
-/** Messages of OpenAI's chat completions as ours. */
+/** Converts messages of OpenAI's chat completions. */
 export function fromChatMessages(messages: readonly Json[]): Json[] {
   return messages.map((message) => {
     const { role } = message;
@@ -36,7 +36,7 @@ export function fromChatMessages(messages: readonly Json[]): Json[] {
   });
 }
 
-/** Items of OpenAI's responses as ours. `calls` are those that earlier responses asked for. */
+/** Converts items of OpenAI's responses. `calls` are those that earlier responses asked for. */
 export function fromResponseInput(
   input: string | readonly Json[],
   calls: ReadonlyMap<string, { toolName: string }>,
@@ -60,7 +60,7 @@ export function fromResponseInput(
   });
 }
 
-/** What would change the form of the answer, and cannot be given: whether a value asks for it. */
+/** Parameters that would change the form of the response, which is not supported: whether a value requests that. */
 const NOT_GIVEN: Record<string, (value: unknown) => boolean> = {
   audio: () => true,
   background: (value) => value === true,
@@ -71,7 +71,7 @@ const NOT_GIVEN: Record<string, (value: unknown) => boolean> = {
   prompt: () => true,
 };
 
-/** Refuses a request for an answer of another form. Settings of the model, which only shape its words, are not looked at. */
+/** Refuses a request for another response form. Model settings that only affect the text are ignored. */
 export function checkForm(body: Json): void {
   for (const [name, isAsked] of Object.entries(NOT_GIVEN)) {
     const value = body[name];
@@ -81,7 +81,7 @@ export function checkForm(body: Json): void {
   }
 }
 
-/** Options that OpenAI's clients send. Settings of the model count for those who may choose them. */
+/** Options that OpenAI's clients send. Model settings apply only for callers who may choose them. */
 export function toOptions(body: Json, caller: Principal): RunOptions {
   const tools = toTools(body["tools"]);
   const format = Object(body["response_format"] ?? Object(body["text"] as unknown)["format"]) as Json;

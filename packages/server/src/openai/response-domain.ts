@@ -15,37 +15,37 @@ import {
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { RESPONSES, type ResponseRow } from "./response-table.ts";
 
-/** An answer whose id names the state of a thread right after it. */
+/** A response, whose id names the state of a thread right after it. */
 export interface StoredResponse {
   id: string;
   threadId: string;
   resourceId: string;
   agentId: string;
-  /** The one it went on from. */
+  /** The response it continues. */
   previousId?: string;
   createdAt: Date;
 }
 
-/** Where a response stands on its thread. */
+/** A response's position on its thread. */
 interface Span {
   after: number;
   /** `undefined`: the end of the thread. */
   until: number | undefined;
-  /** Calls it left open, though they have results by now. */
+  /** Calls it left open, even if they have results by now. */
   open: ReadonlySet<string>;
 }
 
-/** What nobody needs any more when a response is deleted. */
+/** What becomes unneeded when a response is deleted. */
 export type ResponseRemains =
   | { kind: "thread"; threadId: string }
   | { kind: "messages"; messageIds: string[] };
 
-/** How many messages go along when a response gets a second continuation. */
+/** How many messages are copied when a response is continued a second time. */
 const MOST_COPIED = 1000;
 const MOST_COPIED_BYTES = 64 << 20;
 const MOST_ANSWERED = 1000;
 
-/** Responses by their ids: going on from any of them, as often as wanted, on threads like all others. */
+/** Responses by id. Each can be continued any number of times, on ordinary threads. */
 export class ResponseDomain {
   readonly #storage: Storage;
   readonly #system: System;
@@ -60,18 +60,18 @@ export class ResponseDomain {
     return row && toResponse(row);
   }
 
-  /** One that can be deleted: also one whose deletion a process began and did not end. */
+  /** A response that can be deleted, including one whose deletion was started but not finished. */
   async getDeletable(id: string): Promise<StoredResponse | undefined> {
     const row = await this.#find({ id: checkId("responseId", id) });
     if (!row || row.deleted_at == null) return row && toResponse(row);
-    // With the last response of a thread its rows go too.
+    // The last response of a thread takes its rows with it.
     const response = toResponse(row);
     return (await this.#lastOthers(response)) ? undefined : response;
   }
 
   /**
-   * Notes a response that is about to be made. The thread it is to be made on is a new one, that of `previous` if nothing
-   * has gone on from there, or a copy of it up to there. `answered` are calls of `previous` that now get results.
+   * Records a response before it is made. Its thread is a new one, that of `previous` if nothing follows there yet, or
+   * a copy of it up to that point. `answered` are calls of `previous` that now get results.
    */
   async beginResponse(options: {
     id: string;
@@ -103,12 +103,12 @@ export class ResponseDomain {
     }
   }
 
-  /** Takes back one that was never made. */
+  /** Removes a response that was never made. */
   async forgetResponse({ id }: StoredResponse): Promise<void> {
     await this.#storage.commit([remove(RESPONSES, { id })]);
   }
 
-  /** What a response says, with what it was asked. */
+  /** The content of a response, with its input. */
   async listResponseMessages(response: StoredResponse): Promise<StoredMessage[]> {
     const { after, ...span } = await this.#span(response);
     return this.#read(response, { ...span, after }, MOST_COPIED);
@@ -120,8 +120,9 @@ export class ResponseDomain {
   }
 
   /**
-   * Deletes a response, and what can go with it by `remove`. What later ones on its thread build on stays until they go. From
-   * the first moment nothing goes on from it, so what is removed is nobody's ground.
+   * Deletes a response, and calls `remove` for what is no longer needed. Whatever later responses on its thread build
+   * on stays until they are deleted. From the first commit on it cannot be continued, so nothing can come to depend on
+   * what is removed.
    */
   async deleteResponse(
     response: StoredResponse,
@@ -242,7 +243,7 @@ export const RESPONSE_DOMAIN: Domain<ResponseDomain> = {
   open: (storage, system) => new ResponseDomain(storage, system),
 };
 
-/** A message as it was when calls in it had no results yet. */
+/** A message as it was before its calls had results. */
 function reopen(message: StoredMessage, open: ReadonlySet<string>): StoredMessage {
   if (open.size === 0 || message.role !== "assistant") return message;
   const parts = message.content.parts.map((part): MessagePart => {

@@ -16,16 +16,16 @@ import {
   toResponseId,
 } from "./stored-responses.ts";
 
-/** How far back the calls may be that a client answers: as far as a run looks. */
+/** How many messages back a client may answer calls: as many as a run reads. */
 const CALLS_BACK = 20;
 
 type ResponseCall = Pick<Call<"responses">, "app" | "body" | "threadId" | "resourceId">;
 
-/** Where a response is made: on a conversation, on a thread that its id will name, or nowhere. */
+/** Where a response is made: on a conversation, on a thread that its id will name, or without one. */
 interface Place {
   threadId: string | undefined;
   isStored: boolean;
-  /** The calls that its input may answer, by their ids. */
+  /** The calls that its input may answer, by id. */
   calls: ReadonlyMap<string, ToolInvocation>;
   run<Reader>(start: (inner: RunPlace) => Promise<Reader>): Promise<Reader>;
 }
@@ -68,7 +68,7 @@ async function stored(call: ResponseCall, storage: Storage, previous: Found | un
     resourceId: ownerOf(call) ?? "local",
     agentId: agent.id,
     previous: previous?.response,
-    // What has a result keeps it, whatever is said about it later.
+    // A call that has a result keeps it.
     answered: answeredCalls(body.input).filter((id) => calls.get(id)?.state === "call"),
   });
   return {
@@ -79,7 +79,7 @@ async function stored(call: ResponseCall, storage: Storage, previous: Found | un
       try {
         return await start({ runId });
       } catch (error) {
-        // A request that was refused leaves nothing behind.
+        // A refused request leaves nothing behind.
         if (!(await hasBegun(storage, runId))) {
           await responses.forgetResponse(response);
           const isOwnThread = response.threadId !== previous?.response.threadId;

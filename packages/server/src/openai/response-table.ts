@@ -14,9 +14,10 @@ export type ResponseRow = {
 };
 
 /**
- * Answers that can be gone on from by their id. One begins on its thread after the message `after_seq`; it ends where the
- * one that has its id in `follows` begins, or with the thread. `follows` is unique, so a second one that goes on from the
- * same place gets a thread of its own. `answered` are the calls of the one before that this one brought results for.
+ * Responses that can be continued by id. A response starts on its thread after the message `after_seq`. It ends where
+ * the response with its id in `follows` starts, or at the end of the thread. `follows` is unique, so a second
+ * continuation of the same response gets a separate thread. `answered` are the calls of the previous response that this
+ * one provided results for.
  */
 export const RESPONSES: Table<ResponseRow> = {
   name: "selvedge_responses",
@@ -30,7 +31,7 @@ export const RESPONSES: Table<ResponseRow> = {
     after_seq: "integer",
     answered: "json",
     created_at: "integer",
-    /** It stays as a mark of where the one before ends, until its thread goes. */
+    /** The row stays until its thread is deleted: it marks where the previous response ends. */
     deleted_at: "integer",
   },
   key: ["id"],

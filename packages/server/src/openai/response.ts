@@ -5,19 +5,19 @@ import { RunCollector, type Steps } from "./run-collector.ts";
 type Json = Record<string, unknown>;
 
 export interface ResponseOptions {
-  /** The run's. */
+  /** The run's id. */
   id: string;
   model: string;
   created: number;
   conversation: string | undefined;
   previous: string | undefined;
-  /** Whether it can be gone on from by its id. */
+  /** Whether it can be continued by its id. */
   store: boolean;
-  /** Called with the whole output when the run is over and has not failed, and again when the result is known. */
+  /** Called with the whole output when the run ends without failing, and again when the result is known. */
   onOutput?: ((items: readonly Json[]) => void) | undefined;
 }
 
-/** A run as OpenAI's response, whole or as its events. */
+/** A run as an OpenAI response, whole or as events. */
 export class ResponseBuilder {
   readonly #run: RunCollector;
   readonly #base: Json;

@@ -8,17 +8,17 @@ import {
 } from "@selvedge/protocol";
 import { isLast } from "../sse/run-events.ts";
 
-/** The steps of a run, as its result tells them. */
+/** The steps of a run, from its result. */
 export type Steps = Awaited<RunOutput["steps"]>;
 
-/** What OpenAI's forms tell of a run: its words, the calls it left to the client, and how it ended. */
+/** What OpenAI's formats need of a run: its text, the calls left to the client, and how it ended. */
 export class RunCollector {
   text = "";
   reason: FinishReason = "stop";
   usage: Usage | undefined;
   failure: unknown;
   isOver = false;
-  /** Calls that nobody here answered. Known when the run is over. */
+  /** Calls without a result here. Known when the run has ended. */
   calls: ToolCallPayload[] = [];
   readonly #open = new Map<string, ToolCallPayload>();
 
@@ -47,11 +47,11 @@ export class RunCollector {
     }
     if (!isLast(chunk)) return;
     this.isOver = true;
-    // A call that waits for a person here is not the client's to make.
+    // A call that waits for a person here is not for the client to run.
     this.calls = this.reason === "suspended" ? [] : [...this.#open.values()];
   }
 
-  /** The result counts where it differs from what was streamed: processors changed it, or had a step taken again. */
+  /** If the result differs from the streamed output, the result counts: processors changed it or repeated a step. */
   settle(steps: Steps): void {
     this.text = steps.map(({ text }) => text).join("");
     const args = new Map(

@@ -18,14 +18,14 @@ import { RunCollector } from "./run-collector.ts";
 
 type Json = Record<string, unknown>;
 
-/** A response together with where it is. */
+/** A response with its location. */
 export interface Found {
   response: StoredResponse;
   storage: Storage;
 }
 
 const PREFIX = "resp_";
-/** What a run without a memory's own limit is shown of what came before. */
+/** How much history a run sees if its memory sets no limit. */
 const SHOWN_MESSAGES = 100;
 
 export function toResponseId(runId: string): string {
@@ -36,7 +36,7 @@ function toRunId({ id }: StoredResponse): string {
   return id.slice(PREFIX.length);
 }
 
-/** A response in one of the stores of the app; with `toDelete`, also one whose deletion was not ended. */
+/** Finds a response in the app's stores; with `toDelete`, also one whose deletion was not finished. */
 export async function findResponse(app: App, id: string, toDelete = false): Promise<Found | undefined> {
   const stores = new Set<Storage | undefined>();
   for (const agent of Object.values(app.mastra.listAgents())) stores.add(await storageFor(app, agent.id));
@@ -49,13 +49,13 @@ export async function findResponse(app: App, id: string, toDelete = false): Prom
   return undefined;
 }
 
-/** Where an agent's responses are kept; `undefined` for one without a memory that keeps anything. */
+/** Where an agent's responses are stored; `undefined` without a memory that stores messages. */
 export async function storageFor(app: App, agentId: string): Promise<Storage | undefined> {
   try {
     await app.memory(agentId);
     return await app.agent(agentId).getThreadStorage();
   } catch (error) {
-    // A memory that is chosen by the request may not be had without one.
+    // A memory chosen per request may be unavailable without one.
     if (AgentError.is(error) && error.code !== "memory-required") throw error;
     return undefined;
   }
@@ -69,7 +69,7 @@ export function responsesOf(storage: Storage): Promise<ResponseDomain> {
   return storage.domain(RESPONSE_DOMAIN);
 }
 
-/** Nothing goes on from an answer that is not there yet, and it cannot be deleted. */
+/** A response in progress cannot be continued or deleted. */
 export async function checkOver({ response, storage }: Found): Promise<void> {
   const overview = await readThreadOverview(storage, response.threadId);
   if (overview?.activeRunId !== toRunId(response)) return;
@@ -81,7 +81,7 @@ export async function checkOver({ response, storage }: Found): Promise<void> {
   );
 }
 
-/** What came before, for a run that leaves nothing behind. */
+/** The history, for a run that stores nothing. */
 export async function historyOf(
   { response, storage }: Found,
   memory: MastraMemory | undefined,
@@ -121,7 +121,7 @@ export async function readResponse({ response, storage }: Found, caller: Princip
   return { ...form.whole(), ...(status !== undefined && { status }) };
 }
 
-/** Deletes a response, and what nobody needs without it. */
+/** Deletes a response and what is no longer needed without it. */
 export async function deleteResponse(found: Found, app: App): Promise<void> {
   const { response, storage } = found;
   await checkOver(found);
@@ -132,7 +132,7 @@ export async function deleteResponse(found: Found, app: App): Promise<void> {
   await (
     await responsesOf(storage)
   ).deleteResponse(response, async (remains: ResponseRemains) => {
-    // The memory takes away what its index knows of the messages too.
+    // The memory also removes the messages from its index.
     if (remains.kind === "messages") {
       if (memory?.deleteMessages) await memory.deleteMessages(remains.messageIds, { resourceId });
       else await domain.deleteMessages(remains.messageIds);
@@ -142,7 +142,7 @@ export async function deleteResponse(found: Found, app: App): Promise<void> {
   });
 }
 
-/** True while a run of this id is on a thread: its response is worth keeping. */
+/** True while a run with this id is on a thread: its response is worth keeping. */
 export async function hasBegun(storage: Storage, runId: string): Promise<boolean> {
   return (await ownerOfRun(storage, runId)) !== undefined;
 }
@@ -152,7 +152,7 @@ interface Deleting {
   deleteThread(address: { threadId: string; resourceId: string }): Promise<void>;
 }
 
-/** Whether the model said it here. What the client says the assistant said before is part of the input. */
+/** Whether the model said it here. Assistant messages from the client are part of the input. */
 function isOutput({ role, content }: StoredMessage): boolean {
   return role === "assistant" && content.parts.some(({ type }) => type === "step-start");
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A page to read and try the routes. All of it is in the page: nothing is loaded from elsewhere. */
+/** A self-contained page to read and try the routes. It loads nothing from elsewhere. */
 export function explorerPage(): Response {
   return new Response(PAGE, {
     headers: {

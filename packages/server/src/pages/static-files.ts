@@ -21,8 +21,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Answers with a file of a folder of built pages; `undefined` when there is none. A browser that asks for a page which is
- * no file gets `index.html`: the page itself knows what to show there.
+ * Responds with a file from a folder of built pages; `undefined` if there is none. A browser that requests an unknown
+ * page gets `index.html`, which decides what to show.
  */
 export async function staticFile(folder: string, request: Request): Promise<Response | undefined> {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;

@@ -1,12 +1,12 @@
 import type { System } from "@selvedge/core";
 
-/** Where the text of a stream comes from. */
+/** The source of a stream's text. */
 export interface EventSourceText {
-  /** The next frames, waiting for them; `undefined` at the end. */
+  /** Waits for the next frames; `undefined` at the end. */
   next(): Promise<string | Uint8Array | undefined>;
-  /** Nobody reads any more. Free to call again. */
+  /** Called when the reader has left. Safe to call again. */
   leave(): void;
-  /** The last frame for a reader that is let go or told off, with the place where it can go on. */
+  /** The last frame for a reader that is disconnected, with the position to resume from. */
   farewell(error: unknown): string;
 }
 
@@ -18,12 +18,12 @@ export interface StreamLimits {
 
 const ENCODER = new TextEncoder();
 const HEARTBEAT = ": heartbeat\n\n";
-/** How long a reader that was let go may take to fetch what is left, before its line is cut. */
+/** How long a disconnected reader may take to fetch the rest before its connection is cut. */
 const GRACE_MS = 30_000;
 
 /**
- * The body of a live answer. It takes from its source only what the reader has room for, so a slow reader costs a
- * fixed amount and slows nobody. One that takes nothing for too long is let go.
+ * The body of a live response. It pulls from its source only what the reader has room for, so a slow reader costs a
+ * fixed amount and delays no other. A reader that stops reading for too long is disconnected.
  *
  *     open ── source ends ──▶ closed
  *       │── stalled, or the server closes: farewell ──▶ closed (cut, if that is not fetched either)
@@ -76,7 +76,7 @@ export class EventBody {
     this.#stopWatching = () => signal.removeEventListener("abort", onAbort);
   }
 
-  /** Ends the stream from this side, with a last word. */
+  /** Ends the stream from this side, with a final frame. */
   end(error: unknown): void {
     if (this.#over) return;
     const text = this.#source.farewell(error);
@@ -89,7 +89,7 @@ export class EventBody {
         try {
           this.#controller.error(new Error("The client stopped reading its stream."));
         } catch {
-          // It did, and the stream is closed.
+          // The pull succeeded and the stream is closed.
         }
       },
       { background: true },
@@ -122,7 +122,7 @@ export class EventBody {
     });
   }
 
-  /** One timer for many pieces: it looks how long the line has been quiet. */
+  /** One timer for many frames: checks how long the connection has been quiet. */
   #beatLater(ms: number): void {
     this.#cancelHeartbeat = this.#system.setTimer(
       ms,

@@ -6,21 +6,21 @@ type NumberedChunk = AgentChunk & { seq: number };
 
 const ENCODER = new TextEncoder();
 
-/** When a browser comes back after a broken line. */
+/** The reconnect delay for browsers. */
 const RETRY_MS = 1000;
 
-/** Chunks as frames. Readers of one thread share the chunk objects, so each is written down once for all of them. */
+/** Chunks as SSE frames. Readers of one thread share the chunk objects, so each is serialised once for all of them. */
 export class FrameCache {
   readonly #show: (chunk: AgentChunk) => AgentChunk;
   readonly #frames = new WeakMap<object, string>();
   readonly #pieces = new WeakMap<object, { available: number; count: number; bytes: Uint8Array }>();
 
-  /** `show` makes of a chunk what these readers may see. */
+  /** `show` reduces a chunk to what these readers may see. */
   constructor(show: (chunk: AgentChunk) => AgentChunk) {
     this.#show = show;
   }
 
-  /** Chunks from `first` on as one piece of about `size` characters. Those who read the same get the same. */
+  /** Chunks from `first` on, joined to about `size` characters. Readers at the same position share the result. */
   piece(chunks: readonly NumberedChunk[], first: number, size: number): { count: number; bytes: Uint8Array } {
     const key = chunks[first] as NumberedChunk;
     const available = chunks.length - first;
@@ -51,15 +51,19 @@ export function dataFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** Says that what waits on a thread may have changed. It has no number: whoever comes back looks anyway. */
+/**
+ * Announces that a thread's queue may have changed. It has no number, because reconnecting clients reload the queue.
+ */
 export const QUEUE_FRAME: string = `: ${QUEUE_COMMENT}\n\n`;
 
-/** The number a stream begins after, for a reader whose line breaks before the opening has come. */
+/** The number a stream starts after, for a reader whose connection breaks before the first frame. */
 export function startHeader(after: number | undefined): Record<string, string> {
   return after === undefined ? {} : { "x-after": String(after) };
 }
 
-/** What a numbered stream opens with: the number it begins after, so that a reader can come back before the first chunk. */
+/**
+ * The first frame of a numbered stream: the number it starts after, so that a reader can resume before the first chunk.
+ */
 export function opening(after: number | undefined): string {
   return after === undefined ? ": connected\n\n" : `: connected\n\nretry: ${RETRY_MS}\nid: ${after}\n\n`;
 }
@@ -81,7 +85,7 @@ export function endFrame(error: unknown, after: number | undefined): string {
   return `event: ${END_EVENT}\ndata: ${JSON.stringify(end)}\n\n`;
 }
 
-/** The number a reader wants to go on after: the header of a reader that comes back, else what it says. */
+/** The number to resume after: from the header of a reconnecting reader, otherwise from the query. */
 export function startAfter(request: Request, said: number | undefined): number | undefined {
   const header = request.headers.get("last-event-id");
   if (header === null || header === "") return said;

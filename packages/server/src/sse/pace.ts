@@ -1,14 +1,14 @@
 import type { System } from "@selvedge/core";
 
-/** Up to so many streams, each gets everything at once. */
+/** Up to this many streams, each gets everything at once. */
 const CALM_STREAMS = 20;
 const MS_PER_STREAM = 0.5;
 const MAX_MS = 100;
 
 /**
- * The rhythm of live streams. A piece costs about the same whatever is in it, so with many streams each gets larger
- * pieces, less often; the work they make together stays the same. All wait for one beat, so that readers of one thread
- * ask for the same pieces.
+ * Paces live streams. A write costs about the same whatever its size, so with many streams each gets larger writes less
+ * often, and the total work stays constant. All wait for the same tick, so that readers of one thread request the same
+ * frames.
  */
 export class Pace {
   readonly #system: System;
@@ -29,7 +29,7 @@ export class Pace {
     return this.#system.monotonic();
   }
 
-  /** Waits until a stream that got something at `last` may get more. */
+  /** Waits until a stream that last received something at `last` may receive more. */
   wait(last: number): Promise<void> | undefined {
     const gap = this.#gap;
     if (gap === 0 || this.now - last >= gap) return undefined;

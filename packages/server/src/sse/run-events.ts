@@ -5,10 +5,10 @@ type NumberedChunk = AgentChunk & { seq: number };
 
 const AT_ONCE = 64;
 
-/** A run that has ended, as far as its reader needs to know: up to which number its chunks are stored, and how it ended. */
+/** A finished run, as its reader sees it: the number of its last stored chunk, and how it ended. */
 export interface RunOver {
   lastSeq: number;
-  /** For a run that ended without a word on the thread. */
+  /** For a run that ended without a chunk on the thread. */
   lastChunk?: AgentChunk | undefined;
 }
 
@@ -21,7 +21,7 @@ export class RunEvents {
   #reading: Promise<readonly NumberedChunk[]> | undefined;
   #done = false;
 
-  /** `over` resolves when the run is over, and never where the thread alone tells. */
+  /** `over` resolves when the run ends. If only the thread can tell, it never resolves. */
   constructor(subscription: AgentThreadSubscription, runId: string, over: Promise<RunOver>) {
     this.#subscription = subscription;
     this.#runId = runId;
@@ -61,7 +61,7 @@ export class RunEvents {
   }
 }
 
-/** Whether a run is over with this chunk, or waits for somebody. */
+/** Whether a run ends with this chunk or waits for a person. */
 export function isLast(chunk: AgentChunk): boolean {
   return chunk.type === "finish" || chunk.type === "abort" || chunk.type === "error";
 }

@@ -17,11 +17,11 @@ import { isLast } from "./run-events.ts";
 const CHUNKS_AT_ONCE = 256;
 const TEXT_AT_ONCE = 32 << 10;
 
-/** What happens in a process only: it is in no row and on no thread. */
+/** Events of one process only: they are in no row and on no thread. */
 const OF_PROCESS =
   /^(?:workspace_status_changed|workspace_ready|workspace_error|om_model_changed|subagent_model_changed|thread_deleted)$/;
 
-/** Where a reader was: the version of the session, and the number on its thread. */
+/** A reader's position: the version of the session and the number on its thread. */
 export interface SessionPlace {
   version: number;
   seq: number;
@@ -36,26 +36,26 @@ export interface SessionEventsOptions {
   info(row: StoredSession): SessionInfo;
   /** A failure as the reader may see it. */
   toSafe(error: unknown): AgentError;
-  /** Called once, when nobody reads any more. */
+  /** Called once, when the reader has left. */
   release(): void;
 }
 
 /**
- * Everything that happens in a session: the chunks of its thread, and between them how the session itself changes. A
- * reader that comes back gets what it missed; one that was away for too long, or whose session is on another thread now,
- * begins again with a snapshot.
+ * All events of a session: the chunks of its thread, interleaved with changes of the session itself. A reconnecting
+ * reader gets what it missed. One that was away too long, or whose session has moved to another thread, starts again
+ * with a snapshot.
  */
 export class SessionEvents implements EventSourceText {
   readonly #options: SessionEventsOptions;
   readonly #stop: (() => void)[] = [];
-  /** The version that the reader knows. */
+  /** The version the reader knows. */
   #row: StoredSession;
   #subscription: AgentThreadSubscription | undefined;
   #stopQueue: () => void = () => {};
   #read: readonly (AgentChunk & { seq: number })[] = [];
   #index = 0;
   #seq = 0;
-  /** Up to here the thread's past goes; `undefined` once the reader was told that it is over. */
+  /** The end of the replayed part of the thread; `undefined` once the reader knows the replay is over. */
   #until: number | undefined;
   #ready = "";
   #reading = false;
@@ -128,13 +128,13 @@ export class SessionEvents implements EventSourceText {
       }),
     );
     isReplay = false;
-    // A reader may know more than this process.
+    // A reader may be ahead of this process.
     if (place && place.version > core.row.version) await core.refresh();
-    await core.followed();
+    await core.thread.followed();
     if (!place || !(await this.#goOn(place))) await this.#begin();
   }
 
-  /** After what the reader had, if it is still there. */
+  /** Resumes after what the reader had, if it is still stored. */
   async #goOn({ version, seq }: SessionPlace): Promise<boolean> {
     const { row, host } = this.#core;
     if (version > row.version || version < row.threadVersion) return false;
@@ -150,14 +150,14 @@ export class SessionEvents implements EventSourceText {
     return true;
   }
 
-  /** A snapshot, and the active run from its beginning. */
+  /** A snapshot, then the active run from its start. */
   async #begin(): Promise<void> {
     this.#leaveThread();
     const { row, host } = this.#core;
     const { threadId } = row;
     this.#row = row;
     // The tokens first: what a run adds meanwhile comes with its chunks.
-    const facts = threadId === undefined ? {} : await this.#core.facts(threadId);
+    const facts = threadId === undefined ? {} : await this.#core.thread.facts(threadId);
     const overview = threadId === undefined ? undefined : await readThreadOverview(host.storage, threadId);
     const until = overview?.lastSeq ?? 0;
     let after = overview?.activeRunAfter ?? 0;
@@ -182,7 +182,7 @@ export class SessionEvents implements EventSourceText {
     });
   }
 
-  /** Answers whether the chunks after a number are still kept. */
+  /** Whether the chunks after a number are still stored. */
   async #follow(after: number, last: number): Promise<boolean> {
     const { threadId, resourceId } = this.#row;
     if (threadId === undefined || this.#left) return true;
@@ -240,7 +240,7 @@ export class SessionEvents implements EventSourceText {
     );
   }
 
-  /** What is there now; nothing where nothing is. */
+  /** The current state; nothing if there is none. */
   async #take(): Promise<string> {
     if (this.#left) return "";
     const core = this.#core;
@@ -265,7 +265,7 @@ export class SessionEvents implements EventSourceText {
   async #rowChanged(): Promise<void> {
     const core = this.#core;
     if (core.row.threadId !== this.#row.threadId) {
-      await core.followed();
+      await core.thread.followed();
       return this.#begin();
     }
     this.#row = core.row;
@@ -285,14 +285,14 @@ export class SessionEvents implements EventSourceText {
     this.#add({ type: "session-live" });
   }
 
-  /** The tokens only between runs: those of a run under way come with its chunks. */
+  /** Tokens only between runs: those of an active run arrive with its chunks. */
   async #addFacts(): Promise<void> {
     const { threadId } = this.#row;
     const isOver = this.#runEnded;
     this.#queueChanged = false;
     this.#runEnded = false;
     if (threadId === undefined) return;
-    const { queuedFollowUps, ...rest } = await this.#core.facts(threadId);
+    const { queuedFollowUps, ...rest } = await this.#core.thread.facts(threadId);
     this.#add({ type: "session-facts", facts: { queuedFollowUps, ...(isOver && rest) } });
   }
 
@@ -332,7 +332,7 @@ export class SessionEvents implements EventSourceText {
   }
 }
 
-/** Where a reader wants to go on, from the header of one that comes back. */
+/** The position to resume from, in the header of a reconnecting reader. */
 export function sessionPlace(request: Request): SessionPlace | undefined {
   const header = request.headers.get("last-event-id");
   if (header === null || header === "") return undefined;

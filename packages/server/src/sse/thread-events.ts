@@ -4,14 +4,14 @@ import type { EventSourceText } from "./event-body.ts";
 import { endFrame, type FrameCache, QUEUE_FRAME } from "./frames.ts";
 import type { Pace } from "./pace.ts";
 
-/** How much is put into one piece of the body. */
+/** The target size of one write to the body. */
 const CHUNKS_AT_ONCE = 256;
 const TEXT_AT_ONCE = 32 << 10;
 
-/** Calls back when what waits on the thread may have changed, until it is stopped. */
+/** Calls back when a thread's queue may have changed, until stopped. */
 export type WatchQueue = (onChange: () => void) => () => void;
 
-/** Everything that happens on a thread, run after run, and between it that its queue has changed. */
+/** All events on a thread, run after run, and notices that its queue changed. */
 export class ThreadEvents implements EventSourceText {
   readonly #subscription: AgentThreadSubscription;
   readonly #frames: FrameCache;
@@ -49,7 +49,7 @@ export class ThreadEvents implements EventSourceText {
       if (this.#failure) throw this.#failure.error;
       if (this.#isOver) return undefined;
       if (this.#queueChanged) {
-        // Many changes in a row are one piece of news.
+        // Several changes in a row are announced once.
         await this.#pace.wait(this.#gaveAt);
         this.#queueChanged = false;
         this.#gaveAt = this.#pace.now;
@@ -81,7 +81,7 @@ export class ThreadEvents implements EventSourceText {
     return bytes;
   }
 
-  /** Goes on while the queue is spoken of: one read waits at a time. */
+  /** Continues while the queue is announced: only one read is pending at a time. */
   #readMore(): void {
     this.#reading = true;
     const settle = () => {

@@ -48,7 +48,7 @@ const PART_TEXTS: readonly (keyof UiPart)[] = [
   "errorText",
 ];
 
-/** The endpoint of the AI SDK's `useChat`. A chat is a thread, and what the browser says of its history does not count. */
+/** The endpoint for the AI SDK's `useChat`. A chat is a thread; the history the browser sends is ignored. */
 export const CHAT_HANDLERS: Handlers<Tagged<"ai-sdk">> = {
   chat: async (call) => {
     const agent = call.app.agent(call.params.agentId);
@@ -73,7 +73,7 @@ export const CHAT_HANDLERS: Handlers<Tagged<"ai-sdk">> = {
   },
 };
 
-/** As far as it is looked at here, it has the form it says it has. */
+/** Only the fields read here are checked. */
 function toUiMessage(message: Record<string, unknown> | undefined): UiMessage {
   if (!message) throw new AgentError("invalid-argument", "body.messages: A chat needs a message.");
   const { id, parts = [] } = message;
@@ -105,7 +105,7 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
     {
       ...address,
       ifIdle: { streamOptions: await toRunOptions({}, call, agent) },
-      // A browser that asks again after a broken line asks for the same.
+      // A browser that retries after a broken connection sends the same request.
       ...(last.id && !again && { idempotencyKey: last.id }),
     },
   );
@@ -114,7 +114,7 @@ async function send(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<R
   return uiResponse(call, reader, new UiChunks(action === "deliver" ? { from: sent.signal.id } : {}));
 }
 
-/** The browser answered tool calls: approvals, or results of tools that it ran itself. */
+/** The browser sent tool outcomes: approvals, or results of tools it ran itself. */
 async function goOn(call: ChatCall, agent: AnyAgent, last: UiMessage): Promise<Response> {
   const { body, caller } = call;
   const address = { threadId: body.id, resourceId: ownerOf(call) };
@@ -208,7 +208,7 @@ function toContents(parts: readonly UiPart[]): SignalContents {
   return contents.length === 1 && only?.type === "text" ? only.text : contents;
 }
 
-/** A tool part of a UI message that has an outcome, as a result for the model. */
+/** A tool part of a UI message with an outcome, as a result for the model. */
 function toResult(part: UiPart): object[] {
   const { toolCallId, state } = part;
   if (toolCallId === undefined || (state !== "output-available" && state !== "output-error")) return [];

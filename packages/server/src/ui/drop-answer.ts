@@ -4,7 +4,7 @@ import { threadDomain } from "../thread-domain.ts";
 
 const RECENT = 200;
 
-/** Takes a message and everything after it out of a thread, so that it can be answered anew. */
+/** Removes a message and everything after it from a thread, so that it can be answered again. */
 export async function dropAnswerTo(
   app: App,
   agent: Agent<string, Record<string, never>>,

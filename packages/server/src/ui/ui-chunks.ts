@@ -19,8 +19,8 @@ const REASONS: ReadonlySet<FinishReason> = new Set([
 ]);
 
 /**
- * The chunks of one run in the form of the AI SDK's UI message stream. A message that joined the run on the way becomes
- * a `steering-message`; the one that opened it is known to whoever sent it.
+ * Converts the chunks of one run to the AI SDK's UI message stream. A message that joined the run later becomes a
+ * `steering-message`; the sender already has the one that opened it.
  */
 export class UiChunks {
   readonly #messageId: string | undefined;
@@ -28,7 +28,7 @@ export class UiChunks {
   #started = false;
   #skipUntil: string | undefined;
 
-  /** `messageId`: the answer that goes on. `from`: the message whose echo the answer begins after. */
+  /** `messageId`: the answer to continue. `from`: the message after whose echo the answer starts. */
   constructor(options: { messageId?: string | undefined; from?: string | undefined } = {}) {
     this.#messageId = options.messageId;
     this.#skipUntil = options.from;
@@ -44,7 +44,7 @@ export class UiChunks {
     return [{ type: "start", messageId }, ...parts];
   }
 
-  /** A message that joins a run is answered after its echo; what came before belongs to others. */
+  /** A message that joins a run is answered after its echo; earlier chunks belong to others. */
   #wait(chunk: AgentChunk): UiChunk[] {
     if (echoId(chunk) === this.#skipUntil) this.#skipUntil = undefined;
     if (chunk.type !== "error" && chunk.type !== "abort" && chunk.type !== "finish") return [];
@@ -146,7 +146,7 @@ export class UiChunks {
   }
 
   #data({ type, data, id, transient }: DataChunk): UiChunk[] {
-    // Before the first step stands what opened the run.
+    // The message that opened the run precedes the first step.
     if (type === "data-user-message" || type === "data-signal") {
       if (!this.#started) return [];
       if (type === "data-user-message") return [toSteering(data as Echo)];

@@ -5,6 +5,7 @@ import { AgentError, errorMessage } from "../../errors.ts";
 import type { JsonSchema } from "../../schema/schema.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { System } from "../../system.ts";
+import { followSubagent } from "../../agent/follow-subagent.ts";
 import { readThreadOverview } from "../../thread/inspect/thread-overview.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import type { AgentControllerSubagent } from "../config.ts";
@@ -134,30 +135,16 @@ class SubagentRun {
     if (after === undefined) await this.#begin(definition, modelId, forked);
     const { abortSignal } = this.#options;
     const overview = await readThreadOverview(storage, threadId);
-    const reader = await agent.subscribeToThread({ threadId, resourceId, after: after ?? 0 });
-    const stop = () => {
-      reader.abort();
-      reader.unsubscribe();
-    };
-    abortSignal.addEventListener("abort", stop, { once: true });
-    try {
-      for await (const chunk of reader.stream) {
-        const end = this.#take(chunk, chunk.seq <= (overview?.lastSeq ?? 0) && after === undefined);
-        if (end === "waits") {
-          const now = await readThreadOverview(storage, threadId);
-          // Somebody may have answered since.
-          if (now?.runState !== "suspended" || now.waiting.length === 0 || now.lastSeq > chunk.seq) continue;
-          const subagent = { threadId, resourceId, runId: chunk.runId, after: chunk.seq, calls: now.waiting };
-          await this.#options.suspend({ subagent } satisfies SubagentWait);
-          return undefined;
-        }
-        if (end) return end;
-      }
-      return this.#aborted();
-    } finally {
-      abortSignal.removeEventListener("abort", stop);
-      reader.unsubscribe();
-    }
+    const known = after === undefined ? (overview?.lastSeq ?? 0) : 0;
+    let end: Result | undefined;
+    const subagent = await followSubagent(
+      { agent, storage, threadId, resourceId, abortSignal },
+      after ?? 0,
+      (chunk) => (end = this.#take(chunk, chunk.seq <= known)) !== undefined,
+    );
+    if (!subagent) return end ?? this.#aborted();
+    await this.#options.suspend({ subagent } satisfies SubagentWait);
+    return undefined;
   }
 
   /** Sends the task. Sent again after a crash, it is the same message. */
@@ -203,7 +190,7 @@ class SubagentRun {
     await sent.admitted;
   }
 
-  #take(chunk: AgentChunk, isPast: boolean): Result | "waits" | undefined {
+  #take(chunk: AgentChunk, isPast: boolean): Result | undefined {
     const { agentType } = this.#call;
     const of = { toolCallId: this.#options.toolCallId, agentType };
     const tell = (event: AgentControllerEvent) => !isPast && this.#tell(event);
@@ -238,7 +225,7 @@ class SubagentRun {
       case "error":
         return { content: `The subagent failed: ${toError(chunk.payload.error).message}`, isError: true };
       case "finish":
-        if (chunk.payload.stepResult.reason === "suspended") return "waits";
+        if (chunk.payload.stepResult.reason === "suspended") return undefined;
         return { content: this.#text || "The subagent finished without a word.", isError: false };
     }
     return undefined;

@@ -5,10 +5,10 @@ import { virtualSystem } from "@selvedge/testing";
 
 export const LIMITS = { firstChunkMs: 1_000, chunkMs: 500, totalMs: 10_000, replyBytes: 1 << 20 };
 
-/** A reply of which parts can be read one by one. */
+/** A reply whose parts can be read one by one. */
 type ReadableReply = ModelReply & { read(): Promise<ModelPart | undefined> };
 
-/** Opens a reply of models that need no candidate settings. */
+/** Opens a reply of models without candidate settings. */
 export async function open(
   models: LanguageModelV4 | ReadonlyArray<LanguageModelV4 | ModelCandidate>,
   settings: Partial<OpenModelReplySettings> = {},
@@ -48,7 +48,7 @@ export function textOf(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === "text-delta" ? part.delta : "")).join("");
 }
 
-/** How a promise ended, also when it has not. */
+/** How a promise ended, or that it has not. */
 export function watch(promise: Promise<unknown>): {
   outcome: "pending" | "resolved" | "rejected";
   value: unknown;

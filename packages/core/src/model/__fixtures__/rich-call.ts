@@ -3,7 +3,7 @@ import type { ModelCallOptions } from "../model.ts";
 export const BYTES: Uint8Array = new Uint8Array([1, 2, 3]);
 export const URL_OF_FILE: URL = new URL("https://example.test/a.pdf");
 
-/** A call with one of everything that a v4 prompt can say. */
+/** A call with every kind of v4 prompt content. */
 export const RICH_CALL: ModelCallOptions = {
   temperature: 0.3,
   reasoning: "high",

@@ -20,7 +20,7 @@ export const CI: NotificationSignalInput = {
   summary: "CI failed on main: 3 tests failed.",
 };
 
-/** An agent with an inbox, on a clock that stands still. `hold` stops its model on the next call. */
+/** An agent with an inbox, on a stopped clock. `hold` stops its model on the next call. */
 export function inbox(
   config: Partial<AgentConfig> = {},
   options: { storage?: Storage; replies?: ScriptedReply[] } = {},
@@ -43,14 +43,14 @@ export function inbox(
     memory: bareMemory(storage),
     logger: silentLogger,
     system,
-    // A model that is held is not a model that hangs.
+    // A held model does not count as hanging.
     defaultOptions: { limits: { firstChunkMs: 0, totalMs: 0 } },
     ...config,
   });
   const domain = async (): Promise<NotificationDomain> => (await storage.getStore("notifications"))!;
   const list = async (): Promise<NotificationRecord[]> =>
     (await (await domain()).listNotifications({ threadId: TARGET.threadId })).reverse();
-  /** Wakes the thread and answers when its model is being asked; `go` lets it answer. */
+  /** Wakes the thread and resolves when its model is called; `go` lets the model answer. */
   const hold = async () => {
     const reached = Promise.withResolvers<void>();
     const opened = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ export function inbox(
   return { agent, model, storage, system, domain, list, hold, idle };
 }
 
-/** What the thread was told, signals only, in order. */
+/** The signals the thread received, in order. */
 export async function told(storage: Storage): Promise<string[]> {
   const rows = await storage.select({
     table: MESSAGES,

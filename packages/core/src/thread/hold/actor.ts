@@ -37,21 +37,22 @@ export async function readActor(storage: Storage, threadId: string): Promise<Act
   return row && toActor(row);
 }
 
+/** The row of a thread on which nothing has happened. */
+export function newActor(threadId: string, resourceId: string): Partial<ActorRow> {
+  return {
+    thread_id: threadId,
+    resource_id: resourceId,
+    fence: 0,
+    run_state: "idle",
+    next_seq: 1,
+    mailbox_count: 0,
+    mailbox_bytes: 0,
+  };
+}
+
 /** Creates the row of a thread that has none. */
 export function insertActor(threadId: string, resourceId: string): Write {
-  return insert(
-    ACTORS,
-    {
-      thread_id: threadId,
-      resource_id: resourceId,
-      fence: 0,
-      run_state: "idle",
-      next_seq: 1,
-      mailbox_count: 0,
-      mailbox_bytes: 0,
-    },
-    "ignore",
-  );
+  return insert(ACTORS, newActor(threadId, resourceId), "ignore");
 }
 
 /** The row as it must still be for a write to count. */

@@ -39,6 +39,8 @@ export class Pump {
   readonly #attempts = new Attempts();
   #looking: Promise<void> | undefined;
   #again = false;
+  /** Somebody asked for a look, and the store has not been read since. */
+  #wanted = false;
   #rest: PromiseWithResolvers<void> | undefined;
 
   constructor(thread: Thread) {
@@ -56,11 +58,20 @@ export class Pump {
 
   /** Safe to call at any time. */
   look(): void {
+    this.#wanted = true;
     if (this.#looking) {
       this.#again = true;
       return;
     }
     this.during(this.#lookAll());
+  }
+
+  /** The thread is idle, and there was nothing to do when that was stored. */
+  rest(): void {
+    if (this.#wanted || this.#looking) return this.look();
+    this.#thread.nothingWaits();
+    this.#tellRest();
+    this.#thread.forget();
   }
 
   /** Nobody else here looks at the thread while the work goes on. */
@@ -108,6 +119,7 @@ export class Pump {
     for (let looks = 0; !thread.run; looks++) {
       // Losing this often means that something is wrong: look again later instead of in a circle.
       if (looks === MAX_LOOKS) return thread.lookAgain();
+      this.#wanted = false;
       thread.lookingIntoMailbox();
       const { actor, run }: ThreadLook =
         (!thread.storedRun && thread.waiters.takeSeen()) || (await this.#read(thread.storedRun?.runId));
@@ -260,7 +272,7 @@ export class Pump {
     if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
     // It goes on with the options of the run it came for.
     item.options ??= item.opens ? {} : await this.#optionsOf(item.runId);
-    const ticket = { runId, agentId: item.agentId, options: item.options };
+    const ticket = { runId, agentId: item.agentId, options: item.options, again: true };
     // What came to join a run must not find itself in one that was promised to somebody else.
     const conditions = item.due === NOW ? [] : [nothingDueNow(thread.threadId)];
     const lease = await take(thread, takeIdle(thread, actor, ticket, conditions));

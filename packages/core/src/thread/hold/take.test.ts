@@ -61,7 +61,7 @@ describe("the writes that take a thread", () => {
     await storage.commit([
       insert(RUNS, { ...row, id: "run", step: 0, next: "continue", first_seq: 1, started_at: 0 }),
     ]);
-    const taken = storage.commit(takeWrites(thread, ticket).writes);
+    const taken = storage.commit(takeWrites(thread, { ...ticket, again: true }).writes);
     if (isOpened) await taken;
     else await expect(taken).rejects.toMatchObject({ code: "conflict" });
   });

@@ -3,10 +3,10 @@ import type { StoredOptions } from "../../run/stored-options.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import type { CommitResult, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
-import { ACTORS, RUNS } from "../../storage/thread-tables.ts";
+import { type ActorRow, ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
 import type { Lease } from "../log/fenced-log.ts";
-import { type Actor, insertActor } from "./actor.ts";
+import { type Actor, newActor } from "./actor.ts";
 import type { Thread } from "./thread.ts";
 
 /** What the store is told about a run that begins. */
@@ -18,6 +18,8 @@ export interface RunTicket {
   nested?: boolean;
   /** Somebody was faster once: now the thread is taken before the input is prepared. */
   takesFirst?: boolean;
+  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
+  again?: boolean;
 }
 
 /** What takes a thread for a run, and the right that it gives. */
@@ -69,11 +71,21 @@ export function takeIdle(
   ticket: RunTicket,
   conditions: readonly Write[],
 ): Taking {
-  const { threadId, resourceId } = thread;
   const taking = takeWrites(thread, ticket, actor);
+  if (actor) return { ...taking, writes: [...conditions, ...taking.writes] };
+  // A thread without a row has nothing in its mailbox either. Its row is new, with this run in it.
+  const { threadId, resourceId, owner } = thread;
   const elsewhere = { id: threadId, resource_id: { ne: resourceId } };
-  const first: Write[] = actor ? [] : [requireNone(THREADS, elsewhere), insertActor(threadId, resourceId)];
-  return { ...taking, writes: [...first, ...conditions, ...taking.writes] };
+  const row = { ...newActor(threadId, resourceId), ...heldBy(owner, taking.run, taking.lease) };
+  return {
+    ...taking,
+    writes: [requireNone(THREADS, elsewhere), insert(ACTORS, row), ...taking.writes.slice(1)],
+  };
+}
+
+/** The row of a thread's actor while a run has it. */
+function heldBy(owner: string, { runId, agentId }: Taking["run"], { fence }: Lease): Partial<ActorRow> {
+  return { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null };
 }
 
 /** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
@@ -102,12 +114,11 @@ export function takeWrites(
   { threadId, resourceId, owner, system }: Thread,
   ticket: RunTicket,
   seen: Pick<Actor, "fence" | "nextSeq"> = { fence: 0, nextSeq: 1 },
-  /** The run may be one that was given up before it took anything in: it is opened again under its own id. */
-  again = true,
 ): Taking {
-  const { runId, agentId, options } = ticket;
+  const { runId, agentId, options, again } = ticket;
   const { nextSeq } = seen;
   const fence = seen.fence + 1;
+  const lease = { fence, nextSeq };
   const writes: Write[] = [
     update(ACTORS, {
       where: {
@@ -118,7 +129,7 @@ export function takeWrites(
         run_id: null,
         resource_id: resourceId,
       },
-      set: { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null },
+      set: heldBy(owner, ticket, lease),
       require: true,
     }),
     ...(again ? [forgetRun(threadId, runId)] : []),
@@ -137,7 +148,7 @@ export function takeWrites(
       started_at: Math.trunc(system.now()),
     }),
   ];
-  return { run: { runId, agentId }, writes, lease: { fence, nextSeq } };
+  return { run: { runId, agentId }, writes, lease };
 }
 
 function forgetRun(threadId: string, runId: string): Write {

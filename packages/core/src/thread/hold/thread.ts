@@ -20,6 +20,14 @@ import { type Waiter, Waiters } from "./waiters.ts";
 
 const NOTHING = (): void => {};
 
+/** How a run leaves its thread. */
+export interface Leaving {
+  /** It waits for somebody, and stays the active one. */
+  waits?: boolean;
+  /** The store had no message for the thread when the run ended there. */
+  nothingWaits?: boolean;
+}
+
 /**
  * A thread as this process sees it: who waits for it here, which run of it is here, and the newest events. The truth
  * is in the store; this is dropped when nobody uses it.
@@ -129,7 +137,7 @@ export class Thread implements KnownThread {
     writes: readonly Write[],
   ): Promise<CommitResult> {
     const { runId, agentId, options = {} } = item;
-    const taking = takeWrites(this, { runId, agentId, options }, actor, false);
+    const taking = takeWrites(this, { runId, agentId, options }, actor);
     this.#mayHaveMail = false;
     const result = await grasp(this, { ...taking, writes: [...writes, ...taking.writes] });
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
@@ -177,8 +185,8 @@ export class Thread implements KnownThread {
     this.#run = journal;
   }
 
-  /** A run let go of the thread. One that waits for somebody stays the active one. */
-  left(journal: ThreadJournal, waits: boolean): void {
+  /** A run let go of the thread. */
+  left(journal: ThreadJournal, { waits = false, nothingWaits = false }: Leaving = {}): void {
     if (this.#run !== journal) return;
     this.#run = undefined;
     this.waiters.seeAnew();
@@ -186,7 +194,8 @@ export class Thread implements KnownThread {
     this.threads.left(this);
     // What comes next may be written elsewhere.
     this.tail.behind();
-    this.wake();
+    if (nothingWaits && this.waiters.isEmpty) this.#pump.rest();
+    else this.wake();
   }
 
   /** Has a run aborted by whoever carries it out or takes it up next. */

@@ -13,6 +13,8 @@ export interface WaitingCall {
   reason?: string;
   /** What people are to see instead, where a transform says so. */
   transcript?: { args?: unknown; suspendPayload?: unknown };
+  /** Of a subagent's call: the call that waits with it. */
+  parentToolCallId?: string;
 }
 
 /** The waiting calls of runs, by run, in the order in which they were made. */

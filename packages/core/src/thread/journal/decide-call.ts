@@ -15,6 +15,10 @@ export interface DecidedCall {
   toolName: string;
   args: unknown;
   requiresApproval: boolean;
+  /** What the tool said when it suspended the call. */
+  suspendPayload?: unknown;
+  /** Of a subagent's call: the call that waits with it on the thread that was named. */
+  parentToolCallId?: string;
 }
 
 export interface DecideOptions {
@@ -63,6 +67,7 @@ export async function decideCall(
       toolName: row.tool_name,
       args: row.args,
       requiresApproval: row.requires_approval === 1,
+      suspendPayload: row.suspend_payload ?? undefined,
     };
     const answer = await checkAnswer({ ...call, resumeSchema: row.resume_schema ?? "{}" }, decision);
     if (actor?.runId !== call.runId || actor.abortRun !== undefined) throw decidedMeanwhile(call);

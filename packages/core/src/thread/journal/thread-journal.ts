@@ -1,14 +1,9 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
-import { AgentError, errorMessage } from "../../errors.ts";
+import { subagentWaitOf, type SubagentWait } from "@selvedge/protocol/session";
+import { AgentError } from "../../errors.ts";
 import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
-import {
-  type CallIntent,
-  RECENT,
-  type RunEnd,
-  type RunJournal,
-  type StepRecord,
-} from "../../run/run-journal.ts";
+import { type CallIntent, type RunEnd, type RunJournal, type StepRecord } from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
 import type { CreatedAgentSignal } from "../../signal/signal.ts";
 import {
@@ -17,21 +12,23 @@ import {
   insertThread,
   replaceMessage,
   setMessageMetadata,
+  touchOwnThread,
   touchThread,
 } from "../../storage/message-writes.ts";
-import { assemble } from "../../storage/list-messages.ts";
 import type { Row, Write } from "../../storage/storage.ts";
-import { MESSAGES, MESSAGE_STEPS, THREADS } from "../../storage/tables.ts";
+import { MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
-import { advanceLane, type Lane, readLane, type StateMode } from "../../signal/lane.ts";
-import { CallJournal, type PlacedStep } from "./call-journal.ts";
+import { CallJournal } from "./call-journal.ts";
+import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
+import { StepPlaces } from "./step-places.ts";
+import { ThreadHistory } from "./thread-history.ts";
 import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
-import { storeStep } from "./open-step.ts";
-import type { Thread } from "../hold/thread.ts";
-import { remove, requireNone, requireRow, update } from "../../storage/writes.ts";
+import type { Leaving, Thread } from "../hold/thread.ts";
+import { abortSubagent } from "../inspect/questions.ts";
+import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
 
 export interface ThreadJournalOptions {
@@ -53,8 +50,6 @@ export interface ThreadDetails {
   metadata?: Record<string, unknown> | undefined;
 }
 
-/** How many signals after a snapshot are looked through for its deltas. */
-const SIGNALS_BACK = 200;
 /** Signals taken with one step; more wait for the next. */
 const ITEMS_PER_STEP = 256;
 /** Says on a message that signals follow it. */
@@ -75,8 +70,9 @@ export class ThreadJournal implements RunJournal {
   #opener: MailboxItem | undefined;
   /** Messages that the run began with besides, and that the store does not know to be taken. */
   readonly #staged = new Set<string>();
-  /** The message that the stored steps are in, until signals follow it, and how many it has. */
-  #response: { id: string; steps: number } | undefined;
+  readonly #places: StepPlaces;
+  /** Subagents that calls of a run wait for which is gone on with. They end with it, unless it waits again. */
+  readonly #subagents: readonly SubagentWait["subagent"][];
   #details: ThreadDetails;
   #begun = false;
   #over = false;
@@ -90,13 +86,18 @@ export class ThreadJournal implements RunJournal {
     this.#details = options.details ?? {};
     this.#log = new FencedLog(options.thread, options.runId, () => this.abandon());
     const { resumption } = options;
-    if (resumption?.responseId !== undefined)
-      this.#response = { id: resumption.responseId, steps: resumption.responseSteps };
+    const waiting = resumption?.calls.filter(({ state }) => state === "waiting") ?? [];
+    this.#subagents = waiting.flatMap((call) => subagentWaitOf(call) ?? []);
+    this.#places = new StepPlaces(resumption);
     this.#journal = new CallJournal(options.runId, options.thread.threadId, resumption);
   }
 
   get isOver(): boolean {
     return this.#over;
+  }
+
+  get history(): ThreadHistory {
+    return new ThreadHistory(this.#thread);
   }
 
   async acquire(controller: AbortController): Promise<void> {
@@ -141,10 +142,9 @@ export class ThreadJournal implements RunJournal {
     const folded = await this.#items();
     const items = this.#opener ? [this.#opener, ...folded] : folded;
     const writes: Write[] = [
-      requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      touchOwnThread(threadId, resourceId, now.getTime()),
       ...describeThread(threadId, this.#details),
-      touchThread(threadId, now.getTime()),
     ];
     for (const message of input) {
       // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
@@ -152,7 +152,7 @@ export class ThreadJournal implements RunJournal {
       writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
     }
     const signals = folded.map(({ signal }) => signal.with({ createdAt: now }));
-    for (const signal of signals) writes.push(this.#insert(signal));
+    for (const signal of signals) writes.push(insertSignal(this.#thread, signal));
     for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
     writes.push(...takeItems(threadId, items));
     if (pinned)
@@ -160,7 +160,7 @@ export class ThreadJournal implements RunJournal {
     const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
     const echoes = this.#echoes([...among, ...signals]);
     const explain = (index: number): AgentError =>
-      index === 0
+      index === 1
         ? noThread(threadId, resourceId)
         : new AgentError(
             "invalid-message",
@@ -197,7 +197,7 @@ export class ThreadJournal implements RunJournal {
   #backInLine(): void {
     this.#lease = undefined;
     this.#log.rewind();
-    this.#thread.left(this, false);
+    this.#thread.left(this);
   }
 
   /** Whether the run has the thread and the store does not know it yet. */
@@ -230,36 +230,9 @@ export class ThreadJournal implements RunJournal {
     }
   }
 
-  lane(laneId: string): Promise<Lane | undefined> {
-    return readLane(this.#thread.storage, this.#thread.threadId, laneId);
-  }
-
-  advanceLane(
-    laneId: string,
-    seen: Lane | undefined,
-    next: { cacheKey: string; mode: StateMode; signalId: string },
-  ): Write {
-    return advanceLane(this.#thread.threadId, laneId, seen, { ...next, now: this.#thread.system.now() });
-  }
-
-  async signalsSince(signalId: string): Promise<StoredMessage[]> {
-    const { storage, threadId } = this.#thread;
-    const [first] = await storage.select({
-      table: MESSAGES,
-      where: { id: signalId, thread_id: threadId },
-      limit: 1,
-    });
-    if (!first) return [];
-    const where = { thread_id: threadId, seq: { gte: first.seq }, role: "signal" };
-    return assemble(
-      storage,
-      await storage.select({ table: MESSAGES, where, orderBy: [{ column: "seq" }], limit: SIGNALS_BACK }),
-    );
-  }
-
   async recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
     // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
-    const { openStep, writes } = this.#journal.start(this.#placed(step), calls);
+    const { openStep, writes } = this.#journal.start(this.#places.place(step), calls);
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
@@ -278,12 +251,12 @@ export class ThreadJournal implements RunJournal {
     const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
-    const responseId = step?.message.id ?? this.#response?.id;
+    const responseId = step?.message.id ?? this.#places.responseId;
     const writes: Write[] = [
-      ...(step ? this.#stepWrites(step) : []),
+      ...(step ? this.#places.writes(this.#thread, step) : []),
       ...(joins && responseId !== undefined ? [setMessageMetadata(responseId, BOUNDARY)] : []),
-      ...this.#journal.close(),
-      ...joining.map((signal) => this.#insert(signal)),
+      ...this.#closeCalls(),
+      ...joining.map((signal) => insertSignal(this.#thread, signal)),
       ...takeItems(threadId, items),
     ];
     if (!step && writes.length === 0) return [];
@@ -295,7 +268,7 @@ export class ThreadJournal implements RunJournal {
         next,
         attempts: 1,
       }),
-      ...(step && this.#place(step)),
+      ...(step && this.#places.row(step)),
       // What follows signals is a message of its own.
       ...(joins && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
@@ -309,8 +282,8 @@ export class ThreadJournal implements RunJournal {
       await this.#log.commit(writes, { run: progress, chunks: [...closing, ...this.#echoes(joining)] });
       this.#journal.closed();
     }
-    if (step) this.#countStep(step);
-    if (joins) this.#response = undefined;
+    if (step) this.#places.stored(step);
+    if (joins) this.#places.signalsFollow();
     return signals;
   }
 
@@ -324,8 +297,8 @@ export class ThreadJournal implements RunJournal {
     const { threadId, system } = this.#thread;
     await this.#log.commit(
       [
-        ...this.#stepWrites(step),
-        ...this.#journal.wait(this.#placed(step), waiting),
+        ...this.#places.writes(this.#thread, step),
+        ...this.#journal.wait(this.#places.place(step), waiting),
         update(ACTORS, { where: { thread_id: threadId }, set: { run_state: "suspended" } }),
       ],
       {
@@ -334,11 +307,11 @@ export class ThreadJournal implements RunJournal {
           suspended_at: Math.trunc(system.now()),
           usage: step.usage as never,
           open_step: null,
-          ...this.#place(step),
+          ...this.#places.row(step),
         },
       },
     );
-    this.#countStep(step);
+    this.#places.stored(step);
   }
 
   async park(): Promise<void> {
@@ -350,7 +323,7 @@ export class ThreadJournal implements RunJournal {
     });
     // Who reads along may have answered the question with an abort while it was being stored.
     if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
-    this.#leave(true);
+    this.#leave({ waits: true });
   }
 
   async end(end: RunEnd, also: readonly Write[] = []): Promise<boolean> {
@@ -363,41 +336,42 @@ export class ThreadJournal implements RunJournal {
       ? [requireNone(MAILBOX, { thread_id: threadId, due: NOW, agent_id: this.#options.agentId })]
       : [];
     const now = new Date(system.now());
-    const unread = this.#begun ? undefined : this.#unread(now);
-    const opener = unread ? this.#storeOpener(unread, now) : [];
+    const unread =
+      this.#begun || !this.#opener
+        ? undefined
+        : { ...this.#opener, signal: this.#opener.signal.with({ createdAt: now }) };
+    const opener = unread ? openerWrites(this.#thread, unread, this.#details) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : this.#journal.answerOpen(this.#thread, end.state);
-    const error =
-      end.error === undefined
-        ? null
-        : { code: AgentError.is(end.error) ? end.error.code : "internal", message: errorMessage(end.error) };
-    const idle = {
-      owner: null,
-      run_id: null,
-      run_state: "idle",
-      agent_id: null,
-      abort_run: null,
-    } as const;
+    let nothingWaits = 0;
     try {
-      await this.#log.commit(
+      [nothingWaits = 0] = await this.#log.commit(
         [
           ...guard,
           ...opener,
           ...unanswered,
-          ...this.#journal.close(),
+          ...this.#closeCalls(),
           ...also,
           touchThread(threadId, now.getTime()),
         ],
         {
-          run: { state: end.state, ended_at: now.getTime(), error, open_step: null },
+          run: endedRun(end, now),
           chunks: [...echo, ...end.chunks],
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new MailWaiting();
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            update(ACTORS, { where: { thread_id: threadId }, set: { ...idle, next_seq: nextSeq } }),
-            ...(this.#thread.limits.keepHistory ? [] : this.#forgetHistory()),
+            // Twice, so that the first says whether anything waits. If nothing does, nobody has to look.
+            update(ACTORS, {
+              where: { thread_id: threadId, has_mail: null },
+              set: { ...IDLE, next_seq: nextSeq },
+            }),
+            update(ACTORS, {
+              where: { thread_id: threadId, run_id: this.runId },
+              set: { ...IDLE, next_seq: nextSeq },
+            }),
+            ...(this.#thread.limits.keepHistory ? [] : forgetHistory(threadId)),
           ],
         },
       );
@@ -422,7 +396,7 @@ export class ThreadJournal implements RunJournal {
       this.#isStored();
       return this.end(end, also);
     }
-    this.#leave();
+    this.#leave({ nothingWaits: nothingWaits > 0 });
     return true;
   }
 
@@ -437,25 +411,6 @@ export class ThreadJournal implements RunJournal {
     return true;
   }
 
-  /** What opened the run, as it enters the history. */
-  #unread(now: Date): MailboxItem | undefined {
-    const opener = this.#opener;
-    return opener && { ...opener, signal: opener.signal.with({ createdAt: now }) };
-  }
-
-  /** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
-  #storeOpener(item: MailboxItem, now: Date): Write[] {
-    const { threadId, resourceId } = this.#thread;
-    return [
-      ...takeItems(threadId, [item]),
-      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
-      ...describeThread(threadId, this.#details),
-      ...(item.messages?.map((message) =>
-        insertMessage({ ...message, createdAt: now, threadId, resourceId }, "ignore"),
-      ) ?? [this.#insert(item.signal)]),
-    ];
-  }
-
   abandon(): void {
     this.#leave();
   }
@@ -468,61 +423,13 @@ export class ThreadJournal implements RunJournal {
     );
   }
 
-  async recent(): Promise<StoredMessage[]> {
-    const { threadId, resourceId, storage } = this.#thread;
-    const memory = await storage.getStore("memory");
-    const messages = (await memory?.recentMessages({ threadId, limit: RECENT })) ?? [];
-    return messages.filter((message) => message.resourceId === resourceId);
-  }
-
   #echoes(signals: readonly CreatedAgentSignal[]): AgentChunk[] {
     return signals.map((signal) => echoOf(signal, this.runId));
-  }
-
-  /** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */
-  #insert(signal: CreatedAgentSignal): Write {
-    const { threadId, resourceId } = this.#thread;
-    return insertMessage(signal.toDBMessage({ threadId, resourceId }), "ignore");
-  }
-
-  #stepWrites(step: StepRecord): Write[] {
-    const { threadId, resourceId } = this.#thread;
-    const { message, metadata } = step;
-    const stored = storeStep({ ...message, threadId, resourceId }, this.#stepsOf(message.id), step.parts);
-    return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
-  }
-
-  /** Where in the history a step is. */
-  #place(step: StepRecord): Row {
-    return { response_id: step.message.id, response_steps: this.#stepsOf(step.message.id) };
-  }
-
-  #placed(step: StepRecord): PlacedStep {
-    return { step, messageStep: this.#stepsOf(step.message.id) };
   }
 
   #hasBegun(): void {
     this.#begun = true;
     this.#log.makeAudible();
-  }
-
-  #stepsOf(messageId: string): number {
-    return this.#response?.id === messageId ? this.#response.steps : 0;
-  }
-
-  #forgetHistory(): Write[] {
-    const { threadId } = this.#thread;
-    const here = { thread_id: threadId };
-    return [
-      remove(MESSAGES, here),
-      remove(MESSAGE_STEPS, here),
-      remove(RUNS, here),
-      remove(THREADS, { id: threadId }),
-    ];
-  }
-
-  #countStep(step: StepRecord): void {
-    this.#response = { id: step.message.id, steps: this.#stepsOf(step.message.id) + 1 };
   }
 
   /** Signals that wait for this run. Asked of the store only when something may have come. */
@@ -540,11 +447,17 @@ export class ThreadJournal implements RunJournal {
     return items.filter(({ signal: { id } }) => id !== this.#opener?.signal.id && !this.#staged.has(id));
   }
 
-  #leave(waits = false): void {
+  /** Nobody waits for the calls any more, nor for subagents that they waited for. */
+  #closeCalls(): Write[] {
+    return [...this.#journal.close(), ...this.#subagents.map(abortSubagent)];
+  }
+
+  #leave(how: Leaving = {}): void {
     if (this.#over) return;
     this.#over = true;
     this.#log.close();
-    this.#thread.left(this, waits);
+    this.#thread.left(this, how);
+    if (!how.waits) for (const one of this.#subagents) this.#thread.threads.mailMayHaveCome(one);
   }
 }
 

@@ -109,7 +109,7 @@ describe("the log of a run", () => {
     const first = log.commit([], { run: { step: 1 } });
     const bad = log.commit([requireRow(THREADS, { id: "nowhere" })]).catch(() => "failed");
     const last = log.commit([], { run: { step: 2 } });
-    expect(await Promise.all([first, bad, last])).toEqual([undefined, "failed", undefined]);
+    expect(await Promise.all([first, bad, last])).toEqual([[], "failed", []]);
     expect((await run()).step).toBe(2);
   });
 

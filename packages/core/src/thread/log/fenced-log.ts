@@ -1,7 +1,7 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
-import type { Commit, Row, Write } from "../../storage/storage.ts";
+import type { Commit, CommitResult, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
@@ -121,7 +121,8 @@ export class FencedLog {
     this.#staged = [];
   }
 
-  commit(writes: readonly Write[], options: LogCommit = {}): Promise<void> {
+  /** Answers how many rows each of the `last` writes changed, if the store said so. */
+  commit(writes: readonly Write[], options: LogCommit = {}): Promise<readonly number[]> {
     const turn = this.#commits.then(() => this.#commitNow(writes, options));
     this.#commits = turn.catch(() => {});
     return turn;
@@ -132,7 +133,7 @@ export class FencedLog {
     this.#cancelFlush?.();
   }
 
-  async #commitNow(writes: readonly Write[], options: LogCommit): Promise<void> {
+  async #commitNow(writes: readonly Write[], options: LogCommit): Promise<readonly number[]> {
     const { explain, last, quiet, isFlush, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
     const isStaged = staged.length > 0;
@@ -146,24 +147,25 @@ export class FencedLog {
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
     // Another commit has taken along what this one was for.
     const { taking = [] } = lease;
-    if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return;
-    const held = { id: this.#runId, fence: lease.fence };
-    const fence: Write = run
-      ? update(RUNS, { where: held, set: run, require: true })
-      : requireRow(RUNS, held);
+    if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return [];
     const nextSeq = lease.nextSeq + chunks.length;
+    const fence = taking.length > 0 ? withRun(taking, run) : [this.#fence(lease, run)];
     const parts: Pick<Staged, "writes" | "explain">[] = [...staged, { writes, ...(explain && { explain }) }];
-    const all: Write[] = [...taking, fence, ...parts.flatMap((part) => part.writes)];
+    const all: Write[] = [...fence, ...parts.flatMap((part) => part.writes)];
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
+    const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;
+    let result: CommitResult | undefined;
     try {
       // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
       // Until the thread is taken, another process may try the same.
       const by = taking.length > 0 ? ` ${this.#thread.owner}` : "";
       const id = `${this.#runId} ${lease.fence} ${++this.#count}${by}`;
-      const send = (commit: Commit): Promise<unknown> =>
-        isFlush ? this.#flusher.commit(commit) : storage.commit(commit.writes, commit);
+      const send = async (commit: Commit): Promise<void> => {
+        if (isFlush) await this.#flusher.commit(commit);
+        else result = await storage.commit(commit.writes, commit);
+      };
       if (!(await commitJson(send, { key: threadId, id, writes: all })))
         shown = chunks.map((chunk) => toJson(chunk) as unknown as AgentChunk);
     } catch (error) {
@@ -173,7 +175,7 @@ export class FencedLog {
         throw taking[index]?.table === THREADS
           ? noThread(this.#thread.threadId, this.#thread.resourceId)
           : new NotTaken();
-      const explained = explainConflict(parts, index - taking.length - 1);
+      const explained = explainConflict(parts, index - fence.length);
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
       this.#onLost();
@@ -182,11 +184,19 @@ export class FencedLog {
     lease.taking = undefined;
     this.#staged = this.#staged.filter((one) => !staged.includes(one));
     for (const one of staged) one.onStored?.();
-    if (chunks.length === 0) return;
-    this.#buffer.splice(0, buffered);
-    this.#flushedAt = system.monotonic();
-    this.#thread.tail.append(lease.nextSeq, shown);
-    lease.nextSeq = nextSeq;
+    if (chunks.length > 0) {
+      this.#buffer.splice(0, buffered);
+      this.#flushedAt = system.monotonic();
+      this.#thread.tail.append(lease.nextSeq, shown);
+      lease.nextSeq = nextSeq;
+    }
+    return result?.changes.slice(beforeLast) ?? [];
+  }
+
+  /** The condition of everything that the run writes. */
+  #fence({ fence }: Lease, run: Row | undefined): Write {
+    const where = { id: this.#runId, fence };
+    return run ? update(RUNS, { where, set: run, require: true }) : requireRow(RUNS, where);
   }
 
   #flush(): void {
@@ -204,6 +214,15 @@ function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], i
     index -= writes.length;
   }
   return undefined;
+}
+
+/** Takes a thread with the run's row as it is to be. */
+function withRun(taking: readonly Write[], run: Row | undefined): readonly Write[] {
+  return taking.map((write) =>
+    write.op === "insert" && write.table.name === RUNS.name
+      ? { ...write, row: { ...write.row, ...run } }
+      : write,
+  );
 }
 
 /** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */

@@ -1,0 +1,69 @@
+import { checkId } from "../storage/check-id.ts";
+import { checkOptions } from "./check-options.ts";
+import type { AgentControllerOMConfig } from "./config.ts";
+import { modelOf } from "./run-profile.ts";
+import type { SessionCore } from "./session-core.ts";
+import { changeSetting, settingOf } from "./session-settings.ts";
+
+/** The models and limits of observational memory: of the thread, else of the controller. */
+export class SessionOM {
+  readonly observer: OMRole;
+  readonly reflector: OMRole;
+
+  constructor(core: SessionCore) {
+    this.observer = new OMRole(core, "observer");
+    this.reflector = new OMRole(core, "reflector");
+  }
+}
+
+class OMRole {
+  readonly #core: SessionCore;
+  readonly #role: "observer" | "reflector";
+
+  constructor(core: SessionCore, role: "observer" | "reflector") {
+    this.#core = core;
+    this.#role = role;
+  }
+
+  modelId(): string | null {
+    const { config, ids } = this.#names;
+    const own = settingOf(this.#core.row, ids.model);
+    return typeof own === "string" ? own : (config[ids.defaultModel] ?? null);
+  }
+
+  threshold(): number | null {
+    const { config, ids } = this.#names;
+    const own = settingOf(this.#core.row, ids.threshold);
+    return typeof own === "number" ? own : (config[ids.defaultThreshold] ?? null);
+  }
+
+  resolvedModel(): ReturnType<typeof modelOf> {
+    return modelOf(this.#core.host.config, this.modelId() ?? "");
+  }
+
+  async switchModel(options: { modelId: string }): Promise<void> {
+    const { modelId } = checkOptions("switchModel", options);
+    await changeSetting(this.#core, NAMES[this.#role].model, checkId("modelId", modelId));
+    this.#core.bus.emit({ type: "om_model_changed", role: this.#role, modelId });
+  }
+
+  get #names(): { config: AgentControllerOMConfig; ids: (typeof NAMES)["observer" | "reflector"] } {
+    return { config: this.#core.host.config.omConfig ?? {}, ids: NAMES[this.#role] };
+  }
+}
+
+/** What the settings of a role are called. */
+const NAMES = {
+  observer: {
+    model: "observerModelId",
+    threshold: "observationThreshold",
+    defaultModel: "defaultObserverModelId",
+    defaultThreshold: "defaultObservationThreshold",
+  },
+  reflector: {
+    model: "reflectorModelId",
+    threshold: "reflectionThreshold",
+    defaultModel: "defaultReflectorModelId",
+    defaultThreshold: "defaultReflectionThreshold",
+  },
+} as const;

@@ -1,0 +1,123 @@
+import type { NotificationOptions, SendNotificationResult } from "../agent/agent-notifications.ts";
+import type { NotificationSignalInput } from "../notification/notification-input.ts";
+import { RequestContext } from "../request-context/request-context.ts";
+import type { SignalContents, SignalInput } from "../signal/signal.ts";
+import type { Admitted } from "../thread/threads.ts";
+import type { SessionAnswers } from "./session-answers.ts";
+import type { SessionCore, SessionHost } from "./session-core.ts";
+import type { SessionThreads } from "./session-threads.ts";
+
+/** The same, ready for a model. */
+export interface SessionContents {
+  contents: SignalContents;
+  requestContext?: RequestContext | undefined;
+  /** Sent twice with one key, it counts once. */
+  idempotencyKey?: string | undefined;
+}
+
+/** What becomes of a signal, by whether a run is under way. */
+export type SignalDelivery = Pick<NotificationOptions, "ifActive" | "ifIdle">;
+
+/** What a session sends to its thread, and how it takes back what it has under way. */
+export class SessionSends {
+  readonly #core: SessionCore;
+  readonly #threads: SessionThreads;
+  readonly #answers: SessionAnswers;
+  #following: Promise<void> = Promise.resolve();
+  #creating: Promise<unknown> | undefined;
+  #abortRequested = false;
+  /** How often somebody aborted. */
+  #aborts = 0;
+
+  constructor(core: SessionCore, threads: SessionThreads, answers: SessionAnswers) {
+    this.#core = core;
+    this.#threads = threads;
+    this.#answers = answers;
+  }
+
+  get isAbortRequested(): boolean {
+    return this.#abortRequested && this.#core.thread.activeRunId !== null;
+  }
+
+  /** Sends what is ready, and answers what became of it. */
+  async admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+    const aborts = this.#aborts;
+    const { agent, target, streamOptions } = await this.#address(requestContext);
+    const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+    const sent = agent.sendMessage({ contents }, { ...target, ...key, ifIdle: { streamOptions } });
+    const admitted = await sent.admitted;
+    if (admitted.duplicate) return admitted;
+    if (this.#aborts === aborts) this.#abortRequested = false;
+    else if (admitted.action === "wake") this.#core.thread.abort();
+    // It waits where the run reads next; only then is the question answered that keeps the run from reading.
+    if (admitted.action === "deliver" && admitted.runId !== undefined)
+      await this.#answers.interrupt(admitted.runId);
+    return admitted;
+  }
+
+  /** The same for a run of its own, after the one under way. */
+  queue({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+    // One after the other: the count after each is told.
+    const turn = this.#following.then(async () => {
+      const { agent, target, streamOptions } = await this.#address(requestContext);
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+      const sent = agent.queueMessage({ contents }, { ...target, ...key, ifIdle: { streamOptions } });
+      const admitted = await sent.admitted;
+      await this.#core.thread.countQueued();
+      return admitted;
+    });
+    this.#following = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
+  }
+
+  async signal(signal: SignalInput, how: SignalDelivery): Promise<Admitted> {
+    const { agent, ...options } = await this.#delivery(how);
+    return agent.sendSignal(signal, options).admitted;
+  }
+
+  async notify(notification: NotificationSignalInput, how: SignalDelivery): Promise<SendNotificationResult> {
+    const { agent, ...options } = await this.#delivery(how);
+    return agent.sendNotificationSignal(notification, options);
+  }
+
+  abort(): void {
+    this.#abortRequested = true;
+    this.#aborts++;
+    this.#core.thread.abort();
+  }
+
+  async #delivery(
+    how: SignalDelivery,
+  ): Promise<SignalDelivery & { agent: SessionHost["agent"]; threadId: string; resourceId: string }> {
+    const { agent, target, streamOptions } = await this.#address(undefined);
+    const ifIdle = { ...how.ifIdle, streamOptions: { ...how.ifIdle?.streamOptions, ...streamOptions } };
+    return { agent, ...target, ...how, ifIdle };
+  }
+
+  /** Where messages of this session go, and what their runs are made of. */
+  async #address(requestContext: RequestContext | undefined): Promise<{
+    agent: SessionHost["agent"];
+    target: { threadId: string; resourceId: string };
+    streamOptions: { profile: { sessionId: string }; requestContext?: RequestContext };
+  }> {
+    const core = this.#core;
+    await core.ready();
+    core.checkOpen();
+    if (core.threadId === undefined)
+      await (this.#creating ??= this.#threads.create().finally(() => (this.#creating = undefined)));
+    await core.thread.followed();
+    const { row } = core;
+    return {
+      agent: core.host.agent,
+      target: { threadId: row.threadId!, resourceId: row.resourceId },
+      streamOptions: {
+        profile: { sessionId: row.id },
+        // A copy: what the controller adds for a run is not for the caller.
+        ...(requestContext && { requestContext: new RequestContext(requestContext.entries()) }),
+      },
+    };
+  }
+}

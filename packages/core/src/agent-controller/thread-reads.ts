@@ -1,0 +1,143 @@
+import {
+  type AgentControllerMessage,
+  type AgentControllerThread,
+  toControllerMessage,
+} from "@selvedge/protocol/session";
+import { AgentError, showValue } from "../errors.ts";
+import { checkId } from "../storage/check-id.ts";
+import { checkOptions } from "./check-options.ts";
+import type { SessionCore } from "./session-core.ts";
+import { isReserved } from "./thread-settings.ts";
+
+/** What a session can look up about the threads of its resource. */
+export class ThreadReads {
+  protected readonly core: SessionCore;
+
+  constructor(core: SessionCore) {
+    this.core = core;
+  }
+
+  getId(): string | null {
+    return this.core.threadId ?? null;
+  }
+
+  isSet(): boolean {
+    return this.core.threadId !== undefined;
+  }
+
+  requireId(): string {
+    return this.core.requireThread();
+  }
+
+  /** Threads of the session's resource, the newest first. Those of subagents are left out. */
+  async list(
+    options: { allResources?: boolean; includeForkedSubagents?: boolean } = {},
+  ): Promise<AgentControllerThread[]> {
+    await this.core.ready();
+    const { resourceId } = this.core.row;
+    const { threads } = await (
+      await this.domain()
+    ).listThreads({
+      ...(!options.allResources && { filter: { resourceId } }),
+      orderBy: { field: "updatedAt" },
+      perPage: false,
+      includeSubagents: options.includeForkedSubagents,
+    });
+    return threads;
+  }
+
+  async getById(options: { threadId: string }): Promise<AgentControllerThread | null> {
+    const { threadId } = checkOptions("thread.getById", options);
+    await this.core.ready();
+    const thread = await (await this.domain()).getThreadById({ threadId });
+    return thread?.resourceId === this.core.row.resourceId ? thread : null;
+  }
+
+  async listActiveMessages(options: { limit?: number } = {}): Promise<AgentControllerMessage[]> {
+    await this.core.ready();
+    const { threadId } = this.core;
+    return threadId === undefined ? [] : this.listMessages({ ...options, threadId });
+  }
+
+  /** The newest messages, oldest first. */
+  async listMessages(options: { threadId: string; limit?: number }): Promise<AgentControllerMessage[]> {
+    const { threadId, limit } = checkOptions("thread.listMessages", options);
+    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0))
+      throw new AgentError(
+        "invalid-argument",
+        `limit must be a whole number, 0 or more, got ${showValue(limit)}.`,
+      );
+    await this.require(threadId);
+    const domain = await this.domain();
+    const messages =
+      limit === undefined
+        ? (await domain.listMessages({ threadId, perPage: false })).messages
+        : limit === 0
+          ? []
+          : await domain.recentMessages({ threadId, limit });
+    return messages.map(toControllerMessage);
+  }
+
+  async firstUserMessage(options: { threadId: string }): Promise<AgentControllerMessage | null> {
+    const { threadId } = checkOptions("thread.firstUserMessage", options);
+    return (await this.firstUserMessages({ threadIds: [threadId] })).get(threadId) ?? null;
+  }
+
+  /** For previews: what each conversation began with. */
+  async firstUserMessages(options: { threadIds: string[] }): Promise<Map<string, AgentControllerMessage>> {
+    const { threadIds } = checkOptions("thread.firstUserMessages", options);
+    if (!Array.isArray(threadIds))
+      throw new AgentError("invalid-argument", `threadIds must be a list, got ${showValue(threadIds)}.`);
+    const domain = await this.domain();
+    const found = new Map<string, AgentControllerMessage>();
+    for (const threadId of threadIds) {
+      if (!(await this.getById({ threadId }))) continue;
+      const { messages } = await domain.listMessages({ threadId, perPage: 20, page: 0 });
+      const first = messages.map(toControllerMessage).find(({ role }) => role === "user");
+      if (first) found.set(threadId, first);
+    }
+    return found;
+  }
+
+  async getSetting(options: { key: string }): Promise<unknown> {
+    const { key } = checkOptions("thread.getSetting", options);
+    const thread = await this.current();
+    const { metadata = {} } = thread ?? {};
+    return Object.hasOwn(metadata, key) ? metadata[key] : undefined;
+  }
+
+  async setSetting(options: { key: string; value: unknown }): Promise<void> {
+    const { key, value } = checkOptions("thread.setSetting", options);
+    if (isReserved(checkId("key", key)))
+      throw new AgentError(
+        "invalid-argument",
+        `Setting "${key}" is the controller's own. Use mode.switch() or model.switch(), or another key.`,
+      );
+    const thread = await this.current();
+    if (thread) await (await this.domain()).updateThread({ id: thread.id, metadata: { [key]: value } });
+  }
+
+  async deleteSetting(options: { key: string }): Promise<void> {
+    await this.setSetting({ ...options, value: null });
+  }
+
+  /** A thread of the session's resource. Any other counts as absent. */
+  async require(threadId: string): Promise<AgentControllerThread> {
+    const thread = await this.getById({ threadId: checkId("threadId", threadId) });
+    if (thread) return thread;
+    throw new AgentError(
+      "not-found",
+      `There is no thread "${threadId}" for resource "${this.core.row.resourceId}".`,
+    );
+  }
+
+  protected async current(): Promise<AgentControllerThread | null> {
+    await this.core.ready();
+    const { threadId } = this.core;
+    return threadId === undefined ? null : this.getById({ threadId });
+  }
+
+  protected domain(): ReturnType<SessionCore["host"]["memory"]> {
+    return this.core.host.memory();
+  }
+}

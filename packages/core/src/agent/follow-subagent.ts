@@ -1,0 +1,51 @@
+import type { SubagentWait } from "@selvedge/protocol/session";
+import type { Storage } from "../storage/storage.ts";
+import { readThreadOverview } from "../thread/inspect/thread-overview.ts";
+import type { AgentThreadSubscription, NumberedChunk } from "../thread/threads.ts";
+
+/** The run of a subagent: an agent, and the thread it works on. */
+export interface SubagentThread {
+  agent: {
+    subscribeToThread(options: {
+      threadId: string;
+      resourceId: string;
+      after: number;
+    }): Promise<AgentThreadSubscription>;
+  };
+  storage: Storage;
+  threadId: string;
+  resourceId: string;
+  abortSignal: AbortSignal;
+}
+
+/**
+ * Reads along with a subagent until it is over, which `take` says of a chunk, or until it waits for somebody: then answers
+ * what for. Whoever aborts the reader aborts the subagent.
+ */
+export async function followSubagent(
+  { agent, storage, threadId, resourceId, abortSignal }: SubagentThread,
+  after: number,
+  take: (chunk: NumberedChunk) => boolean,
+): Promise<SubagentWait["subagent"] | undefined> {
+  const reader = await agent.subscribeToThread({ threadId, resourceId, after });
+  const stop = () => {
+    reader.abort();
+    reader.unsubscribe();
+  };
+  abortSignal.addEventListener("abort", stop, { once: true });
+  try {
+    if (abortSignal.aborted) stop();
+    for await (const chunk of reader.stream) {
+      if (take(chunk)) return undefined;
+      if (chunk.type !== "finish" || chunk.payload.stepResult.reason !== "suspended") continue;
+      const now = await readThreadOverview(storage, threadId);
+      // Somebody may have answered since.
+      if (now?.runState !== "suspended" || now.waiting.length === 0 || now.lastSeq > chunk.seq) continue;
+      return { threadId, resourceId, runId: chunk.runId, after: chunk.seq, calls: now.waiting };
+    }
+    return undefined;
+  } finally {
+    abortSignal.removeEventListener("abort", stop);
+    reader.unsubscribe();
+  }
+}

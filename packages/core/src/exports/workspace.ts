@@ -1,0 +1,38 @@
+export {
+  Workspace,
+  type WorkspaceInfo,
+  type WorkspaceOptions,
+  type WorkspaceStatus,
+} from "../workspace/workspace.ts";
+export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
+export type {
+  FileContent,
+  FileEntry,
+  FilesystemInfo,
+  FileStat,
+  ProviderStatus,
+  ReadOptions,
+  WorkspaceFilesystem,
+  WriteOptions,
+} from "../workspace/workspace-filesystem.ts";
+export {
+  WORKSPACE_TOOLS,
+  type WorkspaceToolCall,
+  type WorkspaceToolContext,
+  type WorkspaceToolOptions,
+  type WorkspaceToolsConfig,
+} from "../workspace/workspace-tools.ts";
+export type { WorkspaceChange } from "../workspace/workspace-change.ts";
+export {
+  DirectoryNotEmptyError,
+  DirectoryNotFoundError,
+  FileExistsError,
+  FileLimitError,
+  FileNotFoundError,
+  FileReadRequiredError,
+  IsDirectoryError,
+  NotDirectoryError,
+  PermissionError,
+  StaleFileError,
+  WorkspaceReadOnlyError,
+} from "../workspace/workspace-errors.ts";

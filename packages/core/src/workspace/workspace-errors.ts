@@ -1,0 +1,107 @@
+import { AgentError } from "../errors.ts";
+
+type Code = ConstructorParameters<typeof AgentError>[0];
+
+/** A failed operation on a path. The message shows the path as the caller gave it, never a host path outside the root. */
+class PathError extends AgentError {
+  readonly path: string;
+
+  constructor(
+    name: string,
+    code: Code,
+    path: string,
+    message: string,
+    details: Record<string, unknown> = {},
+  ) {
+    super(code, message, { details: { path, ...details } });
+    this.name = name;
+    this.path = path;
+  }
+}
+
+export class FileNotFoundError extends PathError {
+  constructor(path: string, hint = "List the directory to see what is there.") {
+    super("FileNotFoundError", "not-found", path, `File not found: ${path}. ${hint}`);
+  }
+}
+
+export class DirectoryNotFoundError extends PathError {
+  constructor(path: string) {
+    super(
+      "DirectoryNotFoundError",
+      "not-found",
+      path,
+      `Directory not found: ${path}. Create it first, or write with recursive: true.`,
+    );
+  }
+}
+
+export class FileExistsError extends PathError {
+  constructor(path: string) {
+    super("FileExistsError", "conflict", path, `${path} already exists. Pass overwrite: true to replace it.`);
+  }
+}
+
+export class IsDirectoryError extends PathError {
+  constructor(path: string) {
+    super("IsDirectoryError", "invalid-argument", path, `${path} is a directory, not a file.`);
+  }
+}
+
+export class NotDirectoryError extends PathError {
+  constructor(path: string) {
+    super("NotDirectoryError", "invalid-argument", path, `${path} is not a directory.`);
+  }
+}
+
+export class DirectoryNotEmptyError extends PathError {
+  constructor(path: string) {
+    super(
+      "DirectoryNotEmptyError",
+      "conflict",
+      path,
+      `${path} is not empty. Pass recursive: true to delete it with its contents.`,
+    );
+  }
+}
+
+export class PermissionError extends PathError {
+  constructor(path: string, reason: string) {
+    super("PermissionError", "forbidden", path, `${path}: ${reason}`);
+  }
+}
+
+export class FileReadRequiredError extends PathError {
+  constructor(path: string) {
+    super("FileReadRequiredError", "conflict", path, `Read ${path} before you change it.`);
+  }
+}
+
+export class StaleFileError extends PathError {
+  constructor(path: string, change = "") {
+    super(
+      "StaleFileError",
+      "conflict",
+      path,
+      `${path} has changed since it was read. Read it again before you change it.${change && `\n${change}`}`,
+    );
+  }
+}
+
+export class WorkspaceReadOnlyError extends PathError {
+  constructor(path: string) {
+    super(
+      "WorkspaceReadOnlyError",
+      "forbidden",
+      path,
+      `${path} cannot be changed: the workspace is read-only.`,
+    );
+  }
+}
+
+/** A path or value over a limit of the workspace. */
+export class FileLimitError extends PathError {
+  constructor(path: string, message: string) {
+    super("FileLimitError", "limit-exceeded", path, `${path}: ${message}`);
+  }
+}

@@ -1,0 +1,88 @@
+/** The states of a provider: a filesystem or a sandbox. */
+export type ProviderStatus =
+  | "pending"
+  | "initializing"
+  | "ready"
+  | "starting"
+  | "running"
+  | "stopping"
+  | "stopped"
+  | "destroying"
+  | "destroyed"
+  | "error";
+
+export type FileContent = string | Uint8Array;
+
+export interface ReadOptions {
+  /** Returns a string in this encoding, instead of bytes. */
+  encoding?: BufferEncoding;
+}
+
+export interface WriteOptions {
+  /** Create missing parent directories. Default: true. */
+  recursive?: boolean;
+  /** Default: true. */
+  overwrite?: boolean;
+  mimeType?: string;
+  /** Refuse if the file was modified at another time. */
+  expectedMtime?: Date;
+  /** Refuse if the file has another SHA-256 (in hex), or with `null` if it exists. */
+  expectedHash?: string | null;
+}
+
+export interface FileEntry {
+  /** With `recursive`, the path below the listed directory. */
+  name: string;
+  type: "file" | "directory" | "symlink";
+  size?: number;
+}
+
+export interface FileStat {
+  path: string;
+  name: string;
+  type: "file" | "directory" | "symlink";
+  size: number;
+  createdAt: Date;
+  modifiedAt: Date;
+  mimeType?: string;
+}
+
+export interface FilesystemInfo {
+  id: string;
+  name: string;
+  provider: string;
+  status: ProviderStatus;
+  readOnly: boolean;
+  [detail: string]: unknown;
+}
+
+/** Files as an agent sees them. Implement it for another place to keep files; `testFilesystem` is its test suite. */
+export interface WorkspaceFilesystem {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly readOnly?: boolean;
+  readonly status: ProviderStatus;
+  init?(): Promise<void>;
+  destroy?(): Promise<void>;
+  getInfo(): FilesystemInfo;
+  /** Text for the system message. */
+  getInstructions(): string;
+  readFile(path: string, options?: ReadOptions): Promise<string | Buffer>;
+  writeFile(path: string, content: FileContent, options?: WriteOptions): Promise<void>;
+  appendFile(path: string, content: FileContent): Promise<void>;
+  deleteFile(path: string, options?: { force?: boolean }): Promise<void>;
+  copyFile(source: string, target: string, options?: { overwrite?: boolean }): Promise<void>;
+  moveFile(source: string, target: string, options?: { overwrite?: boolean }): Promise<void>;
+  mkdir(path: string, options?: { recursive?: boolean }): Promise<void>;
+  rmdir(path: string, options?: { recursive?: boolean; force?: boolean }): Promise<void>;
+  readdir(
+    path: string,
+    options?: { recursive?: boolean; extension?: string | string[]; maxDepth?: number },
+  ): Promise<FileEntry[]>;
+  exists(path: string): Promise<boolean>;
+  stat(path: string): Promise<FileStat>;
+  /** The path without links. */
+  realpath?(path: string): Promise<string>;
+  resolveAbsolutePath?(path: string): string | undefined;
+}

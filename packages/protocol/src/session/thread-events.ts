@@ -1,0 +1,66 @@
+import type { AgentChunk } from "../chunk.ts";
+import { type AgentControllerDisplayState, Display, type DisplayFacts } from "./display-state.ts";
+import { type BusHost, EventBus } from "./event-bus.ts";
+import { EventFold } from "./event-fold.ts";
+import type { AgentControllerEvent } from "./events.ts";
+import { type RunEnd, RunEnds } from "./run-ends.ts";
+import { addTokenUsage } from "./token-usage.ts";
+
+/** What happens on the thread of a session, told and shown: from its chunks, and from what stands beside them. */
+export class ThreadEvents {
+  readonly bus: EventBus;
+  readonly #display = new Display();
+  readonly #ends = new RunEnds();
+  #fold = new EventFold();
+
+  constructor(host: BusHost) {
+    this.bus = new EventBus(this.#display, host);
+  }
+
+  get display(): AgentControllerDisplayState {
+    return this.#display.get();
+  }
+
+  /** A thread is read from here on. Nothing is left of what was shown before. */
+  begin(facts: Partial<DisplayFacts> = {}): void {
+    this.#fold = new EventFold();
+    this.#display.reset(facts);
+  }
+
+  /** Whoever waits for a run waits no longer: it goes on without. */
+  leave(): void {
+    this.#ends.leave();
+  }
+
+  /** How a run on the thread ends, or comes to wait. */
+  endOf(runId: string): Promise<RunEnd> {
+    return this.#ends.of(runId);
+  }
+
+  /** The next chunk. What is past shows and is not told. Answers what was told. */
+  take(chunk: AgentChunk, isPast: boolean): readonly AgentControllerEvent[] {
+    this.#ends.takeChunk(chunk);
+    const events = this.#fold.take(chunk);
+    for (const event of events) {
+      if (isPast) this.#display.take(event);
+      else this.#tell(event);
+    }
+    return isPast ? [] : events;
+  }
+
+  /** What the store says beside the stream. */
+  learn({ queuedFollowUps: count, ...facts }: Partial<DisplayFacts>): void {
+    this.#display.set(facts);
+    const before = this.display.queuedFollowUps;
+    if (count !== undefined && count > before) return this.bus.emit({ type: "follow_up_queued", count });
+    if (count !== undefined) this.#display.set({ queuedFollowUps: count });
+    this.bus.displayChanged();
+  }
+
+  #tell(event: AgentControllerEvent): void {
+    if (event.type === "usage_update")
+      this.#display.set({ tokenUsage: addTokenUsage(this.display.tokenUsage, event.usage) });
+    this.bus.emit(event);
+    this.#ends.takeEvent(event);
+  }
+}

@@ -49,6 +49,7 @@ const GROUPS: Record<string, string[]> = {
     "guardrails",
     "prompt-processors",
     "memory",
+    "observational-memory",
     "threads",
     "notifications",
     "controller",

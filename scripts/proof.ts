@@ -25,6 +25,7 @@ const ROUNDS: Record<TrialName, number> = {
   dispatches: 150,
   takeovers: 100,
   pauses: 200,
+  sessions: 20,
   losses: 400,
   races: 6_000,
 };

@@ -6,7 +6,7 @@ import buildStudio from "../e2e/studio/build-studio.ts";
 import { StudioServer } from "../e2e/studio/studio-server.ts";
 import { ThreadView } from "../e2e/studio/thread-view.ts";
 
-// Takes the screenshots of the README: a live thread, an approval and a timeline, in light and in dark.
+// Takes the screenshots of the docs: the start page, a session, a live thread, an approval and a timeline, in light and in dark.
 
 const folder = process.argv[2] ?? "docs/images";
 const chromium = findChromium();
@@ -33,7 +33,7 @@ async function takeScreenshots(): Promise<void> {
   await page.getByLabel("Your name").fill("Ada");
   await view.say("what is 48 * (12 + 7)?");
   await view.shows("48 * (12 + 7) = 912.");
-  await view.isIdle();
+  await page.getByRole("heading", { level: 1, name: "what is 48" }).waitFor();
   await view.say("note that 912 metres of denim are on order");
   await page.getByTestId("tool-call").getByText("waiting for you").waitFor();
   await shoot(page, "approval");
@@ -55,6 +55,26 @@ async function takeScreenshots(): Promise<void> {
   await page.getByRole("navigation", { name: "Runs" }).getByText("stopped").click();
   await page.locator(".timeline-step").first().waitFor();
   await shoot(page, "runs");
+  await takeSession(page);
+}
+
+/** From the start page to a call that waits for permission. */
+async function takeSession(page: Page): Promise<void> {
+  await page.goto(server.url);
+  const plan = page.getByRole("button", { name: "plan a trip" });
+  await plan.waitFor();
+  await shoot(page, "start");
+  await plan.click();
+  await page.getByLabel("Lisbon").check();
+  await page.getByRole("button", { name: "Answer" }).click();
+  await page.getByRole("button", { name: "Approve the plan" }).waitFor();
+  await shoot(page, "plan");
+  await page.getByRole("button", { name: "Approve the plan" }).click();
+  await page.getByRole("button", { name: "Always for this category" }).waitFor();
+  await page.getByRole("button", { name: "Open its thread" }).click();
+  await page.locator(".subagent").getByText("I found").waitFor();
+  await page.getByTestId("tool-call").filter({ hasText: "write-note" }).scrollIntoViewIfNeeded();
+  await shoot(page, "session");
 }
 
 async function shoot(page: Page, name: string): Promise<void> {

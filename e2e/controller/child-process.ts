@@ -29,10 +29,10 @@ export class Child {
   readonly exited: Promise<void>;
   #ids = 0;
 
-  constructor(config: ChildConfig) {
+  constructor(config: Pick<ChildConfig, "file" | "marks">, program: string = CHILD) {
     this.#child = spawn(
       process.execPath,
-      ["--conditions=selvedge-source", "--no-warnings", CHILD, JSON.stringify(config)],
+      ["--conditions=selvedge-source", "--no-warnings", program, JSON.stringify(config)],
       { stdio: ["ignore", "inherit", "inherit", "ipc"] },
     );
     const ready = Promise.withResolvers<boolean>();

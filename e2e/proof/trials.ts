@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { describeFailure, Random, runSimulation } from "@selvedge/testing/simulator";
+import { runTwoServers } from "../controller/run-two-servers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import { runDispatches } from "../kill/run-dispatches.ts";
@@ -104,6 +105,14 @@ export const TRIALS = {
       } as const;
       const { rounds, takeovers, slowestTakeoverMs, problems } = await runPauses(options);
       return { rounds, problems, figures: { takeovers, "slowest ms": slowestTakeoverMs } };
+    },
+  },
+  sessions: {
+    title: "a session on two servers",
+    batch: 20,
+    async run({ rounds: wanted, seed }, onRound) {
+      const { rounds, problems } = await runTwoServers({ rounds: wanted, seed, onRound });
+      return { rounds, problems, figures: {} };
     },
   },
   losses: {

@@ -45,7 +45,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
 
   it("answers in a new thread, with the tool call in its place, and names the thread", async () => {
     const page = await context.newPage();
-    await page.goto(server.url);
+    await page.goto(`${server.url}/threads`);
     await page.getByRole("button", { name: "New thread" }).first().click();
     const box = page.getByLabel("Message to Assistant");
     await box.fill("what is 12 * (3 + 4)?");

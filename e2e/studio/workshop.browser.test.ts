@@ -66,6 +66,16 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { tags: 
     expect(problems).toEqual([]);
   });
 
+  it("starts a thread from the first page where there is no controller", async () => {
+    const page = await context.newPage();
+    await page.goto(open.url);
+    await page.getByLabel("First message").fill("hello from the start");
+    await page.getByRole("button", { name: "Send" }).click();
+    await ThreadView.on(page, "Loom").reads(["You: hello from the start", "You said: hello from the start"]);
+    expect(await page.getByRole("list", { name: "Things to try" }).count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
   it("sends files along with a message, shows them, and keeps them", async () => {
     const view = await newThread();
     const { page } = view;
@@ -346,6 +356,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { tags: 
 
     beforeAll(async () => {
       guarded = await openWorkshop({
+        withController: true,
         authorize: (request) => {
           const token = request.headers.get("authorization")?.replace("Bearer ", "") ?? "";
           const grants = accepted.get(token);
@@ -408,6 +419,27 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { tags: 
       await page.getByText("The server no longer accepts your token (401).").waitFor();
       await signIn(page, "plain");
       await page.getByRole("heading", { level: 1, name: "Threads" }).waitFor();
+    });
+
+    it("opens a session for somebody with few rights, and shows what they may see of it", async () => {
+      const page = await context.newPage();
+      await page.goto(guarded.url);
+      await signIn(page, "plain");
+      await page.getByLabel("First message").fill("use the broken one");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/sessions\/weaver\//);
+      await page.getByText("Your token does not let you see the rules.").waitFor();
+      await page.getByRole("button", { name: "Always for this category" }).click();
+      await page.getByRole("alert").getByText("You are not allowed to do this (403).").waitFor();
+      await page.getByRole("button", { name: "Approve", exact: true }).click();
+      await page.getByTestId("tool-call").getByText("failed", { exact: true }).waitFor();
+      await page.reload();
+      await page.getByTestId("tool-call").getByText("failed", { exact: true }).waitFor();
+      // Another one's token does not open it.
+      const other = await context.newPage();
+      await other.goto(page.url());
+      await signIn(other, "s3same");
+      await other.getByText("There is no such session").waitFor();
     });
 
     it("says what somebody with few rights is not allowed to do", async () => {

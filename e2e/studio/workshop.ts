@@ -1,5 +1,6 @@
 import { Mastra, silentLogger } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
+import { AgentController } from "@selvedge/core/agent-controller";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { Memory } from "@selvedge/memory";
@@ -106,7 +107,10 @@ function reply({ prompt }: ScriptedCall): string | ScriptedReply {
   return `You said: ${text}`;
 }
 
-export async function openWorkshop(options: Pick<ServeOptions, "authorize"> = {}): Promise<Workshop> {
+export async function openWorkshop({
+  withController = false,
+  ...options
+}: Pick<ServeOptions, "authorize"> & { withController?: boolean } = {}): Promise<Workshop> {
   const storage = new InMemoryStorage();
   const memory = new Memory({ storage, options: { lastMessages: 20 } });
   const loom = new Agent({
@@ -117,7 +121,18 @@ export async function openWorkshop(options: Pick<ServeOptions, "authorize"> = {}
     memory,
     tools: { "order-cloth": order, broken },
   });
-  const mastra = new Mastra({ agents: { loom }, storage, logger: silentLogger });
+  const weaver = new AgentController({
+    id: "weaver",
+    storage,
+    agent: loom as unknown as Agent,
+    modes: [{ id: "build" }],
+  });
+  const mastra = new Mastra({
+    agents: { loom },
+    ...(withController && { agentControllers: { weaver } }),
+    storage,
+    logger: silentLogger,
+  });
   const server = await serve({ mastra, port: 0, studio: studioFolder(), ...options });
   return {
     url: server.url,

@@ -1,19 +1,18 @@
-import { join } from "node:path";
-import { resolveModel } from "@selvedge/core/model";
-import { LibSQLStore } from "@selvedge/libsql";
-import { Chat } from "./chat.ts";
-import type { ChatPeer } from "./chat-peer.ts";
-import { chooseModel } from "./choose-model.ts";
+import { existsSync } from "node:fs";
+import type { Mastra } from "@selvedge/core";
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+import { Chat } from "./chat/chat.ts";
+import type { OpenChat } from "./chat/chat-session.ts";
+import type { WantedChat } from "./chat/open-host-chat.ts";
 import { countOf } from "./count-of.ts";
 import { findDevAddress } from "./dev/dev-address.ts";
-import { createDemoAgent } from "./demo/demo-agent.ts";
-import { LocalPeer } from "./local-peer.ts";
-import { toUrl } from "./storage-url.ts";
-import { createStyle, type Style, wantsColor } from "./style.ts";
+import { findEntry } from "./dev/find-entry.ts";
+import { createStyle, wantsColor } from "./style.ts";
 
 export interface ChatFlags {
   model?: string;
   thread?: string;
+  session?: string;
   storage: string;
   url?: string;
   /** The server that `selvedge dev` runs in this folder. */
@@ -21,51 +20,80 @@ export interface ChatFlags {
   agent?: string;
   token?: string;
   resource: string;
+  plain?: boolean;
   /** `false` for `--no-color`. */
   color: boolean;
 }
 
-/** `selvedge chat`: an agent on the terminal of this process. It runs here, with a memory in a file, or on a server. */
+/** `selvedge chat`: a session on the terminal of this process. It is one of this process, or of a server. */
 export async function runChatCommand(flags: ChatFlags): Promise<number> {
+  const { stdin, stdout, stderr, env } = process;
   // The reader of a pipe may leave early, as `head` does.
-  process.stdout.on("error", () => process.exit(0));
+  stdout.on("error", () => process.exit(0));
+  const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
+  const isPlain = !isTerminal || flags.plain === true || env["TERM"] === "dumb";
+  const open = await openChat(flags);
+  try {
+    const chat = new Chat(open);
+    const remembered = await chat.start();
+    const color = !flags.plain && flags.color && wantsColor(stdout, env);
+    (isTerminal ? stdout : stderr).write(banner(open, remembered, color));
+    if (isPlain) {
+      const { runPlainChat } = await import("./chat/plain-chat.ts");
+      return await runPlainChat(chat, { input: stdin, output: stdout, isTerminal });
+    }
+    const { runTerminalChat } = await import("./chat/terminal/terminal-chat.ts");
+    await runTerminalChat(chat, { color });
+    stdout.write("The session continues when you start the chat again.\n");
+    chat.stop();
+    return 0;
+  } finally {
+    await open.close();
+  }
+}
+
+async function openChat(flags: ChatFlags): Promise<OpenChat> {
+  const wanted: WantedChat = {
+    controllerId: flags.agent,
+    sessionId: flags.session,
+    threadId: flags.thread,
+    resourceId: flags.resource,
+  };
   const url = flags.url ?? (flags.dev ? findDevAddress(process.cwd()) : undefined);
   if (url !== undefined) {
-    const { RemotePeer } = await import("./remote-peer.ts");
-    const peer = await RemotePeer.connect(url, {
-      agentId: flags.agent,
-      resourceId: flags.resource,
-      token: flags.token ?? process.env["SELVEDGE_TOKEN"],
-    });
-    return talk(peer, flags, peer.name, `on ${url}`);
+    const { openRemoteChat } = await import("./chat/open-remote-chat.ts");
+    return openRemoteChat(url, flags.token ?? process.env["SELVEDGE_TOKEN"], wanted);
   }
-  const choice = await chooseModel(flags.model, process.env);
-  // A missing key or package is told now, not after the first question.
-  await resolveModel(choice.model);
-  const storage = new LibSQLStore({ url: toUrl(flags.storage) });
+  const { openHostChat } = await import("./chat/open-host-chat.ts");
+  const entry = flags.model === undefined ? findEntry(process.cwd(), undefined) : undefined;
+  if (entry === undefined) {
+    const { createDemoMastra } = await import("./dev/demo-mastra.ts");
+    const { mastra, about } = await createDemoMastra({ model: flags.model, storage: flags.storage });
+    return openHostChat(mastra, wanted, about);
+  }
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const { registerProjectModules } = await import("./dev/project-modules.ts");
+  registerProjectModules(() => {});
+  return openHostChat(await loadProject(entry), wanted, "in this process");
+}
+
+async function loadProject(entry: string): Promise<Mastra> {
+  const { loadMastra } = await import("./dev/load-mastra.ts");
   try {
-    const { agent, memory } = await createDemoAgent({
-      choice,
-      storage,
-      notesFile: join(".selvedge", "notes.md"),
-    });
-    return await talk(new LocalPeer(agent, memory, flags.resource), flags, choice.name, choice.why);
-  } finally {
-    await storage.close();
+    return await loadMastra(entry);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw error;
+    throw new AgentError(
+      "invalid-argument",
+      `Node cannot run ${entry} without transforming it: ${errorMessage(error)} Run \`selvedge dev\`, then \`selvedge chat --dev\`.`,
+      { cause: error },
+    );
   }
 }
 
-async function talk(peer: ChatPeer, flags: ChatFlags, name: string, why: string): Promise<number> {
-  const { stdin, stdout, stderr, env } = process;
-  const terminal = stdin.isTTY === true && stdout.isTTY === true;
-  const style = createStyle(flags.color && wantsColor(stdout, env));
-  const remembered = await peer.open(flags.thread);
-  (terminal ? stdout : stderr).write(banner(name, why, remembered, style));
-  return new Chat({ peer, style, input: stdin, output: stdout, terminal }).run();
-}
-
-function banner(name: string, why: string, remembered: number, style: Style): string {
-  const lines = [`${style.bold("Selvedge chat")} with ${style.bold(name)} ${style.dim(`(${why})`)}`];
+function banner({ name, about }: OpenChat, remembered: number, color: boolean): string {
+  const style = createStyle(color);
+  const lines = [`${style.bold("Selvedge chat")} with ${style.bold(name)} ${style.dim(`(${about})`)}`];
   if (remembered > 0) {
     const messages = countOf(remembered, "message");
     lines.push(style.dim(`Continuing the last conversation (${messages}). /new starts another.`));

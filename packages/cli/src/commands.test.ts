@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { CHAT_COMMANDS, CHAT_KEYS } from "./chat/chat-commands.ts";
 import { type CliCommand, COMMANDS } from "./commands.ts";
 import { main } from "./main.ts";
 
@@ -23,6 +24,15 @@ function tableOf({ options }: CliCommand): string {
   return ["| Option | Meaning |", "| --- | --- |", ...rows].join("\n");
 }
 
+function inputsOfChat(): string {
+  const commands = CHAT_COMMANDS.map(({ name, usage, summary }): [string, string] => [
+    `\`${`/${name} ${usage}`.trim()}\``.replaceAll("|", "\\|"),
+    summary,
+  ]);
+  const rows = [...CHAT_KEYS, ...commands].map(([input, effect]) => `| ${input} | ${effect} |`);
+  return ["| Input | Effect |", "| --- | --- |", ...rows].join("\n");
+}
+
 /** The page with the tables between its marks as the commands have them now. */
 function withTables(page: string): string {
   const seen = new Set<string>();
@@ -33,6 +43,7 @@ function withTables(page: string): string {
       const found = COMMANDS.find((command) => nameOf(command) === name);
       if (found) return start + tableOf(found) + end;
       if (name === "commands") return start + listOf(COMMANDS) + end;
+      if (name === "chat inputs") return start + inputsOfChat() + end;
       throw new Error(`docs/cli.md has a table of "${name}", which is not a command.`);
     },
   );

@@ -63,15 +63,20 @@ ${MODEL_HELP}`,
     options: [
       MODEL,
       STORAGE,
-      ["-t, --thread <id>", "the conversation to continue; by default the last one"],
+      ["-t, --thread <id>", "the conversation to continue; by default the one that the session is on"],
+      ["--session <id>", "the session to open; by default the resource's own"],
       ["-u, --url <url>", "talk to an agent on this server. Without it, the agent runs in this process"],
       ["-d, --dev", "talk to the server that `selvedge dev` runs in this folder"],
-      ["-a, --agent <id>", "the agent on the server; by default the first one with a memory"],
+      ["-a, --agent <id>", "the controller or agent to talk to; by default the first one"],
       ["--token <token>", "sent to the server as a bearer token; by default SELVEDGE_TOKEN"],
       ["-r, --resource <id>", "the resource to act for, unless the server decides it", "local"],
+      ["--plain", "lines of text without escape sequences, for screen readers"],
       NO_COLOR,
     ],
-    help: MODEL_HELP,
+    help: `Without --url and --dev, the agent runs in this process: that of the project in this folder, or a demo
+agent. --model and --storage apply to the demo agent, which --model selects.
+
+${MODEL_HELP}`,
     run: async (_, flags) => (await import("./chat-command.ts")).runChatCommand(flags),
   }),
   command<IndexFlags>({

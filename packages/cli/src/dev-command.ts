@@ -40,7 +40,7 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
           because === undefined
             ? `${what}, ready in ${seconds}`
             : `restarted in ${seconds}: ${shown(because)}`;
-        stdout.write(`${style.bold("Selvedge")} is at ${style.prompt(url)} ${style.dim(`(${why})`)}\n`);
+        stdout.write(`${style.bold("Selvedge")} is at ${style.cyan(url)} ${style.dim(`(${why})`)}\n`);
       },
       failed: (message) =>
         stderr.write(`${style.red(message)}\n${style.dim("Waiting for a file to change …")}\n`),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Mastra } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
+import { AgentController } from "@selvedge/core/agent-controller";
 import { InMemoryStore } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
 import { serve } from "@selvedge/server/node";
@@ -52,7 +53,7 @@ function chat(
 describe("selvedge chat --url", () => {
   it("talks to an agent of the server, whose thread remembers", async () => {
     const first = await chat("what is 2 * 21?\n", "--url", url, "--thread", "t");
-    expect(first.stderr).toContain(`Assistant (on ${url})`);
+    expect(first.stderr).toContain(`Selvedge chat with demo (on ${url})`);
     expect(first.stdout).toContain("2 * 21 = 42.");
     const second = await chat("what did I say?\n", "--url", url, "--thread", "t");
     expect(second.stdout).toContain("- what is 2 * 21?");
@@ -61,7 +62,7 @@ describe("selvedge chat --url", () => {
 
   it("finds with --dev the server that runs in its folder, at whatever port", async () => {
     const { stdout, stderr } = await chat("what is 6 * 7?\n", "--dev", "--thread", "dev");
-    expect(stderr).toContain(`Assistant (on ${url})`);
+    expect(stderr).toContain(`Selvedge chat with demo (on ${url})`);
     expect(stdout).toContain("6 * 7 = 42.");
   });
 
@@ -101,16 +102,29 @@ describe("selvedge chat --url", () => {
 
   it("asks before a tool runs that wants to be asked", async () => {
     const no = await chat("note that it rains\nn\n", "--url", url, "--thread", "no");
-    expect(no.stdout).toContain("Allow write-note to run? (y/n)");
+    expect(no.stdout).toContain('Allow write-note {"text":"it rains"} to run?');
     expect(no.stdout).toContain("You declined");
     const yes = await chat("note that it rains\ny\n", "--url", url, "--thread", "yes");
     expect(yes.stdout).toContain("The file has 1 note now.");
   });
 
-  it("names the agents of the server when the one it wants is not there", async () => {
+  it("names the controllers of the server when the one it wants is not there", async () => {
     const { stderr, exitCode } = await chat("", "--url", url, "--agent", "nobody");
-    expect(stderr).toContain('has no agent "nobody". Its agents: assistant.');
+    expect(stderr).toContain('has no controller "nobody". Its controllers: demo.');
     expect(exitCode).toBe(1);
+  });
+
+  it("says what a server without a controller needs", async () => {
+    const mastra = new Mastra({ storage: new InMemoryStore(), logger: false });
+    const bare = await serve({ mastra, port: 0 });
+    try {
+      const { stderr, exitCode } = await chat("hi\n", "--url", bare.url);
+      expect(stderr).toMatch(/has no agent controller\. Register one: new Mastra\({ agentControllers/);
+      expect(exitCode).toBe(1);
+    } finally {
+      await bare.close();
+      await mastra.close();
+    }
   });
 
   it("says so when nobody listens there", { tags: ["long"] }, async () => {
@@ -129,7 +143,7 @@ describe("selvedge chat --url", () => {
 
   it("asks also where the agent runs in the terminal's own process", async () => {
     const { stdout } = await chat("note that it snows\ny\n", "--model", "demo", "--storage", ":memory:");
-    expect(stdout).toContain("Allow write-note to run? (y/n)");
+    expect(stdout).toContain('Allow write-note {"text":"it snows"} to run?');
     expect(stdout).toContain("Written:");
   });
 });
@@ -144,7 +158,8 @@ describe("selvedge chat --url with a token", () => {
       model: scriptedModel(["Come in."]),
       memory,
     });
-    const mastra = new Mastra({ agents: { agent }, storage, logger: false });
+    const door = new AgentController({ id: "door", storage, agent, modes: [{ id: "open" }] });
+    const mastra = new Mastra({ agentControllers: { door }, storage, logger: false });
     const guarded = await serve({
       mastra,
       port: 0,

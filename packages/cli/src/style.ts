@@ -1,19 +1,36 @@
 import { styleText } from "node:util";
 
-/** How text looks; every function gives its text back unchanged where colour is not wanted. */
+type Paint = (text: string) => string;
+
+/** How text looks. Every function returns its text unchanged where colour is not wanted. */
 export interface Style {
-  bold(text: string): string;
-  dim(text: string): string;
-  red(text: string): string;
-  prompt(text: string): string;
+  bold: Paint;
+  dim: Paint;
+  italic: Paint;
+  underline: Paint;
+  red: Paint;
+  green: Paint;
+  yellow: Paint;
+  cyan: Paint;
+  magenta: Paint;
 }
 
 export function createStyle(color: boolean): Style {
   const paint =
-    (format: Parameters<typeof styleText>[0]) =>
-    (text: string): string =>
-      color ? styleText(format, text, { validateStream: false }) : text;
-  return { bold: paint("bold"), dim: paint("dim"), red: paint("red"), prompt: paint(["bold", "cyan"]) };
+    (format: Parameters<typeof styleText>[0]): Paint =>
+    (text) =>
+      color && text !== "" ? styleText(format, text, { validateStream: false }) : text;
+  return {
+    bold: paint("bold"),
+    dim: paint("dim"),
+    italic: paint("italic"),
+    underline: paint("underline"),
+    red: paint("red"),
+    green: paint("green"),
+    yellow: paint("yellow"),
+    cyan: paint("cyan"),
+    magenta: paint("magenta"),
+  };
 }
 
 /** See no-color.org; `FORCE_COLOR` is for output that a program passes on to a terminal. */

@@ -52,7 +52,18 @@ export class ClientSessionThreads {
     const { threadId, limit } = options;
     const query = limit === undefined ? {} : { limit };
     const { messages } = await this.#line.call("listSessionMessages", { params: { threadId }, query });
-    return messages.map((message) => ({ ...message, createdAt: new Date(message.createdAt) }));
+    return messages.map(toMessage);
+  }
+
+  /** What the subagent of a call on the current thread said and did. */
+  async listSubagentMessages(options: {
+    toolCallId: string;
+    limit?: number;
+  }): Promise<AgentControllerMessage[]> {
+    const { toolCallId, limit } = options;
+    const query = limit === undefined ? {} : { limit };
+    const { messages } = await this.#line.call("listSubagentMessages", { params: { toolCallId }, query });
+    return messages.map(toMessage);
   }
 
   async listActiveMessages(options: { limit?: number } = {}): Promise<AgentControllerMessage[]> {
@@ -65,6 +76,10 @@ export class ClientSessionThreads {
     await this.#line.reached(answer.session);
     return toThread(answer.thread);
   }
+}
+
+function toMessage(message: CallResult<"listSessionMessages">["messages"][number]): AgentControllerMessage {
+  return { ...message, createdAt: new Date(message.createdAt) };
 }
 
 function toThread(thread: CallResult<"createSessionThread">["thread"]): AgentControllerThread {

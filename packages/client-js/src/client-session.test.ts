@@ -153,13 +153,24 @@ describe("a session through the client", () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  it("queues messages, and lets people change, hurry and remove them", async () => {
+  it("queues messages with ids of the sender's, and lets people change, order, hurry and remove them", async () => {
     const { session } = await world([call("write", {}), "one", "two"]);
     const remote = session();
     await remote.send({ content: "Go" });
     await expect.poll(() => remote.approval.isArmed()).toBe(true);
-    for (const content of ["first", "second", "third"]) await remote.followUp({ content });
+    for (const content of ["first", "second", "third"])
+      await remote.followUp({ content, id: `id-${content}` });
     await expect.poll(() => remote.followUps.count()).toBe(3);
+    const other = session();
+    await other.open();
+    const revision = other.followUps.revision();
+    const order = async () => (await remote.followUps.list()).map(({ id }) => id);
+    await remote.followUps.move({ id: "id-third", to: 0 });
+    expect(await order()).toEqual(["id-third", "id-first", "id-second"]);
+    // Its length is the same, and others are told all the same.
+    await expect.poll(() => other.followUps.revision()).toBeGreaterThan(revision);
+    await remote.followUps.move({ id: "id-third", to: 2 });
+    expect(await order()).toEqual(["id-first", "id-second", "id-third"]);
     const [first, second, third] = await remote.followUps.list();
     await remote.followUps.edit({ id: first!.id, content: "changed" });
     await remote.followUps.remove({ id: second!.id });

@@ -14,16 +14,15 @@ import { SessionLine, type SessionOptions } from "./session-line.ts";
 import type { Transport } from "./transport.ts";
 
 /** A message that waits for its own run. */
-interface QueuedFollowUp {
+export interface QueuedFollowUp {
   id: string;
   content: AgentControllerMessageContent[];
   createdAt: Date;
 }
 
 type Sent = RouteCalls["sendSessionMessage"]["body"];
-type Words = { content: string; idempotencyKey?: string };
 /** A message, with the key that lets a program send it again without harm. */
-export type SessionSend = Words & Pick<Sent, "files">;
+export type SessionSend = { content: string; idempotencyKey?: string } & Pick<Sent, "files" | "id">;
 export type SessionAck = RouteCalls["sendSessionMessage"]["response"];
 type Category = RouteCalls["setCategoryPermission"]["body"]["category"];
 type Policy = RouteCalls["setCategoryPermission"]["body"]["policy"];
@@ -60,6 +59,11 @@ export class ClientSession {
     const unsubscribe = this.#line.view.subscribe(listener);
     this.open().catch((error: Error) => this.#line.view.emit({ type: "error", error }));
     return unsubscribe;
+  }
+
+  /** The session as the server last told it: thread, mode, model, tags, and with the grant `control` state, rules and grants. */
+  info(): SessionInfo {
+    return this.#line.info;
   }
 
   readonly identity = {
@@ -122,13 +126,24 @@ export class ClientSession {
   readonly followUps = {
     count: (): number => this.#line.view.display.queuedFollowUps,
     isEmpty: (): boolean => this.#line.view.display.queuedFollowUps === 0,
+    /** Rises whenever somebody may have changed the queue. */
+    revision: (): number => this.#line.view.queueRevision,
     list: async (): Promise<QueuedFollowUp[]> =>
       (await this.#line.call("listFollowUps", {})).followUps.map((one) => ({
         ...one,
         createdAt: new Date(one.createdAt),
       })),
-    edit: async ({ id, content }: { id: string; content: string }): Promise<void> => {
-      await this.#line.call("editFollowUp", { params: { messageId: id }, body: { message: content } });
+    edit: async ({
+      id,
+      content,
+      files,
+    }: { id: string; content: string } & Pick<Sent, "files">): Promise<void> => {
+      const body = { message: content, ...(files && { files }) };
+      await this.#line.call("editFollowUp", { params: { messageId: id }, body });
+    },
+    /** Puts a message at another place of the queue: 0 is the next one. */
+    move: async ({ id, to }: { id: string; to: number }): Promise<void> => {
+      await this.#line.call("moveFollowUp", { params: { messageId: id }, body: { to } });
     },
     remove: async ({ id }: { id: string }): Promise<void> => {
       await this.#line.call("removeFollowUp", { params: { messageId: id } });
@@ -148,18 +163,18 @@ export class ClientSession {
   }
 
   /** Sends a message. Resolves when it is stored, with what becomes of it. */
-  send({ content, files, idempotencyKey }: SessionSend): Promise<SessionAck> {
-    return this.#send("sendSessionMessage", { message: content, ...(files && { files }) }, idempotencyKey);
+  send(message: SessionSend): Promise<SessionAck> {
+    return this.#send("sendSessionMessage", message);
   }
 
   /** Puts an instruction into what goes on. */
-  steer({ content, idempotencyKey }: Words): Promise<SessionAck> {
-    return this.#send("steerSession", { message: content }, idempotencyKey);
+  steer(message: Omit<SessionSend, "files">): Promise<SessionAck> {
+    return this.#send("steerSession", message);
   }
 
   /** Sends a message for a run of its own, after the one under way. */
-  followUp({ content, idempotencyKey }: Words): Promise<SessionAck> {
-    return this.#send("followUpSession", { message: content }, idempotencyKey);
+  followUp(message: SessionSend): Promise<SessionAck> {
+    return this.#send("followUpSession", message);
   }
 
   /** Aborts what goes on. Answers whether there was something. */
@@ -211,9 +226,13 @@ export class ClientSession {
 
   #send(
     name: "sendSessionMessage" | "steerSession" | "followUpSession",
-    body: Sent,
-    key: string = newId(),
+    { content, idempotencyKey = newId(), files, id }: SessionSend,
   ): Promise<SessionAck> {
-    return this.#line.call(name, { body, headers: { "idempotency-key": key } });
+    const body: Sent = {
+      message: content,
+      ...(files && { files }),
+      ...(id !== undefined && { id }),
+    };
+    return this.#line.call(name, { body, headers: { "idempotency-key": idempotencyKey } });
   }
 }

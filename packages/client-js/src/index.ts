@@ -23,7 +23,7 @@ export type { SubscriptionOptions, ThreadSubscription } from "./thread-subscript
 
 // Controllers and their sessions
 export type { ClientController } from "./client-controller.ts";
-export type { ClientSession, SessionAck, SessionSend } from "./client-session.ts";
+export type { ClientSession, QueuedFollowUp, SessionAck, SessionSend } from "./client-session.ts";
 export type { SessionOptions } from "./session-line.ts";
 
 // Tools that run here

@@ -9,6 +9,8 @@ import type { RequestInput, Transport } from "./transport.ts";
 export interface SessionOptions {
   /** Only where the server has no authoriser: whose session it is. */
   resourceId?: string;
+  /** The thread to be on when it is opened: it is created where there is none. */
+  threadId?: string;
   /** For a new session: only threads with all of these count as its own. */
   tags?: Record<string, string>;
   reconnect?: ReconnectOptions;
@@ -128,12 +130,14 @@ export class SessionLine {
   }
 
   async #open(): Promise<void> {
-    const { resourceId, tags, reconnect = {}, onConnection } = this.#options;
+    const { resourceId, threadId, tags, reconnect = {}, onConnection } = this.#options;
     if (this.#closed) throw new AgentError("invalid-argument", "This session was closed. Get another one.");
     const params = { controllerId: this.#controllerId };
     const body = {
       ...(this.#asked !== undefined && { id: this.#asked }),
       ...(resourceId !== undefined && { resourceId }),
+      // A session that is opened again later stays where it went.
+      ...(threadId !== undefined && this.#id === undefined && { threadId }),
       ...(tags && { tags }),
     };
     const { id } = await call(this.#transport, "createSession", { params, body }, { repeatable: true });

@@ -28,7 +28,10 @@ export async function findMessages(
   const matches = await index.search({
     text,
     topK: settings.topK + Math.min(present.size, SPARE),
-    filter: { ...ofResource, ...ofThread },
+    // The owner's condition stands whatever else is asked for.
+    filter: settings.filter
+      ? { $and: [{ ...ofResource, ...ofThread }, settings.filter] }
+      : { ...ofResource, ...ofThread },
     threshold: settings.threshold,
     abortSignal,
   });

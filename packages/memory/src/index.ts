@@ -1,6 +1,7 @@
 export { Memory } from "./memory.ts";
 export type {
   CreateThreadOptions,
+  MemoryDefaults,
   MemoryOptions,
   QueryOptions,
   QueryResult,
@@ -12,12 +13,54 @@ export type { MemorySettings, RecallSettings, WorkingMemorySettings } from "./me
 export type { MemoryWarning, Warn } from "./warning.ts";
 
 // One processor per kind of memory
-export { MessageHistory } from "./message-history.ts";
+export { MessageHistory, type MessageHistoryOptions } from "./message-history.ts";
 export { RecallIndexer } from "./recall-indexer.ts";
-export { SemanticRecall } from "./semantic-recall.ts";
+export { SemanticRecall, type SemanticRecallOptions } from "./semantic-recall.ts";
 export { ThreadTitle, type ThreadTitleOptions } from "./thread-title.ts";
 export { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
-export { DEFAULT_TEMPLATE, WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+export { DEFAULT_TEMPLATE, WorkingMemory } from "./working-memory.ts";
+export { WORKING_MEMORY_TOOL } from "./working-memory-tool.ts";
+export type { WorkingMemoryOptions, WorkingMemoryParts } from "./working-memory-parts.ts";
+export type { ThreadSource } from "./thread-domain-of.ts";
+
+// Observational memory
+export type {
+  IdleTime,
+  ObservationalMemoryOptions,
+  ObservationOptions,
+  OmHints,
+  OmHookEnd,
+  OmHooks,
+  OmHookStart,
+  OmModel,
+  OmRoleOptions,
+  OmTrigger,
+  OmUsage,
+  ReflectionOptions,
+  RetrievalOptions,
+} from "./observational/om-options.ts";
+export {
+  type ExtractedArgs,
+  Extractor,
+  type ExtractorContext,
+  type ExtractorMemory,
+  type ExtractorOptions,
+  WorkingMemoryExtractor,
+} from "./observational/extractor.ts";
+export { ModelByInputTokens } from "./observational/model-by-input-tokens.ts";
+export {
+  type MemoryContext,
+  ObservationalMemory,
+  type ObservationalMemoryConfig,
+  type OmThread,
+} from "./observational/observational-memory.ts";
+export { getObservationsAsOf } from "./observational/observations-as-of.ts";
+export {
+  type ConversationSummary,
+  summarizeConversation,
+  type SummarizeConversationOptions,
+  type SummarizeOptions,
+} from "./observational/summarize-conversation.ts";
 
 // What they are made of
 export { MessageIndex, type MessageMatch } from "./message-index.ts";

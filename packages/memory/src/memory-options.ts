@@ -4,6 +4,7 @@ import type { Processor } from "@selvedge/core/processors";
 import type { ListMessagesOptions, PageOptions, Storage } from "@selvedge/core/storage";
 import type { Embedder, EmbeddingModel, Vector } from "@selvedge/core/vector";
 import type { StoredMessage } from "@selvedge/protocol";
+import type { ObservationalMemoryOptions } from "./observational/om-options.ts";
 import type { UIMessage } from "./to-ui-message.ts";
 import type { MemoryWarning } from "./warning.ts";
 
@@ -14,12 +15,17 @@ export interface MemoryOptions {
   vector?: Vector | false | undefined;
   embedder?: Embedder | EmbeddingModel | undefined;
   /** Defaults for every call; `memory.options` of a call goes over them, key by key. */
-  options?: MemoryConfig | undefined;
+  options?: MemoryDefaults | undefined;
   /** More input processors, run after the memory's own: they see what was remembered. */
   processors?: readonly Processor[] | undefined;
   /** Told when work beside an answer fails (indexing, titles). Without it, `console.warn`. */
   onWarning?: ((warning: MemoryWarning) => void) | undefined;
   system?: System | undefined;
+}
+
+/** Options of a memory. A call accepts the same, but can only switch observational memory off. */
+export interface MemoryDefaults extends MemoryConfig {
+  observationalMemory?: boolean | ObservationalMemoryOptions;
 }
 
 /** Names a thread; with `resourceId`, a thread of somebody else counts as absent. */

@@ -1,4 +1,5 @@
 import type { MemoryConfig } from "@selvedge/core/memory";
+import { resolveOmConfig } from "./observational/om-config.ts";
 import { describe, expect, it } from "vitest";
 import { type MemorySettings, toMemoryConfig, toMemorySettings } from "./memory-settings.ts";
 
@@ -7,6 +8,22 @@ function settings(defaults: MemoryConfig, call?: MemoryConfig): MemorySettings {
 }
 
 describe("toMemorySettings", () => {
+  it("leaves a working memory to the observer that manages it, unless told otherwise", () => {
+    const om = resolveOmConfig({ observation: { manageWorkingMemory: true } });
+    const of = (given: object) =>
+      toMemorySettings(
+        { workingMemory: { enabled: true, ...given } },
+        undefined,
+        { vector: false, embedder: false },
+        om,
+      ).workingMemory;
+    expect(of({})).toMatchObject({ agentManaged: false, useStateSignals: true });
+    expect(of({ agentManaged: true, useStateSignals: false })).toMatchObject({
+      agentManaged: true,
+      useStateSignals: false,
+    });
+  });
+
   it("shows the last ten messages and nothing else unless asked", () => {
     expect(settings({})).toEqual({
       lastMessages: 10,
@@ -14,6 +31,7 @@ describe("toMemorySettings", () => {
       workingMemory: undefined,
       title: undefined,
       readOnly: false,
+      observes: false,
     });
   });
 

@@ -7,6 +7,8 @@ import type {
   WorkingMemoryConfig,
 } from "@selvedge/core/memory";
 
+import { isOnForCall, type OmConfig } from "./observational/om-config.ts";
+
 export interface RecallSettings {
   readonly topK: number;
   /** Neighbours brought along with each match. */
@@ -15,6 +17,9 @@ export interface RecallSettings {
   readonly scope: "thread" | "resource";
   readonly threshold: number | undefined;
   readonly indexName: string | undefined;
+  readonly filter?: SemanticRecallConfig["filter"];
+  readonly indexConfig?: SemanticRecallConfig["indexConfig"];
+  readonly embedderOptions?: SemanticRecallConfig["embedderOptions"];
 }
 
 export interface WorkingMemorySettings {
@@ -32,6 +37,7 @@ export interface MemorySettings {
   readonly workingMemory: WorkingMemorySettings | undefined;
   readonly title: TitleConfig | undefined;
   readonly readOnly: boolean;
+  readonly observes: boolean;
 }
 
 const DEFAULT_LAST_MESSAGES = 10;
@@ -43,11 +49,20 @@ export function toMemorySettings(
   defaults: MemoryConfig,
   call: MemoryConfig | undefined,
   has: { vector: boolean; embedder: boolean },
+  om?: OmConfig,
 ): MemorySettings {
+  const observes = isOnForCall(call?.observationalMemory, om);
+  // The log stands for what is not shown, so no message has to be.
+  const usual = observes ? 0 : DEFAULT_LAST_MESSAGES;
   return {
-    lastMessages: lastMessages(call?.lastMessages ?? defaults.lastMessages ?? DEFAULT_LAST_MESSAGES),
+    observes,
+    lastMessages: lastMessages(call?.lastMessages ?? defaults.lastMessages ?? usual),
     recall: recall(defaults.semanticRecall, call?.semanticRecall, has),
-    workingMemory: workingMemory(defaults.workingMemory, call?.workingMemory),
+    workingMemory: workingMemory(
+      defaults.workingMemory,
+      call?.workingMemory,
+      observes && om?.observation.manageWorkingMemory === true,
+    ),
     title: title(titleOf(call) ?? titleOf(defaults)),
     readOnly: call?.readOnly ?? defaults.readOnly ?? false,
   };
@@ -60,6 +75,7 @@ export function toMemoryConfig({
   workingMemory: kept,
   title: named,
   readOnly,
+  observes,
 }: MemorySettings): MemoryConfig {
   return {
     lastMessages: count === 0 ? false : count,
@@ -70,6 +86,8 @@ export function toMemoryConfig({
           scope: found.scope,
           ...(found.threshold !== undefined && { threshold: found.threshold }),
           ...(found.indexName !== undefined && { indexName: found.indexName }),
+          ...(found.filter && { filter: found.filter }),
+          ...(found.indexConfig && { indexConfig: found.indexConfig }),
         }
       : false,
     workingMemory: kept
@@ -83,6 +101,7 @@ export function toMemoryConfig({
         }
       : { enabled: false },
     threads: { generateTitle: named ?? false },
+    ...(observes && { observationalMemory: true }),
     readOnly,
   };
 }
@@ -128,16 +147,28 @@ function recall(
   if (indexName !== undefined && (typeof indexName !== "string" || indexName === "")) {
     throw invalid("semanticRecall.indexName must be a non-empty string", indexName);
   }
-  if (
-    isObject(call) &&
-    call.indexName !== undefined &&
-    call.indexName !== (isObject(base) ? base.indexName : undefined)
-  ) {
-    // Deleting a thread must find its vectors again, so the name cannot differ from call to call.
-    throw invalid("semanticRecall.indexName is set once, in new Memory({ options })", call.indexName);
+  for (const name of ["filter", "indexConfig", "embedderOptions"] as const) {
+    if (options[name] !== undefined && !isObject(options[name]))
+      throw invalid(`semanticRecall.${name} must be an object`, options[name]);
+  }
+  for (const name of ["indexName", "indexConfig", "embedderOptions"] as const) {
+    const own = isObject(call) ? call[name] : undefined;
+    // Deleting a thread must find its vectors again, so these cannot differ from call to call.
+    if (own !== undefined && own !== (isObject(base) ? base[name] : undefined))
+      throw invalid(`semanticRecall.${name} is set once, in new Memory({ options })`, own);
   }
   const scope = checkScope("semanticRecall", options.scope);
-  return { topK, ...range(options.messageRange ?? DEFAULT_RANGE), scope, threshold, indexName };
+  const { filter, indexConfig, embedderOptions } = options;
+  return {
+    topK,
+    ...range(options.messageRange ?? DEFAULT_RANGE),
+    scope,
+    threshold,
+    indexName,
+    ...(filter && { filter }),
+    ...(indexConfig && { indexConfig }),
+    ...(embedderOptions && { embedderOptions }),
+  };
 }
 
 function range(value: NonNullable<SemanticRecallConfig["messageRange"]>): { before: number; after: number } {
@@ -154,6 +185,7 @@ function range(value: NonNullable<SemanticRecallConfig["messageRange"]>): { befo
 function workingMemory(
   base: WorkingMemoryConfig | undefined,
   call: WorkingMemoryConfig | undefined,
+  isObserved: boolean,
 ): WorkingMemorySettings | undefined {
   for (const option of [base, call]) {
     if (option === undefined) continue;
@@ -183,8 +215,8 @@ function workingMemory(
     scope: checkScope("workingMemory", call?.scope ?? base?.scope),
     template,
     schema: shape?.schema,
-    agentManaged: flag("agentManaged", true),
-    useStateSignals: flag("useStateSignals", false),
+    agentManaged: flag("agentManaged", !isObserved),
+    useStateSignals: flag("useStateSignals", isObserved),
   };
 }
 

@@ -1,6 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
 import {
   type MastraMemory,
+  type MemoryAgent,
   type MemoryConfig,
   type MemoryParts,
   type MemoryRun,
@@ -17,6 +18,7 @@ import {
   type ListThreadsResult,
   type ThreadDomain,
   noThread,
+  type ObservationalMemoryRecord,
   type Storage,
 } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
@@ -39,6 +41,15 @@ import {
   type WorkingMemorySettings,
 } from "./memory-settings.ts";
 import { MessageIndex } from "./message-index.ts";
+import { resolveOmConfig } from "./observational/om-config.ts";
+import { OmEngine } from "./observational/om-engine.ts";
+import { checkOverrides } from "./observational/om-limits.ts";
+import { type MemoryContext, ObservationalMemory } from "./observational/observational-memory.ts";
+import {
+  type ConversationSummary,
+  summarizeConversation,
+  type SummarizeOptions,
+} from "./observational/summarize-conversation.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { toUIMessage } from "./to-ui-message.ts";
 import { transcriptView } from "./transcript-view.ts";
@@ -63,6 +74,7 @@ export class Memory implements MastraMemory {
   readonly #beingNamed = new Set<string>();
   readonly #system: System;
   readonly #warn: Warn;
+  readonly #om: OmEngine | undefined;
   #storage: Storage | undefined;
 
   constructor(options: MemoryOptions = {}) {
@@ -74,11 +86,21 @@ export class Memory implements MastraMemory {
     this.#workingMemory = new WorkingMemoryStore({ store: () => this.#store(), system: this.#system });
     const { vector, embedder } = options;
     this.#has = { vector: !!vector, embedder: !!embedder };
+    const config = resolveOmConfig(options.options?.observationalMemory, this.#has);
+    this.#om =
+      config &&
+      new OmEngine({
+        config,
+        system: this.#system,
+        warn: this.#warn,
+        memory: this,
+        storage: () => this.#requireStorage(),
+      });
     const settings = this.#settings(undefined);
     if (vector && embedder) {
-      const indexName = settings.recall?.indexName;
-      this.embedder = toEmbedder(embedder);
-      this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName });
+      const { indexName, indexConfig, embedderOptions } = settings.recall ?? {};
+      this.embedder = toEmbedder(embedder, embedderOptions);
+      this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName, indexConfig });
     }
     // A schema that cannot be shown to a model is told here, not in the first run.
     if (settings.workingMemory) this.#toolInput(settings.workingMemory);
@@ -96,7 +118,11 @@ export class Memory implements MastraMemory {
     const settings = this.#settings(run.config);
     const store = await this.#store();
     const { workingMemory } = settings;
+    const { lastMessages, readOnly } = settings;
+    const om = settings.observes ? await this.#om?.prepareRun(run, { lastMessages, readOnly }) : undefined;
     return prepareRun(run, settings, {
+      om,
+      retrieval: om && this.#om?.config.retrieval,
       store,
       index: this.#index,
       workingMemory: this.#workingMemory,
@@ -105,6 +131,73 @@ export class Memory implements MastraMemory {
       beingNamed: this.#beingNamed,
       warn: this.#warn,
     });
+  }
+
+  serve(agent: MemoryAgent): void {
+    this.#om?.serve(agent);
+  }
+
+  /** Summarises a thread, and extracts values from it. Writes nothing. */
+  async summarizeThread(options: ThreadAddress & SummarizeOptions): Promise<ConversationSummary> {
+    const { threadId, resourceId, ...rest } = options;
+    await this.#requireThread({ threadId, resourceId });
+    const store = await this.#store();
+    const limit = rest.lastMessages;
+    const messages =
+      limit === undefined
+        ? (await store.listMessages({ threadId, perPage: false })).messages
+        : await store.recentMessages({ threadId, limit });
+    return summarizeConversation({ system: this.#system, ...rest, messages });
+  }
+
+  /** Observational memory by hand; `undefined` when it is off. */
+  get observationalMemory(): ObservationalMemory | undefined {
+    const engine = this.#om;
+    if (!engine) return undefined;
+    return new ObservationalMemory({ engine, storage: () => this.#requireStorage(), system: this.#system });
+  }
+
+  /** What a run on this thread would see now: the log, and the messages after it. */
+  async getContext(address: WorkingMemoryAddress): Promise<MemoryContext> {
+    const { threadId, memoryConfig } = address;
+    const settings = this.#settings(memoryConfig);
+    const thread = await this.getThreadById(address);
+    const om = settings.observes ? this.observationalMemory : undefined;
+    if (!om || !thread) {
+      const limit = settings.lastMessages;
+      const messages =
+        thread && limit > 0 ? await (await this.#store()).recentMessages({ threadId, limit }) : [];
+      const none = { systemMessage: null, hasObservations: false, omRecord: null };
+      return { ...none, messages, continuationMessage: null, otherThreadsContext: null };
+    }
+    return om.getContext(threadId, thread.resourceId);
+  }
+
+  /** Thresholds for one thread's log, merged with those it has. */
+  async updateObservationalMemoryConfig(options: {
+    threadId: string;
+    resourceId?: string | undefined;
+    config: {
+      observation?: { messageTokens?: number };
+      reflection?: { observationTokens?: number };
+    };
+  }): Promise<ObservationalMemoryRecord> {
+    const { threadId, resourceId, config } = options;
+    if (!this.#om)
+      throw new AgentError(
+        "invalid-argument",
+        "Observational memory is off. Switch it on: new Memory({ options: { observationalMemory: true } }).",
+      );
+    checkOverrides(config);
+    const thread = await this.#requireThread({ threadId, resourceId });
+    const domain = await this.#om.domain();
+    const address = this.#om.address(threadId, thread.resourceId);
+    return domain.updateObservationalMemoryConfig(address, config as Record<string, unknown>);
+  }
+
+  /** Waits for the background work of this memory. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#om?.settled();
   }
 
   // Threads
@@ -304,17 +397,21 @@ export class Memory implements MastraMemory {
   }
 
   #settings(call: MemoryConfig | undefined): MemorySettings {
-    return toMemorySettings(this.#options, call, this.#has);
+    return toMemorySettings(this.#options, call, this.#has, this.#om?.config);
   }
 
   async #store(): Promise<ThreadDomain> {
-    const store = await this.#storage?.getStore("memory");
+    const storage = this.#requireStorage();
+    const store = await storage.getStore("memory");
     if (store) return store;
+    throw new AgentError("storage-required", `Store "${storage.id}" does not store threads and messages.`);
+  }
+
+  #requireStorage(): Storage {
+    if (this.#storage) return this.#storage;
     throw new AgentError(
       "storage-required",
-      this.#storage
-        ? `Store "${this.#storage.id}" does not store threads and messages.`
-        : "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
+      "This memory has no store: pass `storage` to new Memory({ … }), or register its agent with a Mastra that has one.",
     );
   }
 

@@ -14,7 +14,7 @@ async function storeWith(...lines: string[]): Promise<ThreadDomain> {
 describe("MessageHistory", () => {
   it("puts the last messages before the input, oldest first", async () => {
     const run = runOn(owner, "now");
-    await run.input([new MessageHistory({ store: await storeWith("a", "b", "c"), lastMessages: 2 })]);
+    await run.input([new MessageHistory({ storage: await storeWith("a", "b", "c"), lastMessages: 2 })]);
     expect(texts(run.list.get.all.db())).toEqual(["b", "c", "now"]);
     expect(texts(run.list.get.remembered.db())).toEqual(["b", "c"]);
   });
@@ -23,13 +23,13 @@ describe("MessageHistory", () => {
     const store = await storeWith("a", "b", "c", "now");
     const input = conversation(owner, "a", "b", "c", "now").slice(-1);
     const run = runOn(owner, input);
-    await run.input([new MessageHistory({ store, lastMessages: 2 })]);
+    await run.input([new MessageHistory({ storage: store, lastMessages: 2 })]);
     expect(texts(run.list.get.all.db())).toEqual(["b", "c", "now"]);
   });
 
   it("shows nothing of other threads", async () => {
     const run = runOn({ threadId: "other", resourceId: "r" }, "now");
-    await run.input([new MessageHistory({ store: await storeWith("a"), lastMessages: 10 })]);
+    await run.input([new MessageHistory({ storage: await storeWith("a"), lastMessages: 10 })]);
     expect(texts(run.list.get.all.db())).toEqual(["now"]);
   });
 });

@@ -1,15 +1,30 @@
+import { AgentError } from "@selvedge/core/errors";
 import type { ProcessInputArgs, Processor } from "@selvedge/core/processors";
 import type { ThreadDomain } from "@selvedge/core/storage";
+import { showValue } from "@selvedge/protocol";
+import { type ThreadSource, threadDomainOf } from "./thread-domain-of.ts";
+
+export interface MessageHistoryOptions {
+  storage: ThreadSource;
+  /** 10 when absent. */
+  lastMessages?: number | undefined;
+}
 
 /** Puts the newest messages of the thread before the input. Reads only as many as it shows. */
 export class MessageHistory implements Processor {
   readonly id = "message-history";
-  readonly #store: ThreadDomain;
+  readonly #store: () => Promise<ThreadDomain>;
   readonly #lastMessages: number;
 
-  constructor(options: { store: ThreadDomain; lastMessages: number }) {
-    this.#store = options.store;
-    this.#lastMessages = options.lastMessages;
+  constructor({ storage, lastMessages = 10 }: MessageHistoryOptions) {
+    if (!Number.isSafeInteger(lastMessages) || lastMessages < 0) {
+      throw new AgentError(
+        "invalid-argument",
+        `\`lastMessages\` of MessageHistory must be a whole number from 0, got ${showValue(lastMessages)}.`,
+      );
+    }
+    this.#store = threadDomainOf(storage, "MessageHistory");
+    this.#lastMessages = lastMessages;
   }
 
   async processInput({ messageList, threadId }: ProcessInputArgs): Promise<void> {
@@ -17,7 +32,7 @@ export class MessageHistory implements Processor {
     // The input is stored before the model is called, so it may be among the newest: it must not use up the history.
     const present = new Set(messageList.get.all.db().map((message) => message.id));
     const limit = this.#lastMessages + present.size;
-    const newest = await this.#store.recentMessages({ threadId, limit });
+    const newest = await (await this.#store()).recentMessages({ threadId, limit });
     const older = newest.filter((message) => !present.has(message.id));
     messageList.prepend(older.slice(-this.#lastMessages));
   }

@@ -1,4 +1,5 @@
 import { AgentError } from "@selvedge/core/errors";
+import type { SemanticRecallConfig } from "@selvedge/core/memory";
 import type { Embedder, Vector, VectorFilter } from "@selvedge/core/vector";
 import type { StoredMessage } from "@selvedge/protocol";
 import { isFromPerson } from "./is-from-person.ts";
@@ -22,12 +23,19 @@ export class MessageIndex {
   readonly #vector: Vector;
   readonly #embedder: Embedder;
   readonly #indexName: string | undefined;
+  readonly #indexConfig: SemanticRecallConfig["indexConfig"];
   readonly #created = new Map<string, Promise<void>>();
 
-  constructor(options: { vector: Vector; embedder: Embedder; indexName?: string | undefined }) {
+  constructor(options: {
+    vector: Vector;
+    embedder: Embedder;
+    indexName?: string | undefined;
+    indexConfig?: SemanticRecallConfig["indexConfig"];
+  }) {
     this.#vector = options.vector;
     this.#embedder = options.embedder;
     this.#indexName = options.indexName;
+    this.#indexConfig = options.indexConfig;
   }
 
   /** The messages nearest in meaning, best first, each once. */
@@ -125,7 +133,13 @@ export class MessageIndex {
     const indexName = this.#indexName ?? `${PREFIX}_${slug}_${dimension}`;
     let created = this.#created.get(indexName);
     if (!created) {
-      created = this.#vector.createIndex({ indexName, dimension, metric: "cosine" });
+      const { metric = "cosine", ...indexConfig } = this.#indexConfig ?? {};
+      created = this.#vector.createIndex({
+        indexName,
+        dimension,
+        metric,
+        ...(Object.keys(indexConfig).length > 0 && { indexConfig }),
+      });
       this.#created.set(indexName, created);
       // A failed attempt is forgotten, so that a later call can succeed.
       created.catch(() => this.#created.delete(indexName));

@@ -2,20 +2,28 @@ import type { MemoryParts, MemoryRun } from "@selvedge/core/memory";
 import type { Processor } from "@selvedge/core/processors";
 import type { ThreadDomain } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
+import { findMessages } from "./find-messages.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import { MessageHistory } from "./message-history.ts";
 import type { MessageIndex } from "./message-index.ts";
+import type { RetrievalConfig } from "./observational/om-config.ts";
+import { type RecallPort, recallPort } from "./observational/recall-port.ts";
+import { RECALL_TOOL, recallTool } from "./observational/recall-tool.ts";
 import { RecallIndexer } from "./recall-indexer.ts";
 import { SemanticRecall } from "./semantic-recall.ts";
 import { ThreadTitle } from "./thread-title.ts";
 import type { Warn } from "./warning.ts";
 import type { WorkingMemoryStore } from "./working-memory-store.ts";
 import { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
-import { workingMemoryTool } from "./working-memory-tool.ts";
-import { WORKING_MEMORY_TOOL, WorkingMemory } from "./working-memory.ts";
+import { WORKING_MEMORY_TOOL, workingMemoryTool } from "./working-memory-tool.ts";
+import { WorkingMemory } from "./working-memory.ts";
 
 /** What the runs of one memory share. */
 export interface MemoryKit {
+  /** Observational memory, in place of the history. */
+  om: Processor | undefined;
+  /** Whether the model may read what the notes were made from. */
+  retrieval: RetrievalConfig | undefined;
   store: ThreadDomain;
   index: MessageIndex | undefined;
   workingMemory: WorkingMemoryStore;
@@ -32,11 +40,15 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   const { store, index, warn, toolInput } = kit;
   const parts: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
   const { inputProcessors: before, outputProcessors: after } = parts;
-  if (lastMessages > 0) before.push(new MessageHistory({ store, lastMessages }));
-  if (recall && index) {
-    before.push(new SemanticRecall({ store, index, settings: recall, system: run.system, warn }));
-    if (!readOnly) after.push(new RecallIndexer({ store, index, system: run.system, warn }));
-  }
+  if (lastMessages > 0 && !kit.om) before.push(new MessageHistory({ storage: store, lastMessages }));
+  const found =
+    recall &&
+    index &&
+    new SemanticRecall({ storage: store, index, settings: recall, system: run.system, warn });
+  if (found && !kit.om) before.push(found);
+  const isIndexed = index && (recall || kit.retrieval?.vector);
+  if (isIndexed && !readOnly)
+    after.push(new RecallIndexer({ storage: store, index, system: run.system, warn }));
   if (workingMemory) {
     // A state is stored with the thread, which a run that only reads cannot do.
     const useStateSignals = workingMemory.useStateSignals && !readOnly;
@@ -46,6 +58,9 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
     before.push(new WorkingMemory(options));
     if (useStateSignals) before.push(new WorkingMemoryStateProcessor(options));
   }
+  // What changes most often comes last.
+  if (kit.om) before.push(kit.om, ...(found ? [found] : []));
+  if (kit.retrieval) parts.tools[RECALL_TOOL] = recallTool(portTo(run, kit.retrieval, kit));
   if (workingMemory?.agentManaged && toolInput && !readOnly) {
     parts.tools[WORKING_MEMORY_TOOL] = workingMemoryTool({
       store: kit.workingMemory,
@@ -61,4 +76,27 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   before.push(...kit.processors);
   after.push(...kit.processors);
   return parts;
+}
+
+function portTo(run: MemoryRun, { scope, vector }: RetrievalConfig, { store, index }: MemoryKit): RecallPort {
+  const { threadId, resourceId } = run;
+  const present = new Set<string>();
+  const settings = { before: 0, after: 0, threshold: undefined, indexName: undefined };
+  return recallPort({
+    store,
+    threadId,
+    resourceId,
+    scope,
+    ...(vector &&
+      index && {
+        findSimilar: (text, wanted, topK) =>
+          findMessages(store, index, {
+            text,
+            resourceId,
+            present,
+            threadId: wanted ?? threadId,
+            settings: { ...settings, topK, scope: wanted === undefined ? "resource" : "thread" },
+          }),
+      }),
+  });
 }

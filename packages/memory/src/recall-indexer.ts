@@ -1,8 +1,8 @@
 import type { System } from "@selvedge/core/memory";
 import type { ProcessOutputResultArgs, Processor } from "@selvedge/core/processors";
-import type { ThreadDomain } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { MessageIndex } from "./message-index.ts";
+import { type ThreadSource, threadDomainOf } from "./thread-domain-of.ts";
 import type { Warn } from "./warning.ts";
 import { within } from "./within.ts";
 
@@ -11,13 +11,13 @@ const PATIENCE_MS = 60_000;
 /** After a run, makes its messages findable by meaning. Works beside the answer and never fails it. */
 export class RecallIndexer implements Processor {
   readonly id = "recall-indexer";
-  readonly #store: ThreadDomain;
+  readonly #storage: ThreadSource;
   readonly #index: MessageIndex;
   readonly #system: System;
   readonly #warn: Warn;
 
-  constructor(options: { store: ThreadDomain; index: MessageIndex; system: System; warn: Warn }) {
-    this.#store = options.store;
+  constructor(options: { storage: ThreadSource; index: MessageIndex; system: System; warn: Warn }) {
+    this.#storage = options.storage;
     this.#index = options.index;
     this.#system = options.system;
     this.#warn = options.warn;
@@ -41,7 +41,8 @@ export class RecallIndexer implements Processor {
   ): Promise<void> {
     await this.#index.add(messages, owner, signal);
     // The thread may have been deleted while its messages were being embedded.
-    const thread = await this.#store.getThreadById({ threadId: owner.threadId });
+    const store = await threadDomainOf(this.#storage, "RecallIndexer")();
+    const thread = await store.getThreadById({ threadId: owner.threadId });
     if (!thread) await this.#index.removeThread(owner.threadId);
   }
 }

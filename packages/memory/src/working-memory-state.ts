@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ComputedState, ComputeStateSignalArgs, Processor } from "@selvedge/core/processors";
-import type { WorkingMemorySettings } from "./memory-settings.ts";
-import type { WorkingMemoryStore } from "./working-memory-store.ts";
+import {
+  toWorkingMemoryParts,
+  type WorkingMemoryOptions,
+  type WorkingMemoryParts,
+} from "./working-memory-parts.ts";
 import { shownMemory, STATE_TAG } from "./working-memory.ts";
 
 /**
@@ -11,12 +14,10 @@ import { shownMemory, STATE_TAG } from "./working-memory.ts";
 export class WorkingMemoryStateProcessor implements Processor {
   readonly id = "working-memory-state";
   readonly stateId = "working-memory";
-  readonly #store: WorkingMemoryStore;
-  readonly #settings: WorkingMemorySettings;
+  readonly #parts: WorkingMemoryParts;
 
-  constructor(options: { store: WorkingMemoryStore; settings: WorkingMemorySettings }) {
-    this.#store = options.store;
-    this.#settings = options.settings;
+  constructor(options: WorkingMemoryOptions | WorkingMemoryParts) {
+    this.#parts = "store" in options ? options : toWorkingMemoryParts(options, "WorkingMemoryStateProcessor");
   }
 
   async computeStateSignal({
@@ -27,8 +28,9 @@ export class WorkingMemoryStateProcessor implements Processor {
     deltasSinceSnapshot,
   }: ComputeStateSignalArgs): Promise<ComputedState | undefined> {
     if (threadId === undefined || resourceId === undefined) return undefined;
-    const { scope, schema } = this.#settings;
-    const text = shownMemory(this.#settings, await this.#store.read({ scope, threadId, resourceId }));
+    const { store, settings } = this.#parts;
+    const { scope, schema } = settings;
+    const text = shownMemory(settings, await store.read({ scope, threadId, resourceId }));
     const told: unknown = (deltasSinceSnapshot.at(-1) ?? lastSnapshot)?.value;
     const cacheKey = createHash("sha256").update(text).digest("hex");
     const state = { cacheKey, value: text, tagName: STATE_TAG };

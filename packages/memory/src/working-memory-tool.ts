@@ -4,7 +4,8 @@ import type { WorkingMemorySettings } from "./memory-settings.ts";
 import { isObject } from "@selvedge/protocol";
 import { mergePatch, toPatchSchema } from "./merge-patch.ts";
 import type { WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-store.ts";
-import { WORKING_MEMORY_TOOL } from "./working-memory.ts";
+
+export const WORKING_MEMORY_TOOL = "updateWorkingMemory";
 
 /** The tool with which the model keeps its working memory. Bound to one place: the model cannot name another. */
 export function workingMemoryTool(options: {

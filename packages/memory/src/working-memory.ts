@@ -1,8 +1,17 @@
-import type { ProcessInputArgs, Processor } from "@selvedge/core/processors";
+import type {
+  ProcessInputArgs,
+  ProcessInputStepArgs,
+  Processor,
+  StepOverrides,
+} from "@selvedge/core/processors";
+import type { JsonSchema } from "@selvedge/core/tools";
 import type { WorkingMemorySettings } from "./memory-settings.ts";
-import type { WorkingMemoryStore } from "./working-memory-store.ts";
-
-export const WORKING_MEMORY_TOOL = "updateWorkingMemory";
+import {
+  toWorkingMemoryParts,
+  type WorkingMemoryOptions,
+  type WorkingMemoryParts,
+} from "./working-memory-parts.ts";
+import { WORKING_MEMORY_TOOL, workingMemoryInput, workingMemoryTool } from "./working-memory-tool.ts";
 
 /** The tag of a working memory that is told as a state. */
 export const STATE_TAG = "working-memory";
@@ -18,29 +27,41 @@ export const DEFAULT_TEMPLATE = `# About the person
 - Other facts:
 `;
 
-/** Shows the model what it noted about the person, and how to keep that up to date. */
+/**
+ * Shows the model what it noted about the person, and how to keep that up to date. Made with a `storage`, it also gives
+ * the model the tool for that.
+ */
 export class WorkingMemory implements Processor {
   readonly id = "working-memory";
-  readonly #store: WorkingMemoryStore;
-  readonly #settings: WorkingMemorySettings;
-  readonly #readOnly: boolean;
+  readonly #parts: WorkingMemoryParts;
+  /** The input of the tool, where this processor brings it. */
+  readonly #toolInput: JsonSchema | undefined;
 
-  constructor(options: { store: WorkingMemoryStore; settings: WorkingMemorySettings; readOnly?: boolean }) {
-    this.#store = options.store;
-    this.#settings = options.settings;
-    this.#readOnly = options.readOnly ?? false;
+  constructor(options: WorkingMemoryOptions | WorkingMemoryParts) {
+    const isReady = "store" in options;
+    this.#parts = isReady ? options : toWorkingMemoryParts(options, "WorkingMemory");
+    if (!isReady && !this.#parts.readOnly) this.#toolInput = workingMemoryInput(this.#parts.settings.schema);
   }
 
   async processInput({ messageList, threadId, resourceId }: ProcessInputArgs): Promise<void> {
+    const { store, settings, readOnly = false } = this.#parts;
     if (threadId === undefined || resourceId === undefined) return;
-    if (this.#settings.useStateSignals) {
+    if (settings.useStateSignals) {
       // The text itself is told as a state: this message never changes.
-      if (!this.#readOnly) messageList.addSystem({ role: "system", content: stateRules(this.#settings) });
+      if (!readOnly) messageList.addSystem({ role: "system", content: stateRules(settings) });
       return;
     }
-    const current = await this.#store.read({ scope: this.#settings.scope, threadId, resourceId });
-    const content = workingMemoryPrompt(this.#settings, current, this.#readOnly);
-    messageList.addSystem({ role: "system", content });
+    const current = await store.read({ scope: settings.scope, threadId, resourceId });
+    messageList.addSystem({ role: "system", content: workingMemoryPrompt(settings, current, readOnly) });
+  }
+
+  processInputStep({ threadId, resourceId, tools }: ProcessInputStepArgs): StepOverrides | undefined {
+    const inputSchema = this.#toolInput;
+    if (!inputSchema || threadId === undefined || resourceId === undefined) return undefined;
+    const { store, settings } = this.#parts;
+    const place = { scope: settings.scope, threadId, resourceId };
+    const tool = workingMemoryTool({ store, settings, place, inputSchema });
+    return { tools: { ...tools, [WORKING_MEMORY_TOOL]: tool } };
   }
 }
 

@@ -17,9 +17,10 @@ export type {
   AgentControllerThread,
   EventOf,
 } from "./session/events.ts";
+export { type ModifiedFiles, readFiles } from "./session/modified-files.ts";
 export type { RunEnd } from "./session/run-ends.ts";
 export type { SessionFrame, SessionSnapshot } from "./session/session-frame.ts";
-export { changesOf, type SessionInfo } from "./session/session-info.ts";
+export { changesOf, DELETED_THREADS, type SessionInfo } from "./session/session-info.ts";
 export { SessionView } from "./session/session-view.ts";
 export { ThreadEvents } from "./session/thread-events.ts";
 export type { SignalRecord } from "./session/signal-record.ts";

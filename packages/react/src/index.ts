@@ -13,7 +13,12 @@ export {
 } from "./mastra-react-provider.ts";
 
 // A session, without React
-export { SessionStore, type SessionSnapshot, type SessionStoreOptions } from "./session-store.ts";
+export {
+  type SentMessage,
+  SessionStore,
+  type SessionSnapshot,
+  type SessionStoreOptions,
+} from "./session-store.ts";
 
 // A live thread, without React
 export { ThreadStore } from "./thread-store.ts";

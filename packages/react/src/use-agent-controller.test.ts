@@ -76,6 +76,39 @@ describe("useAgentController", () => {
     await expect.poll(() => [here.current.threadId, here.current.messages]).toEqual([id, []]);
   });
 
+  it("shows at once what is sent, and one queue on two pages", async () => {
+    const client = await served([
+      { toolCalls: [{ toolName: "write", input: {} }] },
+      { text: "It is written.", delayMs: 50 },
+      "Second.",
+    ]);
+    const [here, there] = [await show(client), await show(client)];
+    const sending = here.current.send({ content: "Write it" });
+    await expect.poll(() => here.current.sent.map(({ state }) => state)).toEqual(["sending"]);
+    await sending;
+    await expect.poll(() => there.current.display.pendingApproval?.toolName).toBe("write");
+    await expect.poll(() => here.current.sent).toEqual([]);
+    expect(lines(here.current.messages)[0]).toBe("user: Write it");
+    const queue = (page: typeof here) =>
+      page.current.followUps.map(({ content }) =>
+        content.map((part) => (part as { text: string }).text).join(),
+      );
+    for (const content of ["a", "b"]) await here.current.followUp({ content });
+    for (const page of [here, there]) await expect.poll(() => queue(page)).toEqual(["a", "b"]);
+    const { followUps } = there.current.session;
+    await followUps.edit({ id: there.current.followUps[1]!.id, content: "c" });
+    for (const page of [here, there]) await expect.poll(() => queue(page)).toEqual(["a", "c"]);
+    await followUps.move({ id: there.current.followUps[1]!.id, to: 0 });
+    for (const page of [here, there]) await expect.poll(() => queue(page)).toEqual(["c", "a"]);
+    await followUps.remove({ id: there.current.followUps[1]!.id });
+    for (const page of [here, there]) await expect.poll(() => queue(page)).toEqual(["c"]);
+    await here.current.session.permissions.grant({ tools: ["write"] });
+    await expect.poll(() => there.current.info?.grants?.tools).toEqual(["write"]);
+    await here.current.session.respondToToolApproval({ decision: "approve" });
+    for (const page of [here, there]) await expect.poll(() => queue(page)).toEqual([]);
+    await expect.poll(() => lines(there.current.messages).at(-1)).toBe("assistant: Second.");
+  });
+
   it("says why a session cannot be opened", async () => {
     const client = await served([]);
     const page = renderHook(() => useAgentController({ client, controllerId: "nobody" }));

@@ -10,7 +10,8 @@ export interface UseAgentControllerOptions extends SessionStoreOptions {
 }
 
 /** A session's state, and the session itself for every action. */
-export interface UseAgentControllerResult extends SessionSnapshot {
+export interface UseAgentControllerResult
+  extends SessionSnapshot, Pick<SessionStore, "send" | "followUp" | "loadEarlier"> {
   session: ClientSession;
 }
 
@@ -31,5 +32,13 @@ export function useAgentController(options: UseAgentControllerOptions): UseAgent
     });
   }, [client, controllerId, sessionId, resourceId, latest]);
   const snapshot = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
-  return useMemo(() => ({ ...snapshot, session: store.session }), [snapshot, store]);
+  const actions = useMemo(
+    () => ({
+      send: store.send.bind(store),
+      followUp: store.followUp.bind(store),
+      loadEarlier: store.loadEarlier.bind(store),
+    }),
+    [store],
+  );
+  return useMemo(() => ({ ...snapshot, ...actions, session: store.session }), [snapshot, actions, store]);
 }

@@ -51,7 +51,7 @@ function Page(): ReactNode {
   if (!match) {
     return (
       <Empty title="This page does not exist">
-        <Link href="/">Go to the threads</Link>
+        <Link href="/">Go to the start</Link>
       </Empty>
     );
   }

@@ -8,6 +8,7 @@ import "./styles/ui.css";
 import "./styles/shell.css";
 import "./styles/pages.css";
 import "./styles/thread.css";
+import "./styles/session.css";
 import "./styles/markdown.css";
 
 applyTheme(storedTheme());

@@ -1,6 +1,6 @@
 import { growthOf } from "@selvedge/testing";
 import { expect, it } from "vitest";
-import { highlight } from "../app/markdown/highlight.ts";
+import { highlight } from "./highlight.ts";
 
 it("highlights code in time that grows with its length", async () => {
   // Many short ones: what is too long is not highlighted.

@@ -6,3 +6,6 @@ export function studioFolder(): string | undefined {
   const folder = fileURLToPath(new URL("../site", import.meta.url));
   return existsSync(new URL("../site/index.html", import.meta.url)) ? folder : undefined;
 }
+
+export { highlight } from "./highlight.ts";
+export type { Piece } from "./highlight.ts";

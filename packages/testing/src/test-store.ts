@@ -6,6 +6,7 @@ import { testDomains } from "./test-store-domains.ts";
 import { testIsolation } from "./test-store-isolation.ts";
 import { testThreadDomain } from "./test-store-threads.ts";
 import { testNotificationDomain } from "./test-store-notifications.ts";
+import { testOmDomain } from "./test-store-om.ts";
 import { testOrder } from "./test-store-order.ts";
 import { testPrune } from "./test-store-prune.ts";
 import { testSelect } from "./test-store-select.ts";
@@ -79,6 +80,7 @@ export function testStore(name: string, create: () => Promise<StoreHarness>): vo
     describe("domains of other rooms", () => testDomains(test));
     describe("thread state domain", () => testThreadStateDomain(test));
     describe("session domain", () => testSessionDomain(test));
+    describe("rows of observational memory", () => testOmDomain(test));
     describe("prune", () => testPrune(test));
   });
 }

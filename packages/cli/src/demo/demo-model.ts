@@ -1,5 +1,6 @@
 import { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { countOf } from "../count-of.ts";
+import { type DemoStep, nextOfScout, nextOfTrip } from "./demo-trip.ts";
 
 type Prompt = ScriptedCall["prompt"];
 type Tools = ScriptedCall["tools"];
@@ -29,11 +30,18 @@ const WHAT_TO_TRY = `Try one of these:
 - **what is 12 * (3 + 4)?** makes a real tool call
 - **note that the cat is called Loom** asks for your approval first
 - **count to 8** takes a while: steer it, queue something, or stop it
+- **ask me something** asks you a question; asked again, another kind
+- **plan a trip** asks, plans, and carries the plan out when you approve it
 - **what did I say?** shows that the conversation is remembered, also after a restart`;
 
 /** Whether a memory wants a name for a thread. */
 function isForTitle(prompt: Prompt): boolean {
   return prompt.some(({ role, content }) => role === "system" && /^Write a title\b/.test(String(content)));
+}
+
+/** Whether it answers as the scout of the demo controller. */
+function isScout(prompt: Prompt): boolean {
+  return prompt.some(({ role, content }) => role === "system" && /^You are a scout\b/.test(String(content)));
 }
 
 function toReply(prompt: Prompt, tools: Tools = []): ScriptedReply {
@@ -47,9 +55,14 @@ function toReply(prompt: Prompt, tools: Tools = []): ScriptedReply {
 
 function findReply(whole: Prompt): ScriptedReply {
   // What a lane says is there to be known. It is an answer's subject only when nothing else is.
-  const told = whole.filter((message) => message.role !== "user" || !/^<state\b/.test(toText(message)));
+  const told = whole.filter(
+    (message) => message.role !== "user" || !/^<(state|tasks)\b/.test(toText(message)),
+  );
   const prompt = told.at(-1)?.role === "assistant" ? whole : told;
+  if (isScout(prompt)) return act(nextOfScout(prompt, userTexts(prompt).join(" ")));
   const count = findCount(prompt);
+  const trip = nextOfTrip(prompt, toText);
+  if (trip && !count && !isOtherWish(prompt)) return act(trip);
   if (count) return answerWithinCount(count) ?? goOnCounting(count);
   const last = prompt.at(-1);
   if (last?.role === "tool") return say(aboutResult(last));
@@ -58,9 +71,16 @@ function findReply(whole: Prompt): ScriptedReply {
   return aboutSignal(text) ?? aboutWords(text, said.slice(0, -1));
 }
 
+/** Whether the last words ask for something else than what goes on. */
+function isOtherWish(prompt: Prompt): boolean {
+  const last = prompt.at(-1);
+  return last?.role === "user" && aboutWords(unwrap(toText(last)), []).toolCalls !== undefined;
+}
+
 function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   const note = /\bnote(?:\s+down)?(?:\s+that)?[:\s]+(.+)/is.exec(text)?.[1]?.trim();
   if (note !== undefined) return call("I will write that down, if you let me.", "write-note", { text: note });
+  if (/\bask me\b/i.test(text)) return call("I have a question.", "ask_user", nextQuestion(earlier));
   if (/what (did|have) i (say|said|tell|told|ask|write|written)|remember|earlier/i.test(text)) {
     return say(aboutHistory(earlier));
   }
@@ -73,6 +93,18 @@ function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   const expression = findExpression(text);
   if (expression !== undefined) return call("I will calculate that.", "calculator", { expression });
   return say(`${WHAT_I_AM}\n\nYou said: "${shorten(text, 60)}". ${WHAT_TO_TRY}`);
+}
+
+const COLOURS = ["Indigo", "Madder red", "Weld yellow"].map((label) => ({ label }));
+
+/** Asked again, it asks in another way: in your own words, one of several, any of several. */
+function nextQuestion(earlier: readonly string[]): object {
+  const questions = [
+    { question: "What are you making?" },
+    { question: "Which colour should it have?", options: COLOURS },
+    { question: "Which colours do you like?", options: COLOURS, selectionMode: "multi_select" },
+  ];
+  return questions[earlier.filter((text) => /\bask me\b/i.test(text)).length % questions.length]!;
 }
 
 function isSignal(text: string): boolean {
@@ -161,6 +193,7 @@ function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string
   if (part.toolName === "notification-inbox" && Array.isArray(value["notifications"])) {
     return aboutInbox(value["notifications"] as Record<string, unknown>[]);
   }
+  if (part.toolName === "ask_user") return `${String(value["content"])}. Thank you.`;
   if ("value" in value) {
     return `${String(value["expression"])} = ${String(value["value"])}. (A real tool calculated it; the sentence is scripted.)`;
   }
@@ -221,7 +254,12 @@ function say(text: string): ScriptedReply {
 }
 
 function call(text: string, toolName: string, input: unknown): ScriptedReply {
-  return { text: toWords(text), toolCalls: [{ toolName, input, toolCallId: crypto.randomUUID() }] };
+  return act({ text, calls: [{ toolName, input }] });
+}
+
+function act({ text, calls = [] }: DemoStep): ScriptedReply {
+  const toolCalls = calls.map((one) => ({ ...one, toolCallId: crypto.randomUUID() }));
+  return { text: toWords(text), ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
 function toWords(text: string): string[] {

@@ -3,10 +3,10 @@ import { Mastra } from "@selvedge/core";
 import { resolveModel } from "@selvedge/core/model";
 import { LibSQLStore } from "@selvedge/libsql";
 import { chooseModel } from "../choose-model.ts";
-import { createDemoAgent } from "../demo/demo-agent.ts";
+import { demoController } from "../demo/demo-controller.ts";
 import { toUrl } from "../storage-url.ts";
 
-/** A host for somebody who has no project yet: one agent, on the default file. */
+/** A host for somebody who has no project yet: an agent and a controller, on the default file. */
 export async function createDemoMastra(options: {
   model: string | undefined;
   storage: string;
@@ -14,11 +14,16 @@ export async function createDemoMastra(options: {
   const choice = await chooseModel(options.model, process.env);
   await resolveModel(choice.model);
   const storage = new LibSQLStore({ url: toUrl(options.storage) });
-  const { agent } = await createDemoAgent({ choice, storage, notesFile: join(".selvedge", "notes.md") });
+  const { agent, controller } = await demoController({
+    choice,
+    storage,
+    notesFile: join(".selvedge", "notes.md"),
+  });
   const mastra = new Mastra({
     agents: { assistant: agent },
+    agentControllers: { demo: controller },
     storage,
     notifications: { dispatch: { enabled: true, cron: "*/5 * * * * *" } },
   });
-  return { mastra, about: `no project found: the demo agent with ${choice.name}` };
+  return { mastra, about: `no project found: the demo agent with ${choice.name}, ${choice.why}` };
 }

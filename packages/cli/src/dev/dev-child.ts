@@ -52,7 +52,10 @@ async function project(
   entry: string,
 ): Promise<{ mastra: Parameters<typeof serve>[0]["mastra"]; about: string }> {
   const { loadMastra } = await import("./load-mastra.ts");
-  return { mastra: await loadMastra(entry), about: "" };
+  const { wrapAgents } = await import("../chat/wrap-agent.ts");
+  const mastra = await loadMastra(entry);
+  await wrapAgents(mastra);
+  return { mastra, about: "" };
 }
 
 async function listen(open: (port: number) => Promise<RunningServer>): Promise<RunningServer> {

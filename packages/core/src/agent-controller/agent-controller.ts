@@ -5,6 +5,7 @@ import type { Mastra } from "../mastra/mastra.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { checkId } from "../storage/check-id.ts";
+import type { ObservationalMemoryRecord } from "../storage/om-record.ts";
 import { categoryOf } from "./categories.ts";
 import { checkConfig } from "./check-config.ts";
 import { checkOptions } from "./check-options.ts";
@@ -18,6 +19,7 @@ import { ControllerHost } from "./controller-host.ts";
 import { ControllerRuns } from "./controller-runs.ts";
 import { checkHeartbeat, type HeartbeatHandler, Heartbeats } from "./heartbeats.ts";
 import { type AvailableModel, type ModelAuthStatus, Models } from "./models.ts";
+import { omStatusEvent } from "./om-status-event.ts";
 import { OpenSessions } from "./open-sessions.ts";
 import type { ToolCategory } from "./permission.ts";
 import { Session, type SessionMessage } from "./session.ts";
@@ -262,15 +264,20 @@ export class AgentController<State extends object = Record<string, unknown>> {
   };
 
   async getKnownResourceIds(): Promise<string[]> {
-    const threads = await this.session.thread.list({ allResources: true, includeForkedSubagents: true });
+    const threads = await this.session.thread.list({ allResources: true });
     return [...new Set(threads.map(({ resourceId }) => resourceId))].toSorted();
   }
 
-  /** Tells how far observational memory has come. There is none yet, so nothing is told. */
-  async loadOMProgress(): Promise<void> {}
+  /** Tells how far observational memory has come on the session's thread. */
+  async loadOMProgress(): Promise<void> {
+    const { core, om } = this.session;
+    const record = await this.getObservationalMemoryRecord();
+    core.bus.emit(omStatusEvent(record, core.row.threadId, om));
+  }
 
+  /** What observational memory knows of the session's thread, also where it is off in this process. */
   async getObservationalMemoryRecord(): Promise<ObservationalMemoryRecord | null> {
-    return null;
+    return this.session.om.record();
   }
 
   async #start(): Promise<void> {
@@ -286,13 +293,4 @@ export class AgentController<State extends object = Record<string, unknown>> {
   #handlers(): HeartbeatHandler[] {
     return [...(this.#config.heartbeatHandlers ?? []), ...(this.#config.intervalHandlers ?? [])];
   }
-}
-
-/** What an engine for observational memory keeps of a thread. */
-export interface ObservationalMemoryRecord {
-  id: string;
-  activeObservations: string;
-  generationCount: number;
-  observationTokenCount: number;
-  [field: string]: unknown;
 }

@@ -19,7 +19,9 @@ export function isRule(key: string): boolean {
 }
 
 /** The arguments that a pattern is about, whichever of them a tool has. */
-const MAIN_ARGUMENTS = ["command", "cmd", "path", "filePath", "file_path", "file", "url"] as const;
+/** What tools call the file they work on. */
+export const PATH_ARGUMENTS = ["path", "filePath", "file_path", "file"] as const;
+const MAIN_ARGUMENTS = ["command", "cmd", ...PATH_ARGUMENTS, "url"] as const;
 
 /** Where a shell begins another command, sends output elsewhere, or puts in what a command prints. */
 const OPERATORS = /[;&|<>`()\n\r\0]|\$[({]/;

@@ -30,6 +30,9 @@ describe("new AgentController", () => {
     [{ resolveModel: "x" }, /resolveModel must be a function/],
     [{ disableBuiltinTools: ["ask"] }, /"ask"/],
     [{ threadLock: {} }, /acquire/],
+    [{ permissionRules: { categories: { all: "allow" } } }, /got "all"/],
+    [{ permissionRules: { tools: { write: "yes" } } }, /got "yes"/],
+    [{ permissionRules: { tools: { "write(": "allow" } } }, /name\(pattern\), got "write\("/],
     [{ heartbeatHandlers: [{ id: "h", intervalMs: 0, handler: () => {} }] }, /intervalMs.*got 0/],
     [{ heartbeatHandlers: [{ id: "h", intervalMs: 5 }] }, /heartbeat is/],
     [{ subagents: [{ id: "x", description: "" }] }, /needs a description/],
@@ -103,6 +106,22 @@ describe("new AgentController", () => {
   });
 });
 
+describe("permissionRules", () => {
+  it("are the rules that a new session begins with, and the session's own from then on", async () => {
+    const permissionRules = { categories: { read: "allow" as const }, tools: { look: "deny" as const } };
+    const { controller } = controllerWith([], { permissionRules, toolCategoryResolver: () => "read" });
+    const session = await controller.createSession({ id: "s", ownerId: "o" });
+    expect([session.resolveToolApproval("find"), session.resolveToolApproval("look")]).toEqual([
+      "allow",
+      "deny",
+    ]);
+    await session.permissions.setForCategory({ category: "read", policy: "ask" });
+    expect(session.permissions.getRules()).toEqual({ categories: { read: "ask" }, tools: { look: "deny" } });
+    const other = await controller.createSession({ id: "t", ownerId: "o" });
+    expect(other.permissions.getRules()).toEqual(permissionRules);
+  });
+});
+
 describe("bad input of a session", () => {
   it("is refused with its value, and changes nothing", async () => {
     const { controller } = controllerWith([], { stateSchema: z.object({ n: z.number().optional() }) });
@@ -173,5 +192,20 @@ describe("new Mastra({ agentControllers })", () => {
     expect(() => new Mastra({ agents: { twin }, agentControllers: { main: controller } })).toThrow(
       /same id "loom"/,
     );
+  });
+
+  it("accepts a controller later, unless its name or id is taken", async () => {
+    const { controller } = controllerWith(["Hi."]);
+    const agent = new Agent({ name: "weaver", instructions: "", model: "openai/gpt-5.5" });
+    const mastra: Mastra = new Mastra({ agents: { weaver: agent }, logger: silentLogger });
+    await expect(mastra.addAgentController(controller, "weaver")).rejects.toThrow(/both called "weaver"/);
+    expect(mastra.listAgentControllers()).toEqual({});
+    await mastra.addAgentController(controller);
+    expect(mastra.getAgentController("loom")).toBe(controller);
+    expect(controller.getMastra()).toBe(mastra);
+    const session = await controller.createSession({ id: "s", ownerId: "o" });
+    await session.sendMessage({ content: "Hello" });
+    await mastra.close();
+    await expect(controller.createSession({ id: "s", ownerId: "o" })).rejects.toThrow(/destroyed/);
   });
 });

@@ -6,6 +6,8 @@ import type {
   AgentControllerSubagent,
   BuiltinToolId,
 } from "./config.ts";
+import { checkCategory, checkPolicy, checkRule } from "./permission.ts";
+import type { StoredSession } from "./session-domain.ts";
 
 const BUILTIN_TOOL_IDS: readonly BuiltinToolId[] = [
   "ask_user",
@@ -58,6 +60,7 @@ export function checkConfig(config: AgentControllerConfig): void {
     if (!BUILTIN_TOOL_IDS.includes(id))
       throw bad(`disableBuiltinTools has ${showValue(id)}. Built-in tools: ${BUILTIN_TOOL_IDS.join(", ")}.`);
   checkSubagents(config.subagents);
+  initialRules(config);
   const { threadLock: lock } = config;
   if (lock !== undefined && (typeof lock?.acquire !== "function" || typeof lock.release !== "function"))
     throw bad(`threadLock must be { acquire(threadId), release(threadId) }, got ${showValue(lock)}.`);
@@ -99,6 +102,15 @@ function checkSubagents(subagents: readonly AgentControllerSubagent[] | undefine
         `Subagent "${id}" has allowedAgentControllerTools and allowedControllerTools, which are two names of one option, with different lists. Give one.`,
       );
   }
+}
+
+/** The rules a session begins with. */
+export function initialRules({ permissionRules = {} }: AgentControllerConfig): StoredSession["rules"] {
+  const { categories = {}, tools = {} } = permissionRules;
+  for (const category of Object.keys(categories)) checkCategory(category);
+  for (const rule of Object.keys(tools)) checkRule(rule);
+  for (const policy of [...Object.values(categories), ...Object.values(tools)]) checkPolicy(policy);
+  return { categories: { ...categories }, tools: { ...tools } };
 }
 
 /** The mode a session begins in. */

@@ -13,7 +13,7 @@ import type { ToolsInput } from "../tool/tool.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { HeartbeatHandler } from "./heartbeats.ts";
 import type { AvailableModel, ModelGateway } from "./models.ts";
-import type { ToolCategory } from "./permission.ts";
+import type { PermissionRules, ToolCategory } from "./permission.ts";
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -158,6 +158,8 @@ export interface AgentControllerConfig<State extends object = Record<string, unk
   customModelCatalogProvider?: CustomModelCatalogProvider;
   gateways?: ModelGateway[];
   toolCategoryResolver?: (toolName: string) => ToolCategory | null;
+  /** The rules that a new session begins with. Without them every call asks. */
+  permissionRules?: Partial<PermissionRules>;
   /** Accepted: processes find each other through the store. */
   pubsub?: unknown;
   threadLock?: ThreadLock;

@@ -56,12 +56,20 @@ export class ControllerHost implements SessionHost {
 
   /** Where everything is: the controller's store, the host's, the memory's, or one that goes with the process. */
   get storage(): Storage {
+    return this.#given ?? (this.#ephemeral ??= new InMemoryStorage());
+  }
+
+  /** Whether anything outlives the process. */
+  get lasts(): boolean {
+    return this.#given !== undefined;
+  }
+
+  get #given(): Storage | undefined {
     const { storage, memory, agent } = this.config;
     const ofMemory = [memory, agent?.configuration.memory].flatMap((one) =>
       typeof one === "function" ? [] : (one?.storage ?? []),
     );
-    const given = storage ?? this.#registered?.getStorage() ?? ofMemory[0];
-    return given ?? (this.#ephemeral ??= new InMemoryStorage());
+    return storage ?? this.#registered?.getStorage() ?? ofMemory[0];
   }
 
   /** The host; `undefined` for a controller of its own before `begin`. */

@@ -1,5 +1,6 @@
+import { AgentError, showValue } from "../errors.ts";
 import type { SignalContents } from "../signal/signal.ts";
-import { editQueued, hurryQueued, listQueued, removeQueued } from "../thread/inspect/queue.ts";
+import { editQueued, hurryQueued, listQueued, moveQueued, removeQueued } from "../thread/inspect/queue.ts";
 import { checkOptions } from "./check-options.ts";
 import { type AgentControllerMessageContent, fromContents } from "@selvedge/protocol/session";
 import { quietly } from "./quietly.ts";
@@ -49,6 +50,18 @@ export class FollowUps {
     await this.#core.ready();
     await removeQueued(this.#core.host.storage, this.#address(id));
     await this.#core.thread.countQueued();
+  }
+
+  /** Puts a message at another place of the queue: 0 is the next one. */
+  async move(options: { id: string; to: number }): Promise<void> {
+    const { id, to } = checkOptions("followUps.move", options);
+    if (!Number.isSafeInteger(to) || to < 0)
+      throw new AgentError(
+        "invalid-argument",
+        `to must be a place in the queue from 0 on, got ${showValue(to)}.`,
+      );
+    await this.#core.ready();
+    await moveQueued(this.#core.host.storage, this.#address(id), to);
   }
 
   /** Puts a message that waits into the run under way, before its next step. */

@@ -1,10 +1,11 @@
 import type { AgentChunk, StoredThread } from "@selvedge/protocol";
-import { type DisplayFacts, readTasks, ThreadEvents } from "@selvedge/protocol/session";
+import { type DisplayFacts, readFiles, readTasks, ThreadEvents } from "@selvedge/protocol/session";
 import { AgentError } from "../errors.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
-import { readUsage } from "./run-profile.ts";
+import { FILES_STATE } from "./modified-files.ts";
+import { readUsage, USAGE_STATE, usageIn } from "./run-profile.ts";
 import type { SessionHost } from "./session-core.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { ThreadFollower } from "./thread-follower.ts";
@@ -137,15 +138,18 @@ export class FollowedThread {
   }
 
   /** What the store knows of a thread beside its stream. */
-  async facts(threadId: string): Promise<Omit<DisplayFacts, "modifiedFiles">> {
-    const { storage } = this.#host;
-    const states = (await storage.getStore("threadState"))!;
-    const [{ usage }, tasks, queued] = await Promise.all([
-      readUsage(storage, threadId),
-      states.getState({ threadId, type: TASK_STATE }),
+  async facts(threadId: string): Promise<DisplayFacts> {
+    const states = (await this.#host.storage.getStore("threadState"))!;
+    const [known, queuedFollowUps] = await Promise.all([
+      states.listStates({ threadId }),
       this.#queued(threadId),
     ]);
-    return { tokenUsage: usage, tasks: readTasks(tasks?.value), queuedFollowUps: queued };
+    return {
+      queuedFollowUps,
+      tokenUsage: usageIn(known.get(USAGE_STATE)?.value),
+      tasks: readTasks(known.get(TASK_STATE)?.value),
+      files: readFiles(known.get(FILES_STATE)?.value),
+    };
   }
 
   async #queued(threadId: string): Promise<number> {

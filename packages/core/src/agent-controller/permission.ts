@@ -1,5 +1,6 @@
 import { AgentError, showValue } from "../errors.ts";
-import { type CallRule, matchesCall, parseRule } from "./call-pattern.ts";
+import { checkId } from "../storage/check-id.ts";
+import { type CallRule, isRule, matchesCall, parseRule } from "./call-pattern.ts";
 
 export type ToolCategory = "read" | "edit" | "execute" | "mcp" | "other";
 export type PermissionPolicy = "allow" | "ask" | "deny";
@@ -87,6 +88,13 @@ function grantFor(
 export function checkCategory(value: unknown): ToolCategory {
   if (typeof value === "string" && CATEGORIES.has(value)) return value as ToolCategory;
   throw bad(`category must be one of ${[...CATEGORIES].join(", ")}, got ${showValue(value)}.`);
+}
+
+/** The name of a tool, or a name with a pattern. */
+export function checkRule(value: unknown): string {
+  const rule = checkId("toolName", value);
+  if (isRule(rule)) return rule;
+  throw bad(`toolName must be a name or name(pattern), got ${showValue(value)}.`);
 }
 
 export function checkPolicy(value: unknown): PermissionPolicy {

@@ -16,6 +16,7 @@ import { categoryOf } from "./categories.ts";
 import { defaultMode } from "./check-config.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
 import { decidePermission, isDenied, type PermissionGrants, type PermissionRules } from "./permission.ts";
+import { fileKeeper } from "./modified-files.ts";
 import { tasksProcessor } from "./tasks-processor.ts";
 import { modelIn, sessionIdIn } from "./thread-settings.ts";
 import {
@@ -26,7 +27,7 @@ import {
 } from "@selvedge/protocol/session";
 
 /** Where a thread's token usage is among its states. */
-const USAGE_STATE = "usage";
+export const USAGE_STATE = "usage";
 
 const MAX_STEPS = 1000;
 const SUBAGENT_STEPS = 50;
@@ -73,7 +74,7 @@ export async function profileOf(host: ProfileHost, run: RunAddress): Promise<Run
       subagent: ids.subagent ?? null,
       fork: ids.fork ?? false,
     },
-    alongside: usageCounter(host, run.threadId),
+    alongside: run.threadId === undefined ? undefined : alongside(host, run.threadId),
   };
 }
 
@@ -215,12 +216,16 @@ async function permissionFor(
   return { decision, reason: decision === "deny" ? `Not allowed in this session: ${reason}.` : reason };
 }
 
-/** Adds the tokens of each step to those of its thread. Only the run that holds the thread writes them. */
-function usageCounter(
-  { storage, system }: ProfileHost,
-  threadId: string | undefined,
-): ((step: StepRecord) => Promise<readonly Write[]>) | undefined {
-  if (threadId === undefined) return undefined;
+type Alongside = (step: StepRecord) => Promise<readonly Write[]>;
+
+/** What a thread keeps of each step beside its messages. Only the run that holds the thread writes it. */
+function alongside(host: ProfileHost, threadId: string): Alongside {
+  const keepers = [usageCounter(host, threadId), fileKeeper(host, threadId)];
+  return async (step) => (await Promise.all(keepers.map((keep) => keep(step)))).flat();
+}
+
+/** Adds the tokens of each step to those of its thread. */
+function usageCounter({ storage, system }: ProfileHost, threadId: string): Alongside {
   let known: { usage: TokenUsage; version: number } | undefined;
   return async ({ own }) => {
     const step = toTokenUsage(own);
@@ -237,8 +242,11 @@ export async function readUsage(
 ): Promise<{ usage: TokenUsage; version: number }> {
   const domain = await storage.getStore("threadState");
   const state = await domain!.getState({ threadId, type: USAGE_STATE });
-  const usage = state ? toTokenUsage(state.value as object as TokenUsage) : createEmptyTokenUsage();
-  return { usage, version: state?.version ?? 0 };
+  return { usage: usageIn(state?.value), version: state?.version ?? 0 };
+}
+
+export function usageIn(value: JSONValue | undefined): TokenUsage {
+  return value === undefined ? createEmptyTokenUsage() : toTokenUsage(value as object as TokenUsage);
 }
 
 export function modelOf(config: AgentControllerConfig, modelId: string): ModelConfig | undefined {

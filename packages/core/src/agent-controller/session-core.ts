@@ -17,6 +17,8 @@ export interface SessionHost {
   readonly system: System;
   readonly logger: Logger;
   readonly storage: Storage;
+  /** Whether the store outlives the process. Where it does not, lists of threads are empty and settings are not kept. */
+  readonly lasts: boolean;
   /** The internal agent, which carries out all runs. */
   readonly agent: Agent;
   readonly stateRules: StateRules;
@@ -177,7 +179,10 @@ export class SessionCore {
       return;
     }
     const scope = this.#selecting === after.modelId ? "global" : "thread";
-    for (const event of changesOf(before, after, scope)) this.bus.emit(event);
+    const events = changesOf(before, after, scope);
+    for (const event of events) this.bus.emit(event);
+    // Rules, grants and the like have no event of their own.
+    if (events.length === 0) this.bus.displayChanged();
     if (!this.thread.isCurrent) void this.thread.follow();
     for (const listener of this.#rowListeners) listener();
   }

@@ -44,6 +44,7 @@ describe("a session that is given bad input", () => {
         "thread.deleteSetting": () => session.thread.deleteSetting(bad),
         "followUps.edit": () => session.followUps.edit(bad),
         "followUps.remove": () => session.followUps.remove(bad),
+        "followUps.move": () => session.followUps.move(bad),
       };
       for (const [name, run] of Object.entries(calls)) {
         const code = await run().then(

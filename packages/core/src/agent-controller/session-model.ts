@@ -3,6 +3,7 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread } from "../storage/message-writes.ts";
 import type { SessionCore } from "./session-core.ts";
 import { requireMode } from "./session-mode.ts";
+import { settingChange } from "./session-settings.ts";
 import { modeModelKey, settingsOf } from "./thread-settings.ts";
 
 /** The model of a session. */
@@ -38,25 +39,20 @@ export class SessionModel {
       );
     const mode = options.modeId === undefined ? undefined : requireMode(config, options.modeId);
     await this.#core.ready();
-    if (mode && mode.id !== this.#core.row.modeId) {
-      const { threadId, host } = this.#core;
-      if (threadId !== undefined)
-        await host.storage.commit(
-          describeThread(threadId, { metadata: { [modeModelKey(mode.id)]: modelId } }),
-        );
-      this.#core.bus.emit({ type: "model_changed", modelId, scope, modeId: mode.id });
-    } else {
-      if (scope === "global") this.#core.willSelect(modelId);
-      await this.#core
-        .change(async (row) => ({
+    if (scope === "global") this.#core.willSelect(modelId);
+    await this.#core
+      .change(async (row) => {
+        const isStored = row.threadId !== undefined && scope !== "global";
+        if (mode && mode.id !== row.modeId) {
+          const { patch, also } = settingChange(row, modeModelKey(mode.id), modelId);
+          return { patch, also: isStored ? also : [] };
+        }
+        return {
           patch: { modelId },
-          also:
-            row.threadId === undefined || scope === "global"
-              ? []
-              : describeThread(row.threadId, { metadata: settingsOf({ ...row, modelId }) }),
-        }))
-        .finally(() => this.#core.willSelect(undefined));
-    }
+          also: isStored ? describeThread(row.threadId!, { metadata: settingsOf({ ...row, modelId }) }) : [],
+        };
+      })
+      .finally(() => this.#core.willSelect(undefined));
     try {
       config.modelUseCountTracker?.(modelId);
     } catch (error) {

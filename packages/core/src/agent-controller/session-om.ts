@@ -1,4 +1,6 @@
 import { checkId } from "../storage/check-id.ts";
+import { OM_DOMAIN } from "../storage/om-domain.ts";
+import type { ObservationalMemoryRecord } from "../storage/om-record.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerOMConfig } from "./config.ts";
 import { modelOf } from "./run-profile.ts";
@@ -9,10 +11,20 @@ import { changeSetting, settingOf } from "./session-settings.ts";
 export class SessionOM {
   readonly observer: OMRole;
   readonly reflector: OMRole;
+  readonly #core: SessionCore;
 
   constructor(core: SessionCore) {
+    this.#core = core;
     this.observer = new OMRole(core, "observer");
     this.reflector = new OMRole(core, "reflector");
+  }
+
+  /** The record of the session's thread; `null` without a thread, and where nothing was observed. */
+  async record(): Promise<ObservationalMemoryRecord | null> {
+    const { host, row } = this.#core;
+    if (row.threadId === undefined) return null;
+    const domain = await host.storage.domain(OM_DOMAIN);
+    return domain.getObservationalMemory(row.threadId, row.resourceId);
   }
 }
 
@@ -44,7 +56,6 @@ class OMRole {
   async switchModel(options: { modelId: string }): Promise<void> {
     const { modelId } = checkOptions("switchModel", options);
     await changeSetting(this.#core, NAMES[this.#role].model, checkId("modelId", modelId));
-    this.#core.bus.emit({ type: "om_model_changed", role: this.#role, modelId });
   }
 
   get #names(): { config: AgentControllerOMConfig; ids: (typeof NAMES)["observer" | "reflector"] } {

@@ -1,9 +1,8 @@
-import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
-import { isRule } from "./call-pattern.ts";
 import {
   checkCategory,
   checkPolicy,
+  checkRule,
   type PermissionGrants,
   type PermissionPolicy,
   type PermissionRules,
@@ -36,13 +35,8 @@ export class SessionPermissions {
   /** `toolName` may name arguments, too: `execute_command(git status*)`. */
   setForTool(options: { toolName: string; policy: PermissionPolicy }): Promise<void> {
     return this.#change((rules) => {
-      const toolName = checkId("toolName", options?.toolName);
+      const toolName = checkRule(options?.toolName);
       const policy = checkPolicy(options.policy);
-      if (!isRule(toolName))
-        throw new AgentError(
-          "invalid-argument",
-          `toolName must be a name or name(pattern), got ${showValue(toolName)}.`,
-        );
       return { ...rules, tools: { ...rules.tools, [toolName]: policy } };
     });
   }

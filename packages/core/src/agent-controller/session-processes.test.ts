@@ -68,6 +68,36 @@ describe("a session in several processes", () => {
     expect(again.model.get()).toBe("acme/big");
   });
 
+  it("tells what one process changed in every other: models of helpers and modes, and deleted threads", async () => {
+    const [first, second] = [process([]), process([])];
+    const session = await first.controller.createSession(open);
+    const elsewhere = await second.controller.createSession(open);
+    const listeners = [new Listener(session), new Listener(elsewhere)];
+    const before = session.thread.getId()!;
+    await session.om.observer.switchModel({ modelId: "acme/eye" });
+    await session.subagents.model.set({ modelId: "acme/small" });
+    await session.subagents.model.set({ modelId: "acme/tiny", agentType: "helper" });
+    await session.model.switch({ modelId: "acme/big", modeId: "build" });
+    await session.thread.create();
+    await session.thread.delete({ threadId: before });
+    for (const listener of listeners) {
+      await listener.until("thread_deleted");
+      expect(listener.all("om_model_changed")).toEqual([
+        { type: "om_model_changed", role: "observer", modelId: "acme/eye" },
+      ]);
+      expect(listener.all("subagent_model_changed")).toEqual([
+        { type: "subagent_model_changed", modelId: "acme/small", scope: "thread" },
+        { type: "subagent_model_changed", modelId: "acme/tiny", scope: "thread", agentType: "helper" },
+      ]);
+      expect(listener.all("model_changed")).toEqual([
+        { type: "model_changed", modelId: "acme/big", scope: "thread", modeId: "build" },
+      ]);
+      expect(listener.all("thread_deleted")).toEqual([{ type: "thread_deleted", threadId: before }]);
+    }
+    expect(elsewhere.om.observer.modelId()).toBe("acme/eye");
+    expect(elsewhere.subagents.model.get({ agentType: "helper" })).toBe("acme/tiny");
+  });
+
   it("leaves nothing behind when it cannot be opened", async () => {
     const { controller } = process([]);
     await controller.createSession({ id: "other", ownerId: "o", resourceId: "mine", threadId: "t" });
@@ -268,6 +298,7 @@ describe("a session in several processes", () => {
     const again = await second.controller.createSession(open);
     expect(again.mode.get()).toBe("only");
     expect(again.mode.resolve()).toEqual({ id: "only" });
+    expect(new Listener(again).all("info")).toMatchObject([{ message: expect.stringContaining('"build"') }]);
   });
 
   it("is deleted everywhere, and its threads stay", async () => {

@@ -5,7 +5,7 @@ import type { Storage } from "../storage/storage.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import type { System } from "../system.ts";
 import { checkTags } from "./check-options.ts";
-import { defaultMode } from "./check-config.ts";
+import { defaultMode, initialRules } from "./check-config.ts";
 import type { AgentControllerConfig, CreateSessionOptions } from "./config.ts";
 import { SESSION_DOMAIN, type SessionDomain, type StoredSession } from "./session-domain.ts";
 import type { StateRules } from "./state-rules.ts";
@@ -121,7 +121,7 @@ export class SessionRows {
       modelId: typeof seeded === "string" ? seeded : (mode.defaultModelId ?? ""),
       tags: {},
       state: initial,
-      rules: { categories: {}, tools: {} },
+      rules: initialRules(this.#host.config),
       grants: { categories: [], tools: [] },
       settings: {},
       process: undefined,

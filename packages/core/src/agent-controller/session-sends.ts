@@ -10,6 +10,8 @@ import type { SessionThreads } from "./session-threads.ts";
 /** The same, ready for a model. */
 export interface SessionContents {
   contents: SignalContents;
+  /** Of the message; a new one when absent. */
+  id?: string | undefined;
   requestContext?: RequestContext | undefined;
   /** Sent twice with one key, it counts once. */
   idempotencyKey?: string | undefined;
@@ -40,11 +42,12 @@ export class SessionSends {
   }
 
   /** Sends what is ready, and answers what became of it. */
-  async admit({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+  async admit({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
     const aborts = this.#aborts;
     const { agent, target, streamOptions } = await this.#address(requestContext);
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-    const sent = agent.sendMessage({ contents }, { ...target, ...key, ifIdle: { streamOptions } });
+    const message = { contents, ...(id !== undefined && { id }) };
+    const sent = agent.sendMessage(message, { ...target, ...key, ifIdle: { streamOptions } });
     const admitted = await sent.admitted;
     if (admitted.duplicate) return admitted;
     if (this.#aborts === aborts) this.#abortRequested = false;
@@ -56,12 +59,13 @@ export class SessionSends {
   }
 
   /** The same for a run of its own, after the one under way. */
-  queue({ contents, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+  queue({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
     // One after the other: the count after each is told.
     const turn = this.#following.then(async () => {
       const { agent, target, streamOptions } = await this.#address(requestContext);
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-      const sent = agent.queueMessage({ contents }, { ...target, ...key, ifIdle: { streamOptions } });
+      const message = { contents, ...(id !== undefined && { id }) };
+      const sent = agent.queueMessage(message, { ...target, ...key, ifIdle: { streamOptions } });
       const admitted = await sent.admitted;
       await this.#core.thread.countQueued();
       return admitted;

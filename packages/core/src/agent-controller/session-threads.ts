@@ -4,15 +4,17 @@ import { checkId } from "../storage/check-id.ts";
 import { describeThread, insertThread } from "../storage/message-writes.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Write } from "../storage/storage.ts";
-import type { AgentControllerThread } from "@selvedge/protocol/session";
+import { type AgentControllerThread, DELETED_THREADS } from "@selvedge/protocol/session";
 import { checkOptions } from "./check-options.ts";
 import type { ThreadMemory } from "./controller-host.ts";
 import { modeOf, sessionOfRun } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { ThreadReads } from "./thread-reads.ts";
-import { helperSettings, modelIn, settingsOf, tagsAsMetadata } from "./thread-settings.ts";
+import { helperSettings, modelIn, settingsOf, tagsAsMetadata, withoutModes } from "./thread-settings.ts";
 
 const CANDIDATES = 100;
+/** How many deleted threads a session tells of, to those who were away. */
+const REMEMBERED = 20;
 
 /** The threads of a session: which one it is on, and what can be done with them. */
 export class SessionThreads extends ThreadReads {
@@ -48,7 +50,7 @@ export class SessionThreads extends ThreadReads {
         id,
         resourceId: row.resourceId,
         ...(options.title !== undefined && { title: options.title }),
-        metadata: { ...scopeOf(row), ...settingsOf(row) },
+        metadata: { ...scopeOf(row).metadata, ...settingsOf(row) },
         createdAt: now,
         updatedAt: now,
       };
@@ -95,10 +97,12 @@ export class SessionThreads extends ThreadReads {
     const core = this.core;
     await core.ready();
     const scope = scopeOf(core.row);
+    // A scope that was only inferred does not take threads that somebody keeps apart by more than it knows of.
+    const metadata = scope.isInferred ? scope.metadata : tagsAsMetadata(core.row.tags);
     const { threads } = await (
       await this.domain()
     ).listThreads({
-      filter: { resourceId: core.row.resourceId, metadata: scope },
+      filter: { resourceId: core.row.resourceId, metadata: metadata as Record<string, string> },
       orderBy: { field: "updatedAt" },
       perPage: CANDIDATES,
     });
@@ -175,7 +179,12 @@ export class SessionThreads extends ThreadReads {
     const memory = await this.#memory();
     if (memory?.deleteThread) await memory.deleteThread(threadId);
     else await (await this.domain()).deleteThread({ threadId });
-    core.bus.emit({ type: "thread_deleted", threadId });
+    await core.change(async ({ settings }) => {
+      const before = settings[DELETED_THREADS];
+      const known = Array.isArray(before) ? (before as unknown[]) : [];
+      const deleted = [...known.filter((id) => id !== threadId), threadId].slice(-REMEMBERED);
+      return { patch: { settings: { ...settings, [DELETED_THREADS]: deleted } } };
+    });
   }
 
   /** The row of a session that comes to a thread: with the mode and the model that the thread was left in. */
@@ -193,7 +202,7 @@ export class SessionThreads extends ThreadReads {
       threadId: id,
       modeId,
       modelId,
-      settings: { ...row.settings, ...helperSettings(metadata) },
+      settings: { ...withoutModes(row.settings), ...helperSettings(metadata) },
     };
     return { patch, also: describeThread(id, { metadata: settingsOf({ ...row, ...patch }) }) };
   }
@@ -207,9 +216,11 @@ export class SessionThreads extends ThreadReads {
   }
 }
 
-/** What keeps the threads of a session apart from others of its resource. */
-function scopeOf({ tags, state }: StoredSession): Record<string, string> {
-  if (Object.keys(tags).length > 0) return tagsAsMetadata(tags) as Record<string, string>;
+/** What keeps the threads of a session apart from others of its resource: its tags, or the folder in its state. */
+function scopeOf({ tags, state }: StoredSession): { metadata: Record<string, string>; isInferred: boolean } {
   const path = state["projectPath"];
-  return typeof path === "string" ? { projectPath: path } : {};
+  const isInferred = Object.keys(tags).length === 0 && typeof path === "string";
+  const own = (isInferred ? { projectPath: path } : tagsAsMetadata(tags)) as Record<string, string>;
+  const names = Object.keys(own).toSorted().join(",");
+  return { metadata: { ...own, ...(names !== "" && { scopedBy: names }) }, isInferred };
 }

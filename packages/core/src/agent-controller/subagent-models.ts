@@ -21,8 +21,6 @@ export class SubagentModels {
     const key =
       agentType === undefined ? "subagentModelId" : `subagentModelId_${checkId("agentType", agentType)}`;
     await changeSetting(this.#core, key, checkId("modelId", modelId));
-    const which = agentType === undefined ? {} : { agentType };
-    this.#core.bus.emit({ type: "subagent_model_changed", modelId, scope: "thread", ...which });
   }
 }
 

@@ -58,6 +58,13 @@ describe("a subagent", () => {
     expect(listener.all("subagent_end")).toMatchObject([
       { toolCallId: "d1", agentType: "helper", result: "Nothing here.", isError: false },
     ]);
+    const own = await session.thread.ofSubagent({ toolCallId: "d1" });
+    const said = await session.thread.listMessages({ threadId: own!.id });
+    expect(said.map(({ content }) => content)).toMatchObject([
+      [{ text: "Look around" }],
+      [{ text: "Nothing here." }],
+    ]);
+    expect(await session.thread.ofSubagent({ toolCallId: "d2" })).toBeNull();
     expect(await session.thread.list()).toHaveLength(1);
     expect(await session.thread.list({ includeForkedSubagents: true })).toHaveLength(2);
   });

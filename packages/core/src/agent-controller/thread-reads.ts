@@ -5,9 +5,14 @@ import {
 } from "@selvedge/protocol/session";
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
+import { THREADS } from "../storage/tables.ts";
+import { listRuns } from "../thread/inspect/thread-overview.ts";
 import { checkOptions } from "./check-options.ts";
 import type { SessionCore } from "./session-core.ts";
-import { isReserved } from "./thread-settings.ts";
+import { isReserved, subagentThreadId } from "./thread-settings.ts";
+
+/** How many runs back a subagent is looked for. */
+const SUBAGENT_RUNS = 100;
 
 /** What a session can look up about the threads of its resource. */
 export class ThreadReads {
@@ -34,6 +39,7 @@ export class ThreadReads {
     options: { allResources?: boolean; includeForkedSubagents?: boolean } = {},
   ): Promise<AgentControllerThread[]> {
     await this.core.ready();
+    if (!this.core.host.lasts) return [];
     const { resourceId } = this.core.row;
     const { threads } = await (
       await this.domain()
@@ -68,6 +74,7 @@ export class ThreadReads {
         `limit must be a whole number, 0 or more, got ${showValue(limit)}.`,
       );
     await this.require(threadId);
+    if (!this.core.host.lasts) return [];
     const domain = await this.domain();
     const messages =
       limit === undefined
@@ -76,6 +83,23 @@ export class ThreadReads {
           ? []
           : await domain.recentMessages({ threadId, limit });
     return messages.map(toControllerMessage);
+  }
+
+  /** The thread on which the subagent of a call worked, where its run is still kept. */
+  async ofSubagent(options: { toolCallId: string }): Promise<AgentControllerThread | null> {
+    const toolCallId = checkId("toolCallId", checkOptions("thread.ofSubagent", options).toolCallId);
+    await this.core.ready();
+    const { threadId, row, host } = this.core;
+    if (threadId === undefined) return null;
+    const { runs } = await listRuns(host.storage, { threadId, perPage: SUBAGENT_RUNS });
+    const ids = runs.map(({ runId }) => subagentThreadId({ runId, toolCallId }));
+    const threads = await host.storage.select({
+      table: THREADS,
+      where: { id: { in: ids }, resource_id: row.resourceId },
+      limit: ids.length,
+    });
+    const newest = ids.find((id) => threads.some((thread) => thread.id === id));
+    return newest === undefined ? null : this.getById({ threadId: newest });
   }
 
   async firstUserMessage(options: { threadId: string }): Promise<AgentControllerMessage | null> {
@@ -90,6 +114,7 @@ export class ThreadReads {
       throw new AgentError("invalid-argument", `threadIds must be a list, got ${showValue(threadIds)}.`);
     const domain = await this.domain();
     const found = new Map<string, AgentControllerMessage>();
+    if (!this.core.host.lasts) return found;
     for (const threadId of threadIds) {
       if (!(await this.getById({ threadId }))) continue;
       const { messages } = await domain.listMessages({ threadId, perPage: 20, page: 0 });
@@ -113,7 +138,7 @@ export class ThreadReads {
         "invalid-argument",
         `Setting "${key}" is the controller's own. Use mode.switch() or model.switch(), or another key.`,
       );
-    const thread = await this.current();
+    const thread = this.core.host.lasts ? await this.current() : null;
     if (thread) await (await this.domain()).updateThread({ id: thread.id, metadata: { [key]: value } });
   }
 

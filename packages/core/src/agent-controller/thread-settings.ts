@@ -4,7 +4,7 @@ type Metadata = Record<string, unknown>;
 
 /** Keys of a thread's metadata that controllers write. Tags and settings do not overwrite them. */
 const RESERVED =
-  /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|forkedSubagent|parentThreadId|clone|stateSignals)$/;
+  /^(?:currentModeId|currentModelId|modeModelId_.*|sessionId|scopedBy|forkedSubagent|parentThreadId|clone|stateSignals)$/;
 
 export function isReserved(key: string): boolean {
   return RESERVED.test(key);
@@ -25,6 +25,17 @@ export function modelIn(metadata: Metadata, mode: AgentControllerMode): string {
 
 export function modeModelKey(modeId: string): string {
   return `modeModelId_${modeId}`;
+}
+
+/** The thread of the subagent that a call started. */
+export function subagentThreadId({
+  runId,
+  toolCallId,
+}: {
+  runId?: string | undefined;
+  toolCallId: string;
+}): string {
+  return `sub-${runId}-${toolCallId}`.slice(0, 250);
 }
 
 /** What a session leaves on the thread that it uses, for runs that others open there. */
@@ -50,6 +61,11 @@ const HELPER_KEYS =
 /** Whether a controller reads a key of a thread's metadata: it decides what runs there may do and cost. */
 export function isControllerKey(key: string): boolean {
   return isReserved(key) || HELPER_KEYS.test(key);
+}
+
+/** Settings without the models of modes, which belong to a thread. */
+export function withoutModes(settings: Metadata): Metadata {
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !key.startsWith(modeModelKey(""))));
 }
 
 /** The models and limits of helpers that a thread was left with. */

@@ -18,7 +18,7 @@ import type { DynamicArgument } from "./dynamic.ts";
 import type { ThreadLimits } from "../thread/threads.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
-/** Which fields an external editor may override. Carried for it; nothing here acts on it. */
+/** Which fields an external editor may override. Stored for it; nothing here acts on it. */
 export type EditorConfig = false | { instructions?: boolean; tools?: boolean | { description?: boolean } };
 
 /** Options of the older `generateLegacy()` and `streamLegacy()`: the same options under their older names. */
@@ -27,7 +27,7 @@ export type AgentStreamOptions<Output extends Schema | undefined = any> = AgentE
 
 /** Settings of an agent's or a host's threads. */
 export interface ThreadsConfig extends Partial<ThreadLimits> {
-  /** Take up what other processes left unfinished. On unless `false`. */
+  /** Resume what other processes left unfinished. Default: true. */
   recover?: boolean;
 }
 
@@ -39,63 +39,63 @@ export interface RunAddress {
   pinned: Record<string, JSONValue> | undefined;
 }
 
-/** What an agent is made of in one run. */
+/** An agent's configuration in one run. */
 export interface RunProfile {
   config: Partial<AgentConfig>;
   /** Options that no caller can override. */
   options?: AgentExecutionOptions;
-  /** Kept with the run from its beginning, and handed back when it is continued. */
+  /** Stored with the run when it starts, and passed back when it is continued. */
   pinned: Record<string, JSONValue>;
   /** Writes that belong to a step, for the commit that stores it. */
   alongside?: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
 }
 
-/** What an agent is made of. Every function form is called once per run. */
+/** An agent's configuration. Every function form is called once per run. */
 export interface AgentConfig<Id extends string = string, Tools extends ToolsInput = ToolsInput> {
-  /** The name, when absent. */
+  /** Default: the name. */
   id?: Id;
   name: string;
   description?: string;
   metadata?: DynamicArgument<Record<string, unknown>>;
   instructions: DynamicArgument<Instructions>;
   model: DynamicArgument<ModelConfig>;
-  /** Retries of a rejected model call, for calls that do not say. */
+  /** Retries of a rejected model call, for calls that set none. */
   maxRetries?: number;
   tools?: DynamicArgument<Tools>;
   /** Each becomes a tool `agent-<key>`. */
   agents?: DynamicArgument<Record<string, Agent<any, any>>>;
   /** Files for the agent, as tools. Default: the host's. */
   workspace?: DynamicArgument<Workspace>;
-  /** Carried; running them as tools is later work. */
+  /** Stored; running them as tools is later work. */
   workflows?: DynamicArgument<Record<string, any>>;
   transform?: ToolPayloadTransformPolicy;
   defaultOptions?: DynamicArgument<AgentExecutionOptions>;
   defaultGenerateOptionsLegacy?: DynamicArgument<AgentGenerateOptions>;
   defaultStreamOptionsLegacy?: DynamicArgument<AgentStreamOptions>;
-  /** The host, injected when the agent is registered. */
+  /** The host, set when the agent is registered. */
   mastra?: any;
-  /** Carried; running them is later work. */
+  /** Stored; running them is later work. */
   scorers?: DynamicArgument<Record<string, any>>;
   memory?: DynamicArgument<MastraMemory>;
   /** When the agent's notifications reach it. */
   notifications?: NotificationsConfig;
-  /** Carried; speaking is later work. */
+  /** Stored; speaking is later work. */
   voice?: any;
   inputProcessors?: DynamicArgument<Processor[]>;
   outputProcessors?: DynamicArgument<Processor[]>;
   maxProcessorRetries?: number;
   requestContextSchema?: Schema;
   /**
-   * Keys of the request context that are stored with a run, for the process that continues it. The host's, when absent.
-   * Values of other keys never leave the process.
+   * Request context keys stored with a run, for the process that continues it. Default: the host's. Values of other
+   * keys never leave the process.
    */
   durableContextKeys?: readonly string[];
   editor?: EditorConfig;
-  /** Limits of the agent's threads, and whether it takes up what other processes left. */
+  /** Limits of the agent's threads, and whether it resumes what other processes left. */
   threads?: ThreadsConfig;
   /**
-   * What the agent is made of in a run, by its thread. Called each time a run is prepared, wherever that is. `pinned` is
-   * what it answered when the run began.
+   * The agent's configuration in a run, by its thread. Called each time a run is prepared, in any process. `pinned` is
+   * what it returned when the run started.
    */
   profile?(run: RunAddress): Promise<RunProfile>;
   logger?: Logger;

@@ -1,6 +1,6 @@
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger } from "../logger.ts";
-import type { MastraMemory } from "../memory/memory.ts";
+import type { MastraMemory, MemoryAgent } from "../memory/memory.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -118,6 +118,18 @@ export class AgentEnvironment {
         );
     }
     return threads;
+  }
+
+  /** This agent, as its memory needs it for work without a run. */
+  memoryAgent(storage: Storage): MemoryAgent {
+    const threads = (): Threads => this.threadsOf(storage);
+    return {
+      id: this.id,
+      get threads() {
+        return threads();
+      },
+      model: () => this.resolve(this.config.model),
+    };
   }
 
   /** Lets work go on beside the answers; `settled` waits for it. */

@@ -24,16 +24,16 @@ import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkOptions } from "./check-options.ts";
 import { checkSend, checkTarget, type SendOptions, toDelivery } from "./send-options.ts";
 
-/** Where a notification goes, and how the run is started that it may wake. */
+/** Where a notification goes, and how the run it may wake is started. */
 export type NotificationOptions = Pick<SendOptions, "ifActive" | "ifIdle"> & {
   resourceId: string;
   threadId: string;
 };
 
-/** The signal, and the run that sees it, are there when one was sent at once. */
+/** Signal and run are present if it was sent at once. */
 export interface SendNotificationResult extends Sent {
   accepted: true;
-  /** As it is stored. */
+  /** As stored. */
   record: NotificationRecord;
   decision: NotificationDeliveryDecision;
 }
@@ -42,8 +42,8 @@ const MOST_AT_ONCE = 500;
 
 /**
  * An agent's notifications, from the sender to the thread. A record is stored first and belongs to its sender until a
- * decision is stored; if the sender dies in between, the dispatcher decides when the claim has run out. A signal and
- * what becomes of its records are one commit.
+ * decision is stored; if the sender dies in between, the dispatcher decides when the claim has expired. A signal and
+ * the outcome of its records are one commit.
  */
 export class AgentNotifications {
   readonly #environment: AgentEnvironment;
@@ -99,7 +99,7 @@ export class AgentNotifications {
     );
   }
 
-  /** Delivers what is due on one thread. Records of another store than the agent's are left as they are. */
+  /** Delivers what is due on one thread. Records of a store other than the agent's are left alone. */
   async deliverDue(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void> {
     const { threadId, resourceId } = due[0]!.record;
     const context = await this.#open({ threadId, resourceId: resourceId ?? "" });
@@ -122,14 +122,14 @@ export class AgentNotifications {
       if (decision.streamOptions !== undefined) checkOptions(decision.streamOptions);
       return decision;
     } catch (error) {
-      // The record is stored and has to go somewhere.
+      // The record is stored and must be delivered.
       this.#environment.logger.error("The delivery policy failed, so the default policy applies", error);
       const { deliveryPolicy: _, ...rest } = this.#config ?? {};
       return decideNotification(rest, context);
     }
   }
 
-  /** What of the sender's options a later delivery can have, in whatever process. */
+  /** The sender's options that a later delivery can use, in any process. */
   #keep(streamOptions: AgentExecutionOptions | undefined): StoredOptions | undefined {
     if (streamOptions === undefined) return undefined;
     checkOptions(streamOptions);

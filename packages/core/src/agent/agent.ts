@@ -202,6 +202,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return typeof memory === "function" ? undefined : memory?.storage;
   }
 
+  /** A run waits for those of a thread, so they need no free place among the runs of this process. Returns what ends that. */
+  async expect(target: { threadId: string; resourceId: string }): Promise<() => void> {
+    return (await this.#environment.threads()).expect(target);
+  }
+
   /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */
   async getThreadStorage(): Promise<Storage> {
     const { storage } = await this.#environment.threads();
@@ -217,7 +222,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */
   async recover(): Promise<void> {
     const memory = await this.getMemory();
-    if (memory?.storage) await this.#environment.threadsOf(memory.storage).recover();
+    if (!memory?.storage) return;
+    memory.serve?.(this.#environment.memoryAgent(memory.storage));
+    await this.#environment.threadsOf(memory.storage).recover();
   }
 
   /** Runs to the end and returns the whole result. Throws when the run failed. */

@@ -3,7 +3,7 @@ import type { Decision } from "../run/resume.ts";
 
 const MAX_ANSWER_BYTES = 1 << 20;
 
-/** A person's answer to a waiting call, checked before anything is decided. Only `approved` decides. */
+/** A person's answer to a waiting call, validated before anything is decided. Only `approved` decides. */
 export function checkDecision(answer: {
   approved: boolean;
   resumeData?: unknown;

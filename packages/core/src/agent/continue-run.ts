@@ -12,7 +12,7 @@ import { checkOptions } from "./check-options.ts";
 
 const MAX_MESSAGES = 100;
 
-/** Results of a client's tools, and where they belong. */
+/** Results of a client's tools, and their calls. */
 export interface Continuation {
   resourceId?: string;
   threadId: string;
@@ -22,8 +22,8 @@ export interface Continuation {
 }
 
 /**
- * Goes on with a thread whose last run left calls to the client. When this resolves the results are durable, and a run
- * of their own takes them up, before any queued message. Results for the same call, sent again, change nothing.
+ * Continues a thread whose last run left calls to the client. When this resolves, the results are stored, and a
+ * separate run takes them up before any queued message. Sending results of the same call again changes nothing.
  */
 export async function continueRun(
   environment: AgentEnvironment,

@@ -6,12 +6,12 @@ import { abortSubagent, goOn, type Question, readQuestions } from "../thread/ins
 import { ownerOfThread } from "../thread/inspect/thread-overview.ts";
 import type { CallAddress, DecidedCall, DecideOptions, Threads } from "../thread/threads.ts";
 
-/** The call waits for its subagent: what is asked is asked by that. */
+/** The call waits for its subagent, which asks the question. */
 class AskedBySubagent extends Error {}
 
 /**
  * Answers a call that waits on a thread: one of its run, or one of a subagent of that run. The calls that wait with a
- * subagent's go on in the same commit.
+ * subagent's continue in the same commit.
  */
 export async function decideQuestion(
   threads: Threads,
@@ -41,7 +41,7 @@ export async function decideQuestion(
   }
 }
 
-/** What subagents ask on a thread, or for a run. Nothing on a thread of somebody else. */
+/** What subagents ask on a thread, or for a run. Nothing on a thread of another owner. */
 async function questionsAt(threads: Threads, address: CallAddress): Promise<Question[]> {
   const { storage } = threads;
   if ("runId" in address) {

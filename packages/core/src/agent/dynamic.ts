@@ -1,6 +1,6 @@
 import type { RequestContext } from "../request-context/request-context.ts";
 
-/** What a dynamic argument is resolved with. */
+/** The arguments of a dynamic argument. */
 export interface DynamicContext {
   requestContext: RequestContext<any>;
   /** The older name of `requestContext`. */

@@ -6,6 +6,7 @@ import type { AgentThreadSubscription, NumberedChunk } from "../thread/threads.t
 /** The run of a subagent: an agent, and the thread it works on. */
 export interface SubagentThread {
   agent: {
+    expect(target: { threadId: string; resourceId: string }): Promise<() => void>;
     subscribeToThread(options: {
       threadId: string;
       resourceId: string;
@@ -28,6 +29,8 @@ export async function followSubagent(
   take: (chunk: NumberedChunk) => boolean,
 ): Promise<SubagentWait["subagent"] | undefined> {
   const reader = await agent.subscribeToThread({ threadId, resourceId, after });
+  // It may have been left by a process that is gone, and it must not wait in line behind the one that waits for it.
+  const wait = await agent.expect({ threadId, resourceId });
   const stop = () => {
     reader.abort();
     reader.unsubscribe();
@@ -45,6 +48,7 @@ export async function followSubagent(
     }
     return undefined;
   } finally {
+    wait();
     abortSignal.removeEventListener("abort", stop);
     reader.unsubscribe();
   }

@@ -272,6 +272,8 @@ async function openMemory(
     requestContext: context.requestContext,
     model,
     system,
+    journal,
+    agent: environment.memoryAgent(storage),
   });
   return { storage, target, parts, journal };
 }

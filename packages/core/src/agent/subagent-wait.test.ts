@@ -22,7 +22,7 @@ const calls = (toolName: string, toolCallId: string, input: object = {}) => ({
 });
 
 /** A parent that asks its helper, and a helper whose tools need somebody. */
-function family(storage: Storage, ran: string[], helperScript?: Script) {
+function family(storage: Storage, ran: string[], helperScript?: Script, limits: { maxRuns?: number } = {}) {
   const tools = {
     danger: createTool({
       id: "danger",
@@ -41,7 +41,7 @@ function family(storage: Storage, ran: string[], helperScript?: Script) {
     }),
   };
   const memory = () => new Memory({ storage });
-  const threads = { lease: { leaseMs: 200, renewMs: 50 } };
+  const threads = { lease: { leaseMs: 200, renewMs: 50 }, ...limits };
   const script: Script =
     helperScript ??
     ((asked) => (says(asked, "boom") || says(asked, "Denied") ? "It exploded." : calls("danger", "x1")));
@@ -109,6 +109,14 @@ describe("a subagent that needs a person", () => {
     );
     expect(nested).toContain("tool-result");
     expect(nested.filter((type) => type === "finish")).toHaveLength(1);
+    expect(ran).toEqual(["danger"]);
+  });
+
+  it("goes on where its parent has the only place of the process", async () => {
+    const { parent } = family(storage, ran, undefined, { maxRuns: 1 });
+    await start(parent);
+    await parent.sendToolApproval({ ...HERE, approved: true });
+    await until(isOver(storage));
     expect(ran).toEqual(["danger"]);
   });
 
@@ -250,6 +258,8 @@ describe("a subagent in several processes", () => {
     await until(() => first.helperModel.calls.length === 1);
     // Its process is gone without a word.
     await stores[0]!.close();
+    // Without its lease a later look would find it all the same, only after half a minute.
+    await new Promise((resolve) => setTimeout(resolve, 400));
     const second = family(stores[1]!, ran, ["I helped."]);
     await second.parent.recover();
     await until(async () => (await runsOf(stores[1]!, "t"))[0]?.state === "done");

@@ -1,5 +1,5 @@
 export { AgentController } from "../agent-controller/agent-controller.ts";
-export type { ObservationalMemoryRecord } from "../agent-controller/agent-controller.ts";
+export type { ObservationalMemoryRecord } from "../storage/om-record.ts";
 export { Session } from "../agent-controller/session.ts";
 export type { SessionMessage } from "../agent-controller/session.ts";
 export type { Answered, ApprovalResponse, SuspensionResponse } from "../agent-controller/session-answers.ts";

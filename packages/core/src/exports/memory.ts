@@ -1,8 +1,12 @@
 export type {
+  CommitContribution,
   MastraMemory,
+  MemoryAgent,
   MemoryConfig,
+  MemoryJournal,
   MemoryParts,
   MemoryRun,
+  MemoryThreads,
   SemanticRecallConfig,
   TitleConfig,
   TitleContext,
@@ -11,3 +15,4 @@ export type {
 
 // For memory authors
 export { realSystem, sleep, type System } from "../system.ts";
+export { openThreads as openMemoryThreads } from "../thread/threads.ts";

@@ -1,8 +1,9 @@
 // Calling models
-export { askModel, type AskModelOptions } from "../model/ask-model.ts";
+export { askModel, type AskModelOptions, askModelWithUsage, type ModelAnswer } from "../model/ask-model.ts";
 export { candidateOptions } from "../model/candidate-options.ts";
 export { modelName } from "../model/model-name.ts";
 export { openModelReply, type ModelRetry, type OpenModelReplySettings } from "../model/open-model-reply.ts";
+export { isRetryable } from "../model/retry-policy.ts";
 export { resolveModel } from "../model/resolve-model.ts";
 
 // Provider data

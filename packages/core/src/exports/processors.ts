@@ -21,7 +21,12 @@ export type {
 } from "../processor/processor.ts";
 
 // Ready to use
-export { AgentsMdReminder, type AgentsMdReminderOptions } from "../processor/agents-md-reminder.ts";
+export {
+  AgentsMdReminder,
+  AgentsMdReminder as AgentsMDInjector,
+  type AgentsMdReminderOptions,
+  type InstructionReader,
+} from "../processor/agents-md-reminder.ts";
 export { BatchPartsProcessor, type BatchPartsOptions } from "../processor/batch-parts.ts";
 export { LanguageDetector, type LanguageDetectorOptions } from "../processor/language-detector.ts";
 export { ModerationProcessor, type ModerationOptions } from "../processor/moderation.ts";
@@ -73,6 +78,14 @@ export {
 } from "../processor/stream-error-retry.ts";
 export type { ProcessorViolation } from "../processor/violation.ts";
 export { SecretRedactor, type SecretRedactorOptions } from "../processor/secret-redactor.ts";
+export {
+  type CostQuery,
+  type CostReport,
+  TokenCostControl,
+  TokenCostControl as CostGuardProcessor,
+  type TokenCostControlOptions,
+  type TokenPrice,
+} from "../processor/token-cost-control.ts";
 export {
   TokenLimiter,
   TokenLimiter as TokenLimiterProcessor,

@@ -79,3 +79,32 @@ export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
 export { noThread } from "../storage/no-thread.ts";
 export { realSystem, sleep } from "../system.ts";
 export type { System } from "../system.ts";
+
+// The rows of observational memory.
+export {
+  clearWrites as clearOmWrites,
+  keyOf as omKeyOf,
+  newRecord as newOmRecord,
+  OM_DOMAIN,
+  type OmAddress,
+  OmDomain,
+  type OmState,
+  partOf as omPartOf,
+} from "../storage/om-domain.ts";
+export {
+  type BufferedObservationChunk,
+  logOf as omLogOf,
+  type ObservationalMemoryRecord,
+  type OmHints as OmChunkHints,
+  type OmHistoryOptions,
+} from "../storage/om-record.ts";
+export {
+  OM_CHUNKS,
+  OM_EVENTS,
+  OM_JOBS,
+  OM_RECORDS,
+  type OmChunkRow,
+  type OmEventRow,
+  type OmJobRow,
+  type OmRecordRow,
+} from "../storage/om-tables.ts";

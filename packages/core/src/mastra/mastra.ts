@@ -78,7 +78,7 @@ export class Mastra<
 
   constructor(config: MastraConfig<Agents, Vectors, Controllers> = {}) {
     checkDurableContextKeys(config.durableContextKeys);
-    this.#config = config;
+    this.#config = { ...config };
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
@@ -142,6 +142,20 @@ export class Mastra<
 
   listAgentControllers(): Controllers {
     return { ...this.#config.agentControllers } as Controllers;
+  }
+
+  /** Adds a controller to a host that exists already. Resolves when what its sessions left unfinished is taken up. */
+  async addAgentController(controller: HostedController, name: string = controller.id): Promise<void> {
+    const before = this.#config.agentControllers;
+    this.#config.agentControllers = { ...before, [name]: controller } as unknown as Controllers;
+    try {
+      this.#checkAgentIds();
+    } catch (error) {
+      this.#config.agentControllers = before as Controllers;
+      throw error;
+    }
+    controller.useHost(this);
+    if (this.#recovery) await controller.recover();
   }
 
   get #controllers(): HostedController[] {

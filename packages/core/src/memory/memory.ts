@@ -1,9 +1,12 @@
+import type { AgentChunk, MessagePart } from "@selvedge/protocol";
+import type { Logger } from "../logger.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { Processor } from "../processor/processor.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage, Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import type { VectorFilter, VectorMetric } from "../vector/vector.ts";
 import type { System } from "../system.ts";
 
 export interface SemanticRecallConfig {
@@ -16,6 +19,12 @@ export interface SemanticRecallConfig {
   /** Drop matches below this similarity. */
   threshold?: number;
   indexName?: string;
+  /** A further condition on what is found, by `role`, `thread_id` or `message_id`. */
+  filter?: VectorFilter;
+  /** How the index is created: `metric`, and what the vector store accepts beside it. */
+  indexConfig?: { metric?: VectorMetric; [option: string]: unknown };
+  /** Passed to an AI SDK embedding model with every call. */
+  embedderOptions?: { providerOptions?: Record<string, Record<string, unknown>> };
 }
 
 export interface WorkingMemoryConfig {
@@ -50,7 +59,68 @@ export interface MemoryConfig {
   threads?: { generateTitle?: boolean | TitleConfig };
   /** The older place of `threads.generateTitle`. */
   generateTitle?: boolean | TitleConfig;
+  /** See `@selvedge/memory`. A call can only switch it off. */
+  observationalMemory?: boolean | object;
   readOnly?: boolean;
+}
+
+/** What a memory adds to the commits of a run. It is asked again when a commit has to be made anew. */
+export interface CommitContribution {
+  /** Rows for a commit, by what that writes. `ends`: the run ends with it. `stored` is called when it took effect. */
+  rows(
+    writes: readonly Write[],
+    at: { ends: boolean },
+  ): { writes: readonly Write[]; stored(): void } | undefined;
+  /** Whether an assistant message is complete with this step, so that the next step begins a message of its own. */
+  closes(step: { messageId: string; parts: readonly MessagePart[] }): boolean;
+}
+
+/** What a run stores, as far as its memory has a say in it. */
+export interface MemoryJournal {
+  contribute(contribution: CommitContribution): void;
+  /**
+   * Stores rows and puts chunks on the stream, in one commit that counts only while the run has its thread. Returns false
+   * when a condition of the rows does not hold.
+   */
+  announce(chunks: readonly AgentChunk[], writes: readonly Write[]): Promise<boolean>;
+}
+
+/** What durable work beside the threads of a store shares with them. */
+export interface MemoryThreads {
+  readonly storage: Storage;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly limits: { readonly omJobs: number };
+  /** The process, as others that share the store see it. */
+  readonly lease: {
+    readonly id: string;
+    /** Before something is taken: makes sure that others see this process live. */
+    hold(): Promise<void>;
+    release(): void;
+    /** Whether what another process holds may be taken. */
+    isGone(ownerId: string): Promise<boolean>;
+  };
+  /** Calls back whenever the process looks for what others left. */
+  onLook(listener: () => void): void;
+  /** Awaited when the process closes, before it gives up what it holds. */
+  onClose(listener: () => Promise<void>): void;
+  /**
+   * Stores rows and puts chunks on the stream of a thread, in one commit, beside its run or without one. `busy`: nothing
+   * was stored, because another process carries out the thread. `conflict`: a condition of the rows does not hold.
+   */
+  announce(
+    target: { threadId: string; resourceId: string },
+    chunks: readonly AgentChunk[],
+    writes: readonly Write[],
+  ): Promise<"stored" | "busy" | "conflict">;
+}
+
+/** The agent that a memory belongs to, for work that goes on without a run. */
+export interface MemoryAgent {
+  readonly id: string;
+  readonly threads: MemoryThreads;
+  /** The agent's own model. */
+  model(): Promise<ModelConfig>;
 }
 
 export interface MemoryRun {
@@ -61,6 +131,9 @@ export interface MemoryRun {
   /** The agent's model, for the memory's own work such as titles. */
   model: ModelConfig;
   system: System;
+  /** Absent for a run that only reads. */
+  journal?: MemoryJournal | undefined;
+  agent?: MemoryAgent | undefined;
 }
 
 export interface MemoryParts {
@@ -79,4 +152,6 @@ export interface MastraMemory {
   /** Called by the host on registration; a memory with its own store keeps it. */
   useStorage(storage: Storage): void;
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
+  /** From now on, work that the memory's runs left is carried out here. */
+  serve?(agent: MemoryAgent): void;
 }

@@ -1,4 +1,6 @@
+import type { FileMessagePart, ProviderMetadata, Usage } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
+import { filePart } from "../message/user-content.ts";
 import { realSystem, type System } from "../system.ts";
 import { applySettings, candidateOptions } from "./candidate-options.ts";
 import { failureReason } from "./failure-reason.ts";
@@ -13,10 +15,13 @@ import {
 } from "./model.ts";
 import { openModelReply } from "./open-model-reply.ts";
 import { resolveModel } from "./resolve-model.ts";
+import { NO_USAGE, toUsage } from "./usage.ts";
 
 export interface AskModelOptions extends ModelSettings {
   system?: string;
   prompt: string;
+  /** Files that go with the prompt. */
+  attachments?: readonly FileMessagePart[];
   abortSignal?: AbortSignal | undefined;
   providerOptions?: ModelCallOptions["providerOptions"];
   /** Requests JSON, in the model's own format. */
@@ -25,14 +30,27 @@ export interface AskModelOptions extends ModelSettings {
   clock?: System;
 }
 
+export interface ModelAnswer {
+  text: string;
+  usage: Usage;
+  providerMetadata?: ProviderMetadata | undefined;
+  /** The model that answered, as `provider/model`. */
+  model: string;
+}
+
 /** Asks for one text answer, without tools or memory: for titles and the like. Retries and falls back like a run. */
 export async function askModel(config: ModelConfig, options: AskModelOptions): Promise<string> {
-  const { system, prompt, abortSignal, providerOptions, responseFormat, limits, clock, ...settings } =
-    options;
+  return (await askModelWithUsage(config, options)).text;
+}
+
+/** The same, with what it cost. */
+export async function askModelWithUsage(config: ModelConfig, options: AskModelOptions): Promise<ModelAnswer> {
+  const { system, prompt, attachments = [], abortSignal, providerOptions, responseFormat, ...more } = options;
+  const { limits, clock, ...settings } = more;
   const call: ModelCallOptions = {
     prompt: [
       ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
-      { role: "user", content: [{ type: "text", text: prompt }] },
+      { role: "user", content: [{ type: "text", text: prompt }, ...attachments.map(filePart)] },
     ],
     ...(providerOptions && { providerOptions }),
     ...(responseFormat && { responseFormat }),
@@ -48,19 +66,22 @@ export async function askModel(config: ModelConfig, options: AskModelOptions): P
       abortSignal,
     },
   );
-  let text = "";
+  const answer: ModelAnswer = { text: "", usage: NO_USAGE, model: modelName(reply.candidate.model) };
   let finished = false;
   try {
     await reply.each((part) => {
-      if (part.type === "text-delta") text += part.delta;
-      else if (part.type === "finish") finished = true;
-      else if (part.type === "error") throw failed(reply.candidate, part.error);
+      if (part.type === "text-delta") answer.text += part.delta;
+      else if (part.type === "finish") {
+        finished = true;
+        answer.usage = toUsage(part.usage);
+        answer.providerMetadata = part.providerMetadata as ProviderMetadata | undefined;
+      } else if (part.type === "error") throw failed(reply.candidate, part.error);
     });
   } finally {
     reply.cancel();
   }
-  if (finished) return text;
-  throw new AgentError("model-incomplete", `The reply from ${modelName(reply.candidate.model)} was cut off.`);
+  if (finished) return answer;
+  throw new AgentError("model-incomplete", `The reply from ${answer.model} was cut off.`);
 }
 
 function failed(candidate: ModelCandidate, cause: unknown): AgentError {

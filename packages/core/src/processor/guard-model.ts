@@ -102,11 +102,14 @@ export function answerSchema(properties: Record<string, JsonSchema>): JsonSchema
 
 export const SCORE: JsonSchema = { type: "number", minimum: 0, maximum: 1 };
 
-export function listOrNull(properties: Record<string, JsonSchema>): JsonSchema {
-  return {
-    type: ["array", "null"],
-    items: { type: "object", properties, required: Object.keys(properties) },
-  };
+/** A schema for an object with a list of findings, a reason, and more. */
+export function findingsSchema(
+  name: string,
+  finding: Record<string, JsonSchema>,
+  more: Record<string, JsonSchema> = {},
+): JsonSchema {
+  const items = { type: "object", properties: finding, required: Object.keys(finding) };
+  return answerSchema({ [name]: { type: ["array", "null"], items }, reason: TEXT_OR_NULL, ...more });
 }
 
 export const TEXT_OR_NULL: JsonSchema = { type: ["string", "null"] };

@@ -1,13 +1,6 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { checkMessages } from "./check-messages.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE } from "./guard-model.ts";
 import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
 import type {
@@ -76,7 +69,7 @@ export class ModerationProcessor implements Processor {
       this.id,
       options,
       instructions,
-      answerSchema({ category_scores: listOrNull({ category, score: SCORE }), reason: TEXT_OR_NULL }),
+      findingsSchema("category_scores", { category, score: SCORE }),
     );
   }
 

@@ -1,13 +1,6 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import type { ModelConfig } from "../model/model.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE } from "./guard-model.ts";
 import { mapTexts, messagesToCheck, messageText } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
@@ -105,10 +98,7 @@ export class PIIDetector implements Processor {
       this.id,
       { ...options, model },
       instructions,
-      answerSchema({
-        detections: listOrNull({ type, value: { type: "string" }, confidence: SCORE }),
-        reason: TEXT_OR_NULL,
-      }),
+      findingsSchema("detections", { type, value: { type: "string" }, confidence: SCORE }),
     );
   }
 

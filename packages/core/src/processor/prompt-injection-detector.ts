@@ -1,13 +1,6 @@
 import type { StoredMessage } from "@selvedge/protocol";
 import { checkMessages } from "./check-messages.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE, TEXT_OR_NULL } from "./guard-model.ts";
 import { setMessageText } from "./message-texts.ts";
 import { OptionChecks } from "./option-checks.ts";
 import type { ProcessInputArgs, ProcessInputStepArgs, Processor } from "./processor.ts";
@@ -65,11 +58,11 @@ export class PromptInjectionDetector implements Processor {
       this.id,
       options,
       instructions,
-      answerSchema({
-        categories: listOrNull({ type: { type: "string", enum: types }, score: SCORE }),
-        reason: TEXT_OR_NULL,
-        ...(rewrites && { rewritten_content: TEXT_OR_NULL }),
-      }),
+      findingsSchema(
+        "categories",
+        { type: { type: "string", enum: types }, score: SCORE },
+        rewrites ? { rewritten_content: TEXT_OR_NULL } : {},
+      ),
     );
   }
 

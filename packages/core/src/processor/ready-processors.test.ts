@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { agentWith, bareMemory, listOf } from "../agent/__fixtures__/agent-with.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { createTool } from "../tool/tool.ts";
-import { AgentsMdReminder } from "./agents-md-reminder.ts";
+import { AgentsMDInjector } from "../exports/processors.ts";
+import { AgentsMdReminder, type AgentsMdReminderOptions } from "./agents-md-reminder.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
 import { TokenLimiter } from "./token-limiter.ts";
 import { UnicodeNormalizer } from "./unicode-normalizer.ts";
@@ -238,4 +239,61 @@ describe("AgentsMdReminder", () => {
     await other.agent.generate("go");
     expect(JSON.stringify(other.model.calls[1]!.prompt)).not.toContain("system-reminder");
   });
+
+  const promptWith = async (options: AgentsMdReminderOptions, path = "/repo/packages/ui/src/button.ts") => {
+    const { agent, model } = agentWith([{ toolCalls: [{ toolName: "read", input: { path } }] }, "done"], {
+      tools: { read },
+      inputProcessors: [new AgentsMDInjector(options)],
+    });
+    await agent.generate("go");
+    return JSON.stringify(model.calls[1]!.prompt);
+  };
+  const files: Record<string, string> = {
+    "/repo/AGENTS.md": "Use spaces.",
+    "/repo/packages/ui/AGENTS.md": "Use tabs.",
+  };
+  const reader = {
+    pathExists: (path: string) => Object.hasOwn(files, path),
+    isDirectory: async (path: string) => !path.includes("."),
+    readFile: async (path: string) => files[path],
+  };
+
+  it("finds the file nearest to a path that a tool was called with", async () => {
+    expect(await promptWith(reader)).toContain("Use tabs.");
+    expect(await promptWith(reader, "/repo/packages/ui")).toContain("Use tabs.");
+    expect(await promptWith(reader, "/repo/docs/a.md")).toContain("Use spaces.");
+    expect(await promptWith(reader, "/elsewhere/a.md")).not.toContain("system-reminder");
+    expect(await promptWith(reader, "https://example.com/repo/a.md")).not.toContain("system-reminder");
+  });
+
+  it("uses the reader of the request", async () => {
+    expect(await promptWith({ getReader: async () => reader })).toContain("Use tabs.");
+  });
+
+  it("leaves out files that the model knows, and does nothing while it is off", async () => {
+    const known = () => ["/repo/packages/ui/AGENTS.md"];
+    expect(await promptWith({ ...reader, getIgnoredInstructionPaths: known })).not.toContain(
+      "system-reminder",
+    );
+    expect(await promptWith({ ...reader, isEnabled: async () => false })).not.toContain("system-reminder");
+  });
+
+  it("shows 1,000 tokens of a file, or as many as you say, after a text of yours", async () => {
+    const readFile = () => "word ".repeat(5000);
+    const count = (prompt: string) => prompt.split("word").length - 1;
+    expect(count(await promptWith({ ...reader, readFile }))).toBeLessThanOrEqual(1001);
+    expect(count(await promptWith({ ...reader, readFile, maxTokens: 10 }))).toBeLessThanOrEqual(11);
+    expect(await promptWith({ ...reader, reminderText: "Mind this." })).toContain(
+      "Mind this.\\n\\nUse tabs.",
+    );
+  });
+
+  it.each([{ maxTokens: 0 }, { reminderText: 1 }, { isEnabled: true }, { readFile: "x" }])(
+    "refuses %j",
+    (options) => {
+      expect(() => new AgentsMdReminder(options as never)).toThrow(
+        expect.objectContaining({ code: "invalid-argument" }),
+      );
+    },
+  );
 });

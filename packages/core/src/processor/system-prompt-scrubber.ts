@@ -2,14 +2,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
 import type { ModelConfig } from "../model/model.ts";
 import { CommonRuns } from "./common-runs.ts";
-import {
-  answerSchema,
-  GuardModel,
-  type GuardOptions,
-  listOrNull,
-  SCORE,
-  TEXT_OR_NULL,
-} from "./guard-model.ts";
+import { findingsSchema, GuardModel, type GuardOptions, SCORE } from "./guard-model.ts";
 import { OptionChecks } from "./option-checks.ts";
 import { notePassed, unseenTexts } from "./passed-texts.ts";
 import type {
@@ -77,10 +70,7 @@ export class SystemPromptScrubber implements Processor {
     const { model } = options ?? {};
     if (model === false) return;
     const text = { type: "string" };
-    const schema = answerSchema({
-      detections: listOrNull({ type: text, value: text, confidence: SCORE }),
-      reason: TEXT_OR_NULL,
-    });
+    const schema = findingsSchema("detections", { type: text, value: text, confidence: SCORE });
     this.#guard = new GuardModel(
       "SystemPromptScrubber",
       this.id,

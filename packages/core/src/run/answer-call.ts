@@ -6,7 +6,7 @@ import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import type { StepBuilder } from "./step-builder.ts";
 
-/** Gives a call its result, in the step and on the stream. */
+/** Adds a call's result to the step and the stream. */
 export async function answerCall(
   run: Run,
   step: StepBuilder,
@@ -16,7 +16,7 @@ export async function answerCall(
   const { runId } = run.spec;
   const { toolCallId, toolName, args } = call;
   const failed = outcome.kind === "error" || outcome.isError === true;
-  // Those who look on from outside get to know no more than that it failed, and which call it was.
+  // Outside observers only learn that it failed, and which call it was.
   if (outcome.kind === "error" && outcome.error instanceof Error && !AgentError.is(outcome.error))
     run.spec.logger.warn(`Tool "${toolName}" failed (call ${toolCallId} of run ${runId}):`, outcome.error);
   const raw = outcome.kind === "error" ? errorMessage(outcome.error) : outcome.result;
@@ -29,7 +29,7 @@ export async function answerCall(
           toolCallId,
           toolName,
           args,
-          // A processor's words take the place of the error's.
+          // A processor's message replaces the error's.
           error: result === raw ? outcome.error : result,
         })
       : agentChunk("tool-result", runId, {
@@ -48,7 +48,7 @@ export async function answerCall(
   if (told instanceof Promise) await told;
 }
 
-/** Says that a call was not allowed, in the step and on the stream. */
+/** Reports on the step and the stream that a call was not allowed. */
 export async function denyCall(
   run: Run,
   step: StepBuilder,
@@ -63,7 +63,7 @@ export async function denyCall(
   await run.stream.emit(chunk);
 }
 
-/** What the stored message shows a person in the place of the raw payloads. */
+/** What the stored message shows a person instead of the raw payloads. */
 export async function transcriptOf(
   run: Run,
   call: ToolCallPayload,

@@ -3,7 +3,7 @@ import type { CheckedCall, ToolOutcome, ToolRunContext } from "../tool/execute-t
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { JournaledCall } from "./resume.ts";
 
-/** What the store knows about a call of a run that is gone on with; `undefined` for one that is to be carried out. */
+/** What the store knows about a call of a continued run; `undefined` if the call must be executed. */
 export function callFromJournal(
   call: ToolCallPayload,
   earlier: ReadonlyMap<string, JournaledCall>,
@@ -44,13 +44,13 @@ function outcomeUnknown({ toolName }: ToolCallPayload): ToolOutcome {
 type Answers = ToolRunContext["answered"];
 const NOBODY: Answers = new Map();
 
-/** What people answered to the calls that they let run. */
+/** The answers of people to the calls they approved. */
 export function answersIn(earlier: ReadonlyMap<string, JournaledCall>): Answers {
   if (earlier.size === 0) return NOBODY;
   const answered = new Map<string, { resumeData?: unknown }>();
   for (const { toolCallId, state, decision, requiresApproval } of earlier.values()) {
     if (state === "decided" && decision?.approved)
-      // A tool that asked gets an answer, so that it can tell that it was asked for.
+      // A tool that asked receives an answer, so that it knows it was approved.
       answered.set(toolCallId, {
         resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
       });

@@ -8,8 +8,8 @@ import type { OpenCall } from "./run.ts";
 type Asked = Pick<OpenCall, "toolCallId" | "toolName" | "requiresApproval" | "resumeSchema">;
 
 /**
- * What a waiting call is told. An answer that its tool could not read is refused while the one who gave it can still
- * give another.
+ * The answer for a waiting call. An answer that its tool could not parse is refused while its author can still give
+ * another.
  */
 export async function checkAnswer(call: Asked, decision: Decision): Promise<Decision> {
   if (!decision.approved) return decision;
@@ -21,7 +21,7 @@ export async function checkAnswer(call: Asked, decision: Decision): Promise<Deci
       );
     return decision;
   }
-  // A tool that asked in the middle must be able to tell the second time from the first, whatever it was answered.
+  // A tool that suspended must be able to tell the second call from the first, whatever the answer was.
   const { resumeData = { approved: true } } = decision;
   const checked = await compileSchema(JSON.parse(call.resumeSchema) as Schema).validate(resumeData);
   if (checked.ok) return { ...decision, resumeData };

@@ -3,7 +3,7 @@ import { errorMessage } from "../errors.ts";
 import { roughSize } from "../json.ts";
 import { PART_BYTES } from "../model/part-size.ts";
 
-/** About how many bytes a chunk takes that a run keeps. Cheap for text; what is above `enough` is not counted. */
+/** The approximate size of a chunk in bytes. Cheap for text; counting stops above `enough`. */
 export function chunkSize(chunk: AgentChunk, enough: number): number {
   switch (chunk.type) {
     case "text-delta":
@@ -15,11 +15,11 @@ export function chunkSize(chunk: AgentChunk, enough: number): number {
       return PART_BYTES + chunk.payload.toolCallId.length + chunk.payload.argsTextDelta.length;
     case "tool-call-input-streaming-end":
       return PART_BYTES + chunk.payload.toolCallId.length;
-    // They repeat what was there before.
+    // They repeat earlier content.
     case "step-start":
     case "step-finish":
     case "finish":
-    // Its payload was counted when the tool gave it.
+    // Its payload was counted when the tool returned it.
     case "tool-call-suspended":
       return PART_BYTES;
     case "tool-error": {

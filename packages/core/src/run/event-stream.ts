@@ -1,14 +1,14 @@
 /**
- * An append-only list of events that any number of readers follow from the start, each at its own pace. Writing never
- * waits for readers.
+ * An append-only list of events. Any number of readers follow it from the start at their own pace. Writing never waits
+ * for readers.
  */
 export class EventStream<Event> {
   readonly #events: Event[] = [];
-  /** Those who have found nothing at least once. */
+  /** Readers that have found nothing at least once. */
   readonly #readers: EventReader<Event, unknown>[] = [];
   #ended = false;
 
-  /** Everything pushed so far. A live view: do not change it. */
+  /** Everything pushed. A live view: do not change it. */
   get events(): readonly Event[] {
     return this.#events;
   }
@@ -18,24 +18,24 @@ export class EventStream<Event> {
   }
 
   push(event: Event): void {
-    // What comes after the end has nobody to read it.
+    // Events after the end have no readers.
     if (this.#ended) return;
     this.#events.push(event);
     for (const reader of this.#readers) reader.wake();
   }
 
-  /** No more events will come. */
+  /** No more events will follow. */
   end(): void {
     this.#ended = true;
     for (const reader of this.#readers) reader.wake();
   }
 
-  /** A reader of the events that `pick` turns into something, from the first one. */
+  /** A reader of the events that `pick` maps to something, from the first one. */
   read<Out>(pick: (event: Event) => Out | undefined): AsyncIterableIterator<Out> {
     return new EventReader(this, pick);
   }
 
-  /** For readers: to be woken by every push from now on. */
+  /** For readers: registers to be woken by every push. */
   follow(reader: EventReader<Event, unknown>): void {
     this.#readers.push(reader);
   }
@@ -45,12 +45,12 @@ const DONE: IteratorResult<never> = { done: true, value: undefined };
 
 type Answer<Out> = (result: IteratorResult<Out>) => void;
 
-/** Hands out what is there at once; a `next()` that found nothing is answered by the push that brings something. */
+/** Returns available events at once; a `next()` that found nothing resolves with the push that brings something. */
 class EventReader<Event, Out> implements AsyncIterableIterator<Out> {
   readonly #stream: EventStream<Event>;
   readonly #pick: (event: Event) => Out | undefined;
   #asked: Answer<Out> | undefined;
-  /** Of a reader that asks again before it was answered. */
+  /** For a reader that asks again before it was answered. */
   #askedAfter: Answer<Out>[] | undefined;
   #index = 0;
   #follows = false;

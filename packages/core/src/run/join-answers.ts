@@ -3,8 +3,8 @@ import type { MessageList } from "../message/message-list.ts";
 import type { RunJournal } from "./run-journal.ts";
 
 /**
- * Input may bring the results of calls that an earlier run left to the client. Each goes to the call it answers, so
- * that the prompt has every call once, with one result. Returns the stored messages that this changed.
+ * Input may contain results of calls that an earlier run left to the client. Each is added to its call, so that the
+ * prompt has every call once, with one result. Returns the stored messages that changed.
  */
 export async function joinAnswers(
   list: MessageList,
@@ -35,7 +35,7 @@ export async function joinAnswers(
         });
         answered = true;
       }
-      // The same message sent again is shown as it was sent; another one gives its part up to the earlier one.
+      // The same message sent again is shown as sent; another one loses its part to the earlier one.
       if (earlier.id === answer.message.id) continue;
       if (!known.has(earlier.id)) list.prepend([earlier]);
       dropCall(list, answer.message, call.toolCallId);

@@ -17,9 +17,9 @@ import { stepCountIs, shouldStop, type StopCondition } from "./stop-when.ts";
 import { structureAnswer } from "./structure-answer.ts";
 
 const DEFAULT_MAX_STEPS = 5;
-/** `stopWhen` decides alone when given alone, but not without end. */
+/** `stopWhen` alone decides when to stop, up to this many steps. */
 const STOP_WHEN_CEILING = 1000;
-/** A provider's error may quote all it was sent. */
+/** A provider's error may quote everything it received. */
 const MAX_ERROR_BYTES = 1 << 16;
 
 /**
@@ -28,7 +28,7 @@ const MAX_ERROR_BYTES = 1 << 16;
  *
  *     start → processInput → input stored → [ step → stored → signals that joined ]… → finish
  *
- * A failure, an abort and a tripwire are ways a run ends: each puts its chunk on the stream, and none is thrown.
+ * A failure, an abort and a tripwire are ways for a run to end: each puts its chunk on the stream, and none is thrown.
  */
 export function runLoop(run: Run, resumption?: Resumption): Promise<void> {
   return insideRun(run, () => carryOut(run, resumption));
@@ -74,7 +74,7 @@ async function begin(run: Run): Promise<void> {
   await run.joinLater();
 }
 
-/** Prepares the input and stores it. Returns `undefined`, and leaves the list as it was, when it has to be done again. */
+/** Prepares and stores the input. Returns `undefined`, with the list unchanged, if it must be repeated. */
 async function prepareInput(run: Run): Promise<CreatedAgentSignal[] | undefined> {
   const { list, journal, signals } = run.spec;
   const before = journal && list.snapshot();
@@ -126,7 +126,7 @@ async function takeSteps(run: Run, from: number): Promise<{ stepNumber: number; 
 }
 
 async function suspend(run: Run): Promise<void> {
-  // Whoever saw the question may have aborted the run since.
+  // The run may have been aborted by someone who saw the question.
   run.controller.signal.throwIfAborted();
   run.status = "suspended";
   run.finishReason = "suspended";
@@ -134,7 +134,7 @@ async function suspend(run: Run): Promise<void> {
   try {
     await run.spec.journal?.park();
   } catch (error) {
-    // It waits in the store already, and whoever looks at the thread next finds it there.
+    // It already waits in the store, where the next process finds it.
     run.spec.journal?.abandon();
     run.spec.logger.warn(`Run ${run.spec.runId} waits, but the end of its stream could not be stored`, error);
   }
@@ -143,7 +143,7 @@ async function suspend(run: Run): Promise<void> {
 
 function leavesRoom(run: Run): StepPolicy["mayContinue"] {
   const conditions = stopConditions(run);
-  // The run's steps and the one that ends, without copying them all each time.
+  // The run's steps plus the ending one, without copying them all each time.
   const steps: StepResult[] = [];
   const judge = (stops: boolean): boolean => (run.mayContinue = !stops);
   let known = 0;
@@ -165,7 +165,7 @@ function stopConditions(run: Run): StopCondition[] {
   return [stepCountIs((maxSteps ?? ceiling) - run.earlierSteps), ...own];
 }
 
-/** Whether a step that a processor turned down is tried again; if so the model is told why. */
+/** Whether a step rejected by a processor is retried; if so, the model learns why. */
 function retryStep(run: Run, tripwire: Tripwire): boolean {
   if (!tripwire.retry || run.retries >= (run.spec.options.maxProcessorRetries ?? 0)) return false;
   run.pipeline.retryCount = ++run.retries;
@@ -205,7 +205,7 @@ function endAbnormally(run: Run, thrown: unknown): void {
   run.error = limitError(error, MAX_ERROR_BYTES);
   run.status = "failed";
   run.finishReason = "error";
-  // Those who look on from outside get to know no more than that it failed.
+  // Outside observers only learn that it failed.
   if (UNEXPECTED_CODES.has(error.code)) run.spec.logger.error(`Run ${run.spec.runId} failed:`, thrown);
 }
 

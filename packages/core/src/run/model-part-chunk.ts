@@ -2,7 +2,7 @@ import type { AgentChunk, ChunkPayloads, PayloadChunk, ProviderMetadata } from "
 import { toJson } from "../json.ts";
 import type { ModelPart } from "../model/model.ts";
 
-/** A part of a model's reply as a chunk of the run, or `undefined` for parts that are not shown. */
+/** Converts a part of a model's reply to a chunk of the run; `undefined` for parts that are not shown. */
 export function toChunk(part: ModelPart, runId: string): AgentChunk | undefined {
   switch (part.type) {
     case "text-delta":
@@ -86,18 +86,18 @@ export function agentChunk<Type extends keyof ChunkPayloads>(
   return { type, runId, from: "AGENT", payload } as PayloadChunk<Type>;
 }
 
-/** A name that a store can have as a key. */
+/** A name that a store accepts as a key. */
 function toId(id: string): string {
   const text = String(id).slice(0, MAX_ID_LENGTH);
   return text.isWellFormed() && !text.includes("\0") ? text : text.toWellFormed().replaceAll("\0", "");
 }
 
-// Text that is not JSON stays text; the tool's input check tells the model.
+// Text that is not JSON stays text; the tool's input validation reports it to the model.
 function parseArgs(input: string): unknown {
   if (input === "") return {};
   try {
     const args: unknown = JSON.parse(input);
-    // What is nested without end can be parsed, and then neither be checked nor stored.
+    // Extremely deep nesting can be parsed, but neither validated nor stored.
     return input.length > MAX_DEPTH * 2 && isDeep(args, 0) ? input : args;
   } catch {
     return input;
@@ -127,7 +127,7 @@ function toBase64(data: string | Uint8Array): string {
   return typeof data === "string" ? data : Buffer.from(data).toString("base64");
 }
 
-/** Adds what the provider says about the part. What it does not say is not a key of the payload. */
+/** Adds the provider's metadata. Missing metadata adds no key to the payload. */
 function withMeta<Payload extends object>(
   payload: Payload & { providerMetadata?: ProviderMetadata },
   part: { providerMetadata?: unknown },

@@ -6,10 +6,10 @@ import { agentChunk } from "./model-part-chunk.ts";
 import type { OpenCall, Run } from "./run.ts";
 import type { StepBuilder } from "./step-builder.ts";
 
-/** Takes off a message what it said about calls that waited. */
+/** Removes a message's note about waiting calls. */
 export const NOBODY_ASKED = { pendingToolApprovals: null, suspendedTools: null } as const;
 
-/** A call that waits, and the answer that it waits for. */
+/** A waiting call, and the kind of answer it waits for. */
 export function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): OpenCall {
   const schema = tools.get(call.toolName)?.definition.resumeSchema;
   const approval = outcome.kind === "approval";
@@ -30,7 +30,7 @@ const APPROVAL_SCHEMA = {
   required: ["approved"],
 };
 
-/** Says on a message which of its calls wait, as far as people may see it. */
+/** Notes on a message which of its calls wait, as far as people may see it. */
 export function waitingMetadata(
   run: Run,
   step: StepBuilder,
@@ -40,7 +40,7 @@ export function waitingMetadata(
   const nothing = asked ? NOBODY_ASKED : undefined;
   if (waiting.length === 0) return nothing;
   const { runId } = run.spec;
-  // People read this: they see the payloads as the transcript shows them.
+  // People read this, so they see the payloads as in the transcript.
   const shown = (call: OpenCall) => ({
     ...call,
     ...step.invocation(call.toolCallId)?.transcript,
@@ -56,7 +56,10 @@ export function waitingMetadata(
   };
 }
 
-/** Puts the waiting calls on the stream. To be called once the step is stored: nobody may answer what is not there yet. */
+/**
+ * Puts the waiting calls on the stream. Call it after the step is stored: a call that is not stored must not be
+ * answered.
+ */
 export async function announceOpenCalls(run: Run): Promise<void> {
   for (const call of run.openCalls) await run.stream.emit(questionOf(run, call));
 }

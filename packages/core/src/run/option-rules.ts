@@ -3,18 +3,18 @@ import type { AgentExecutionOptions } from "./run-options.ts";
 
 type Fits = (value: unknown) => boolean;
 
-/** All that has to be decided about an option of a run. */
+/** Everything that must be decided about an option of a run. */
 export interface OptionRule {
-  /** What it must be, in words and as a test. `undefined`: the code that reads the option checks it. */
+  /** What it must be, as text and as a test. `undefined`: the code that reads the option validates it. */
   check: readonly [expected: string, fits: Fits] | undefined;
-  /** How many levels deep a call's value merges with the agent's default. 0 replaces it: a schema or a model is one thing. */
+  /** How many levels deep a call's value merges with the agent's default. 0 replaces it, as for a schema or a model. */
   merge: number;
   /**
-   * How the option is stored for the process that continues the run: as JSON (a value that is not JSON is dropped), as JSON
-   * without what may be a credential, by code of its own in `stored-options.ts`, or not at all.
+   * How the option is stored for the process that continues the run: as JSON (other values are dropped), as JSON
+   * without possible credentials, by special code in `stored-options.ts`, or not at all.
    */
   stored: "json" | "without-secrets" | "specially" | "never";
-  /** Whether a request over HTTP may set it: every caller, callers with the grant `run-options`, or no one. */
+  /** Whether an HTTP request may set it: every caller, callers with the grant `run-options`, or no one. */
   wire: "open" | "granted" | "closed";
 }
 
@@ -95,17 +95,17 @@ export const OPTION_RULES: Readonly<Record<keyof AgentExecutionOptions, OptionRu
   persistPartialOnAbort: inProcess(undefined),
 };
 
-/** The names of all options, in the order of the table. */
+/** The names of all options, in table order. */
 export const OPTION_NAMES: readonly (keyof AgentExecutionOptions)[] = Object.keys(
   OPTION_RULES,
 ) as (keyof AgentExecutionOptions)[];
 
-/** The row of an option that only the process of the call can use. */
+/** The row of an option that only the calling process can use. */
 function inProcess(check: OptionRule["check"]): OptionRule {
   return { check, merge: 0, stored: "never", wire: "closed" };
 }
 
-/** Processors, wherever they are from: a list of objects with an id. */
+/** Processors from any source: a list of objects with an id. */
 export function isProcessors(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => isObject(item) && typeof item["id"] === "string");
 }

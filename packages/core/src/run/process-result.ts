@@ -6,8 +6,8 @@ import { readParts, textOf } from "./read-parts.ts";
 import type { StepResult } from "../processor/step-result.ts";
 
 /**
- * Lets processors see the whole answer. What they change in its messages, in place or by returning others, is changed
- * in the store and in every step: nothing that a caller is given afterwards tells what was there before.
+ * Lets processors see the whole answer. Their changes to its messages, in place or returned, are applied to the store
+ * and to every step: nothing a caller receives afterwards shows the earlier text.
  */
 export async function processResult(run: Run): Promise<void> {
   if (!run.pipeline.seesResult) return;
@@ -30,23 +30,23 @@ export async function processResult(run: Run): Promise<void> {
   if (JSON.stringify(toJson(answerOf(run))) !== written) await adopt(run, count);
 }
 
-/** An answer that was refused is nobody's to read. What was called and came of it did happen. */
+/** A rejected answer must not be readable. Its calls and their results did happen. */
 function withhold(run: Run): void {
   for (const { content } of answerOf(run))
     content.parts = content.parts.filter(({ type }) => type === "step-start" || type === "tool-invocation");
   run.spec.list.invalidate();
 }
 
-/** The steps and the store say what the messages say now. */
+/** Updates the steps and the store to match the messages. */
 async function adopt(run: Run, count: number): Promise<void> {
   const after = answerOf(run);
   const contents = stepsOf(after);
   if (contents.length === count) {
-    // Steps that an earlier process took are in the messages and not in the run.
+    // Steps of an earlier process are in the messages and not in the run.
     const own = contents.slice(Math.max(0, count - run.steps.length));
     own.forEach((parts, index) => change(run, run.steps.length - own.length + index, parts));
   } else {
-    // The processor did not keep the steps apart, so the answer is what the last one says.
+    // The processor did not keep the steps separate, so the last one carries the answer.
     run.steps.forEach((_, index) =>
       change(run, index, index === run.steps.length - 1 ? contents.flat() : []),
     );
@@ -71,7 +71,7 @@ function stepsOf(messages: readonly StoredMessage[]): MessagePart[][] {
   return steps;
 }
 
-/** Whoever was handed the step before keeps what they were handed. */
+/** Callers that received the step before keep what they received. */
 function change(run: Run, index: number, parts: MessagePart[]): void {
   const step = run.steps[index] as StepResult;
   run.steps[index] = {
@@ -81,7 +81,7 @@ function change(run: Run, index: number, parts: MessagePart[]): void {
       step.toolCalls.map(({ payload }) => payload),
       step.toolResults.map(({ toolCallId }) => toolCallId),
     ),
-    // What a provider says about its words may quote them, and a later request quotes earlier steps.
+    // Provider metadata may quote the text, and a later request quotes earlier steps.
     providerMetadata: undefined,
     request: {},
   };

@@ -8,8 +8,8 @@ type Told = Pick<
 >;
 
 /**
- * What the parts of a step say. What is not in them is not in its result either. `calls` and `answered` are what the model
- * called and the ids of the calls with a result, in the order in which they came.
+ * Summarises the parts of a step. A step's result contains nothing else. `calls` and `answered` are the model's calls
+ * and the ids of calls with a result, in order of arrival.
  */
 export function readParts(
   parts: MessagePart[],

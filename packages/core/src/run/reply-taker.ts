@@ -10,15 +10,15 @@ import type { Run } from "./run.ts";
 import type { Emitted } from "./run-stream.ts";
 import type { StepBuilder } from "./step-builder.ts";
 
-/** Takes a reply in: each part becomes a chunk on the stream, as the processors leave it, and has its place in the step. */
+/** Receives a reply: each part becomes a chunk on the stream, as the processors leave it, and is added to the step. */
 export class ReplyTaker {
-  /** The reply as it came, where a processor wants to see it. */
+  /** The raw reply, if a processor wants to see it. */
   readonly chunks: AgentChunk[] = [];
   readonly #run: Run;
   readonly #step: StepBuilder;
   readonly #watcher: InputWatcher | undefined;
   readonly #objects: PartialObjectReader | undefined;
-  /** Texts that have begun and not ended: the chunks that end them. */
+  /** Texts in progress, with the chunks that end them. */
   readonly #open: Map<string, PayloadChunk<"text-end" | "reasoning-end">> = new Map();
 
   readonly #keeps: boolean;
@@ -45,7 +45,7 @@ export class ReplyTaker {
     return chunk ? this.#takeChunk(chunk) : this.#step.takeMeta(part);
   };
 
-  /** A reply that cost nothing, and says so. */
+  /** A reply without cost, marked as such. */
   async takeReady({ chunks, finishReason, providerMetadata }: ReadyResponse): Promise<void> {
     const { controller, spec } = this.#run;
     for (const chunk of chunks) {
@@ -85,7 +85,7 @@ export class ReplyTaker {
     if (!this.#open.has(end + id)) this.#open.set(end + id, agentChunk(end, chunk.runId, { id }));
   }
 
-  /** Shows the structured answer as far as it has come. */
+  /** Emits the structured answer as it grows. */
   async #showObject(objects: PartialObjectReader, emitted: AgentChunk | Promise<Emitted>): Promise<void> {
     const run = this.#run;
     for (const chunk of [(await emitted) ?? []].flat()) {

@@ -1,4 +1,5 @@
 import type { AgentChunk, JSONValue, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { MemoryJournal } from "../memory/memory.ts";
 import type { CreatedAgentSignal } from "../signal/signal.ts";
 import type { Write } from "../storage/storage.ts";
 import type { Lane, StateMode } from "../signal/lane.ts";
@@ -61,7 +62,7 @@ export interface RunHistory {
  * The thread a run belongs to, as the loop sees it. Everything it promises is durable when the call resolves, and
  * throws `superseded` when another process has taken the thread over: then the run is over and nothing it does counts.
  */
-export interface RunJournal {
+export interface RunJournal extends MemoryJournal {
   /** Whether the run has let go of the thread, or lost it. */
   readonly isOver: boolean;
   readonly history: RunHistory;

@@ -38,7 +38,7 @@ export interface PrepareStepArgs {
   messages: ModelMessage[];
 }
 
-/** What `prepareStep` may change, for one step. */
+/** What `prepareStep` may change for one step. */
 export interface PreparedStep {
   model?: ModelConfig;
   tools?: ToolsInput;
@@ -50,7 +50,7 @@ export interface PreparedStep {
   modelSettings?: ModelSettings;
 }
 
-/** What `onFinish` gets: the whole outcome of the run. */
+/** The argument of `onFinish`: the whole result of the run. */
 export interface FinishEvent {
   text: string;
   object: any;
@@ -67,11 +67,11 @@ export interface FinishEvent {
   error?: unknown;
 }
 
-/** Bounds on a run. All have defaults; see `DEFAULT_RUN_LIMITS`. */
+/** Limits of a run. All have defaults; see `DEFAULT_RUN_LIMITS`. */
 export interface RunLimits extends ModelLimits, ToolLimits {
-  /** All that a run puts on its stream; each chunk counts as its content and 100 bytes. 0 for no limit. */
+  /** Bytes a run may put on its stream; each chunk counts as its content plus 100 bytes. 0 means no limit. */
   runBytes: number;
-  /** How long one call of a processor, of `prepareStep`, `stopWhen` or a callback may take; 0 for no limit. */
+  /** Milliseconds for one call of a processor, `prepareStep`, `stopWhen` or a callback; 0 means no limit. */
   processorTimeoutMs: number;
 }
 
@@ -80,9 +80,9 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   abortSignal?: AbortSignal;
   /** Added to the prompt, never stored. */
   context?: MessagesInput;
-  /** In place of the agent's own. */
+  /** Replaces the agent's own. */
   instructions?: Instructions;
-  /** After the instructions. */
+  /** Follows the instructions. */
   system?: Instructions;
   memory?: RunMemory;
   /** @deprecated Use `memory.thread`. */
@@ -91,11 +91,14 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   resourceId?: string;
   /** @deprecated Use `memory.options`. */
   memoryOptions?: MemoryConfig;
-  /** The run is a tool of another one: a call that needs a person fails it, as nobody could answer. Set by `streamAsTool()`. */
+  /**
+   * The run is a tool of another one: a call that needs a person fails it, because no one could answer. Set by
+   * `streamAsTool()`.
+   */
   asTool?: boolean;
-  /** One step is one model call. 5 when absent. */
+  /** One step is one model call. Default: 5. */
   maxSteps?: number;
-  /** Retries of a rejected model call, before any output. 2 when absent. */
+  /** Retries of a rejected model call, before any output. Default: 2. */
   maxRetries?: number;
   stopWhen?: StopCondition | StopCondition[];
   prepareStep?: (args: PrepareStepArgs) => Awaitable<PreparedStep | undefined | void>;
@@ -104,7 +107,7 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   /** A model for this call only. */
   model?: ModelConfig;
   providerOptions?: Record<string, Record<string, any>>;
-  /** A structured answer and nothing else: tools are off. */
+  /** A structured answer only: tools are off. */
   output?: Output;
   /** A structured answer together with tools. */
   experimental_output?: Output;
@@ -112,10 +115,10 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   toolChoice?: ToolChoice;
   toolsets?: ToolsetsInput;
   clientTools?: ToolsInput;
-  /** Tools the model may see and call; all when absent. */
+  /** Tools the model may see and call. Default: all. */
   activeTools?: string[];
   requireToolApproval?: ApprovalRule;
-  /** How many calls of one step run at once. 10 when absent. */
+  /** How many calls of one step run at once. Default: 10. */
   toolCallConcurrency?: number | { limit?: number; strategy?: "available" | "called" };
   inputProcessors?: Processor[];
   outputProcessors?: Processor[];
@@ -126,7 +129,10 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   onError?: (event: { error: unknown }) => unknown;
   onAbort?: (event: { steps: StepResult[] }) => unknown;
   runId?: string;
-  /** What the agent's `profile` function said when the run began, for the process that continues it. Set by controllers. */
+  /**
+   * The result of the agent's `profile` function when the run started, for the process that continues it. Set by
+   * controllers.
+   */
   profile?: Record<string, JSONValue>;
   requestContext?: RequestContext<any>;
   /** The older name of `requestContext`. */
@@ -134,8 +140,8 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   telemetry?: TelemetrySettings;
   limits?: Partial<RunLimits>;
   includeRawChunks?: boolean;
-  /** Steps are always stored as they end; accepted so that callers need not remove it. */
+  /** Steps are always stored as they end; accepted for compatibility. */
   savePerStep?: boolean;
-  /** Partial answers are always kept; accepted so that callers need not remove it. */
+  /** Partial answers are always kept; accepted for compatibility. */
   persistPartialOnAbort?: boolean;
 }

@@ -7,13 +7,13 @@ import { chunkSize } from "./chunk-size.ts";
 import { outsideRuns } from "./current-run.ts";
 import type { Run, RunSpec } from "./run.ts";
 
-/** A chunk as the processors left it: `null` when they dropped it, a list when they put several in its place. */
+/** A chunk as the processors left it: `null` if they dropped it, a list if they replaced it with several. */
 export type Emitted = AgentChunk | AgentChunk[] | null;
 
 /**
- * The way of a run's chunks, one after the other:
+ * The path of a run's chunks, in order:
  *
- *     counted → processors → the step, for an app's own → transform → the thread's stream and the caller → onChunk
+ * counted → processors → the step, for app-defined chunks → transform → the thread's stream and the caller → onChunk
  */
 export class RunStream {
   /** What the caller has been shown. */
@@ -21,14 +21,14 @@ export class RunStream {
   readonly #run: Run;
   readonly #spec: RunSpec;
   #tail: Promise<unknown> = Promise.resolve();
-  /** What the stream holds of this run. */
+  /** What the stream contains of this run. */
   #bytes = 0;
   readonly #maxBytes: number;
   #full: AgentError | undefined;
   /** Chunks that processors hold at this moment. */
   #held = 0;
   readonly #asked: Promise<void>[] = [];
-  /** What a processor threw at a chunk that another one released. The next chunk finds it. */
+  /** An error a processor threw at a chunk released by another one. The next chunk reports it. */
   #objection: { thrown: unknown } | undefined;
   readonly #slow: boolean;
 
@@ -51,8 +51,8 @@ export class RunStream {
   }
 
   /**
-   * Puts a chunk on the stream and answers it as the processors left it. Without processors, transforms and callbacks
-   * there is nothing to wait for, and the answer comes at once. What comes of a part of the reply goes into the step too.
+   * Puts a chunk on the stream and returns it as the processors left it. Synchronous without processors, transforms and
+   * callbacks. Parts of the reply are also added to the step.
    */
   emit(chunk: AgentChunk, ofReply = false): AgentChunk | Promise<Emitted> {
     this.weigh(chunk);
@@ -67,7 +67,7 @@ export class RunStream {
     return emitted;
   }
 
-  /** Puts an app's own chunk on the stream and, unless it is transient, into the step under way. */
+  /** Puts an app-defined chunk on the stream and, unless it is transient, into the current step. */
   custom(chunk: Pick<DataChunk, "type" | "data" | "transient" | "id">): Promise<void> {
     const full: DataChunk = {
       ...chunk,
@@ -76,7 +76,7 @@ export class RunStream {
       from: "AGENT",
     };
     const put = async (): Promise<void> => {
-      // A processor writes while it holds another chunk: waiting for that one would be waiting for itself.
+      // A processor writes while it holds another chunk: waiting for that one would be a deadlock.
       if (this.#held > 0) {
         this.weigh(full);
         await this.#emitThrough(full, false);
@@ -88,12 +88,12 @@ export class RunStream {
   }
 
   /**
-   * The step takes in the reply and an app's own chunks, in the order in which readers get them. Without a step under way an
-   * app's own is shown and not stored, and says so.
+   * The step receives the reply and app-defined chunks in the order in which readers get them. Without a current step,
+   * an app-defined chunk is shown but not stored, and marked as such.
    */
   #placed(chunk: AgentChunk, ofReply: boolean): AgentChunk {
     const { step } = this.#run;
-    // The commonest chunk: a question less is worth it.
+    // The most common chunk: saving a check here pays off.
     const isText = chunk.type === "text-delta";
     if (isText || !isDataChunk(chunk)) {
       if (ofReply) step?.take(chunk);
@@ -106,7 +106,7 @@ export class RunStream {
     return placed;
   }
 
-  /** A value that an app writes to the stream, cut if it is too large. */
+  /** A value that an app writes to the stream, truncated if it is too large. */
   limitWritten(value: unknown, name: string): unknown {
     const { toolResultBytes } = this.#spec.limits;
     return roughSize(value, toolResultBytes) > toolResultBytes
@@ -119,12 +119,12 @@ export class RunStream {
     this.count(chunkSize(chunk, this.#maxBytes));
   }
 
-  /** Counts what will be on the stream, or is kept for it. Throws when there is no room for it any more. */
+  /** Counts what will be on the stream or is kept for it. Throws when there is no room left. */
   count(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes <= this.#maxBytes) return;
     const { runBytes } = this.#spec.limits;
-    // One error for all: who does not listen to it may ask many times.
+    // One error for all: a caller that ignores it may ask many times.
     throw (this.#full ??= new AgentError(
       "limit-exceeded",
       `Run ${this.#spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
@@ -132,26 +132,28 @@ export class RunStream {
     ));
   }
 
-  /** Puts a chunk on the stream that processors have no say in. */
+  /** Puts a chunk on the stream that bypasses the processors. */
   async announce(chunk: AgentChunk): Promise<void> {
     await this.#tail;
     await this.#show(chunk, false);
   }
 
-  /** A chunk as it will be shown, for a commit that puts it on the thread's stream. Show it with `reveal` after that. */
+  /**
+   * A chunk as it will be shown, for a commit that puts it on the thread's stream. Show it with `reveal` afterwards.
+   */
   async prepare(chunk: AgentChunk): Promise<AgentChunk[]> {
     await this.#tail;
     const passed = this.#run.pipeline.seesStream ? await this.#process(chunk) : chunk;
     return Promise.all([passed ?? []].flat().map((one) => this.#displayed(this.#placed(one, false))));
   }
 
-  /** Shows the caller a chunk that is on the thread's stream already. */
+  /** Shows the caller a chunk that is already on the thread's stream. */
   async reveal(chunk: AgentChunk): Promise<void> {
     await this.#tail;
     await this.#shown(chunk);
   }
 
-  /** Resolves when everything so far is on the stream. */
+  /** Resolves when everything before is on the stream. */
   async settle(): Promise<void> {
     await this.#tail;
     this.#throwObjection();
@@ -164,8 +166,8 @@ export class RunStream {
   }
 
   /**
-   * Lets processors have the end of a text that the model did not end, so that they let go of what they hold. Readers do
-   * not see the end itself.
+   * Passes processors the end of a text that the model did not end, so that they release what they hold. Readers do not
+   * see the end itself.
    */
   async endText(end: PayloadChunk<"text-end" | "reasoning-end">): Promise<void> {
     await this.settle();
@@ -189,7 +191,7 @@ export class RunStream {
       return;
     }
     for (const [index, one] of passed.entries()) {
-      // The first takes the place of the chunk, which was counted.
+      // The first replaces the chunk, which was counted.
       if (index > 0) this.weigh(one);
       await this.#show(one, ofReply);
     }
@@ -221,23 +223,24 @@ export class RunStream {
   async #shown(chunk: AgentChunk): Promise<void> {
     this.events.push(chunk);
     if (!this.#spec.options.onChunk) return;
-    // Who is asked may answer and wait for what comes of it, so the run must not wait for them before it lets go.
+    // A listener may answer and wait for the consequences, so the run must not wait for it before it releases the
+    // thread.
     if (isQuestion(chunk)) this.#asked.push(outsideRuns(() => this.#run.call("onChunk", chunk)));
     else await this.#run.call("onChunk", chunk);
   }
 
-  /** Resolves when those who were asked have had their say. */
+  /** Resolves when the listeners are done. */
   async heard(): Promise<void> {
     await Promise.all(this.#asked);
   }
 
-  /** Chunks as readers get them, when everything before them is on the stream. */
+  /** Chunks as readers get them, once everything before them is on the stream. */
   async display(chunks: readonly AgentChunk[]): Promise<AgentChunk[]> {
     await this.#tail;
     return Promise.all(chunks.map((chunk) => this.#displayed(chunk)));
   }
 
-  /** No more chunks will come. */
+  /** No more chunks will follow. */
   end(): void {
     this.events.end();
   }

@@ -5,7 +5,7 @@ import type { ToolWriter } from "../tool/tool.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 
-/** A processor that objects to what a tool writes objects to the step, whether the tool waits for its writes or not. */
+/** A processor that rejects a tool's output rejects the step, whether or not the tool awaits its writes. */
 export class RunToolWriter implements ToolWriter {
   readonly #run: Run;
   readonly #call: ToolCallPayload;
@@ -31,7 +31,7 @@ export class RunToolWriter implements ToolWriter {
 
   #written(emit: () => unknown): Promise<void> {
     const written = this.#write(emit);
-    // Not every tool waits for what it writes.
+    // Not every tool awaits its writes.
     written.catch(() => {});
     return written;
   }
@@ -44,7 +44,7 @@ export class RunToolWriter implements ToolWriter {
       if (!this.#objections.includes(thrown)) this.#objections.push(thrown);
       if (AgentError.is(thrown, "limit-exceeded")) full = thrown;
     }
-    // A tool that only writes would keep timers from running, and with them its own limit.
+    // A tool that only writes would keep timers from running, including its own time limit.
     if (full !== undefined || ++this.#writes % WRITES_PER_TURN === 0) await sleep(this.#run.spec.system, 0);
     if (full !== undefined) throw full;
   }

@@ -25,7 +25,7 @@ import type { StepBuilder } from "./step-builder.ts";
 import { threadStateOf } from "./thread-state-of.ts";
 import type { StepResult } from "../processor/step-result.ts";
 import { ObjectFormat } from "../model/structured-output.ts";
-import { NO_USAGE, addUsage } from "./usage.ts";
+import { NO_USAGE, addUsage } from "../model/usage.ts";
 
 /** Everything a run needs, resolved. Made by the agent, read by the loop. */
 export interface RunSpec {

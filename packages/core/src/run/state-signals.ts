@@ -6,7 +6,9 @@ import { createSignal, type SignalInput } from "../signal/signal.ts";
 import { checkLaneId, checkState, type StateMode, type StateSignalInput } from "../signal/lane.ts";
 import type { Run } from "./run.ts";
 
-/** Lets the processors that own a lane tell its state, before the model is asked. Without a thread there are no lanes. */
+/**
+ * Lets the processors that own a lane report its state before the model is called. Without a thread there are no lanes.
+ */
 export async function computeStates(run: Run, stepNumber: number): Promise<void> {
   const { list, journal } = run.spec;
   if (!journal) return;
@@ -47,12 +49,14 @@ export async function computeStates(run: Run, stepNumber: number): Promise<void>
   );
 }
 
-/** States that processors told while nothing could be said: before the input was stored, or during a step. */
+/**
+ * States reported by processors at a time when nothing could be sent: before the input was stored, or during a step.
+ */
 export async function tellStates(run: Run): Promise<void> {
   for (const state of run.takeStates()) await tell(run, state);
 }
 
-/** A state that a processor tells by itself. A bad one is refused now, be it told later. */
+/** Reports a state on a processor's own initiative. An invalid one is refused now, even if it is sent later. */
 export async function sendStateSignal(run: Run, state: StateSignalInput): Promise<void> {
   const id = checkLaneId(state?.id);
   checkState(state);
@@ -64,7 +68,7 @@ export async function sendStateSignal(run: Run, state: StateSignalInput): Promis
 
 const ATTEMPTS = 5;
 
-/** Puts a lane's state into the conversation, unless the model already reads exactly that. */
+/** Adds a lane's state to the conversation, unless the model already reads exactly that. */
 async function tell(run: Run, state: ComputedState & { id: string }): Promise<void> {
   const { list, system } = run.spec;
   const journal = run.spec.journal!;
@@ -80,7 +84,7 @@ async function tell(run: Run, state: ComputedState & { id: string }): Promise<vo
         (signal) => signal.laneId === state.id && signal.cacheKey === state.cacheKey && signal.mode === mode,
       );
     if (current && shown) return;
-    // The same state told again, because the model has lost sight of it, is not a new version.
+    // Repeating the same state because it left the model's window is not a new version.
     const version = current ? lane.version : (lane?.version ?? 0) + 1;
     const signal = createSignal(
       {
@@ -119,7 +123,7 @@ function parts({ tagName, attributes }: ComputedState): Pick<SignalInput, "tagNa
   return { ...(tagName !== undefined && { tagName }), ...(attributes && { attributes }) };
 }
 
-/** The newest snapshot of a lane and what followed it; without one, everything of the lane. */
+/** The newest snapshot of a lane and what followed it; without one, the whole lane. */
 function sinceSnapshot(signals: StateSignal[], laneId: string): StateSignal[] {
   const own = signals.filter((signal) => signal.laneId === laneId);
   const snapshot = own.findLastIndex((signal) => signal.mode === "snapshot");

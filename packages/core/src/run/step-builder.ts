@@ -21,7 +21,7 @@ import type { CheckedCall } from "../tool/execute-tool.ts";
 import { readParts, textOf } from "./read-parts.ts";
 import type { RunLimits } from "./run-options.ts";
 import type { StepResult } from "../processor/step-result.ts";
-import { NO_USAGE, toUsage } from "./usage.ts";
+import { NO_USAGE, toUsage } from "../model/usage.ts";
 
 /** How much is shown of arguments that are too long. */
 const SHOWN_INPUT = 1000;

@@ -1,7 +1,7 @@
 import type { Run } from "./run.ts";
 import type { StepRecord } from "./run-journal.ts";
 import type { StepBuilder } from "./step-builder.ts";
-import { addUsage } from "./usage.ts";
+import { addUsage } from "../model/usage.ts";
 
 /** A step as it goes into the history, with whatever has to be stored together with it. */
 export async function finalRecord(

@@ -9,18 +9,18 @@ import type { PreparedStep } from "./run-options.ts";
 import { computeStates } from "./state-signals.ts";
 import { ObjectFormat } from "../model/structured-output.ts";
 
-/** A step's own settings: the run's, with what processors and `prepareStep` changed. */
+/** A step's own settings: the run's, with the changes of processors and `prepareStep`. */
 export interface StepSettings extends PreparedStep {
   candidates: ModelCandidate[];
   toolSet: ToolSet;
 }
 
 const DEFAULT_MAX_RETRIES = 2;
-/** How often `processAPIError` may have a call made again, where `maxProcessorRetries` does not say. */
+/** How often `processAPIError` may have a call retried, if `maxProcessorRetries` is not set. */
 const DEFAULT_API_RETRIES = 10;
 const NO_TOOLS: ToolSet = new Map();
 
-/** What this step asks the model, with whom and with which tools. Waits only where somebody has a say in that. */
+/** The request of this step: prompt, model and tools. Asynchronous only if a processor or callback takes part. */
 export function prepareStep(run: Run, stepNumber: number): StepSettings | Promise<StepSettings> {
   const { spec, pipeline } = run;
   if (pipeline.seesStepInput || pipeline.tellsStates || spec.options.prepareStep)
@@ -78,7 +78,7 @@ async function askApp(
   return run.patience.for("prepareStep", prepared);
 }
 
-/** The reply, one that a processor has ready, or `undefined` when a processor asked for the rejected call to be made again. */
+/** The reply, a processor's ready reply, or `undefined` if a processor asked to retry the rejected call. */
 export async function openReply(
   run: Run,
   stepNumber: number,

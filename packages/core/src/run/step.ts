@@ -8,7 +8,7 @@ import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
 import { ReplyTaker } from "./reply-taker.ts";
 import { StepBuilder } from "./step-builder.ts";
-import { addUsage } from "./usage.ts";
+import { addUsage } from "../model/usage.ts";
 import type { StepResult } from "../processor/step-result.ts";
 import { openReply, prepareStep, type StepSettings } from "./step-request.ts";
 import { finalRecord } from "./step-record.ts";

@@ -12,7 +12,7 @@ export function hasToolCall(toolName: string): StopCondition {
   return ({ steps }) => steps.at(-1)?.toolCalls.some((call) => call.toolName === toolName) ?? false;
 }
 
-/** Whether one of the conditions ends the run. Waits only for conditions that do. */
+/** Whether one of the conditions ends the run. Asynchronous only if a condition is. */
 export function shouldStop(
   conditions: readonly StopCondition[],
   steps: StepResult[],

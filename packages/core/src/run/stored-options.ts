@@ -3,17 +3,17 @@ import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-conte
 import { OPTION_NAMES, OPTION_RULES } from "./option-rules.ts";
 import type { AgentExecutionOptions, RunMemory } from "./run-options.ts";
 
-/** The options of a run that another process can go on with: everything that is JSON. */
+/** The options of a run that another process can continue with: everything that is JSON. */
 export type StoredOptions = Record<string, JSONValue>;
 
-/** Keys of values that may be credentials. They stay with the process. */
+/** Keys of possible credentials. They stay in the process. */
 const SECRETS =
   /^(?:headers|byok|auth|bearer)$|(?:credentials?|token|authorization|password|passphrase|secret|cookies?|(?:api|access|auth|private|secret)[-_]?key)$/i;
 
-/** What a server says about a request. The row has both ids anyway. */
+/** Set by a server for a request. The row contains both ids anyway. */
 const OWN_KEYS: readonly string[] = [RESOURCE_ID_KEY, THREAD_ID_KEY];
 
-/** Of the request context, only keys that the app named are stored: values of a request are often secrets. */
+/** Only the request context keys that the app named are stored: request values are often secrets. */
 export function storeOptions(
   options: AgentExecutionOptions | undefined,
   durableContextKeys: readonly string[] = [],
@@ -28,13 +28,13 @@ export function storeOptions(
   const structured = plainJson(options.structuredOutput) as { model?: JSONValue } | undefined;
   if (structured?.model !== undefined) structured.model = withoutSecrets(structured.model);
   if (structured !== undefined) stored["structuredOutput"] = structured as JSONValue;
-  // Who continues elsewhere cannot ask the function, so it asks the person.
+  // Another process cannot call the function, so it asks the person.
   const approval = options.requireToolApproval;
   if (approval !== undefined) stored["requireToolApproval"] = typeof approval === "function" || approval;
   const memoryOptions = plainJson(options.memory?.options);
   if (memoryOptions !== undefined) stored["memoryOptions"] = withoutSecrets(memoryOptions);
   const thread = plainJson(options.memory?.thread);
-  // A name alone says nothing that the row does not.
+  // A name alone adds nothing to the row.
   if (typeof thread === "object") stored["thread"] = thread;
   const context = options.requestContext ?? options.runtimeContext;
   if (context) {
@@ -70,7 +70,7 @@ function withoutSecrets(value: JSONValue): JSONValue {
   );
 }
 
-/** A value that survives JSON as it is, or `undefined`. */
+/** A value that survives JSON unchanged, or `undefined`. */
 function plainJson(value: unknown): JSONValue | undefined {
   try {
     if (value === undefined || !isPlain(value, 0)) return undefined;

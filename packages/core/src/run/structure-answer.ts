@@ -3,10 +3,10 @@ import { askModel } from "../model/ask-model.ts";
 import type { Run } from "./run.ts";
 import type { ObjectFormat } from "../model/structured-output.ts";
 
-/** Turns the finished answer into `run.object`, by the strategy the caller chose for answers that do not fit. */
+/** Turns the finished answer into `run.object`, with the caller's strategy for invalid answers. */
 export async function structureAnswer(run: Run, format: ObjectFormat): Promise<void> {
   const { options } = format;
-  // Calls are left to somebody else, or the steps ran out: there is no answer yet.
+  // Calls are left to others, or the steps ran out: there is no answer yet.
   if (run.finishReason === "tool-calls") return;
   const answer = run.steps.at(-1)?.text ?? "";
   try {

@@ -1,7 +1,7 @@
 import type { ToolThreadState } from "../tool/tool.ts";
 import type { RunSpec } from "./run.ts";
 
-/** Named values of a run's thread; `undefined` where the run is not stored. */
+/** Named values of a run's thread; `undefined` if the run is not stored. */
 export function threadStateOf({ storage, threadId, journal }: RunSpec): ToolThreadState | undefined {
   if (!storage || threadId === undefined || !journal) return undefined;
   const domain = async () => (await storage.getStore("threadState"))!;

@@ -24,17 +24,17 @@ import { stepRecord } from "./step-record.ts";
 const DEFAULT_CONCURRENCY = 10;
 
 export interface ToolCallsOutcome {
-  /** Some call was answered here, so the model has something to go on with. */
+  /** Some call has a result here, so the model can continue. */
   answered: boolean;
   /** Some call is left for the caller to execute. */
   client: boolean;
   /** Some call waits for a person. */
   suspended: boolean;
-  /** Says on the message which calls wait, so that a page that loads later can show them. */
+  /** Notes on the message which calls wait, so that a page loaded later can show them. */
   metadata: Record<string, unknown> | undefined;
 }
 
-/** Answers the tool calls of a step: those that need nobody run at once, in parallel; the others wait. */
+/** Executes the tool calls of a step: those that need no approval run at once, in parallel; the others wait. */
 export async function runToolCalls(
   run: Run,
   step: StepBuilder,
@@ -57,10 +57,10 @@ export async function runToolCalls(
   if (!run.spec.mayWait) for (const { call, outcome } of checked) refuseToWait(run, call, outcome);
   const { journal } = run.spec;
   const running = checked.filter((item) => !item.outcome);
-  // Also of tools that may run again: a model that is asked again makes another call, with another idempotency key.
+  // Also tools that may run again: a model that is asked again makes another call, with another idempotency key.
   const journaled = journal !== undefined && running.length > 0;
   if (journaled) {
-    // What began before a crash stays marked, whatever became of it.
+    // A call that started before a crash stays marked, whatever its outcome.
     const begun = checked.filter(
       (item) => !item.outcome || earlier.get(item.call.toolCallId)?.state === "started",
     );
@@ -78,13 +78,13 @@ export async function runToolCalls(
     step.annotate(call.toolCallId, await transcriptOf(run, call, { outcome }));
   };
   await inParallel(concurrency(run), checked, async (item) => {
-    // The step has failed: what has not begun does not begin.
+    // The step has failed: calls that have not started do not start.
     if (!item.outcome && objections.length > 0) return;
     try {
       const { call } = item;
       const outcome = item.outcome ?? (await execute(run, item, context));
       if (!run.spec.mayWait) refuseToWait(run, call, outcome);
-      // One result alone is stored with the step, right after this.
+      // A single result is stored with the step, right after this.
       if (!item.outcome && journaled && running.length > 1 && !run.aborted)
         await journal.recordOutcome(call.toolCallId, outcome);
       if (outcome.kind === "result" || outcome.kind === "error") await answerCall(run, step, call, outcome);
@@ -92,7 +92,7 @@ export async function runToolCalls(
       else return await leaveOpen(call, outcome);
       answered = true;
     } catch (thrown) {
-      // A processor's. The other calls have begun, so they end before the step does.
+      // A processor's error. The other calls have started, so they finish before the step does.
       objections.push(thrown);
     }
   });
@@ -108,7 +108,7 @@ export async function runToolCalls(
   };
 }
 
-/** Nobody could answer a run that is a tool of another: it fails instead of waiting forever. */
+/** No one could answer a run that is a tool of another: it fails instead of waiting forever. */
 function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutcome | undefined): void {
   if (outcome?.kind !== "approval" && outcome?.kind !== "suspended") return;
   const wants = outcome.kind === "approval" ? "needs approval" : "wants to suspend";
@@ -120,7 +120,7 @@ function refuseToWait(run: Run, { toolName }: ToolCallPayload, outcome: ToolOutc
 
 const NOTHING: ReadonlyMap<string, JournaledCall> = new Map();
 
-/** Of a step without calls. */
+/** For a step without calls. */
 export const NO_CALLS: ToolCallsOutcome = {
   answered: false,
   client: false,
@@ -161,7 +161,7 @@ function concurrency(run: Run): number {
   return (typeof asked === "object" ? asked.limit : asked) ?? DEFAULT_CONCURRENCY;
 }
 
-/** Works through the items, at most `limit` at a time. */
+/** Processes the items, at most `limit` at a time. */
 function inParallel<Item>(
   limit: number,
   items: readonly Item[],

@@ -3,6 +3,8 @@ import { AgentError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { checkId, checkMetadata } from "./check-id.ts";
 import { assemble } from "./list-messages.ts";
+import { cloneOmWrites } from "./om-clone.ts";
+import { OM_DOMAIN } from "./om-domain.ts";
 import { toMillis, toThread, toThreadRow } from "./message-rows.ts";
 import { insertMessage } from "./message-writes.ts";
 import { selectMessages } from "./select-messages.ts";
@@ -77,18 +79,22 @@ export async function cloneThread(
     updatedAt: now,
   };
   const { edit = (message: StoredMessage) => message } = context;
-  const messages = await sourceMessages(storage, sourceId, options.options ?? {}, context);
+  const { messages, seqs } = await sourceMessages(storage, sourceId, options.options ?? {}, context);
   const clonedMessages = messages.map((message) => ({
     ...edit(message),
     id: context.newId(),
     threadId: thread.id,
     resourceId: thread.resourceId,
   }));
+  await storage.domain(OM_DOMAIN);
+  const copied = clonedMessages.map(({ id }, index) => ({ id, seq: seqs[index]! }));
+  const log = await cloneOmWrites(storage, source, thread, copied, context.system);
   const elsewhere = { thread_id: thread.id, resource_id: { ne: thread.resourceId } };
   await storage.commit([
     requireNone(ACTORS, elsewhere),
     insert(THREADS, toThreadRow(thread)),
     ...clonedMessages.map((message) => insertMessage(message)),
+    ...log,
   ]);
   return { thread, clonedMessages };
 }
@@ -98,7 +104,7 @@ async function sourceMessages(
   threadId: string,
   { messageLimit, messageFilter, maxBytes }: NonNullable<CloneThreadOptions["options"]>,
   { untilSeq, system }: { untilSeq?: number | undefined; system: System },
-): Promise<StoredMessage[]> {
+): Promise<{ messages: StoredMessage[]; seqs: number[] }> {
   const created: Comparison = {
     ...(messageFilter?.startDate && { gte: toMillis("startDate", messageFilter.startDate) }),
     ...(messageFilter?.endDate && { lte: toMillis("endDate", messageFilter.endDate) }),
@@ -111,5 +117,6 @@ async function sourceMessages(
   };
   const query = { where, ...(messageLimit !== undefined && { limit: messageLimit }) };
   const rows = await selectMessages(storage, query, "desc", maxBytes, system);
-  return assemble(storage, rows.reverse());
+  rows.reverse();
+  return { messages: await assemble(storage, rows), seqs: rows.map(({ seq }) => seq) };
 }

@@ -2,7 +2,7 @@ import type { Table } from "./table.ts";
 
 type CommitRow = { id: string; created_at: number };
 
-/** Commits that took effect, of stores whose answers can be lost. Kept until nobody can ask again. */
+/** Commits that took effect, for stores whose responses can be lost. Kept until no process can ask again. */
 export const COMMITS: Table<CommitRow> = {
   name: "selvedge_commits",
   columns: { id: "text", created_at: "integer" },

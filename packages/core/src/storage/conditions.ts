@@ -5,7 +5,7 @@ import type { Table } from "./tables.ts";
 
 type Scalar = string | number;
 
-/** A checked `Where`, one entry per comparison. Adapters evaluate it or translate it, with nothing left to check. */
+/** A validated `Where`, one entry per comparison. Adapters evaluate or translate it without further checks. */
 export type Condition =
   | { column: string; op: "eq" | "gt" | "gte" | "lt" | "lte"; value: Scalar }
   | { column: string; op: "ne"; value: Scalar | null }
@@ -105,7 +105,7 @@ function holds(condition: Condition, cell: Cell): boolean {
   }
 }
 
-/** Nothing first, numbers by size, text by code point (which is also the order of its UTF-8 bytes). */
+/** Null first, numbers by size, text by code point (which is also the order of its UTF-8 bytes). */
 export function compareCells(a: Cell, b: Cell): number {
   if (a === b) return 0;
   if (a === null) return -1;
@@ -122,7 +122,7 @@ function compareText(a: string, b: string): number {
     const left = a.charCodeAt(index);
     const right = b.charCodeAt(index);
     if (left === right) continue;
-    // Surrogates stand for code points above every other unit.
+    // Surrogates represent code points above every other unit.
     return (isSurrogate(left) ? left + 0x10000 : left) - (isSurrogate(right) ? right + 0x10000 : right);
   }
   return a.length - b.length;

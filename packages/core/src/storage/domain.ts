@@ -6,19 +6,19 @@ import type { AnyTable, Table } from "./table.ts";
 import { insert, requireNone } from "./writes.ts";
 
 /**
- * What one room keeps in a store: its tables, declared beside the code that uses them, and what is built on them.
- * `Storage.domain()` adds the tables to a store when the room first uses it. Rows of tables whose `partition` is
- * `thread_id` are deleted with their thread, also by processes that do not know the room.
+ * What one part of the system keeps in a store: its tables, declared beside the code that uses them, and what is built
+ * on them. `Storage.domain()` adds the tables to a store on first use. Rows of tables whose `partition` is `thread_id`
+ * are deleted with their thread, even by processes that do not know the domain.
  */
 export interface Domain<Store = unknown> {
   /** Unique within a store. */
   readonly name: string;
-  /** Rises by one with every change to `tables`. */
+  /** Incremented with every change to `tables`. */
   readonly version: number;
-  /** The oldest version that can work with the tables of this one, beside it. `version` when absent. */
+  /** The oldest version that can share the tables with this one. Default: `version`. */
   readonly readableFrom?: number;
   readonly tables: readonly AnyTable[];
-  /** Called once per store, when the tables are there. */
+  /** Called once per store, when the tables exist. */
   open(storage: Storage, system: System): Store;
 }
 
@@ -45,7 +45,9 @@ export const DOMAINS: Table<DomainRow> = {
   indexes: [],
 };
 
-/** Adds what a domain misses in the store. Several processes may do it at once, with different versions of the domain. */
+/**
+ * Adds what a domain lacks in the store. Several processes may do it at once, with different versions of the domain.
+ */
 export async function addDomain(
   storage: Storage,
   driver: StorageDriver,

@@ -3,7 +3,7 @@ import type { Row, Table } from "./table.ts";
 type Scalar<Value> =
   NonNullable<Value> extends string ? NonNullable<Value> : NonNullable<Value> extends number ? number : never;
 
-/** All that are given must hold. A column without a value passes `ne` and no other comparison. */
+/** All given conditions must hold. A column without a value passes `ne` and no other comparison. */
 export interface Comparison<Value = string | number> {
   in?: readonly Value[];
   ne?: Value | null;
@@ -27,16 +27,16 @@ export interface Select<R extends object = Row> {
   orderBy?: readonly { column: keyof R & string; direction?: "asc" | "desc" }[];
   limit?: number;
   offset?: number;
-  /** The columns to return; all of them unless given. */
+  /** The columns to return. Default: all. */
   columns?: readonly (keyof R & string)[];
 }
 
 /**
- * One change. With `require`, matching no row makes the whole commit fail with `conflict`: that is the conditional
- * write everything durable is built from. `writes.ts` makes them with the types of their table.
+ * One change. With `require`, matching no row makes the whole commit fail with `conflict`: the conditional write on
+ * which everything durable is built. `writes.ts` creates them with the types of their table.
  *
- * A column left out of a row (or `undefined`) is left as it is. `merge` changes a json column by key, where `null` and
- * `undefined` delete the key; `increment` adds to a number, taking "no value" for 0.
+ * A column left out of a row (or `undefined`) stays unchanged. `merge` changes a json column by key, where `null` and
+ * `undefined` delete the key; `increment` adds to a number and treats "no value" as 0.
  */
 export type Write =
   | { op: "insert"; table: Table; row: Row; onConflict?: "fail" | "ignore" | "update" }
@@ -54,12 +54,12 @@ export type Write =
 
 export interface CommitOptions {
   /**
-   * What the commit is about: a thread, or a resource. Commits with one key take effect one after another, in the order in
-   * which a process asked for them. Commits with different keys may take effect in any order, or at the same time. Most
-   * commits need not say it: `keysOf` finds it in the `partition` columns of what they write.
+   * The subject of the commit: a thread or a resource. Commits with one key take effect one after another, in the order
+   * in which a process requested them. Commits with different keys may take effect in any order, or at the same time.
+   * Most commits need not name it: `keysOf` finds it in the `partition` columns of their writes.
    */
   key?: string | readonly string[];
-  /** Names the commit. Where answers can be lost, the same id takes effect once, however often it is sent. */
+  /** Identifies the commit. If responses can be lost, the same id takes effect once, however often it is sent. */
   id?: string;
 }
 
@@ -68,60 +68,63 @@ export interface Commit extends CommitOptions {
 }
 
 export interface CommitResult {
-  /** Rows each write inserted, changed or deleted. */
+  /** How many rows each write inserted, changed or deleted. */
   changes: number[];
-  /** For an insert into a table with an `auto` column, the number of the row it inserted or updated. */
+  /** For an insert into a table with an `auto` column, the number of the inserted or updated row. */
   auto: (number | undefined)[];
 }
 
-/** What became of one of several commits. */
+/** The outcome of one of several commits. */
 export type CommitOutcome = { result: CommitResult } | { error: unknown };
 
-/** What another process changed: the keys of its commits, or something that cannot be told. */
+/** What another process changed: the keys of its commits, or `"unknown"`. */
 export type Change = { keys: ReadonlySet<string> } | "unknown";
 
 /**
- * What an adapter implements. Everything above it (threads, messages, notifications and what comes later) is written
- * once, in terms of these. `testStore` in `@selvedge/testing` is the contract as a suite.
+ * What an adapter implements. Everything above it (threads, messages, notifications and more) is written once, on top
+ * of these methods. `testStore` in `@selvedge/testing` is the contract's test suite.
  *
  * - A commit applies all its writes or none, each seeing those before it.
- * - **Isolation.** A condition that held is still true when the commit becomes visible, for rows that must exist and rows
- *   that must not, as long as all commits about these rows have a key in common (`keysOf`).
- * - **Order.** Commits that share a key are serial and keep the order in which this process asked for them. Numbers of an
- *   `auto` column rise in that order.
+ * - **Isolation.** A condition that held is still true when the commit becomes visible, for rows that must exist and
+ * rows that must not, as long as all commits about these rows share a key (`keysOf`).
+ * - **Order.** Commits that share a key are serial and keep the order in which this process requested them. Numbers of
+ * an `auto` column rise in that order.
  */
 export interface StorageDriver {
-  /** A commit may take effect and its answer be lost, as over a network. Then commits with an id leave a trace. */
+  /**
+   * A commit may take effect although its response is lost, as over a network. Commits with an id then leave a trace.
+   */
   readonly losesAnswers?: boolean;
-  /** How long chunks are gathered before they are written, in milliseconds: 20 unless given, more over a network. */
+  /** How long chunks are collected before they are written, in milliseconds. Default: 20; more over a network. */
   readonly flushMs?: number;
   /** Opens the store: creates or upgrades core's tables. Several processes may do it at once. */
   migrate(tables: readonly Table[]): Promise<void>;
-  /** Adds what is missing of a domain's tables, columns and indexes. Several processes may do it at once. */
+  /** Adds missing tables, columns and indexes of a domain. Several processes may do it at once. */
   addTables(tables: readonly Table[]): Promise<void>;
   /**
-   * Rows that match each query, in the asked order (without one: unspecified). Columns without a value are `null`. A query is
-   * read no earlier than those before it.
+   * The rows that match each query, in the requested order (otherwise unspecified). Columns without a value are `null`.
+   * A query is read no earlier than those before it.
    */
   select(queries: readonly Select[]): Promise<Row[][]>;
   count(query: { table: Table; where?: Where }): Promise<number>;
   /**
-   * Applies commits, each in a transaction or a part of one that can fail alone. An outcome with the error `conflict` has
-   * `details.index`, the position of the write whose condition failed or whose row was already there.
+   * Applies commits, each in a transaction or a part of one that can fail alone. An outcome with the error `conflict`
+   * has `details.index`, the position of the write whose condition failed or whose row already existed.
    */
   commit(commits: readonly Commit[]): Promise<CommitOutcome[]>;
   /** Calls back when another process may have changed the store. Only speed may depend on it. */
   watch(onChange: (change: Change) => void): () => void;
-  /** Waits for commits under way. Afterwards every call fails with `storage-closed`; closing again is free. */
+  /** Waits for commits in progress. Afterwards every call fails with `storage-closed`; closing again has no effect. */
   close(): Promise<void>;
   /**
-   * Rows that match, less those in which one of the terms is in none of the table's `search` columns; of messages, in none of
-   * the texts that they and their later steps have. May leave out any of these and must not leave out others: the caller
-   * checks again, in lower case. Worth it with a full-text index; without the method it is `select`.
+   * Rows that match, minus those in which one of the terms occurs in none of the table's `search` columns; for
+   * messages, in none of the texts of the message and its later steps. May return more than that, but must not leave
+   * out others: the caller checks again, in lower case. Useful with a full-text index; without this method, `select` is
+   * used.
    */
   selectMentioning?(query: Select, terms: readonly string[]): Promise<Row[]>;
-  /** A name for this process under which others can tell whether it is gone. */
+  /** A name for this process by which others can tell whether it is gone. */
   ownerId?(unique: string): string;
-  /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
+  /** True if the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
   isOwnerDead?(ownerId: string): boolean;
 }

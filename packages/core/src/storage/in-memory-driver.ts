@@ -8,7 +8,7 @@ import type { Row, Table } from "./table.ts";
 
 type Applied = { changes: number; auto?: number };
 
-/** The contract in the memory of one process. Commits are synchronous inside, so nothing ever sees half of one. */
+/** The contract in the memory of one process. Commits are synchronous inside, so no reader sees half of one. */
 export class InMemoryDriver implements StorageDriver {
   readonly #name: string;
   readonly #tables = new Map<string, InMemoryTable>();
@@ -134,7 +134,7 @@ function replace(table: InMemoryTable, current: Cells, next: Cells, undo: (() =>
   undo.push(() => table.replace(next, current));
 }
 
-/** What an update does to a row. Everything is checked before the first row changes. */
+/** Applies an update to a row. Everything is checked before the first row changes. */
 function changer(write: Write & { op: "update" }): (current: Cells) => Cells {
   const { table, merge = {}, increment = {} } = write;
   const set = encodeRow(table, write.set ?? {});

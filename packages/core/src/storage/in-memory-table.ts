@@ -5,23 +5,23 @@ import type { Table } from "./tables.ts";
 
 export type Order = readonly { column: string; direction?: "asc" | "desc" }[];
 
-/** Rows by the value of an index's first column, each bucket sorted by the columns after it. */
+/** Rows by the value of an index's first column, each bucket sorted by the following columns. */
 interface Index {
   columns: readonly string[];
   unique: boolean;
-  /** Only rows with a value in this column are in it. */
+  /** The index only contains rows with a value in this column. */
   having: string | undefined;
   buckets: Map<Cell, Cells[]>;
 }
 
 /**
- * The rows of one table with the indexes the table declares, so that what is fast in a database is fast here. A stored
- * row is never changed: an update puts another in its place, and the row itself is what undoes it.
+ * The rows of one table with its declared indexes, so that what is fast in a database is fast here. A stored row is
+ * never changed: an update replaces it, and the old row can restore it.
  */
 export class InMemoryTable {
   readonly table: Table;
   readonly #indexes: Index[];
-  // Order of arrival, as the last word when sorting: what a row id is in a database.
+  // Order of arrival, the last sorting criterion, like a row id in a database.
   readonly #arrival = new WeakMap<Cells, number>();
   readonly #rows = new Set<Cells>();
   #lastAuto = 0;
@@ -40,7 +40,7 @@ export class InMemoryTable {
   }
 
   nextAuto(): number {
-    // Never taken back, not even when a commit fails.
+    // Never decremented, not even when a commit fails.
     return ++this.#lastAuto;
   }
 
@@ -79,7 +79,7 @@ export class InMemoryTable {
     }
   }
 
-  /** Puts `next` where `current` was, or leaves everything as it is when that would break a unique index. */
+  /** Replaces `current` with `next`, or changes nothing if that would violate a unique index. */
   replace(current: Cells, next: Cells): void {
     this.remove(current);
     this.#arrival.set(next, this.#arrival.get(current)!);
@@ -101,7 +101,7 @@ export class InMemoryTable {
     yield* found.sort((a, b) => this.#compare(a, b, order));
   }
 
-  /** The smallest set of rows the indexes give, in the asked order if one of them has it. */
+  /** The smallest set of rows the indexes offer, in the requested order if one of them has it. */
   #source(conditions: readonly Condition[], order: Order): { rows: Iterable<Cells>; sorted: boolean } {
     const usable = this.#indexes.filter(
       (index) =>
@@ -157,7 +157,7 @@ export class InMemoryTable {
   }
 }
 
-/** Whether each bucket of the index is sorted just as asked (or the other way round). */
+/** Whether each bucket of the index is sorted as requested, or in reverse. */
 function isOrderOf(index: Index, order: Order): boolean {
   return order.length === 1 && index.columns.length === 2 && order[0]!.column === index.columns[1];
 }
@@ -166,7 +166,7 @@ function isIn({ having }: Index, cells: Cells): boolean {
   return having === undefined || (cells[having] ?? null) !== null;
 }
 
-/** Whether every row that the conditions leave is in the index. */
+/** Whether the index contains every row that matches the conditions. */
 function hasAll({ having }: Index, conditions: readonly Condition[]): boolean {
   return (
     having === undefined ||
@@ -192,7 +192,7 @@ function bucketsOf(index: Index, conditions: readonly Condition[]): Cells[][] {
   });
 }
 
-/** The part of a sorted bucket that the conditions on its sorting column leave. */
+/** The part of a sorted bucket that matches the conditions on its sorting column. */
 function rangeOf(
   bucket: readonly Cells[],
   column: string | undefined,
@@ -234,7 +234,7 @@ function compareBy(a: Cells, b: Cells, columns: readonly string[]): number {
   return 0;
 }
 
-/** The first position whose row does not come before what is looked for. */
+/** The first position whose row does not come before the target. */
 function lowerBound(rows: readonly Cells[], compare: (row: Cells) => number): number {
   let low = 0;
   let high = rows.length;

@@ -2,7 +2,7 @@ import { toJson } from "../json.ts";
 import type { Row, Write } from "./storage.ts";
 import type { Table } from "./tables.ts";
 
-/** A write whose values can be stored: what is not JSON in a column of JSON is described there. */
+/** A write whose values can be stored: values that are not JSON are replaced by a description. */
 export function toJsonWrite(write: Write): Write {
   if (write.op === "insert") return { ...write, row: toJsonRow(write.table, write.row) };
   if (write.op !== "update") return write;

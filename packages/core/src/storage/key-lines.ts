@@ -1,9 +1,9 @@
-/** Work about the same key waits in line; work about different keys does not. */
+/** Work on the same key waits in line; work on different keys does not. */
 export class KeyLines {
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  /** Runs `work` when everything asked for earlier about one of these keys is over. */
+  /** Runs `work` when everything requested earlier for one of these keys is done. */
   run<Value>(keys: readonly string[], work: () => Promise<Value>): Promise<Value> {
     const turn = Promise.all(keys.map((key) => this.#last.get(key) ?? Promise.resolve())).then(work);
     const over = turn.then(
@@ -19,12 +19,12 @@ export class KeyLines {
     return turn;
   }
 
-  /** Whether work about these keys would have its turn at once. */
+  /** Whether work on these keys would start at once. */
   areFree(keys: readonly string[]): boolean {
     return !keys.some((key) => this.#last.has(key));
   }
 
-  /** Resolves when everything that was asked for is over. */
+  /** Resolves when everything requested is done. */
   async idle(): Promise<void> {
     await Promise.all(this.#underWay);
   }

@@ -1,8 +1,8 @@
 import type { Commit } from "./driver.ts";
 
 /**
- * What a commit is about: the key it was given, and the values its writes have in the `partition` columns of their tables.
- * In order, so that drivers that lock them never wait for each other in a circle.
+ * The keys of a commit: the given one, and the values its writes have in the `partition` columns of their tables.
+ * Sorted, so that drivers that lock them never deadlock.
  */
 export function keysOf({ key, writes }: Commit): string[] {
   const keys = new Set<string>(key === undefined ? [] : typeof key === "string" ? [key] : key);

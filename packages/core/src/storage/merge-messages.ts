@@ -4,12 +4,12 @@ import { rowBytes, tooManyBytes } from "./select-messages.ts";
 import type { Storage, Where } from "./storage.ts";
 import { MESSAGES, type MessageRow } from "./tables.ts";
 
-/** How long a slice may hold the event loop, about. */
+/** How long a slice may block the event loop, approximately. */
 const SLICE_MS = 20;
 
 /**
- * Rows of messages that fit one of several conditions, in order of their numbers. No row may fit two of them. What comes before
- * `offset` is read, and kept by nobody.
+ * Message rows that match one of several conditions, ordered by number. No row may match two of them. Rows before
+ * `offset` are read and dropped.
  */
 export async function mergeMessages(
   storage: Storage,

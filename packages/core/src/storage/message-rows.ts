@@ -10,7 +10,7 @@ import { AgentError } from "../errors.ts";
 import { checkId, checkMetadata, cleanText } from "./check-id.ts";
 import type { MessageRow, ThreadRow } from "./tables.ts";
 
-/** A message row as it is written: its number comes from the store. */
+/** A message row as written: its number comes from the store. */
 export type NewMessageRow = Omit<MessageRow, "seq" | "resource_id"> & { resource_id?: string };
 
 const ROLES: ReadonlySet<string> = new Set(MESSAGE_ROLES);
@@ -27,7 +27,7 @@ export function toThreadRow(thread: StoredThread): ThreadRow {
   };
 }
 
-/** The thread that a subagent's thread belongs to, by what its metadata says. */
+/** The parent thread of a subagent's thread, from its metadata. */
 export function parentIn(metadata: Record<string, unknown> | undefined): string | undefined {
   const { subagent, forkedSubagent, parentThreadId } = metadata ?? {};
   if (subagent !== true && forkedSubagent !== true) return undefined;
@@ -45,7 +45,7 @@ export function toThread(row: ThreadRow): StoredThread {
   };
 }
 
-/** Without a `resourceId` the row leaves the resource of a stored message as it is. */
+/** Without a `resourceId`, the resource of a stored message stays unchanged. */
 export function toMessageRow(message: StoredMessage): NewMessageRow {
   const id = checkId("message.id", message.id);
   if (!ROLES.has(message.role)) {
@@ -93,7 +93,7 @@ export function toMessage(row: MessageRow, stepParts: readonly MessagePart[] = [
   };
 }
 
-/** Dates are `Date` outside and milliseconds inside. What came over a wire may also be text or a number. */
+/** Dates are `Date` outside and milliseconds inside. Values from a wire may also be text or a number. */
 export function toMillis(name: string, value: Date | string | number): number {
   const millis = value instanceof Date ? value.getTime() : new Date(value).getTime();
   if (Number.isNaN(millis)) {

@@ -29,7 +29,7 @@ export interface ListNotificationsOptions {
   source?: string | undefined;
   resourceId?: string | undefined;
   agentId?: string | undefined;
-  /** Words, each of which is part of the summary, kind or source, in any case. */
+  /** Words that must each occur in the summary, kind or source, in any case. */
   search?: string | undefined;
   limit?: number | undefined;
 }
@@ -41,21 +41,21 @@ export interface DueOptions {
   agentId?: string | readonly string[] | undefined;
   resourceId?: string | undefined;
   threadId?: string | readonly string[] | undefined;
-  /** Only those that a summary told of and that come in full when their thread is idle. */
+  /** Only those that a summary announced and that are delivered in full when their thread is idle. */
   waitsForIdle?: boolean | undefined;
 }
 
-/** How a record is stored by one who goes on to decide about it. */
+/** How a sender that goes on to decide about a record stores it. */
 export interface UndecidedClaim {
   owner: string;
   until: number;
-  /** Options for the run that it wakes, whoever delivers it. */
+  /** Options for the run it wakes, whichever process delivers it. */
   options?: Record<string, JSONValue> | undefined;
-  /** What must hold, or is written, together with the record. Told by its index when it does not hold. */
+  /** Conditions and writes that go with the record. A failed one is reported by its index. */
   writes: readonly Write[];
 }
 
-/** How long a record that somebody works on is left alone. */
+/** How long a claimed record is left alone by others. */
 export const CLAIM_MS = 30_000;
 const ATTEMPTS = 1000;
 const PAGE = 200;
@@ -75,14 +75,14 @@ export class NotificationDomain {
   }
 
   /**
-   * Adds a record, or merges it into the pending one with the same dedupe or coalesce key: a new summary, payload and
-   * priority take the place of the old, attributes and metadata are merged by key, and it counts one more.
+   * Adds a record, or merges it into the pending one with the same dedupe or coalesce key: the new summary, payload and
+   * priority replace the old ones, attributes and metadata are merged by key, and its count rises by one.
    */
   async createNotification(input: NotificationInput): Promise<NotificationRecord> {
     return (await this.create(input)).record;
   }
 
-  /** Like `createNotification`. With a claim the record waits, out of others' hands, for a decision. */
+  /** Like `createNotification`. With a claim, the record waits for a decision and others leave it alone. */
   async create(input: NotificationInput, claim?: UndecidedClaim): Promise<VersionedNotification> {
     checkNotification(input);
     const slot = slots(input);
@@ -105,7 +105,7 @@ export class NotificationDomain {
         await this.#commit([...before, insert(NOTIFICATIONS, row)]);
         return this.#require(input.threadId, id);
       } catch (error) {
-        // Somebody with the same key was faster: merge into theirs.
+        // Another sender with the same key was faster: merge into that record.
         if (!AgentError.is(error, "conflict") || Number(error.details?.["index"]) < before.length)
           throw error;
       }
@@ -146,7 +146,7 @@ export class NotificationDomain {
     return found;
   }
 
-  /** Pending records whose time has come, the most overdue first. */
+  /** Pending records that are due, the most overdue first. */
   async listDueNotifications(options: DueOptions): Promise<NotificationRecord[]> {
     return (await this.listDue(options)).map(({ record }) => record);
   }
@@ -192,7 +192,7 @@ export class NotificationDomain {
     return row && toVersioned(row);
   }
 
-  /** Throws `not-found` when there is no such record. */
+  /** Throws `not-found` if there is no such record. */
   async updateNotification({
     threadId,
     id,
@@ -209,7 +209,7 @@ export class NotificationDomain {
     throw new AgentError("conflict", `Notification ${id} is changing too fast. Try again.`);
   }
 
-  /** Changes a record that is still as it was seen; answers whether it was. */
+  /** Changes a record if it is still as it was read; returns whether it was. */
   async tryUpdate(
     seen: VersionedNotification,
     patch: NotificationPatch,
@@ -224,7 +224,7 @@ export class NotificationDomain {
     }
   }
 
-  /** Takes records for a while; answers those that nobody else took or changed first. */
+  /** Claims records for a while; returns those that no one else claimed or changed first. */
   async claim(
     seen: readonly VersionedNotification[],
     owner: string,
@@ -244,7 +244,7 @@ export class NotificationDomain {
       .map((one) => ({ ...one, version: one.version + 1, claimOwner: owner, dueAt: until }));
   }
 
-  /** Gives back what owners that are gone had taken, and what a clock that went back keeps too long. */
+  /** Releases claims of owners that are gone, and claims that a clock set back would keep too long. */
   async repairClaims(isGone: (owner: string) => boolean, latest: number): Promise<void> {
     const rows = await this.storage.select({
       table: NOTIFICATIONS,
@@ -263,12 +263,12 @@ export class NotificationDomain {
     return () => this.#listeners.delete(listener);
   }
 
-  /** For those who change records by writes of their own. */
+  /** For code that changes records with its own writes. */
   changed(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** A store that failed may have done it all the same, so listeners hear of it in any case. */
+  /** A store may report failure although the commit succeeded, so listeners are notified in any case. */
   async #commit(writes: readonly Write[]): Promise<void> {
     try {
       await this.storage.commit(writes);
@@ -329,11 +329,11 @@ function mergeInto(
     summary: cleanText(input.summary),
     ...(input.payload !== undefined && { payload: input.payload }),
     ...(input.priority !== undefined && { priority: input.priority }),
-    // What was told of it is no longer all there is to tell.
+    // What was announced of it is no longer complete.
     delivered_signal_id: null,
     ...more,
   };
-  // What is merged by name for ever would grow for ever, and could no longer be sent.
+  // Merging names forever would let the record grow until it could no longer be sent.
   const bytes = JSON.stringify([row.attributes, row.metadata, named]).length;
   return bytes > MERGED_BYTES ? { set: { ...set, ...named } } : { set, merge: named };
 }

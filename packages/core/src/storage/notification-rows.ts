@@ -11,7 +11,7 @@ import { encodeJson } from "./row-codec.ts";
 import type { Write } from "./storage.ts";
 import { update } from "./writes.ts";
 
-/** What a new record is made of. */
+/** The fields of a new record. */
 export interface NotificationInput {
   threadId: string;
   resourceId?: string | undefined;
@@ -30,7 +30,7 @@ export interface NotificationInput {
   summaryAt?: Date | undefined;
 }
 
-/** Changes to a record. A status stamps its own time; `null` takes a time away. */
+/** Changes to a record. A status sets its own timestamp; `null` clears a time. */
 export interface NotificationPatch {
   status?: NotificationStatus | undefined;
   deliverAt?: Date | null | undefined;
@@ -43,13 +43,13 @@ export interface NotificationPatch {
   summarySignalId?: string | undefined;
 }
 
-/** A record with what only the store knows of it. */
+/** A record with its internal fields. */
 export interface VersionedNotification {
   record: NotificationRecord;
-  /** Rises with each record that is made. */
+  /** Rises with each new record. */
   seq: number;
   version: number;
-  /** Options of its sender for the run that it wakes. */
+  /** The sender's options for the run it wakes. */
   options: Record<string, JSONValue> | undefined;
   undecided: boolean;
   claimOwner: string | undefined;
@@ -67,7 +67,7 @@ const STAMPS: Partial<Record<NotificationStatus, string>> = {
 const STATUSES: ReadonlySet<unknown> = new Set([...Object.keys(STAMPS), "pending", "failed"]);
 const OPTIONAL_IDS = ["resourceId", "agentId", "sourceId", "dedupeKey", "coalesceKey"] as const;
 
-/** Refuses what cannot be stored, before anything is. */
+/** Refuses values that cannot be stored, before anything is stored. */
 export function checkNotification(input: NotificationInput): NotificationInput {
   if (typeof input !== "object" || input === null)
     throw bad(`A notification must be an object, got ${showValue(input)}.`);
@@ -128,7 +128,7 @@ export function toNotificationRow(
   };
 }
 
-/** The values whose uniqueness leaves one pending record per key. */
+/** The unique values that allow one pending record per key. */
 export function slots(
   input: Pick<
     NotificationInput,
@@ -141,7 +141,7 @@ export function slots(
   return { dedupe_slot: slot(input.dedupeKey), coalesce_slot: slot(input.coalesceKey) };
 }
 
-/** The change as a write that counts only if the record is still as it was seen. */
+/** The change as a write that requires the record to be as it was read. */
 export function updateRecord(
   seen: VersionedNotification,
   patch: NotificationPatch,
@@ -155,7 +155,7 @@ export function updateRecord(
   const summaryAt = patch.summaryAt === undefined ? record.summaryAt : patch.summaryAt;
   const [deliver, summary] = [millis("deliverAt", deliverAt), millis("summaryAt", summaryAt)];
   const pending = status === "pending";
-  // One that still waits for its decision keeps the time at which somebody looks after it.
+  // A record that still waits for its decision keeps the time of its next check.
   const waits = seen.undecided && more.undecided !== 0 ? (seen.dueAt ?? null) : null;
   const stamp = patch.status === undefined ? undefined : STAMPS[patch.status];
   return update(NOTIFICATIONS, {

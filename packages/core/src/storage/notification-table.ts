@@ -44,15 +44,15 @@ export type NotificationRow = {
 };
 
 /**
- * The inbox of each thread. `due_at` is when somebody has to look at a pending record: the earlier of `deliver_at` and
- * `summary_at`, or, while somebody works on it (`claim_owner`), the time until which others leave it alone. `version`
- * rises with every change, so that what is sent is what is stored. The two slots are set only while the record is
- * pending: their unique indexes leave one pending record per key.
+ * The inbox of each thread. `due_at` is when a pending record must be checked: the earlier of `deliver_at` and
+ * `summary_at`, or, while it is claimed (`claim_owner`), the time until which others leave it alone. `version` rises
+ * with every change, so that what is sent is what is stored. The two slots are set only while the record is pending:
+ * their unique indexes allow one pending record per key.
  */
 export const NOTIFICATIONS: Table<NotificationRow> = {
   name: "selvedge_notifications",
   columns: {
-    /** Order of arrival, for what came in the same millisecond. */
+    /** Order of arrival, for records of the same millisecond. */
     seq: "integer",
     thread_id: "text",
     id: "text",
@@ -72,7 +72,7 @@ export const NOTIFICATIONS: Table<NotificationRow> = {
     coalesced_count: "integer",
     attributes: "json",
     metadata: "json",
-    /** Of the run that the record wakes. */
+    /** For the run that the record wakes. */
     options: "json",
     created_at: "integer",
     updated_at: "integer",
@@ -84,7 +84,7 @@ export const NOTIFICATIONS: Table<NotificationRow> = {
     deliver_at: "integer",
     summary_at: "integer",
     due_at: "integer",
-    /** 1 from the time it is stored until the delivery policy has been asked. */
+    /** 1 from the time it is stored until the delivery policy has been consulted. */
     undecided: "integer",
     claim_owner: "text",
     version: "integer",

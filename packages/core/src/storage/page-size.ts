@@ -1,10 +1,10 @@
 import { sleep, type System } from "../system.ts";
 
-/** Messages can be large, so it begins with few. */
+/** Messages can be large, so it starts with few. */
 const FIRST = 16;
 const MOST = 256;
 
-/** How many messages to read at a time, so that a page holds the event loop for about so long and no longer. */
+/** How many messages to read at a time, so that a page blocks the event loop for about this long at most. */
 export class PageSize {
   readonly #system: System;
   readonly #ms: number;
@@ -17,7 +17,7 @@ export class PageSize {
     this.#began = system.monotonic();
   }
 
-  /** A page has been read and there are more: others have their turn first. */
+  /** Call it when a page was read and there are more: other work gets a turn first. */
   async next(): Promise<void> {
     const isLong = this.#system.monotonic() - this.#began > this.#ms;
     this.value = isLong ? Math.max(1, this.value >> 1) : Math.min(this.value << 1, MOST);

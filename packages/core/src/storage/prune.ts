@@ -9,18 +9,18 @@ import { ACTORS, EVENTS, RUNS, type RunRow, SENDS, type SendRow } from "./thread
 import { remove, requireNone } from "./writes.ts";
 
 /**
- * Ids of commits are kept at least so long. A process that was paused between two attempts may send a commit again, and it must
- * not take effect twice.
+ * Ids of commits are kept at least this long. A process that was paused between two attempts may send a commit again,
+ * and it must not take effect twice.
  */
 export const KEEP_COMMITS_MS = 3_600_000;
 
-/** How long what is over is kept, in milliseconds. */
+/** How long finished data is kept, in milliseconds. */
 export interface Retention {
-  /** Chunks of threads' streams, and runs that ended. */
+  /** Chunks of threads' streams, and finished runs. */
   retentionMs: number;
-  /** The answers to sends with an idempotency key: for so long the same key is the same message. */
+  /** The results of sends with an idempotency key: for this long, the same key means the same message. */
   idempotencyMs: number;
-  /** Notifications that are not pending any more. */
+  /** Notifications that are no longer pending. */
   inboxMs: number;
 }
 
@@ -47,13 +47,13 @@ export interface PruneReport {
   notifications: number;
 }
 
-/** Rows that one commit deletes at most, so that nobody waits long for it. */
+/** The most rows one commit deletes, so that other writers do not wait long. */
 const BATCH = 500;
 const SETTLED = NOTIFICATION_STATUSES.filter((status) => status !== "pending");
 
 /**
- * Deletes what is over and old, of all threads, in small commits. Messages, threads and waiting work are never touched,
- * and neither are the chunks of a run that is under way or waits.
+ * Deletes old finished data of all threads, in small commits. Messages, threads, waiting work and the chunks of active
+ * or waiting runs are never touched.
  */
 export async function prune(
   storage: Storage,
@@ -140,12 +140,12 @@ async function pruneEvents(storage: Storage, system: System, before: number): Pr
       where: { thread_id: { in: [...last.keys()] }, run_id: { ne: null } },
       columns: ["thread_id"],
     });
-    // Readers of a run that is not over may still come for its beginning.
+    // Readers of an unfinished run may still ask for its start.
     for (const row of actors) last.delete(row.thread_id);
     for (const [threadId, first] of last) deleted += await deleteEvents(storage, threadId, first);
     if (found.length < BATCH) return deleted;
     const newest = found.at(-1)!.created_at;
-    // Those of threads with a run stay, and must not be read again and again.
+    // Chunks of threads with a run stay, and must not be read again and again.
     if (actors.length > 0) from = from === newest ? newest + 1 : newest;
     await sleep(system, 0);
   }
@@ -159,7 +159,7 @@ async function deleteEvents(storage: Storage, threadId: string, first: number): 
     ]);
     return changes[1] ?? 0;
   } catch (error) {
-    // A run began meanwhile.
+    // A run started in the meantime.
     if (AgentError.is(error, "conflict")) return 0;
     throw error;
   }

@@ -4,12 +4,12 @@ import type { Row, Write } from "./storage.ts";
 import { RESOURCES, type ResourceRow } from "./tables.ts";
 import { insert, update } from "./writes.ts";
 
-/** What is known about the user or thing that threads belong to. */
+/** What is known about the user or thing that owns threads. */
 export interface StoredResource {
   id: string;
   workingMemory?: string;
   metadata?: Record<string, unknown>;
-  /** 1 when first stored, one more with every change. */
+  /** 1 when first stored, plus one with every change. */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -26,7 +26,7 @@ export function toResource(row: ResourceRow): StoredResource {
   };
 }
 
-/** Creates the resource at version 0 unless it is there, then changes it if it has the version expected. */
+/** Creates the resource at version 0 if it is absent, then changes it if it has the expected version. */
 export function resourceWrites(
   resourceId: string,
   now: number,

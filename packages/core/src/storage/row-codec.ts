@@ -3,11 +3,11 @@ import { AgentError } from "../errors.ts";
 import type { ColumnValue, Row } from "./storage.ts";
 import type { Table } from "./tables.ts";
 
-/** What a column holds inside an adapter: json is text there. */
+/** The value of a column inside an adapter: json is text there. */
 export type Cell = string | number | null;
 export type Cells = Record<string, Cell>;
 
-/** The columns of a row that have been given, checked against the table. Every adapter writes through this. */
+/** The given columns of a row, validated against the table. Every adapter writes through this. */
 export function encodeRow(table: Table, row: Row): Cells {
   const cells: Cells = {};
   for (const column of Object.keys(row)) {
@@ -17,7 +17,7 @@ export function encodeRow(table: Table, row: Row): Cells {
   return cells;
 }
 
-/** Like `encodeRow`, and the columns of the key must be there. */
+/** Like `encodeRow`, and requires the key columns. */
 export function encodeNewRow(table: Table, row: Row): Cells {
   for (const column of table.key) {
     if (row[column] === undefined || row[column] === null) {
@@ -80,7 +80,7 @@ export function columnType(table: Table, column: string): Table["columns"][strin
   return type;
 }
 
-/** JSON text of whole characters. `place` is for the error when the value cannot be JSON. */
+/** JSON text without lone surrogates. `place` is for the error if the value cannot be JSON. */
 export function encodeJson(place: string, value: unknown): string {
   let text: string | undefined;
   try {

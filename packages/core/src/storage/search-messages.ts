@@ -9,25 +9,25 @@ import type { Storage, Where } from "./storage.ts";
 import { MESSAGES, type MessageRow } from "./tables.ts";
 
 export interface SearchMessagesOptions {
-  /** What a text of the message has in it, in any case. */
+  /** What a text of the message must contain, in any case. */
   text: string;
-  /** Whose; without it, everybody's. */
+  /** The owner; without it, all owners. */
   resourceId?: string | undefined;
   threadId?: string | undefined;
-  /** 20, unless said otherwise. */
+  /** Default: 20. */
   limit?: number | undefined;
-  /** Ends with the message that makes it more than this together, about. */
+  /** Ends with the message that exceeds this total, approximately. */
   maxBytes?: number | undefined;
-  /** Nobody waits any more: what has been found by then is answered. */
+  /** Ends the search early with what was found. */
   signal?: AbortSignal | undefined;
 }
 
-/** How long a page may hold the event loop, about. */
+/** How long a page may block the event loop, approximately. */
 const PAGE_MS = 10;
 
 /**
- * Messages that say something, the newest first. Looks at as many as it takes, a page at a time, and others have their turn
- * in between.
+ * Finds messages by text, newest first. Reads as many as needed, one page at a time, and lets other work run in
+ * between.
  */
 export async function searchMessages(
   storage: Storage,

@@ -4,14 +4,14 @@ import { PageSize } from "./page-size.ts";
 import type { Select, Storage } from "./storage.ts";
 import { MESSAGES, type MessageRow } from "./tables.ts";
 
-/** How long a slice may hold the event loop, about. */
+/** How long a slice may block the event loop, approximately. */
 const SLICE_MS = 20;
-/** What a row takes beside its texts. */
+/** The overhead of a row beside its texts. */
 const ROW_BYTES = 200;
 
 /**
- * Rows of messages in order of their numbers. With `maxBytes` they are read in slices, others have their turn in between, and
- * more than that is refused before it is in memory.
+ * Message rows ordered by number. With `maxBytes` they are read in slices, other work runs in between, and a larger
+ * result is refused before it is in memory.
  */
 export async function selectMessages(
   storage: Storage,
@@ -45,7 +45,7 @@ export async function selectMessages(
   }
 }
 
-/** About what a row takes. */
+/** The approximate size of a row. */
 export function rowBytes(row: MessageRow): number {
   return ROW_BYTES + textLength(row.content);
 }
@@ -57,7 +57,7 @@ export function tooManyBytes(maxBytes: number): AgentError {
   );
 }
 
-/** About how much JSON a value is: the texts in it. */
+/** The approximate size of a value as JSON: its texts. */
 export function textLength(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 8;

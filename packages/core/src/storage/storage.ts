@@ -46,13 +46,13 @@ export type { ColumnValue, Row } from "./table.ts";
 
 type Selected<Query> = Query extends { table: Table<infer R> } ? R[] : never;
 
-/** How often a commit whose answer was lost is sent again, and how long between. */
+/** How often a commit whose response was lost is sent again, and how long to wait in between. */
 const ASK_AGAIN_MS: readonly number[] = [0, 50, 200, 500];
 
 const FLUSH_MS = 20;
 
 /**
- * A store: a driver, and what is built on drivers once. It owns the domains (threads and messages, notifications, …), the
+ * A store: a driver plus everything built on drivers. It owns the domains (threads and messages, notifications, …), the
  * name under which this process takes threads, and whatever lives as long as the store.
  */
 export class Storage {
@@ -72,7 +72,7 @@ export class Storage {
     this.#driver = driver;
   }
 
-  /** Creates or upgrades the tables. Called by itself before first use; calling it again is free. */
+  /** Creates or upgrades the tables. Called automatically before first use; calling it again has no effect. */
   init(): Promise<void> {
     // A failed attempt is forgotten, so that a later call can succeed.
     this.#ready ??= this.#driver.migrate(TABLES).catch((error: unknown) => {
@@ -82,7 +82,7 @@ export class Storage {
     return this.#ready;
   }
 
-  /** A part of the store by name, or `undefined` when this store does not have it. */
+  /** A part of the store by name, or `undefined` if this store does not have it. */
   async getStore<Name extends keyof StorageDomains>(name: Name): Promise<StorageDomains[Name] | undefined> {
     await this.init();
     this.#domains ??= {
@@ -93,7 +93,7 @@ export class Storage {
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
   }
 
-  /** What a room keeps in the store. Adds its tables when the room first asks; one object per store. */
+  /** Opens a domain of the store. Adds its tables on first use; one object per store. */
   domain<Store>(domain: Domain<Store>): Promise<Store> {
     const { name } = domain;
     let store = this.#added.get(name) as Promise<Store> | undefined;
@@ -112,7 +112,7 @@ export class Storage {
     return domain.open(this, this.system);
   }
 
-  /** Something that lives as long as the store and is shared by all who use it, made when first asked for. */
+  /** Something that lives as long as the store and is shared by all its users, created on first use. */
   attach<Value>(key: symbol, make: () => Value): Value {
     if (!this.#attached.has(key)) this.#attached.set(key, make());
     return this.#attached.get(key) as Value;
@@ -125,12 +125,12 @@ export class Storage {
     return this.#ownerId;
   }
 
-  /** How long the chunks of a stream are gathered before they are written. The first after a pause never waits. */
+  /** How long the chunks of a stream are collected before they are written. The first after a pause never waits. */
   get flushMs(): number {
     return this.#driver.flushMs ?? FLUSH_MS;
   }
 
-  /** True when the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
+  /** True if the process behind an owner id is certainly gone. A store that cannot know waits for its lease. */
   isOwnerDead(ownerId: string): boolean {
     return this.#driver.isOwnerDead?.(ownerId) ?? false;
   }
@@ -140,20 +140,20 @@ export class Storage {
     return this.#driver.watch(onChange);
   }
 
-  /** Rows that match, in the asked order (without one: unspecified). Columns without a value come back as `null`. */
+  /** The rows that match, in the requested order (otherwise unspecified). Columns without a value are `null`. */
   async select<R extends object>(query: Select<R>): Promise<R[]> {
     const [rows] = await this.#driver.select([query as unknown as Select]);
     return rows as R[];
   }
 
-  /** Several selects in one round trip, read in their order. Later ones may see a later moment. */
+  /** Several selects in one round trip, read in order. Later ones may see a later moment. */
   async selectAll<const Queries extends readonly { table: { name: string } }[]>(
     queries: Queries,
   ): Promise<{ [Index in keyof Queries]: Selected<Queries[Index]> }> {
     return (await this.#driver.select(queries as unknown as Select[])) as never;
   }
 
-  /** As `select`, less rows that mention none of the terms; see `StorageDriver.selectMentioning`. */
+  /** Like `select`, minus rows that mention none of the terms; see `StorageDriver.selectMentioning`. */
   async selectMentioning<R extends object>(query: Select<R>, terms: readonly string[]): Promise<R[]> {
     if (!this.#driver.selectMentioning) return this.select(query);
     return (await this.#driver.selectMentioning(query as unknown as Select, terms)) as R[];
@@ -166,14 +166,14 @@ export class Storage {
   }
 
   /**
-   * Applies all writes in one transaction, each seeing those before it, or none. Throws `conflict` with
-   * `details.index` (the position of the write) when a condition fails or a row is already there. With an `id`, a commit
-   * whose answer was lost is sent again, and takes effect once; then the numbers of the result are missing.
+   * Applies all writes in one transaction, each seeing those before it, or none. Throws `conflict` with `details.index`
+   * (the position of the write) if a condition fails or a row already exists. With an `id`, a commit whose response was
+   * lost is sent again and takes effect once; the numbers of the result are then missing.
    */
   async commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
     const commit = { ...options, writes };
     if (!this.#driver.losesAnswers) return this.#commitNow(commit);
-    // One that is sent again keeps its place before later ones of its keys.
+    // A commit that is sent again keeps its place before later ones of its keys.
     return this.#lines.run(keysOf(commit), () =>
       options.id === undefined ? this.#commitNow(commit) : this.#commitOnce(this.#traced(commit)),
     );
@@ -188,11 +188,11 @@ export class Storage {
   commitAll(commits: readonly Commit[]): Promise<CommitOutcome[]> {
     if (!this.#driver.losesAnswers) return this.#driver.commit(commits);
     const together: Commit[] = [];
-    // When the first has its turn, all that go together have theirs.
+    // When the first has its turn, all commits of the group have theirs.
     let sent: Promise<CommitOutcome[]> | undefined;
     const outcomes = commits.map(({ writes, ...options }) => {
       const keys = keysOf({ ...options, writes });
-      // One that has to wait for others of its key goes alone, so that nobody waits with it.
+      // A commit that must wait for others of its key goes alone, so that no other waits with it.
       if (options.id === undefined || !this.#lines.areFree(keys)) return this.commit(writes, options);
       const commit = this.#traced({ ...options, writes });
       const index = together.push(commit) - 1;
@@ -215,27 +215,27 @@ export class Storage {
   }
 
   /**
-   * Deletes chunks, ended runs, idempotency keys and settled notifications that are older than asked, in small commits.
-   * Agents do it by themselves every minute; call it for a store that no agent is using.
+   * Deletes old chunks, finished runs, idempotency keys and settled notifications, in small commits. Agents do this
+   * every minute; call it for a store that no agent is using.
    */
   async prune(retention: Partial<Retention> = {}): Promise<PruneReport> {
     await this.init();
     return prune(this, this.system, checkRetention({ ...DEFAULT_RETENTION, ...retention }));
   }
 
-  /** Waits for commits under way. Afterwards every call fails with `storage-closed`; closing again is free. */
+  /** Waits for commits in progress. Afterwards every call fails with `storage-closed`; closing again has no effect. */
   async close(): Promise<void> {
     await this.#lines.idle();
     await this.#driver.close();
   }
 
-  /** The commit leaves its id, so that it can be told from one that did not take effect. */
+  /** The commit stores its id, so that it can be told from one that did not take effect. */
   #traced(commit: Commit): Commit {
     const trace = insert(COMMITS, { id: commit.id!, created_at: Math.trunc(this.system.now()) });
     return { ...commit, writes: [trace, ...commit.writes] };
   }
 
-  /** Sends a traced commit until its answer is known. It may have been sent once already. */
+  /** Sends a traced commit until its outcome is known. It may have been sent once already. */
   async #commitOnce(traced: Commit, sent?: Promise<CommitOutcome>): Promise<CommitResult> {
     const began = this.system.monotonic();
     const send = (): Promise<CommitOutcome> => this.#driver.commit([traced]).then(([outcome]) => outcome!);
@@ -253,7 +253,7 @@ export class Storage {
       const wait = AgentError.is(error, "storage-failed") ? ASK_AGAIN_MS[attempt] : undefined;
       if (wait === undefined) throw error;
       await sleep(this.system, wait);
-      // The process was paused for long: the trace of the first attempt may be gone.
+      // The process was paused for a long time: the trace of the first attempt may be gone.
       if (this.system.monotonic() - began > KEEP_COMMITS_MS / 2) throw error;
     }
   }

@@ -13,6 +13,10 @@ import {
 } from "./list-messages.ts";
 import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
+import { forgetSource } from "./om-clone.ts";
+import { OM_DOMAIN, type OmDomain } from "./om-domain.ts";
+import type { ObservationalMemoryRecord } from "./om-record.ts";
+import { OM_RECORDS } from "./om-tables.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
 import { resourceWrites, type StoredResource, toResource } from "./resource-rows.ts";
 import { searchMessages, type SearchMessagesOptions } from "./search-messages.ts";
@@ -121,9 +125,12 @@ export class ThreadDomain {
     const id = checkId("threadId", threadId);
     const tables = [...TABLES, ...(await domainTables(this.#storage))];
     const ofThreads = tables.filter(({ partition }) => partition === "thread_id");
+    const [row] = await this.#storage.select({ table: THREADS, where: { id }, limit: 1 });
+    const shared = row && tables.some(({ name }) => name === OM_RECORDS.name) ? row.resource_id : undefined;
     await this.#storage.commit([
       remove(THREADS, { id }),
       ...ofThreads.map((table) => remove(table, { thread_id: id })),
+      ...(shared === undefined ? [] : await forgetSource(this.#storage, id, shared)),
     ]);
     for (const tell of deletionListeners(this.#storage)) tell(id);
   }
@@ -229,6 +236,47 @@ export class ThreadDomain {
       now: this.#now(),
       system: this.#system,
     });
+  }
+
+  // Observational memory
+
+  readonly supportsObservationalMemory = true;
+
+  async getObservationalMemory(
+    threadId: string | null,
+    resourceId: string,
+  ): Promise<ObservationalMemoryRecord | null> {
+    return (await this.#om()).getObservationalMemory(threadId, resourceId);
+  }
+
+  async getObservationalMemoryHistory(
+    ...args: Parameters<OmDomain["getObservationalMemoryHistory"]>
+  ): Promise<ObservationalMemoryRecord[]> {
+    return (await this.#om()).getObservationalMemoryHistory(...args);
+  }
+
+  async initializeObservationalMemory(
+    ...args: Parameters<OmDomain["initializeObservationalMemory"]>
+  ): Promise<ObservationalMemoryRecord> {
+    return (await this.#om()).initializeObservationalMemory(...args);
+  }
+
+  async clearObservationalMemory(threadId: string | null, resourceId: string): Promise<void> {
+    await (await this.#om()).clearObservationalMemory(threadId, resourceId);
+  }
+
+  async insertObservationalMemoryRecord(record: ObservationalMemoryRecord): Promise<void> {
+    await (await this.#om()).insertObservationalMemoryRecord(record);
+  }
+
+  async updateObservationalMemoryConfig(
+    ...args: Parameters<OmDomain["updateObservationalMemoryConfig"]>
+  ): Promise<ObservationalMemoryRecord> {
+    return (await this.#om()).updateObservationalMemoryConfig(...args);
+  }
+
+  #om(): Promise<OmDomain> {
+    return this.#storage.domain(OM_DOMAIN);
   }
 
   async getResourceById({ resourceId }: { resourceId: string }): Promise<StoredResource | null> {

@@ -39,6 +39,13 @@ export class ThreadStateDomain {
     return row ? toValue(row) : null;
   }
 
+  /** All named values of a thread, by type. */
+  async listStates(address: Pick<Address, "threadId">): Promise<Map<string, ThreadStateValue>> {
+    const where = { thread_id: checkId("threadId", address?.threadId) };
+    const rows = await this.#storage.select({ table: THREAD_STATE, where });
+    return new Map(rows.map((row) => [row.type, toValue(row)]));
+  }
+
   /** Stores a value. With `expectedVersion` it is a `conflict` when somebody was faster; 0 means that there is none yet. */
   async setState(
     state: Address & { value: unknown; expectedVersion?: number | undefined },

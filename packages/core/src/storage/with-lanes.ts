@@ -1,7 +1,9 @@
 import type { StoredThread } from "@selvedge/protocol";
 import type { LaneRow } from "./thread-tables.ts";
 
-/** A thread as its owner sees it: where its state lanes stand is part of the metadata, though it is kept apart. */
+/**
+ * A thread as its owner sees it: the positions of its state lanes are part of the metadata, though stored separately.
+ */
 export function withLanes(thread: StoredThread, lanes: readonly LaneRow[]): StoredThread {
   if (lanes.length === 0) return thread;
   const stateSignals: Record<string, unknown> = {};

@@ -1,7 +1,7 @@
 import type { Where, Write } from "./driver.ts";
 import type { Row, Table } from "./table.ts";
 
-/** Adds a row. One with the same key is a `conflict` unless told otherwise. */
+/** Adds a row. By default, a row with the same key is a `conflict`. */
 export function insert<R extends object>(
   table: Table<R>,
   row: Partial<R>,

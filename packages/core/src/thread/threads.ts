@@ -1,5 +1,6 @@
 import type { StoredMessage } from "@selvedge/protocol";
-import type { Logger } from "../logger.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
+import type { MemoryThreads } from "../memory/memory.ts";
 import type { Decision, Resumption } from "../run/resume.ts";
 import type { RunJournal } from "../run/run-journal.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
@@ -75,7 +76,7 @@ export type CallAddress = (
 };
 
 /** The threads of a store: the only way into thread/ for the rest of the program. */
-export interface Threads {
+export interface Threads extends MemoryThreads {
   readonly storage: Storage;
   readonly system: System;
   readonly limits: ThreadLimits;
@@ -89,6 +90,8 @@ export interface Threads {
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
+  /** Runs of this process wait for those of a thread, which therefore need no free place. Returns what takes that back. */
+  expect(target: ThreadAddress): () => void;
   /** Whether a signal of the agent would join a run now, wherever it is carried out, or open one. */
   stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle">;
   /** What waits on a thread may have changed: the run under way looks before its next step. */
@@ -115,7 +118,7 @@ export interface Threads {
 export function openThreads(
   storage: Storage,
   system: System,
-  logger: Logger,
+  logger: Logger = defaultLogger,
   limits: Partial<ThreadLimits> = {},
 ): Threads {
   return LocalThreads.of(storage, system, logger, limits);

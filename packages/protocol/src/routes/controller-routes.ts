@@ -44,6 +44,7 @@ const sessionInfo = named(
     modeId: id(),
     modelId: text(),
     tags: record(text()),
+    settings: anyObject("Models of helpers, and the last threads that were deleted"),
     version: integer({ minimum: 1 }),
     state: optional(anyObject("With the grant control")),
     rules: optional(rules),
@@ -57,8 +58,12 @@ const file = object({
   filename: optional(text({ maxLength: 1024 })),
 });
 
-const said = object({ message: text(), files: optional(list(file, { maxItems: MAX_FILES })) });
-const words = object({ message: text() });
+const said = object({
+  message: text(),
+  files: optional(list(file, { maxItems: MAX_FILES })),
+  id: optional(id()),
+});
+const words = object({ message: text(), id: optional(id()) });
 
 /** What became of a message. */
 const admitted = openObject({
@@ -192,7 +197,7 @@ export const CONTROLLER_ROUTES = {
     summary: "Queues a message for a separate run after the active one",
     owner: "session",
     startsRun: true,
-    body: words,
+    body: said,
     response: admitted,
   }),
   abortSession: route(`POST ${SESSION}/abort`, {
@@ -279,6 +284,21 @@ export const CONTROLLER_ROUTES = {
     query: object({ limit: optional(integer({ minimum: 0, maximum: 1000 })) }),
     response: openObject({ messages: list(sessionMessage) }),
   }),
+  listSubagentMessages: route(`GET ${SESSION}/subagents/:toolCallId/messages`, {
+    summary: "What the subagent of a call on the session's thread said and did, oldest first",
+    owner: "session",
+    query: object({ limit: optional(integer({ minimum: 0, maximum: 1000 })) }),
+    response: openObject({ messages: list(sessionMessage) }),
+  }),
+  getSessionOM: route(`GET ${SESSION}/om`, {
+    summary: "What observational memory knows of the session's thread, with its models and thresholds",
+    owner: "session",
+    response: openObject({
+      record: anything(),
+      observer: openObject({ modelId: anything(), threshold: anything() }),
+      reflector: openObject({ modelId: anything(), threshold: anything() }),
+    }),
+  }),
   listFollowUps: route(`GET ${SESSION}/follow-ups`, {
     summary: "The queued messages",
     owner: "session",
@@ -287,7 +307,7 @@ export const CONTROLLER_ROUTES = {
   editFollowUp: route(`PUT ${SESSION}/follow-ups/:messageId`, {
     summary: "Changes a queued message",
     owner: "session",
-    body: words,
+    body: object({ message: text(), files: optional(list(file, { maxItems: MAX_FILES })) }),
     response: openObject({ id: id() }),
   }),
   removeFollowUp: route(`DELETE ${SESSION}/follow-ups/:messageId`, {
@@ -299,6 +319,12 @@ export const CONTROLLER_ROUTES = {
     summary: "Adds a queued message to the active run",
     owner: "session",
     body: object({}),
+    response: openObject({ id: id() }),
+  }),
+  moveFollowUp: route(`POST ${SESSION}/follow-ups/:messageId/move`, {
+    summary: "Puts a queued message at another place of the queue",
+    owner: "session",
+    body: object({ to: integer({ minimum: 0 }) }),
     response: openObject({ id: id() }),
   }),
   notifySession: route(`POST ${SESSION}/notifications`, {

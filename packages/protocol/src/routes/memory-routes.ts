@@ -106,8 +106,13 @@ const memoryConfig = openObject({
     template: optional(text()),
   }),
   threads: openObject({ generateTitle: flag() }),
+  /** The settings of observational memory, models by id; absent where it is off. */
+  observationalMemory: optional(anyObject()),
   readOnly: flag(),
 });
+
+/** A record of observational memory: times are texts. */
+const omRecord = either(anything(), nothing());
 
 export const MEMORY_ROUTES = {
   memoryStatus: route("GET /api/memory/status", {
@@ -128,6 +133,7 @@ export const MEMORY_ROUTES = {
     query: object({
       ...shapes.threadQuery,
       search: optional(text({ maxLength: 256 })),
+      includeSubagents: optional(flag()),
       orderBy: optional(oneOf("createdAt", "updatedAt")),
       direction: optional(oneOf("ASC", "DESC")),
       ...shapes.page,
@@ -266,6 +272,25 @@ export const MEMORY_ROUTES = {
       ),
       count: integer(),
     }),
+  }),
+  getObservationalMemory: route("GET /api/memory/observational-memory", {
+    summary: "The notes that observational memory has of a thread or of a resource, and earlier generations",
+    owner: "resource",
+    query: object({
+      ...shapes.threadQuery,
+      threadId: optional(id()),
+      from: optional(text({ maxLength: 64 })),
+      to: optional(text({ maxLength: 64 })),
+      offset: optional(integer({ minimum: 0 })),
+      limit: optional(integer({ minimum: 0, maximum: 100 })),
+    }),
+    response: openObject({ record: omRecord, history: optional(list(anything())) }),
+  }),
+  observationalMemoryBufferStatus: route("POST /api/memory/observational-memory/buffer-status", {
+    summary: "The same record, once no observation of the thread waits or runs, or after 30 seconds",
+    owner: "resource",
+    body: object({ ...shapes.threadQuery, threadId: optional(id()) }),
+    response: openObject({ record: omRecord }),
   }),
   getThreadState: route("GET /api/memory/threads/:threadId/state", {
     summary:

@@ -1,5 +1,6 @@
 import type { AgentControllerMessage } from "./controller-message.ts";
 import type { AgentControllerEvent, EventOf } from "./events.ts";
+import type { ModifiedFiles } from "./modified-files.ts";
 import type { TaskItemSnapshot } from "./task-item.ts";
 import { createEmptyTokenUsage, type TokenUsage } from "./token-usage.ts";
 
@@ -106,10 +107,9 @@ export function defaultDisplayState(): AgentControllerDisplayState {
 }
 
 /** What a display keeps of a thread beside its stream. */
-export type DisplayFacts = Pick<
-  AgentControllerDisplayState,
-  "queuedFollowUps" | "tokenUsage" | "tasks" | "modifiedFiles"
->;
+export type DisplayFacts = Pick<AgentControllerDisplayState, "queuedFollowUps" | "tokenUsage" | "tasks"> & {
+  files: ModifiedFiles;
+};
 
 const MAX_SHELL_OUTPUT = 64 << 10;
 
@@ -129,13 +129,14 @@ export class Display {
 
   /** Another thread: nothing of the one before is left. */
   reset(facts: Partial<DisplayFacts> = {}): void {
-    this.#now = { ...defaultDisplayState(), ...facts };
+    this.#now = defaultDisplayState();
     this.#tasksOfRun = undefined;
-    this.#snapshot = undefined;
+    this.set(facts);
   }
 
-  set(facts: Partial<DisplayFacts>): void {
+  set({ files, ...facts }: Partial<DisplayFacts>): void {
     Object.assign(this.#now, facts);
+    if (files) this.#modified(files);
     this.#snapshot = undefined;
   }
 
@@ -216,9 +217,17 @@ export class Display {
     }
   }
 
+  #modified(files: ModifiedFiles): void {
+    const { modifiedFiles } = this.#now;
+    for (const [path, { operations, firstModified }] of Object.entries(files))
+      modifiedFiles.set(path, { operations, firstModified: new Date(firstModified) });
+  }
+
   #takeOther(event: AgentControllerEvent): void {
     const { activeSubagents, omProgress } = this.#now;
     switch (event.type) {
+      case "files_modified":
+        return this.#modified(event.files);
       case "subagent_start": {
         const { type: _, toolCallId, ...about } = event;
         activeSubagents.set(toolCallId, { ...about, toolCalls: [], textDelta: "", status: "running" });

@@ -14,6 +14,9 @@ export interface BusHost {
   readonly logger: { warn(message: string, ...details: unknown[]): void };
 }
 
+/** What people have to know, also if they come later. */
+const MAX_UNHEARD = 20;
+const UNHEARD: ReadonlySet<string> = new Set(["error", "info"]);
 /** How long the display may be behind while much happens. */
 const DISPLAY_MS = 16;
 
@@ -31,6 +34,8 @@ export class EventBus {
   #cancelTimer: (() => void) | undefined;
   /** What late listeners are told first. */
   #workspace: AgentControllerEvent[] = [];
+  /** What happened before anybody could listen, such as while the session was opened: the first who comes is told. */
+  #unheard: AgentControllerEvent[] | undefined = [];
 
   constructor(display: Display, { system, logger }: BusHost) {
     this.#display = display;
@@ -41,7 +46,8 @@ export class EventBus {
   subscribe(listener: AgentControllerEventListener): () => void {
     const entry = { listener };
     this.#listeners.add(entry);
-    for (const event of this.#workspace) this.#tell(entry, event);
+    for (const event of [...(this.#unheard ?? []), ...this.#workspace]) this.#tell(entry, event);
+    this.#unheard = undefined;
     return () => void this.#listeners.delete(entry);
   }
 
@@ -73,6 +79,8 @@ export class EventBus {
 
   #emitNow(event: AgentControllerEvent): void {
     if (event.type.startsWith("workspace_")) this.#workspace = [...this.#workspace, event].slice(-2);
+    if (UNHEARD.has(event.type) && this.#unheard)
+      this.#unheard = [...this.#unheard, event].slice(-MAX_UNHEARD);
     if (FREQUENT.has(event.type)) {
       this.#display.take(event);
       this.#tellAll(event);

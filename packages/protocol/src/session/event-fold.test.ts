@@ -207,14 +207,31 @@ describe("EventFold", () => {
       data("data-app", {}),
     ]).slice(3);
     expect(types(events)).toEqual([
-      ...["observation", "reflection", "buffering"].flatMap((phase) =>
-        ["start", "end", "failed"].map((moment) => `om_${phase}_${moment}`),
-      ),
+      ...["observation", "reflection", "buffering"].flatMap((phase) => [
+        ...["start", "end", "failed"].map((moment) => `om_${phase}_${moment}`),
+        "error",
+      ]),
       "om_status",
       "om_activation",
       "om_thread_title_updated",
       "goal_evaluation",
       "info",
+    ]);
+  });
+
+  it("tells reflections that a run waited for under their own names, and failures as errors, too", () => {
+    const about = { cycleId: "c", operationType: "reflection" };
+    const events = fold([
+      ...begun,
+      data("data-om-observation-start", { ...about, tokensToObserve: 7 }),
+      data("data-om-observation-end", { ...about, observationTokens: 3 }),
+      data("data-om-observation-failed", { ...about, error: "no" }),
+    ]).slice(3);
+    expect(events).toMatchObject([
+      { type: "om_reflection_start", tokensToReflect: 7 },
+      { type: "om_reflection_end", compressedTokens: 3 },
+      { type: "om_reflection_failed" },
+      { type: "error", errorType: "observational-memory", retryable: true },
     ]);
   });
 
@@ -231,6 +248,36 @@ describe("EventFold", () => {
     expect(made).toBe(40_000);
     const [part] = display.get().currentMessage!.content;
     expect(part).toMatchObject({ text: "x".repeat(400_000) });
+  });
+
+  it("takes back what a step said whose process died, once the step is taken again", () => {
+    const step = (id: string, text: string) => [
+      chunk("step-start", { messageId: "m" }),
+      chunk("text-start", { id }),
+      chunk("text-delta", { id, text }),
+    ];
+    const call = { toolCallId: "c", toolName: "t", args: {} };
+    const events = fold([
+      ...begun,
+      chunk("text-start", { id: "0" }),
+      chunk("text-delta", { id: "0", text: "first " }),
+      chunk("step-finish", { stepResult: { reason: "tool-calls" }, output: { usage: {} } }),
+      ...step("0", "I beg"),
+      chunk("tool-call", call),
+      ...step("0", "I begin."),
+      finish("stop"),
+    ]);
+    const last = events.at(-2) as EventOf<"message_end">;
+    expect(last.message.content).toEqual([
+      { type: "text", text: "first " },
+      { type: "text", text: "I begin." },
+    ]);
+    expect(events.filter(({ type }) => type === "tool_end")).toMatchObject([
+      { toolCallId: "c", isError: true },
+    ]);
+    const shown = events.filter(({ type }) => type === "message_start" || type === "message_end");
+    // What a person said, and one answer.
+    expect(types(shown)).toEqual(["message_start", "message_end", "message_start", "message_end"]);
   });
 
   it("survives any chunks in any order", () => {

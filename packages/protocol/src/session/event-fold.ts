@@ -38,6 +38,8 @@ export class EventFold {
   #message: GrowingMessage | undefined;
   /** The newest time that the stream itself tells. */
   #time = new Date(0);
+  /** The step that is being written: where it begins in the message, and its calls that have no result. */
+  #openStep: { from: number; calls: Set<string> } | undefined;
   /** Pieces of the message that grow, by their ids in the stream. */
   #growing = new Map<string, number>();
   #calls = new Map<string, { toolName: string; args: unknown }>();
@@ -81,6 +83,7 @@ export class EventFold {
     this.#isShown = false;
     this.#message = undefined;
     this.#messageId = undefined;
+    this.#openStep = undefined;
     this.#calls = new Map();
     this.#growing = new Map();
     this.#approvals.clear();
@@ -125,6 +128,7 @@ export class EventFold {
       case "tool-call": {
         const { toolCallId, toolName, args } = chunk.payload;
         this.#calls.set(toolCallId, { toolName, args });
+        this.#openStep?.calls.add(toolCallId);
         events.push({ type: "tool_start", toolCallId, toolName, args });
         return this.#add({ type: "tool_call", id: toolCallId, name: toolName, args }, events);
       }
@@ -146,11 +150,15 @@ export class EventFold {
       case "tool-call-suspended":
         return this.#suspends(chunk.payload, events);
       case "step-finish": {
+        // Of a step that is taken again nothing is stored.
+        if (chunk.payload.stepResult?.reason === "retry") this.#dropStep(events);
+        this.#openStep = undefined;
         const usage = toTokenUsage(chunk.payload.output.usage);
         if (usage.totalTokens > 0) events.push({ type: "usage_update", usage });
         return;
       }
       case "tripwire":
+        this.#dropStep(events);
         events.push({ type: "error", error: new Error(chunk.payload.reason), errorType: "tripwire" });
         return;
       case "finish":
@@ -193,7 +201,7 @@ export class EventFold {
       events.push({ ...fields, type: "om_thread_title_updated" });
     } else if (type.startsWith("data-om-")) {
       const name = type.slice("data-".length).replaceAll("-", "_");
-      if (OM_EVENTS.has(name)) events.push({ ...fields, type: name } as AgentControllerEvent);
+      if (OM_EVENTS.has(name)) events.push(...omEvents(name, fields));
     }
   }
 
@@ -220,9 +228,27 @@ export class EventFold {
   }
 
   #step(messageId: string | undefined, events: AgentControllerEvent[]): void {
-    if (messageId === this.#messageId) return;
-    this.#closeMessage({ stopReason: "complete" }, events);
-    this.#messageId = messageId;
+    // Its process died before it could store the step: it is taken again.
+    this.#dropStep(events);
+    if (messageId !== this.#messageId) {
+      this.#closeMessage({ stopReason: "complete" }, events);
+      this.#messageId = messageId;
+    }
+    this.#openStep = { from: this.#message?.size ?? 0, calls: new Set() };
+  }
+
+  /** Takes back what the step that is being written has said. */
+  #dropStep(events: AgentControllerEvent[]): void {
+    const step = this.#openStep;
+    const message = this.#message;
+    this.#openStep = undefined;
+    if (!step) return;
+    for (const toolCallId of step.calls)
+      events.push({ type: "tool_end", toolCallId, result: "The step was taken again.", isError: true });
+    if (!message || message.size === step.from) return;
+    message.keep(step.from);
+    this.#growing = new Map();
+    events.push({ type: "message_update", message: message.view() });
   }
 
   /** The message that is being written; it begins with its first piece. */
@@ -274,6 +300,7 @@ export class EventFold {
   ): void {
     this.#approvals.delete(toolCallId);
     this.#suspensions.delete(toolCallId);
+    this.#openStep?.calls.delete(toolCallId);
     events.push({ type: "tool_end", toolCallId, result, isError });
     this.#add({ type: "tool_result", id: toolCallId, name: toolName, result, isError }, events);
     const { tasks, isError: refused } = Object(result) as { tasks?: unknown; isError?: unknown };
@@ -369,10 +396,34 @@ export class EventFold {
     if (this.#message) events.push({ type: "message_end", message: this.#message.view(end) });
     this.#message = undefined;
     this.#messageId = undefined;
+    if (this.#openStep) this.#openStep.from = 0;
   }
 }
 
 const CHANGES_TASKS: ReadonlySet<string> = new Set(["task_write", "task_update", "task_complete"]);
+/** A chunk of observational memory as events: reflections have their own names, and a failure is an error, too. */
+function omEvents(name: string, fields: Record<string, unknown>): AgentControllerEvent[] {
+  const { tokensToObserve, observationTokens } = fields;
+  const isReflection = fields["operationType"] === "reflection" && name.startsWith("om_observation_");
+  const event = isReflection
+    ? {
+        ...fields,
+        type: name.replace("observation", "reflection"),
+        ...(tokensToObserve !== undefined && { tokensToReflect: tokensToObserve }),
+        ...(name.endsWith("_end") && { compressedTokens: observationTokens }),
+      }
+    : { ...fields, type: name };
+  const events = [event as AgentControllerEvent];
+  if (name.endsWith("_failed"))
+    events.push({
+      type: "error",
+      error: new Error(String(fields["error"] ?? "Observational memory failed.")),
+      errorType: "observational-memory",
+      retryable: true,
+    });
+  return events;
+}
+
 const OM_EVENTS: ReadonlySet<string> = new Set([
   "om_status",
   "om_activation",

@@ -1,6 +1,7 @@
 import type { StoredThread } from "../message.ts";
 import type { AgentControllerMessage, SignalContent } from "./controller-message.ts";
 import type { AgentControllerDisplayState } from "./display-state.ts";
+import type { ModifiedFiles } from "./modified-files.ts";
 import type { TaskItemSnapshot } from "./task-item.ts";
 import type { TokenUsage } from "./token-usage.ts";
 
@@ -76,6 +77,8 @@ interface Payloads {
   subagent_end: OfSubagent & { result: string; isError: boolean; durationMs: number };
   subagent_model_changed: { modelId: string; scope: "thread" | "global"; agentType?: string };
   task_updated: { tasks: TaskItemSnapshot[] };
+  /** Tools changed files: these are as they are now, with what was done to them before. */
+  files_modified: { files: ModifiedFiles };
   goal_evaluation: { payload: unknown };
   shell_output: OfCall & { output: string; stream: "stdout" | "stderr" };
   display_state_changed: { readonly displayState: AgentControllerDisplayState };

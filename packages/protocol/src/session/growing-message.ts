@@ -1,6 +1,6 @@
 import type { AgentControllerMessage, AgentControllerMessageContent } from "./controller-message.ts";
 
-type Change = { part: AgentControllerMessageContent } | { at: number; text: string };
+type Change = { part: AgentControllerMessageContent } | { at: number; text: string } | { keep: number };
 
 /**
  * A message that is being written, as a list of changes. A view of it costs the same however long the message is: its
@@ -19,8 +19,9 @@ export class GrowingMessage {
     this.#createdAt = createdAt;
   }
 
-  get isEmpty(): boolean {
-    return this.#parts === 0;
+  /** How many pieces it has. */
+  get size(): number {
+    return this.#parts;
   }
 
   /** Adds a piece and answers its place. */
@@ -32,6 +33,12 @@ export class GrowingMessage {
   /** Adds to the text of the piece in a place. */
   append(at: number, text: string): void {
     this.#changes.push({ at, text });
+  }
+
+  /** Takes back the pieces after the first few. */
+  keep(count: number): void {
+    this.#changes.push({ keep: count });
+    this.#parts = count;
   }
 
   view(end: Pick<AgentControllerMessage, "stopReason" | "errorMessage"> = {}): AgentControllerMessage {
@@ -55,6 +62,7 @@ function putTogether(changes: readonly Change[], count: number): AgentController
   for (let index = 0; index < count; index++) {
     const change = changes[index]!;
     if ("part" in change) parts.push({ ...change.part });
+    else if ("keep" in change) parts.length = change.keep;
     else {
       const part = parts[change.at];
       if (part?.type === "text") part.text += change.text;

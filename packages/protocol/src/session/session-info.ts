@@ -12,6 +12,8 @@ export interface SessionInfo {
   /** Empty where no model was chosen. */
   modelId: string;
   tags: Record<string, string>;
+  /** Models of helpers and of other modes by their names, and the threads that were deleted last. */
+  settings: Record<string, unknown>;
   /** Rises by one with every change. */
   version: number;
   /** With the grant `control`, as are `rules` and `grants`. */
@@ -20,7 +22,15 @@ export interface SessionInfo {
   grants?: { categories: string[]; tools: string[] };
 }
 
-type Changeable = { modeId: string; modelId: string; state?: Record<string, unknown> };
+type Changeable = {
+  modeId: string;
+  modelId: string;
+  settings: Record<string, unknown>;
+  state?: Record<string, unknown>;
+};
+
+/** Where among the settings the threads are that a session deleted, the last ones. */
+export const DELETED_THREADS = "deletedThreads";
 
 /** What happened to a session, from two versions of it: one event for each thing that is different. */
 export function changesOf(
@@ -34,7 +44,32 @@ export function changesOf(
   if (modelId !== before.modelId) events.push({ type: "model_changed", modelId, scope, modeId });
   const changedKeys = after.state === before.state ? [] : differentKeys(before.state ?? {}, state);
   if (changedKeys.length > 0) events.push({ type: "state_changed", state: { ...state }, changedKeys });
+  if (after.settings !== before.settings)
+    for (const key of differentKeys(before.settings, after.settings))
+      events.push(...settingChanged(key, before.settings[key], after.settings[key], scope));
   return events;
+}
+
+/** What it means that a setting is another. One that was taken away is no event. */
+function settingChanged(
+  key: string,
+  before: unknown,
+  after: unknown,
+  scope: "thread" | "global",
+): AgentControllerEvent[] {
+  if (key === DELETED_THREADS) {
+    const known = new Set(Array.isArray(before) ? (before as string[]) : []);
+    const deleted = (Array.isArray(after) ? (after as string[]) : []).filter((id) => !known.has(id));
+    return deleted.map((threadId) => ({ type: "thread_deleted", threadId }));
+  }
+  const [, name = "", of] = /^(observer|reflector|subagent|mode)ModelId(?:_(.*))?$/.exec(key) ?? [];
+  if (typeof after !== "string" || name === "") return [];
+  if (name === "mode")
+    return of === undefined ? [] : [{ type: "model_changed", modelId: after, scope, modeId: of }];
+  if (name !== "subagent")
+    return [{ type: "om_model_changed", role: name as "observer" | "reflector", modelId: after }];
+  const which = of === undefined ? {} : { agentType: of };
+  return [{ type: "subagent_model_changed", modelId: after, scope: "thread", ...which }];
 }
 
 function differentKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {

@@ -1,4 +1,4 @@
-import type { AgentControllerDisplayState, DisplayFacts } from "./display-state.ts";
+import type { AgentControllerDisplayState } from "./display-state.ts";
 import type { BusHost } from "./event-bus.ts";
 import type { AgentControllerEvent, AgentControllerEventListener } from "./events.ts";
 import type { RunEnd } from "./run-ends.ts";
@@ -18,6 +18,7 @@ export class SessionView {
   #seq = 0;
   /** Chunks up to this one were there before anybody looked: they show, and are not told. */
   #until = 0;
+  #queueRevision = 0;
 
   constructor(host: BusHost) {
     this.#events = new ThreadEvents(host);
@@ -26,6 +27,11 @@ export class SessionView {
   /** `undefined` before the first frame. */
   get session(): SessionInfo | undefined {
     return this.#session;
+  }
+
+  /** Rises whenever the queue may have changed, also where its length did not. */
+  get queueRevision(): number {
+    return this.#queueRevision;
   }
 
   /** Where the stream goes on: the `Last-Event-ID` for the next line. */
@@ -63,7 +69,8 @@ export class SessionView {
       case "session-changed":
         return this.change(frame.session);
       case "session-facts":
-        return this.#events.learn(toFacts(frame.facts));
+        if (frame.facts.queuedFollowUps !== undefined) this.#queueRevision++;
+        return this.#events.learn(frame.facts);
       case "session-event":
         return this.emit(revive(frame.event));
       case "session-live":
@@ -78,7 +85,10 @@ export class SessionView {
     const before = this.#session;
     if (!before || session.version <= before.version || session.threadId !== before.threadId) return;
     this.#session = session;
-    for (const event of changesOf(before, session)) this.emit(event);
+    const events = changesOf(before, session);
+    for (const event of events) this.emit(event);
+    // Rules, grants and the like have no event of their own.
+    if (events.length === 0) this.#events.bus.displayChanged();
   }
 
   #begin({ session, facts, after, until, questions = [], created }: SessionSnapshot): void {
@@ -87,7 +97,8 @@ export class SessionView {
     if (before) for (const event of changesOf(before, session)) this.emit(event);
     this.#seq = after;
     this.#until = until;
-    this.#events.begin(toFacts(facts));
+    this.#queueRevision++;
+    this.#events.begin(facts);
     const { threadId } = session;
     if (threadId !== before?.threadId) this.#events.leave();
     if (before && threadId !== before.threadId && threadId !== undefined) {
@@ -104,11 +115,7 @@ export class SessionView {
   }
 }
 
-/** JSON has no maps and no times. */
-function toFacts({ modifiedFiles: _, ...facts }: Partial<DisplayFacts>): Partial<DisplayFacts> {
-  return facts;
-}
-
+/** JSON has no times. */
 function toThread<Thread extends { createdAt: Date; updatedAt: Date }>(thread: Thread): Thread {
   return { ...thread, createdAt: new Date(thread.createdAt), updatedAt: new Date(thread.updatedAt) };
 }

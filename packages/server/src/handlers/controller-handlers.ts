@@ -7,7 +7,11 @@ import {
   toContents,
 } from "@selvedge/core/agent-controller";
 import { safeMessage } from "@selvedge/core/guards";
-import { type SessionInfo, toControllerMessage } from "@selvedge/protocol/session";
+import {
+  type AgentControllerMessage,
+  type SessionInfo,
+  toControllerMessage,
+} from "@selvedge/protocol/session";
 import { admitContents } from "../admit-contents.ts";
 import type { Principal } from "../caller.ts";
 import { checkMetadata } from "../check-metadata.ts";
@@ -71,7 +75,8 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
   sendSessionMessage: (call) =>
     send(call, toContents(call.body.message, call.body.files), (session, said) => session.admit(said)),
   steerSession: (call) => send(call, call.body.message, (session, said) => session.admit(said)),
-  followUpSession: (call) => send(call, call.body.message, (session, said) => session.queue(said)),
+  followUpSession: (call) =>
+    send(call, toContents(call.body.message, call.body.files), (session, said) => session.queue(said)),
   abortSession: (call) =>
     within(call, async (session) => {
       const runId = session.run.getRunId();
@@ -136,18 +141,25 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
     within(call, async (session) => {
       const { threadId } = call.params;
       await session.thread.require(threadId);
-      const limit = call.query.limit ?? MESSAGES;
-      const domain = await session.core.host.memory();
-      const stored = limit === 0 ? [] : await domain.recentMessages({ threadId, limit });
-      const shown = call.caller.has("inspect") ? stored : stored.map(safeMessage);
-      return { messages: shown.map(toControllerMessage) };
+      return { messages: await messagesOf(call, session, threadId, call.query.limit) };
+    }),
+  listSubagentMessages: (call) =>
+    within(call, async (session) => {
+      const thread = await session.thread.ofSubagent(call.params);
+      return { messages: thread ? await messagesOf(call, session, thread.id, call.query.limit) : [] };
     }),
 
+  getSessionOM: (call) =>
+    within(call, async ({ om }) => {
+      const role = (one: typeof om.observer) => ({ modelId: one.modelId(), threshold: one.threshold() });
+      return { record: await om.record(), observer: role(om.observer), reflector: role(om.reflector) };
+    }),
   listFollowUps: (call) => within(call, async (session) => ({ followUps: await session.followUps.list() })),
   editFollowUp: (call) =>
     within(call, async (session) => {
       const id = call.params.messageId;
-      await session.followUps.edit({ id, content: await toSaid(call, call.body.message) });
+      const contents = toContents(call.body.message, call.body.files);
+      await session.followUps.edit({ id, content: await toSaid(call, contents) });
       return { id };
     }),
   removeFollowUp: (call) =>
@@ -160,6 +172,12 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
     within(call, async (session) => {
       const id = call.params.messageId;
       await session.followUps.steer(id);
+      return { id };
+    }),
+  moveFollowUp: (call) =>
+    within(call, async (session) => {
+      const id = call.params.messageId;
+      await session.followUps.move({ id, to: call.body.to });
       return { id };
     }),
   notifySession: (call) =>
@@ -181,9 +199,21 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
   setSessionState: (call) => change(call, ({ state }) => state.set(call.body.updates)),
 };
 
+async function messagesOf(
+  { caller }: SessionCall,
+  session: Session,
+  threadId: string,
+  limit: number = MESSAGES,
+): Promise<AgentControllerMessage[]> {
+  const domain = await session.core.host.memory();
+  const stored = limit === 0 ? [] : await domain.recentMessages({ threadId, limit });
+  const shown = caller.has("inspect") ? stored : stored.map(safeMessage);
+  return shown.map(toControllerMessage);
+}
+
 /** A session as a caller may see it. */
 function infoOf(row: StoredSession, caller: Principal): SessionInfo {
-  const { controllerId, id, ownerId, resourceId, threadId, modeId, modelId, tags, version } = row;
+  const { controllerId, id, ownerId, resourceId, threadId, modeId, modelId, tags, settings, version } = row;
   const { state, rules, grants } = row;
   return {
     controllerId,
@@ -194,6 +224,7 @@ function infoOf(row: StoredSession, caller: Principal): SessionInfo {
     modeId,
     modelId,
     tags,
+    settings,
     version,
     ...(caller.has("control") && { state, rules, grants }),
   };
@@ -220,8 +251,10 @@ async function createSession(call: Call<"createSession">): Promise<Answer<"creat
     resourceId: found?.defaultResourceId ?? resourceId,
     requestContext: toRequestContext(undefined, caller),
     ...(body.tags && { tags: body.tags }),
+    ...(body.threadId !== undefined && { threadId: body.threadId }),
   });
   try {
+    // One that was open already is where it was.
     if (body.threadId !== undefined) await session.thread.goTo(body.threadId);
     return infoOf(session.core.row, caller);
   } finally {
@@ -267,12 +300,13 @@ async function lease({
 }
 
 async function send(
-  call: SessionCall,
+  call: SessionCall & { body: { id?: string | undefined } },
   contents: Contents,
   how: (session: Session, said: SessionContents) => ReturnType<Session["admit"]>,
 ): Promise<Answer<"sendSessionMessage">> {
   const said: SessionContents = {
     contents: await toSaid(call, contents),
+    id: call.body.id,
     requestContext: toRequestContext(undefined, call.caller),
     idempotencyKey: call.request.headers.get("idempotency-key") ?? undefined,
   };

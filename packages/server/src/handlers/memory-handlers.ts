@@ -9,7 +9,7 @@ import { admitContents } from "../admit-contents.ts";
 import { checkMetadata } from "../check-metadata.ts";
 import { type Answer, type Handlers, ownerOf, type Tagged } from "../handler.ts";
 import { safeMessage } from "@selvedge/core/guards";
-import { threadDomain } from "../thread-domain.ts";
+import { requireStorage, threadDomain } from "../thread-domain.ts";
 import { toNames } from "../to-names.ts";
 import { searchMessages } from "./search-messages.ts";
 import type { ThreadRoute } from "./thread-handlers.ts";
@@ -24,6 +24,10 @@ interface FullMemory extends MastraMemory {
   getWorkingMemory(address: object): Promise<string | null>;
   updateWorkingMemory(update: object): Promise<void>;
   getMergedThreadConfig(): SetMemoryConfig;
+  readonly observationalMemory?: {
+    describe(): Record<string, unknown>;
+    waitForBuffering(threadId: string, resourceId: string): Promise<boolean>;
+  };
 }
 
 /** A configuration with its defaults filled in. */
@@ -57,6 +61,7 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
         semanticRecall,
         workingMemory: { enabled, ...(enabled && { scope, ...told }) },
         threads: { generateTitle: !!threads?.generateTitle },
+        ...(memory.observationalMemory && { observationalMemory: memory.observationalMemory.describe() }),
         readOnly,
       },
     };
@@ -67,6 +72,7 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     const list = () =>
       domain.listThreads({
         filter: { resourceId, text: search },
+        includeSubagents: query.includeSubagents,
         orderBy: { field: orderBy, direction },
         page,
         perPage,
@@ -160,6 +166,24 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     });
     return { success: true };
   },
+  getObservationalMemory: async ({ app, query, resourceId }) => {
+    const { threadId, from, to, offset, limit } = query;
+    const domain = await domainOf(app, query.agentId);
+    const owner = await ownerOfLog(app, query.agentId, threadId, resourceId);
+    const record = await domain.getObservationalMemory(threadId ?? null, owner);
+    if (limit === undefined) return { record };
+    const range = { offset, from: toDate("from", from), to: toDate("to", to) };
+    const history = await domain.getObservationalMemoryHistory(threadId ?? null, owner, limit, range);
+    return { record, history };
+  },
+  observationalMemoryBufferStatus: async ({ app, body, resourceId }) => {
+    const { agentId, threadId } = body;
+    const owner = await ownerOfLog(app, agentId, threadId, resourceId);
+    const memory = (await app.memory(agentId)) as Partial<FullMemory>;
+    if (threadId !== undefined) await memory.observationalMemory?.waitForBuffering(threadId, owner);
+    const domain = await domainOf(app, agentId);
+    return { record: await domain.getObservationalMemory(threadId ?? null, owner) };
+  },
   searchMemory: async ({ app, query, resourceId, caller, request: { signal } }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
@@ -176,6 +200,29 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     };
   },
 };
+
+/** Whose log it is. A thread of somebody else does not exist. */
+async function ownerOfLog(
+  app: App,
+  agentId: string | undefined,
+  threadId: string | undefined,
+  resourceId: string | undefined,
+): Promise<string> {
+  if (threadId !== undefined) {
+    const owner = await ownerOfThread(requireStorage(await app.storage(agentId)), threadId);
+    if (owner === undefined || (resourceId !== undefined && owner !== resourceId)) throw noThread(threadId);
+    return owner;
+  }
+  if (resourceId !== undefined) return resourceId;
+  throw new AgentError("invalid-argument", "Pass a threadId or a resourceId.");
+}
+
+function toDate(name: string, value: string | undefined): Date | undefined {
+  if (value === undefined) return undefined;
+  const date = new Date(value);
+  if (!Number.isNaN(date.getTime())) return date;
+  throw new AgentError("invalid-argument", `${name} must be a date, got ${JSON.stringify(value)}.`);
+}
 
 function shown(caller: Principal, messages: readonly StoredMessage[]): readonly StoredMessage[] {
   return caller.has("inspect") ? messages : messages.map(safeMessage);

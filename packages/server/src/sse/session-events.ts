@@ -18,8 +18,7 @@ const CHUNKS_AT_ONCE = 256;
 const TEXT_AT_ONCE = 32 << 10;
 
 /** Events of one process only: they are in no row and on no thread. */
-const OF_PROCESS =
-  /^(?:workspace_status_changed|workspace_ready|workspace_error|om_model_changed|subagent_model_changed|thread_deleted)$/;
+const OF_PROCESS = /^workspace_/;
 
 /** A reader's position: the version of the session and the number on its thread. */
 export interface SessionPlace {
@@ -121,10 +120,10 @@ export class SessionEvents implements EventSourceText {
   async #open(place: SessionPlace | undefined): Promise<void> {
     const core = this.#core;
     this.#stop.push(core.watchRow(() => this.#wake()));
-    let isReplay = place !== undefined;
+    let isReplay = true;
     this.#stop.push(
       this.#options.session.subscribe((event) => {
-        if (!isReplay) this.#hear(event);
+        if (!isReplay || place === undefined) this.#hear(event, isReplay);
       }),
     );
     isReplay = false;
@@ -216,10 +215,10 @@ export class SessionEvents implements EventSourceText {
     this.#reading = false;
   }
 
-  #hear(event: AgentControllerEvent): void {
+  #hear(event: AgentControllerEvent, isReplay: boolean): void {
     if (event.type === "thread_created") this.#created = event.thread;
-    const isOther = event.type === "model_changed" && event.modeId !== this.#core.row.modeId;
-    if (!isOther && !OF_PROCESS.test(event.type)) return;
+    // What happened while the session was opened is on no stream.
+    if (!isReplay && !OF_PROCESS.test(event.type)) return;
     this.#add({ type: "session-event", event: this.#safe(event) });
     this.#wake();
   }

@@ -1,6 +1,7 @@
 import { memo, type ReactNode } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { highlight } from "./highlight.ts";
+// oxlint-disable-next-line no-restricted-imports -- of this package: the terminal uses it, too
+import { highlight } from "../../src/highlight.ts";
 
 /** Code with its language, in colours, to be copied. */
 export const CodeBlock: (props: { code: string; language: string }) => ReactNode = memo(

@@ -1,6 +1,7 @@
 import { useThread } from "@selvedge/react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { usePageTitle } from "../page-title.ts";
+import { ThreadOfSession } from "../session/thread-of-session.tsx";
 import { isFreshPlace, Link, path, settlePlace, useRouter } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { ActionError, ThreadActionsProvider } from "../thread/actions.tsx";
@@ -14,6 +15,7 @@ import { useDraft } from "../thread/use-draft.ts";
 import { useInbox } from "../thread/use-inbox.ts";
 import { useThreadAgent } from "../thread/use-thread-agent.ts";
 import { useTitle } from "../thread/use-title.ts";
+import { Welcome } from "../thread/welcome.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -28,6 +30,8 @@ export function ThreadPage({ threadId }: { threadId: string }): ReactNode {
   const agent = useThreadAgent(threadId, agentId);
   if (agent.error) return <Problem error={agent.error} onRetry={agent.reload} />;
   if (agent.loading && !agent.value) return <Loading what="the thread" />;
+  if (agent.controllerId !== undefined)
+    return <ThreadOfSession controllerId={agent.controllerId} threadId={threadId} />;
   if (!agent.value) {
     return (
       <Empty title="No agent to talk to">
@@ -110,7 +114,7 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
             onClick={togglePanel}
           />
         </div>
-        <Conversation thread={thread} agent={agent} />
+        <Conversation thread={thread} agentName={agent.name} welcome={<Welcome agent={agent} />} />
         <div className="thread-foot">
           <ActionError />
           <Composer thread={thread} agentName={agent.name} draft={draft} box={box} />

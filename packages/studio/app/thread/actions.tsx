@@ -1,8 +1,8 @@
-import type { UseThreadResult as Thread } from "@selvedge/react";
 import { createContext, type ReactNode, use, useCallback, useMemo, useState } from "react";
 import { formatError } from "../format.ts";
 import { Button } from "../ui/button.tsx";
 import { toError } from "../use-load.ts";
+import type { Thread } from "./thread.ts";
 
 interface Actions {
   thread: Thread;

@@ -1,11 +1,11 @@
-import type { ThreadState } from "@selvedge/protocol/routes";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { formatValue } from "../format.ts";
 import { JsonEntry } from "../schema-form/json-entry.tsx";
 import { Button } from "../ui/button.tsx";
 import { useActions } from "./actions.tsx";
-
-export type Approval = ThreadState["approvals"][number];
+import { PlanForm, toPlan } from "./plan-form.tsx";
+import { QuestionForm, toQuestion } from "./question-form.tsx";
+import type { Approval } from "./thread.ts";
 
 /** The decision on a tool call that waits: yes, or no with a reason the model reads; or the data that it asked for. */
 export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
@@ -30,12 +30,16 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
   };
 
   if (!approval.requiresApproval) {
+    const answer = (resumeData: unknown): void => void decide(() => thread.approve(toolCallId, resumeData));
+    const question = toQuestion(approval.suspendPayload);
+    if (question) return <QuestionForm question={question} sent={sent} onAnswer={answer} />;
+    if (toPlan(approval.suspendPayload)) return <PlanForm sent={sent} onAnswer={answer} />;
     return (
       <form
         className="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          void decide(() => thread.approve(toolCallId, data));
+          answer(data);
         }}
       >
         {approval.suspendPayload !== undefined && (
@@ -93,10 +97,22 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
       >
         Approve
       </Button>
+      {thread.inSession && (
+        <Button
+          size="small"
+          disabled={sent}
+          onClick={() => void decide(() => thread.inSession!.alwaysAllow(toolCallId))}
+        >
+          Always for this category
+        </Button>
+      )}
       <Button kind="danger" size="small" icon="cross" disabled={sent} onClick={() => setDeclining(true)}>
         Decline …
       </Button>
-      <span className="hint">This call has not run yet. It runs once if you approve it.</span>
+      <span className="hint">
+        This call has not run yet. It runs once if you approve it.
+        {approval.reason !== undefined && ` It asks because of: ${approval.reason}.`}
+      </span>
     </div>
   );
 }

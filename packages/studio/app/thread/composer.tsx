@@ -1,5 +1,4 @@
 import type { SignalContents } from "@selvedge/protocol/routes";
-import type { UseThreadResult as Thread } from "@selvedge/react";
 import {
   type ClipboardEvent,
   type KeyboardEvent,
@@ -15,6 +14,7 @@ import { AttachmentList } from "./attachment-list.tsx";
 import { toContents } from "./attachment.ts";
 import { QueueList } from "./queue-list.tsx";
 import type { Draft } from "./use-draft.ts";
+import type { Thread } from "./thread.ts";
 
 /** Where a person writes. On a busy thread it offers both ways in: into the run under way, or after it. */
 export function Composer({

@@ -1,4 +1,3 @@
-import type { UseThreadResult as Thread } from "@selvedge/react";
 import {
   type KeyboardEvent,
   type ReactNode,
@@ -8,19 +7,27 @@ import {
   useRef,
   useState,
 } from "react";
-import type { ListedAgent } from "../use-agents.ts";
 import { Button } from "../ui/button.tsx";
 import { Loading } from "../ui/state.tsx";
 import { useActions } from "./actions.tsx";
 import { Earlier } from "./earlier.tsx";
 import { MessageGroups } from "./message-groups.tsx";
 import { useFoundMessage } from "./use-found-message.ts";
-import { Welcome } from "./welcome.tsx";
+import type { Thread } from "./thread.ts";
 
 const NEAR_END = 80;
 
 /** The messages of a thread. It stays at the end while the reader is there, and stays put when they have scrolled up. */
-export function Conversation({ thread, agent }: { thread: Thread; agent: ListedAgent }): ReactNode {
+export function Conversation({
+  thread,
+  agentName,
+  welcome,
+}: {
+  thread: Thread;
+  agentName: string;
+  /** What an empty thread says. */
+  welcome: ReactNode;
+}): ReactNode {
   const { attempt } = useActions();
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -86,15 +93,15 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
       aria-label="Conversation"
     >
       {thread.status === "loading" && messages.length === 0 && <Loading what="messages" />}
-      {thread.status === "ready" && messages.length === 0 && !run && <Welcome agent={agent} />}
+      {thread.status === "ready" && messages.length === 0 && !run && welcome}
       {thread.hasMore && <Earlier key={first} scroller={scroller} load={thread.loadEarlier} />}
       <div className="messages" ref={list}>
-        <MessageGroups messages={messages} agentName={agent.name} />
+        <MessageGroups messages={messages} agentName={agentName} />
         {thinking && (
           <div className="message-group" aria-hidden="true">
             <div className="message" data-kind="agent" data-live="">
               <div className="message-head">
-                <span className="message-name">{agent.name}</span>
+                <span className="message-name">{agentName}</span>
               </div>
               <p>
                 <span className="stitches" />
@@ -115,7 +122,7 @@ export function Conversation({ thread, agent }: { thread: Thread; agent: ListedA
           </Button>
         </div>
       )}
-      <Spoken agentName={agent.name} state={run?.state} />
+      <Spoken agentName={agentName} state={run?.state} />
     </div>
   );
 }

@@ -2,7 +2,7 @@ import type { UseThreadResult as Thread } from "@selvedge/react";
 import type { ReactNode } from "react";
 import { formatValue } from "../format.ts";
 import { Badge } from "../ui/badge.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
+import { Section } from "../ui/section.tsx";
 import { Time } from "../ui/time.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
 import { EventForm } from "./event-form.tsx";
@@ -99,43 +99,5 @@ export function Inspector({
         <EventForm agentId={agentId} threadId={threadId} onSent={inbox.reload} />
       </Section>
     </aside>
-  );
-}
-
-function Section({
-  icon,
-  title,
-  count,
-  urgent,
-  nothing,
-  children,
-}: {
-  icon: IconName;
-  title: string;
-  count?: number;
-  urgent?: boolean;
-  /** What to say in place of the contents when there are none. */
-  nothing?: string | undefined;
-  children: ReactNode;
-}): ReactNode {
-  if (nothing !== undefined) {
-    return (
-      <div className="inspector-section row">
-        <Icon name={icon} />
-        <h2 className="grow">{title}</h2>
-        <span className="hint">{nothing}</span>
-      </div>
-    );
-  }
-  return (
-    <details className="inspector-section" open>
-      <summary className="row">
-        <Icon name={icon} />
-        <h2 className="grow">{title}</h2>
-        {count !== undefined && count > 0 && <Badge tone={urgent ? "amber" : "indigo"}>{count}</Badge>}
-        <Icon name="down" />
-      </summary>
-      <div className="stack">{children}</div>
-    </details>
   );
 }

@@ -1,9 +1,9 @@
 import type { QueuedMessage, SignalContents } from "@selvedge/protocol/routes";
-import type { UseThreadResult as Thread } from "@selvedge/react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { useActions } from "./actions.tsx";
+import type { Thread } from "./thread.ts";
 
 /** What was accepted and waits for its turn, oldest first. */
 export function QueueList({ thread }: { thread: Thread }): ReactNode {
@@ -16,15 +16,24 @@ export function QueueList({ thread }: { thread: Thread }): ReactNode {
       </p>
       <ol>
         {waiting.map((message, index) => (
-          <QueueItem key={message.id} message={message} position={index + 1} />
+          <QueueItem key={message.id} message={message} index={index} count={waiting.length} />
         ))}
       </ol>
     </section>
   );
 }
 
-function QueueItem({ message, position }: { message: QueuedMessage; position: number }): ReactNode {
+function QueueItem({
+  message,
+  index,
+  count,
+}: {
+  message: QueuedMessage;
+  index: number;
+  count: number;
+}): ReactNode {
   const { thread, attempt, focusComposer } = useActions();
+  const { inSession } = thread;
   const [draft, setDraft] = useState<string>();
   const save = (event: FormEvent): void => {
     event.preventDefault();
@@ -35,10 +44,40 @@ function QueueItem({ message, position }: { message: QueuedMessage; position: nu
   };
   return (
     <li className="queue-item" data-testid="queued">
-      <Badge>{position}</Badge>
+      <Badge>{index + 1}</Badge>
       {draft === undefined ? (
         <>
           <span className="truncate grow">{toText(message)}</span>
+          {inSession && (
+            <>
+              <Button
+                kind="quiet"
+                size="small"
+                icon="up"
+                label="Move up"
+                disabled={index === 0}
+                onClick={() => void attempt(() => inSession.moveQueued(message.id, index - 1))}
+              />
+              <Button
+                kind="quiet"
+                size="small"
+                icon="down"
+                label="Move down"
+                disabled={index === count - 1}
+                onClick={() => void attempt(() => inSession.moveQueued(message.id, index + 1))}
+              />
+              <Button
+                kind="quiet"
+                size="small"
+                icon="send"
+                label="Steer with this message now"
+                onClick={() => {
+                  focusComposer();
+                  void attempt(() => inSession.steerQueued(message.id));
+                }}
+              />
+            </>
+          )}
           <Button
             kind="quiet"
             size="small"

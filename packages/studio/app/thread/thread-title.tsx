@@ -11,7 +11,7 @@ export function ThreadTitle({
   onRenamed,
 }: {
   threadId: string;
-  agentId: string;
+  agentId?: string;
   title: string | undefined;
   /** Whether the thread is stored: one that is not has nothing to be named. */
   spoken: boolean;
@@ -30,7 +30,7 @@ export function ThreadTitle({
     return (
       <RenameForm
         threadId={threadId}
-        agentId={agentId}
+        {...(agentId !== undefined && { agentId })}
         title={title ?? ""}
         onDone={(name) => {
           if (name !== undefined) onRenamed(name);

@@ -6,6 +6,8 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useApproval } from "./actions.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
+import { PlanText, toPlan } from "./plan-form.tsx";
+import { SubagentThread } from "./subagent-thread.tsx";
 
 interface Look {
   tone?: Tone;
@@ -20,10 +22,18 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
   const args = call.transcript?.args ?? call.args;
   const result = call.transcript?.result ?? call.result;
   // The values may be large, and change less often than this is drawn.
-  const shortArgs = useMemo(() => formatShort(args), [args]);
-  const shortResult = useMemo(() => formatShort(result, 160), [result]);
+  const shortArgs = useMemo(() => formatShort(inShort(call.toolName, args)), [call.toolName, args]);
+  const shortResult = useMemo(() => formatShort(contentOf(result), 160), [result]);
+  const plan = call.toolName === "submit_plan" ? toPlan(args) : undefined;
+  // The list itself is shown elsewhere.
+  const isQuiet = call.toolName.startsWith("task_") && !call.isError;
   return (
-    <div className="tool-call" data-waiting={approval ? "" : undefined} data-testid="tool-call">
+    <div
+      className="tool-call"
+      data-waiting={approval ? "" : undefined}
+      data-quiet={isQuiet || undefined}
+      data-testid="tool-call"
+    >
       <button type="button" className="tool-call-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name="tool" />
         <span className="mono tool-call-name">{call.toolName}</span>
@@ -39,9 +49,15 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
           {call.approval?.reason && <Payload name="Reason" value={call.approval.reason} />}
         </div>
       )}
-      {!open && result !== undefined && (
+      {!open && result !== undefined && !isQuiet && (
         <p className="tool-call-result mono muted truncate">← {shortResult}</p>
       )}
+      {plan && (
+        <div className="tool-call-body">
+          <PlanText plan={plan} />
+        </div>
+      )}
+      {call.toolName === "subagent" && <SubagentThread toolCallId={call.toolCallId} args={args} />}
       {approval && (
         <div className="tool-call-body">
           <ApprovalForm approval={approval} />
@@ -49,6 +65,26 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
       )}
     </div>
   );
+}
+
+/** What a call is about: of tools that every session has in words, of others as it is. */
+function inShort(toolName: string, args: unknown): unknown {
+  const { question, title, agentType, task, id } = Object(args) as Record<string, string | undefined>;
+  const words: Record<string, unknown> = {
+    ask_user: question,
+    submit_plan: title,
+    subagent: agentType && `${agentType}: ${task}`,
+    task_update: id,
+    task_complete: id,
+    task_write: "",
+  };
+  return words[toolName] ?? args;
+}
+
+/** Of a result for people only its words. */
+function contentOf(result: unknown): unknown {
+  const { content } = Object(result) as { content?: unknown };
+  return typeof content === "string" ? content : result;
 }
 
 function Payload({ name, value }: { name: string; value: unknown }): ReactNode {

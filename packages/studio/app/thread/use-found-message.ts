@@ -1,6 +1,6 @@
-import type { UseThreadResult as Thread } from "@selvedge/react";
 import { type RefObject, useEffect, useRef } from "react";
 import { useRouter } from "../router.tsx";
+import type { Thread } from "./thread.ts";
 
 /** Pages of earlier messages that are fetched to find one. */
 const MAX_PAGES = 50;

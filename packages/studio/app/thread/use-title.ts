@@ -7,7 +7,7 @@ const TITLE_MS = 600;
 /** The thread's title. A model may write it after the first run, so a thread without one is asked a few times. */
 export function useTitle(
   threadId: string,
-  agentId: string,
+  agentId: string | undefined,
   spoken: boolean,
   running: boolean,
 ): [title: string | undefined, setTitle: (title: string) => void] {
@@ -18,7 +18,7 @@ export function useTitle(
     const controller = new AbortController();
     const { signal } = controller;
     const ask = async (triesLeft: number): Promise<void> => {
-      const query = { resourceId, agentId };
+      const query = { resourceId, ...(agentId !== undefined && { agentId }) };
       const thread = await client.call("getThread", { params: { threadId }, query, signal });
       if (signal.aborted) return;
       if (thread.title) return setTitle(thread.title);

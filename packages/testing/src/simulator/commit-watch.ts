@@ -137,6 +137,8 @@ interface State {
 /** The thread a commit is about. */
 function threadOf(writes: readonly Write[]): string | undefined {
   for (const write of writes) {
+    // Rows of observational memory may be those of a resource.
+    if (write.table.name.startsWith("selvedge_om_")) continue;
     const place = write.op === "insert" ? write.row : write.where;
     const id = place["thread_id"];
     if (typeof id === "string") return id;

@@ -6,12 +6,14 @@ import type { JsonSchema } from "../../schema/schema.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { System } from "../../system.ts";
 import { followSubagent } from "../../agent/follow-subagent.ts";
+import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "../../request-context/request-context.ts";
 import { readThreadOverview } from "../../thread/inspect/thread-overview.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import type { AgentControllerSubagent } from "../config.ts";
 import { forkThread } from "../fork-thread.ts";
 import type { AgentControllerRequestContext } from "../request-context.ts";
 import { CONTROLLER_KEY } from "../request-context.ts";
+import { subagentThreadId } from "../thread-settings.ts";
 
 export const IN_FORK = "The tool subagent is not available inside a forked subagent. Do the work yourself.";
 
@@ -78,7 +80,7 @@ class SubagentRun {
     this.#host = host;
     this.#call = call;
     this.#options = options;
-    this.#threadId = `sub-${options.runId}-${options.toolCallId}`.slice(0, 250);
+    this.#threadId = subagentThreadId(options);
     this.#resourceId = options.resourceId ?? "";
   }
 
@@ -178,7 +180,7 @@ class SubagentRun {
     };
     const streamOptions = {
       profile,
-      requestContext: requestContext.without([CONTROLLER_KEY]),
+      requestContext: requestContext.without([CONTROLLER_KEY, THREAD_ID_KEY, RESOURCE_ID_KEY]),
       memory: { thread: { id: threadId, metadata }, resource: resourceId },
     };
     const sent = agent.sendMessage(this.#call.task, {

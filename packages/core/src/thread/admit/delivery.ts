@@ -1,31 +1,31 @@
 /** What a sender asked for. */
 export interface DeliveryOptions {
-  /** `queueMessage`: always a run of its own. */
+  /** `queueMessage`: always a separate run. */
   queued: boolean;
   ifActive: "deliver" | "persist" | "discard";
   ifIdle: "wake" | "persist" | "discard";
 }
 
-/** The thread as the store has it at the moment of admission. */
+/** The stored state of the thread at the moment of admission. */
 export interface DeliveryState {
   activeRunId: string | undefined;
   activeAgentId: string | undefined;
 }
 
 /**
- * What becomes of a signal:
+ * What happens to a signal:
  *
- *     deliver   joins the active run at its next step
- *     wake      opens a run, now if the thread is idle, else when it is free
- *     persist   is stored and nothing runs
- *     discard   is gone
+ * deliver   joins the active run at its next step
+ * wake      opens a run: now if the thread is idle, otherwise when it is free
+ * persist   is stored, and nothing runs
+ * discard   is dropped
  */
 export type Delivery =
   | { action: "deliver"; branch: "active" | "idle"; runId: string }
   | { action: "wake" | "queue"; branch: "active" | "idle" }
   | { action: "persist" | "discard"; branch: "active" | "idle"; runId: string | undefined };
 
-/** Decides, and does nothing else. A run of another agent counts as a reason to wait, not as one to join. */
+/** Decides and does nothing else. A run of another agent is a reason to wait, not one to join. */
 export function decideDelivery(state: DeliveryState, agentId: string, options: DeliveryOptions): Delivery {
   const { activeRunId } = state;
   if (options.queued) return { action: activeRunId === undefined ? "wake" : "queue", branch: "idle" };

@@ -23,7 +23,7 @@ export function insertSend(
   });
 }
 
-/** What was answered to the first send with a key. */
+/** The result of the first send with a key. */
 export async function readSend(thread: Thread, key: string): Promise<AdmittedSignal | undefined> {
   const [row] = await thread.storage.select({
     table: SENDS,

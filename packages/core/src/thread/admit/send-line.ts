@@ -1,12 +1,12 @@
-/** Those who want something of a thread, one after another, in the order they came. */
+/** Requests to a thread, processed one after another, in order of arrival. */
 export class SendLine<Turn> {
   readonly #onLeave: () => void;
   #last: Promise<unknown> = Promise.resolve();
   #length = 0;
-  /** Sends whose turn has not come; closed by whatever else gets in line behind them. */
+  /** Sends that wait for their turn; closed by any other request behind them. */
   #together: Turn[] | undefined;
 
-  /** `onLeave` is called when somebody had their turn. */
+  /** `onLeave` is called when a request is done. */
   constructor(onLeave: () => void) {
     this.#onLeave = onLeave;
   }
@@ -26,7 +26,7 @@ export class SendLine<Turn> {
     return turn;
   }
 
-  /** As `inOrder`, where those that come while others still wait for their turn share it with them. */
+  /** Like `inOrder`, but requests that arrive while others still wait share their turn. */
   together(turn: Turn, work: (turns: Turn[]) => Promise<void>): void {
     if (this.#together) {
       this.#together.push(turn);

@@ -30,8 +30,8 @@ const MAX_TOGETHER = 64;
 const SMALL_TEXT = 16_384;
 
 /**
- * Admits a signal: reads the thread's state, decides, and writes the decision on the condition that the state is still
- * the same. When this resolves the signal is durable, or was meant not to be.
+ * Admits a signal: reads the thread's state, decides, and writes the decision on condition that the state is unchanged.
+ * When this resolves, the signal is stored, or was meant not to be.
  */
 export function send(threads: LocalThreads, thread: Thread, request: SendRequest): Promise<AdmittedSignal> {
   const { promise, resolve, reject } = Promise.withResolvers<AdmittedSignal>();
@@ -39,7 +39,7 @@ export function send(threads: LocalThreads, thread: Thread, request: SendRequest
   return promise;
 }
 
-/** In order, and in one commit where what becomes of one does not depend on the others. */
+/** In order, and in one commit if their outcomes do not depend on each other. */
 async function admitAll(threads: LocalThreads, thread: Thread, turns: SendTurn[]): Promise<void> {
   let alone = 0;
   while (turns.length > 0) {
@@ -57,7 +57,7 @@ async function admitAll(threads: LocalThreads, thread: Thread, turns: SendTurn[]
   }
 }
 
-/** How many of the next are small, of one agent, and ask for nothing that must be decided one at a time. */
+/** How many of the next sends are small, from one agent, and need no separate decision. */
 function plainOnes(turns: readonly SendTurn[]): number {
   const index = turns.findIndex(
     ({ request: { signal, agentId, idempotencyKey, alongside } }) =>
@@ -85,7 +85,7 @@ async function admitOne(threads: LocalThreads, thread: Thread, turn: SendTurn): 
   }
 }
 
-/** Admits the first of a group, as many as go together. Returns those it answered; none when they must go one by one. */
+/** Admits the first of a group, as many as go together. Returns those it resolved; none if they must go one by one. */
 async function admitGroup(threads: LocalThreads, thread: Thread, group: SendTurn[]): Promise<SendTurn[]> {
   const admissions: Admission[] = [];
   let together: SendTurn[] = [];
@@ -93,7 +93,7 @@ async function admitGroup(threads: LocalThreads, thread: Thread, group: SendTurn
     const state = await readState(thread, (group[0] as SendTurn).request.agentId);
     for (const { request } of group) {
       const admission = decide(state, request);
-      // It opens a run, which those behind it join.
+      // It opens a run, which the sends behind it join.
       if (isFirst(admission)) break;
       admissions.push(admission);
     }
@@ -144,7 +144,7 @@ async function tryAdmit(
   return toAdmitted(admission);
 }
 
-/** A message that nothing is there to take: it opens a run, and what comes behind it joins or follows that. */
+/** A message on an idle thread: it opens a run, and later ones join or follow that. */
 function isFirst({ delivery: { action }, request }: Admission): boolean {
   return action === "wake" || (action === "queue" && !request.delivery.queued);
 }

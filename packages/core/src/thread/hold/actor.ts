@@ -37,7 +37,7 @@ export async function readActor(storage: Storage, threadId: string): Promise<Act
   return row && toActor(row);
 }
 
-/** The row of a thread on which nothing has happened. */
+/** The row of a thread without any activity. */
 export function newActor(threadId: string, resourceId: string): Partial<ActorRow> {
   return {
     thread_id: threadId,
@@ -60,7 +60,7 @@ export function requireRun(threadId: string, runId: string | undefined): Write {
   return requireRow(ACTORS, { thread_id: threadId, run_id: runId ?? null });
 }
 
-/** The first number that no event of the thread has. */
+/** The first unused event number of the thread. */
 export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<number> {
   const [last] = await storage.select({
     table: EVENTS,
@@ -71,7 +71,7 @@ export async function firstFreeSeq(storage: Storage, actor: Actor): Promise<numb
   return last ? last.last + 1 : actor.nextSeq;
 }
 
-/** Whose thread it is, without telling more than the caller said. */
+/** The owner of a thread, without revealing more than the caller said. */
 export function checkOwnership(
   actor: { resourceId: string } | undefined,
   threadId: string,

@@ -9,7 +9,7 @@ import { insert, update } from "../../storage/writes.ts";
 const EVERY_MS = 60_000;
 const CHORE = "retention";
 
-/** Deletes what is over and old, now and then. One of the processes that share a store does it at a time. */
+/** Deletes old finished data periodically. One of the processes that share a store does it at a time. */
 export class Janitor {
   readonly #host: { storage: Storage; system: System; logger: Logger; limits: Retention };
   readonly #everyMs: number;
@@ -22,7 +22,7 @@ export class Janitor {
     this.#nextAt = host.system.monotonic() + this.#everyMs;
   }
 
-  /** Call it whenever there may be something to do. Mostly costs nothing. */
+  /** Call it whenever there may be something to do. Usually costs nothing. */
   nudge(): void {
     const { system, logger } = this.#host;
     if (this.#working || system.monotonic() < this.#nextAt) return;
@@ -35,7 +35,7 @@ export class Janitor {
       .finally(() => (this.#working = undefined));
   }
 
-  /** Waits for the work under way. */
+  /** Waits for the work in progress. */
   async close(): Promise<void> {
     this.#nextAt = Number.POSITIVE_INFINITY;
     await this.#working;
@@ -54,7 +54,7 @@ export class Janitor {
     const { changes } = await storage.commit([
       insert(CHORES, { id: CHORE, next_at: 0 }, "ignore"),
       update(CHORES, { where: { id: CHORE, next_at: { lte: now } }, set: { next_at } }),
-      // A clock that was far ahead must not keep everybody from it.
+      // A clock that was far ahead must not block everyone.
       update(CHORES, { where: { id: CHORE, next_at: { gt: now + 2 * EVERY_MS } }, set: { next_at } }),
     ]);
     return (changes[1] ?? 0) + (changes[2] ?? 0) > 0;

@@ -1,3 +1,5 @@
+import { keyOf } from "./scheduler.ts";
+import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Decision } from "../../run/resume.ts";
@@ -5,7 +7,7 @@ import type { RunJournal } from "../../run/run-journal.ts";
 import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { checkId } from "../../storage/check-id.ts";
 import { deletionListeners } from "../../storage/deletion-listeners.ts";
-import type { Change, Storage } from "../../storage/storage.ts";
+import type { Change, Storage, Write } from "../../storage/storage.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
@@ -15,6 +17,7 @@ import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
 import { type ThreadDetails, ThreadJournal } from "../journal/thread-journal.ts";
+import { announce } from "../log/announce.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
 import type {
@@ -55,6 +58,9 @@ export class LocalThreads implements Threads {
   /** Options of sends that are not JSON, for as long as this process may still use them. */
   readonly #liveOptions = new Map<string, AgentExecutionOptions>();
   readonly #janitor: Janitor;
+  readonly #expected = new Map<string, number>();
+  readonly #lookListeners = new Set<() => void>();
+  readonly #closeListeners = new Set<() => Promise<void>>();
   #looks = 0;
   #stopWatching: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -128,6 +134,22 @@ export class LocalThreads implements Threads {
     return journal;
   }
 
+  expect(target: ThreadAddress): () => void {
+    const key = keyOf(target);
+    this.#expected.set(key, (this.#expected.get(key) ?? 0) + 1);
+    this.directory.peek(target).wake();
+    return () => {
+      const left = (this.#expected.get(key) ?? 0) - 1;
+      if (left > 0) this.#expected.set(key, left);
+      else this.#expected.delete(key);
+    };
+  }
+
+  /** Whether a run of this process waits for those of a thread. */
+  isExpected(target: ThreadAddress): boolean {
+    return this.#expected.size > 0 && this.#expected.has(keyOf(target));
+  }
+
   stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle"> {
     return stateFor(this.directory.peek(target), agentId);
   }
@@ -167,6 +189,31 @@ export class LocalThreads implements Threads {
     return row;
   }
 
+  get lease(): Owner {
+    return this.owner;
+  }
+
+  onLook(listener: () => void): void {
+    this.#lookListeners.add(listener);
+  }
+
+  onClose(listener: () => Promise<void>): void {
+    this.#closeListeners.add(listener);
+  }
+
+  async announce(
+    target: ThreadAddress,
+    chunks: readonly AgentChunk[],
+    writes: readonly Write[],
+  ): Promise<"stored" | "busy" | "conflict"> {
+    const thread = this.thread(target);
+    try {
+      return await announce(thread, chunks, writes);
+    } finally {
+      thread.forget();
+    }
+  }
+
   abort(target: ThreadAddress): boolean {
     return this.directory.peek(target).abort();
   }
@@ -197,6 +244,7 @@ export class LocalThreads implements Threads {
     const deadline = this.system.monotonic() + CLOSE_GRACE_MS;
     while (this.#isRunning() && this.system.monotonic() < deadline) await sleep(this.system, CLOSE_POLL_MS);
     for (const thread of this.directory.all()) thread.tail.wake();
+    await Promise.all([...this.#closeListeners].map((listener) => listener()));
     await this.#janitor.close();
     await this.owner.retire().catch(() => {});
   }
@@ -274,6 +322,7 @@ export class LocalThreads implements Threads {
 
   #onLook(): void {
     this.#janitor.nudge();
+    for (const listener of this.#lookListeners) listener();
     if (++this.#looks % READERS_AFTER_LOOKS > 0) return;
     for (const thread of this.directory.all()) if (thread.hasReaders && !thread.run) thread.tail.behind();
   }

@@ -56,11 +56,15 @@ export class Owner {
   }
 
   /** Whether a thread may be taken from its owner. */
-  async mayTake(actor: Actor): Promise<boolean> {
-    if (actor.owner === undefined) return true;
-    if (actor.owner === this.id) return false;
-    if (this.#storage.isOwnerDead(actor.owner)) return true;
-    const [row] = await this.#storage.select({ table: OWNERS, where: { id: actor.owner }, limit: 1 });
+  async mayTake({ owner }: Actor): Promise<boolean> {
+    return owner === undefined || this.isGone(owner);
+  }
+
+  /** Whether what another process holds may be taken. */
+  async isGone(id: string): Promise<boolean> {
+    if (id === this.id) return false;
+    if (this.#storage.isOwnerDead(id)) return true;
+    const [row] = await this.#storage.select({ table: OWNERS, where: { id }, limit: 1 });
     return !row || this.#isGone(row);
   }
 

@@ -3,15 +3,15 @@ import type { ThreadAddress } from "../threads.ts";
 import { keyOf } from "./scheduler.ts";
 import type { Thread } from "./thread.ts";
 
-/** The threads that this process keeps something of. */
+/** The threads of which this process keeps state. */
 export class ThreadDirectory {
   readonly #make: (threadId: string, resourceId: string) => Thread;
   readonly #threads = new Map<string, Thread>();
-  /** The same by their id alone, as news name them. */
+  /** The same by id alone, as change notices name them. */
   readonly #byId = new Map<string, Set<Thread>>();
-  /** Threads of which nobody knew whose they would be when somebody asked for them. */
+  /** Threads whose owner was unknown when they were requested. */
   readonly #unclaimed = new Map<string, Thread>();
-  /** What became of those. */
+  /** What those turned into. */
   readonly #claimed = new WeakMap<Thread, Thread>();
 
   constructor(make: (threadId: string, resourceId: string) => Thread) {
@@ -40,7 +40,7 @@ export class ThreadDirectory {
     return known ?? this.#add(this.#make(threadId, resourceId));
   }
 
-  /** A thread that is not remembered unless something comes of it. */
+  /** A thread that is not remembered unless it is used. */
   peek({ threadId, resourceId }: ThreadAddress): Thread {
     return this.#threads.get(keyOf({ threadId, resourceId })) ?? this.#make(threadId, resourceId);
   }
@@ -49,13 +49,13 @@ export class ThreadDirectory {
     return this.#threads.get(keyOf(thread)) === thread;
   }
 
-  /** Nobody knows yet whose the thread will be. Its readers move on when somebody comes. */
+  /** The owner of the thread is not known yet. Its readers move on when it is. */
   leaveUnclaimed(thread: Thread): Thread {
     this.#unclaimed.set(thread.threadId, thread);
     return thread;
   }
 
-  /** The store says whose a thread is. Readers that did not know move on to it. */
+  /** The store knows the owner of a thread. Readers that did not know it move on. */
   claim({ threadId }: Thread, resourceId: string): void {
     const waiting = this.#unclaimed.get(threadId);
     if (!waiting) return;
@@ -67,7 +67,7 @@ export class ThreadDirectory {
     owned.wake();
   }
 
-  /** The thread that has the news of this one. */
+  /** The thread that receives the news of this one. */
   currentOf(thread: Thread): Thread {
     const owned = this.#claimed.get(thread);
     return owned ? (this.#threads.get(keyOf(owned)) ?? this.#add(owned)) : thread;

@@ -13,6 +13,8 @@ export interface ThreadLimits extends Retention {
   maxRuns: number;
   /** How many threads that other processes left are carried out at the same time. */
   recoverAtOnce: number;
+  /** How many observations and reflections of observational memory this process carries out at once. */
+  omJobs: number;
 }
 
 export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
@@ -23,4 +25,5 @@ export const DEFAULT_THREAD_LIMITS: ThreadLimits = {
   keepHistory: true,
   maxRuns: 1_000,
   recoverAtOnce: 20,
+  omJobs: 2,
 };

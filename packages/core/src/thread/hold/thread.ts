@@ -103,7 +103,7 @@ export class Thread implements KnownThread {
   /** Whether a run may begin here now. If not, the thread is woken when its turn comes. */
   mayRun(): boolean {
     // A run that waits for one of these has a place already, and may not have to wait for itself.
-    return this.waiters.hasNested || this.threads.scheduler.enter(this);
+    return this.waiters.hasNested || this.threads.isExpected(this) || this.threads.scheduler.enter(this);
   }
 
   /** Whether the thread waits for a place among the runs of this process. */

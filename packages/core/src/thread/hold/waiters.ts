@@ -7,15 +7,15 @@ import type { RunTicket } from "./take.ts";
 export interface Waiter {
   ticket: RunTicket;
   journal: ThreadJournal;
-  /** Items of the mailbox up to this number were accepted before the waiter came, so they go first. */
+  /** Mailbox items up to this number were accepted before the waiter arrived, so they go first. */
   after: number;
-  /** The thread as the waiter saw it when it came, as long as that may still be so. */
+  /** The thread as the waiter read it on arrival, while that may still be current. */
   seen: { actor: Actor | undefined } | undefined;
   admit(lease: Lease): void;
   refuse(error: unknown): void;
 }
 
-/** The calls of this process that wait for a thread, in the order in which they came. */
+/** The calls of this process that wait for a thread, in order of arrival. */
 export class Waiters {
   readonly #line: Waiter[] = [];
 
@@ -32,7 +32,7 @@ export class Waiters {
     return this.#line.some(({ ticket }) => ticket.nested);
   }
 
-  /** Gets in line. The promise is wrapped, so that who is in line need not wait for their turn. */
+  /** Joins the line. The promise is wrapped, so that a caller in line need not wait for its turn. */
   add(asking: Omit<Waiter, "admit" | "refuse">, abortSignal: AbortSignal): { lease: Promise<Lease> } {
     abortSignal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Lease>();
@@ -45,14 +45,16 @@ export class Waiters {
     return { lease: promise.finally(() => abortSignal.removeEventListener("abort", onAbort)) };
   }
 
-  /** Takes a waiter out of the line. Returns whether it was still in it: it may have been aborted meanwhile. */
+  /** Removes a waiter from the line. Returns whether it was still there: it may have been aborted. */
   dismiss(waiter: Waiter): boolean {
     const index = this.#line.indexOf(waiter);
     if (index >= 0) this.#line.splice(index, 1);
     return index >= 0;
   }
 
-  /** What the first saw of a thread that was idle then. It takes it on condition that nothing has changed since. */
+  /**
+   * What the first waiter read of a thread that was idle. It takes the thread on condition that nothing has changed.
+   */
   takeSeen(): Waiter["seen"] {
     const seen = this.first?.seen;
     if (this.first) this.first.seen = undefined;

@@ -10,22 +10,22 @@ interface WaitingParent {
   resourceId: string;
   runId: string;
   toolCallId: string;
-  /** Where it goes on reading when its subagent goes on. */
+  /** Where it continues to read when its subagent continues. */
   after: number;
 }
 
-/** Something that a person is asked on a thread: by the run there, or by a subagent of that run. */
+/** A question to a person on a thread: by its run, or by a subagent of that run. */
 export interface Question {
   toolCallId: string;
   requiresApproval: boolean;
-  /** The thread that the call is on. */
+  /** The thread of the call. */
   threadId: string;
   resourceId: string;
-  /** Of a subagent's call: the calls that wait with it, the nearest first. */
+  /** For a subagent's call: the calls that wait with it, nearest first. */
   parents: WaitingParent[];
 }
 
-/** All questions of a run, of the one that is active on a thread when none is named. */
+/** All questions of a run; by default of the active run of a thread. */
 export async function readQuestions(
   storage: Storage,
   { threadId, runId }: { threadId: string; runId?: string | undefined },
@@ -51,7 +51,7 @@ function questionsBehind(
   return wait.calls.flatMap((inner) => questionsBehind(inner, wait, [here, ...parents]));
 }
 
-/** Lets the calls that wait with a question go on, in the commit that answers it. */
+/** Lets the calls that wait with a question continue, in the commit that answers it. */
 export function goOn({ parents }: Question): Write[] {
   return parents.map(({ threadId, runId, toolCallId, after }) =>
     update(CALLS, {
@@ -61,7 +61,7 @@ export function goOn({ parents }: Question): Write[] {
   );
 }
 
-/** Has the run of a subagent aborted by whoever takes it up. */
+/** Has the run of a subagent aborted by the process that continues it. */
 export function abortSubagent({ threadId, runId }: SubagentWait["subagent"]): Write {
   return update(ACTORS, { where: { thread_id: threadId, run_id: runId }, set: { abort_run: runId } });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gate, HERE, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { createTool } from "../../tool/tool.ts";
-import { editQueued, listQueued, removeQueued } from "./queue.ts";
+import { editQueued, listQueued, moveQueued, removeQueued } from "./queue.ts";
 import { readRunTimeline } from "./run-timeline.ts";
 import { listLanes, listRuns, ownerOfRun, ownerOfThread, readThreadOverview } from "./thread-overview.ts";
 import { ACTORS } from "../../storage/thread-tables.ts";
@@ -55,6 +55,49 @@ test("a queued message is taken as it was last edited, in its place", async () =
     "signal: second, better",
     "signal: third",
   ]);
+});
+
+test("messages are taken in the order that a person gave them, each with what it was sent with", async () => {
+  const { storage, queue, release, idle, history } = await busyThread();
+  const addresses = [];
+  for (const text of ["second", "third", "fourth"]) addresses.push(await queue(text));
+  await moveQueued(storage, addresses[2]!, 0);
+  await moveQueued(storage, addresses[0]!, 99);
+  await moveQueued(storage, addresses[0]!, 2);
+  const waiting = await listQueued(storage, HERE.threadId);
+  expect(waiting.map(({ signal }) => signal.contents)).toEqual(["fourth", "third", "second"]);
+  release.open();
+  await idle();
+  expect((await history()).filter((line) => line.startsWith("signal"))).toEqual([
+    "signal: first",
+    "signal: fourth",
+    "signal: third",
+    "signal: second",
+  ]);
+  await expect(moveQueued(storage, addresses[0]!, 0)).rejects.toMatchObject({ code: "not-found" });
+});
+
+test("a move at any moment is either done or refused, and every message is taken once", async () => {
+  const orders = new Set<string>();
+  for (let round = 0; round < 60; round++) {
+    const { storage, queue, release, idle, history } = await busyThread();
+    await queue("second");
+    const third = await queue("third");
+    const late = round % 3 === 0 ? queue("fourth") : undefined;
+    release.open();
+    for (let turn = 0; turn < round; turn++) await Promise.resolve();
+    await moveQueued(storage, third, 0).catch((error: { code: string }) =>
+      expect(["not-found", "conflict"]).toContain(error.code),
+    );
+    await late;
+    await idle();
+    const lines = (await history()).filter((line) => line.startsWith("signal"));
+    orders.add(lines.join());
+    expect(lines.toSorted()).toEqual(
+      ["signal: first", ...(late ? ["signal: fourth"] : []), "signal: second", "signal: third"].toSorted(),
+    );
+  }
+  expect(orders.size).toBeGreaterThan(1);
 });
 
 test("a message that was taken back is never seen, and the box is as full as it says", async () => {

@@ -16,7 +16,7 @@ import {
 } from "../admit/mailbox.ts";
 import { readActor } from "../hold/actor.ts";
 import { QueueWatch } from "./queue-watch.ts";
-import { remove, update } from "../../storage/writes.ts";
+import { insert, remove, update } from "../../storage/writes.ts";
 
 /** A message that was accepted and that no run has taken yet. */
 export interface QueuedMessage {
@@ -30,6 +30,7 @@ export interface QueuedMessage {
 }
 
 const MAX_LISTED = 1000;
+const MOVE_ATTEMPTS = 20;
 
 /** What waits on a thread, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
@@ -91,6 +92,54 @@ export async function hurryQueued(
   const item = await findQueued(storage, address);
   const where = { id: item.signal.id, thread_id: item.threadId, due: NEXT };
   await commit(storage, item, update(MAILBOX, { where, set: { due: NOW }, require: true }), {});
+}
+
+/** Puts a queued message at another place among those that wait: 0 is taken first. */
+export async function moveQueued(
+  storage: Storage,
+  address: { threadId: string; messageId: string },
+  to: number,
+): Promise<void> {
+  const { threadId, messageId } = address;
+  for (let attempt = 0; ; attempt++) {
+    await findQueued(storage, address);
+    const [[actor], rows] = await Promise.all([
+      storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 }),
+      storage.select({
+        table: MAILBOX,
+        where: { thread_id: threadId, due: NEXT },
+        orderBy: [{ column: "seq" }],
+        limit: MAX_LISTED,
+      }),
+    ]);
+    const others = rows.filter(({ id }) => id !== messageId);
+    const moved = rows.find(({ id }) => id === messageId);
+    if (!actor || !moved) throw gone(threadId, messageId);
+    const wanted = others.toSpliced(to, 0, moved);
+    const first = wanted.findIndex(({ id }, index) => id !== rows[index]!.id);
+    if (first < 0) return;
+    const tail = wanted.slice(first);
+    if (tail.some((row) => actor.run_id === (row.opens === 1 ? row.run_id : row.id)))
+      throw gone(threadId, messageId);
+    const { fence, run_id, mailbox_count } = actor;
+    try {
+      await storage.commit([
+        // Whoever takes a message or adds one meanwhile was faster: then this is looked at again.
+        update(ACTORS, {
+          where: { thread_id: threadId, fence, run_id, mailbox_count },
+          increment: { fence: 1 },
+          require: true,
+        }),
+        // The store numbers them anew, in this order.
+        ...tail.map(({ id }) => remove(MAILBOX, { id, thread_id: threadId, due: NEXT }, { require: true })),
+        ...tail.map(({ seq: _, ...row }) => insert(MAILBOX, row)),
+      ]);
+    } catch (error) {
+      if (AgentError.is(error, "conflict") && attempt < MOVE_ATTEMPTS) continue;
+      throw error;
+    }
+    return QueueWatch.of(storage).changed(threadId);
+  }
 }
 
 async function findQueued(

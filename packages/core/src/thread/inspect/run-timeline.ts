@@ -37,8 +37,8 @@ export interface RunTimeline extends RunRecord {
 const ROWS_AT_ONCE = 100;
 
 /**
- * A run as its events tell it, in the times at which they were stored. `undefined` when no such run is kept; the
- * timeline is empty when its events are not.
+ * A run reconstructed from its events, with the times at which they were stored. `undefined` if no such run is stored;
+ * the timeline is empty if its events are not.
  */
 export async function readRunTimeline(
   storage: Storage,
@@ -65,7 +65,7 @@ export async function readRunTimeline(
 
 class TimelineWriter {
   readonly steps: TimelineStep[] = [];
-  /** The step under way, as it is stored. */
+  /** The step in progress, as stored. */
   #answer = answerFrom();
   readonly #calls = new Map<string, { shown: TimelineTool; from: number }>();
   over = false;

@@ -2,7 +2,7 @@ import type { Storage, Where } from "../../storage/storage.ts";
 import { MESSAGES } from "../../storage/tables.ts";
 import { type CallRow, CALLS } from "../../storage/thread-tables.ts";
 
-/** A tool call that waits for somebody. */
+/** A tool call that waits for a person. */
 export interface WaitingCall {
   toolCallId: string;
   toolName: string;
@@ -11,9 +11,9 @@ export interface WaitingCall {
   suspendPayload?: unknown;
   /** The rule that made it ask. */
   reason?: string;
-  /** What people are to see instead, where a transform says so. */
+  /** What people should see instead, if a transform says so. */
   transcript?: { args?: unknown; suspendPayload?: unknown };
-  /** Of a subagent's call: the call that waits with it. */
+  /** For a subagent's call: the call that waits with it. */
   parentToolCallId?: string;
 }
 
@@ -38,7 +38,7 @@ export async function readWaitingCalls(
 
 type Shown = { args?: unknown; suspendPayload?: unknown };
 
-/** What the messages of the calls show people of them. */
+/** What people see of the calls, from their messages. */
 async function readShown(storage: Storage, rows: readonly CallRow[]): Promise<Map<string, Shown>> {
   const ids = [...new Set(rows.flatMap((row) => row.message_id ?? []))];
   const messages =

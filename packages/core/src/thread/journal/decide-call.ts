@@ -15,18 +15,18 @@ export interface DecidedCall {
   toolName: string;
   args: unknown;
   requiresApproval: boolean;
-  /** What the tool said when it suspended the call. */
+  /** The payload with which the tool suspended the call. */
   suspendPayload?: unknown;
-  /** Of a subagent's call: the call that waits with it on the thread that was named. */
+  /** For a subagent's call: the call that waits with it on the named thread. */
   parentToolCallId?: string;
 }
 
 export interface DecideOptions {
-  /** Writes that count only together with the decision. Asked again when something else changed meanwhile. */
+  /** Writes that go with the decision. Requested again if something else changed in the meantime. */
   alongside?: ((call: DecidedCall) => Promise<readonly Write[]>) | undefined;
 }
 
-/** A thread and its calls, as they were read, and what is known of the run. */
+/** A thread and its calls, as read, and what is known of the run. */
 export interface WaitingThread {
   actor: Actor | undefined;
   calls: readonly CallRow[];
@@ -45,9 +45,10 @@ export async function readWaiting(storage: Storage, threadId: string): Promise<W
 }
 
 /**
- * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and to the
- * run being still the thread's active one. Where nobody writes to the stream, it says so there in the same commit;
- * otherwise the run does when it goes on. The last answer that a run waits for takes the run along, if it can go on here.
+ * Decides a waiting call, once. The decision is bound to the arguments the call had when it was asked for, and requires
+ * that its run is still the thread's active one. If no process writes to the stream, the same commit announces it
+ * there; otherwise the run does when it continues. The last answer that a run waits for takes the run over, if it can
+ * continue here.
  */
 export async function decideCall(
   thread: Thread,
@@ -89,7 +90,7 @@ export async function decideCall(
       }
     } catch (error) {
       if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
-      // The store may have done it all the same.
+      // The commit may have succeeded anyway.
       thread.wake();
       throw AgentError.is(error, "conflict") ? decidedMeanwhile(call, error) : error;
     }

@@ -10,7 +10,7 @@ import { type MailboxItem, takeItems } from "../admit/mailbox.ts";
 import type { Thread } from "../hold/thread.ts";
 import type { ThreadDetails } from "./thread-journal.ts";
 
-/** The actor of a thread on which nothing goes on. */
+/** The actor of an idle thread. */
 export const IDLE = {
   owner: null,
   run_id: null,
@@ -19,7 +19,7 @@ export const IDLE = {
   abort_run: null,
 } as const;
 
-/** The row of a run that is over. */
+/** The row of a finished run. */
 export function endedRun({ state, error }: RunEnd, now: Date): Row {
   const told =
     error === undefined
@@ -28,7 +28,7 @@ export function endedRun({ state, error }: RunEnd, now: Date): Row {
   return { state, ended_at: now.getTime(), error: told, open_step: null };
 }
 
-/** A run that ends before it began has still been opened by somebody, who was told that the message is safe. */
+/** A run that ends before it began was still opened by a message whose sender was told that it is stored. */
 export function openerWrites(thread: Thread, item: MailboxItem, details: ThreadDetails): Write[] {
   const { threadId, resourceId } = thread;
   const { createdAt } = item.signal;
@@ -42,7 +42,7 @@ export function openerWrites(thread: Thread, item: MailboxItem, details: ThreadD
   ];
 }
 
-/** Ids are checked when a signal is sent. One that was used since must not keep the thread from going on. */
+/** Ids are checked when a signal is sent. One that was used since must not block the thread. */
 export function insertSignal({ threadId, resourceId }: Thread, signal: CreatedAgentSignal): Write {
   return insertMessage(signal.toDBMessage({ threadId, resourceId }), "ignore");
 }

@@ -6,19 +6,20 @@ import type { Thread } from "../hold/thread.ts";
 import type { PlacedStep } from "./call-journal.ts";
 import { storeStep } from "./open-step.ts";
 
-/** Where in the history the steps of a run are: each is a part of a message, and knows its number there. */
+/** Where the steps of a run are in the history: each is a part of a message and knows its number there. */
 export class StepPlaces {
-  /** The message that the stored steps are in, until signals follow it, and how many it has. */
+  /** The message that contains the stored steps, and their number. */
   #response: { id: string; steps: number } | undefined;
+  #isClosed = false;
 
-  /** Goes on where a run was left, if it is gone on with. */
+  /** Continues where a run stopped, if it did. */
   constructor(resumption: Resumption | undefined) {
     if (resumption?.responseId !== undefined)
       this.#response = { id: resumption.responseId, steps: resumption.responseSteps };
   }
 
   get responseId(): string | undefined {
-    return this.#response?.id;
+    return this.#isClosed ? undefined : this.#response?.id;
   }
 
   writes({ threadId, resourceId }: Thread, step: StepRecord): Write[] {
@@ -27,7 +28,7 @@ export class StepPlaces {
     return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
   }
 
-  /** The place of a step, for the row of its run. */
+  /** The position of a step, for the row of its run. */
   row(step: StepRecord): Row {
     return { response_id: step.message.id, response_steps: this.#of(step.message.id) };
   }
@@ -38,11 +39,12 @@ export class StepPlaces {
 
   stored({ message }: StepRecord): void {
     this.#response = { id: message.id, steps: this.#of(message.id) + 1 };
+    this.#isClosed = false;
   }
 
-  /** What follows signals is a message of its own. */
-  signalsFollow(): void {
-    this.#response = undefined;
+  /** What follows is a message of its own. */
+  close(): void {
+    this.#isClosed = true;
   }
 
   #of(messageId: string): number {

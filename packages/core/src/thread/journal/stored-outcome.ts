@@ -6,7 +6,7 @@ export type StoredOutcome =
   | Exclude<ToolOutcome, { kind: "error" }>
   | { kind: "error"; error: string; code?: ErrorCode };
 
-/** What became of a call, for the journal. An error keeps its words, and whose they are. */
+/** The outcome of a call, for the journal. An error keeps its message and its origin. */
 export function storeOutcome(outcome: ToolOutcome): StoredOutcome {
   if (outcome.kind !== "error") return outcome;
   const code = toolErrorCode(outcome.error);

@@ -6,7 +6,7 @@ import type { Write } from "../../storage/storage.ts";
 import { MESSAGES } from "../../storage/tables.ts";
 import type { Thread } from "../hold/thread.ts";
 
-/** How many signals after a snapshot are looked through for its deltas. */
+/** How many signals after a snapshot are searched for its deltas. */
 const SIGNALS_BACK = 200;
 
 /** What a run looks up about its thread. */

@@ -5,6 +5,7 @@ import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
 import { type CallIntent, type RunEnd, type RunJournal, type StepRecord } from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
+import type { CommitContribution } from "../../memory/memory.ts";
 import type { CreatedAgentSignal } from "../../signal/signal.ts";
 import {
   describeThread,
@@ -124,6 +125,19 @@ export class ThreadJournal implements RunJournal {
     this.#log.use(thread);
   }
 
+  contribute(contribution: CommitContribution): void {
+    this.#log.contribution = contribution;
+  }
+
+  /** Whether others may put chunks on the stream of this run: its input is stored, and it is not over. */
+  get isAudible(): boolean {
+    return this.#begun && !this.#over && this.#lease !== undefined;
+  }
+
+  async announce(chunks: readonly AgentChunk[], writes: readonly Write[]): Promise<boolean> {
+    return this.#unlessLost(this.#log.commit(writes, { chunks, explain: () => new LostRace() }));
+  }
+
   /** For who starts the run with the thread already in hand. */
   hold(lease: Lease): void {
     this.#lease = lease;
@@ -218,11 +232,17 @@ export class ThreadJournal implements RunJournal {
 
   async record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean> {
     const { threadId, resourceId } = this.#thread;
+    const message = insertMessage(signal.toDBMessage({ threadId, resourceId }));
+    const chunks = this.#echoes([signal]);
+    return this.#unlessLost(
+      this.#log.commit([...alongside, message], { chunks, explain: () => new LostRace() }),
+    );
+  }
+
+  /** Whether a commit took effect; false when a condition of its writes did not hold. */
+  async #unlessLost(commit: Promise<unknown>): Promise<boolean> {
     try {
-      await this.#log.commit([...alongside, insertMessage(signal.toDBMessage({ threadId, resourceId }))], {
-        chunks: this.#echoes([signal]),
-        explain: () => new LostRace(),
-      });
+      await commit;
       return true;
     } catch (thrown) {
       if (thrown instanceof LostRace) return false;
@@ -251,6 +271,8 @@ export class ThreadJournal implements RunJournal {
     const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
+    // What follows signals is a message of its own, as is what follows a message that the memory wants complete.
+    const closes = joins || (step !== undefined && next === "continue" && this.#isComplete(step));
     const responseId = step?.message.id ?? this.#places.responseId;
     const writes: Write[] = [
       ...(step ? this.#places.writes(this.#thread, step) : []),
@@ -269,8 +291,7 @@ export class ThreadJournal implements RunJournal {
         attempts: 1,
       }),
       ...(step && this.#places.row(step)),
-      // What follows signals is a message of its own.
-      ...(joins && { response_id: null, response_steps: null }),
+      ...(closes && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
     };
     const closing = (await finish?.(signals.length > 0)) ?? [];
@@ -283,7 +304,7 @@ export class ThreadJournal implements RunJournal {
       this.#journal.closed();
     }
     if (step) this.#places.stored(step);
-    if (joins) this.#places.signalsFollow();
+    if (closes) this.#places.close();
     return signals;
   }
 
@@ -357,6 +378,7 @@ export class ThreadJournal implements RunJournal {
         {
           run: endedRun(end, now),
           chunks: [...echo, ...end.chunks],
+          ends: true,
           explain: (index) => {
             if (guard.length > 0 && index === 0) return new MailWaiting();
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
@@ -425,6 +447,10 @@ export class ThreadJournal implements RunJournal {
 
   #echoes(signals: readonly CreatedAgentSignal[]): AgentChunk[] {
     return signals.map((signal) => echoOf(signal, this.runId));
+  }
+
+  #isComplete({ message, parts }: StepRecord): boolean {
+    return this.#log.contribution?.closes({ messageId: message.id, parts }) ?? false;
   }
 
   #hasBegun(): void {

@@ -7,7 +7,7 @@ import { insert } from "../../storage/writes.ts";
 /** A chunk of a thread's stream with its number. */
 export type NumberedChunk = AgentChunk & { seq: number };
 
-/** Events numbered from `first`, as one row holds them. */
+/** Events numbered from `first`, as stored in one row. */
 export interface EventPiece {
   first: number;
   chunks: NumberedChunk[];
@@ -26,16 +26,16 @@ export function insertEvents(
     first,
     last: first + chunks.length - 1,
     run_id: runId,
-    // The run id is the same in all of them: it stands in the row once.
+    // The run id is the same in all of them, so the row has it once.
     chunks: chunks.map(({ runId: _, ...chunk }) => chunk) as never,
     created_at: Math.trunc(now),
   });
 }
 
-/** How many pieces are read from the store at a time. */
+/** How many rows are read from the store at a time. */
 export const PIECES_AT_ONCE = 16;
 
-/** The pieces with events after number `after`, from the one that holds the next event. */
+/** The rows with events after number `after`, starting with the one that contains the next event. */
 export async function readEvents(
   storage: Storage,
   threadId: string,
@@ -51,7 +51,7 @@ export async function readEvents(
     });
   const rows = await select({ gt: after }, "asc", limit);
   if (rows[0]?.["first"] !== after + 1) {
-    // A reader that comes back may have left in the middle of a piece.
+    // A reconnecting reader may have stopped in the middle of a row.
     const [before] = await select({ lte: after }, "desc", 1);
     if (before && before.last > after) rows.unshift(before);
   }
@@ -59,8 +59,8 @@ export async function readEvents(
 }
 
 /**
- * What a subscriber gets of a chunk: JSON, whatever an app or a provider put into it, and without bulky fields that only
- * a direct caller can use.
+ * A chunk for subscribers: always JSON, whatever an app or provider put into it, and without bulky fields that only a
+ * direct caller can use.
  */
 export function toBroadcast(chunk: AgentChunk): AgentChunk {
   if (chunk.type === "step-start") {

@@ -1,6 +1,7 @@
 import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
+import type { CommitContribution } from "../../memory/memory.ts";
 import type { Commit, CommitResult, Row, Write } from "../../storage/storage.ts";
 import { toJsonWrite } from "../../storage/json-write.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -45,6 +46,8 @@ export interface LogCommit {
   isFlush?: boolean;
   /** Chunks that become visible with this commit or not at all. */
   chunks?: readonly AgentChunk[];
+  /** The run ends with it. */
+  ends?: boolean;
 }
 
 /** Chunks that wait for the next flush at most. */
@@ -69,6 +72,8 @@ export class FencedLog {
   #count = 0;
   #audible = false;
   #closed = false;
+  /** What the memory adds to commits. */
+  contribution: CommitContribution | undefined;
 
   /** `onLost` is called when the store turns out to be ahead of this run. */
   constructor(thread: Thread, runId: string, onLost: () => void) {
@@ -152,6 +157,8 @@ export class FencedLog {
     const fence = taking.length > 0 ? withRun(taking, run) : [this.#fence(lease, run)];
     const parts: Pick<Staged, "writes" | "explain">[] = [...staged, { writes, ...(explain && { explain }) }];
     const all: Write[] = [...fence, ...parts.flatMap((part) => part.writes)];
+    const added = this.#contribution(all.slice(fence.length), options);
+    if (added) all.push(...added.writes);
     if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
     const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));
@@ -182,6 +189,7 @@ export class FencedLog {
       throw superseded(threadId);
     }
     lease.taking = undefined;
+    added?.stored();
     this.#staged = this.#staged.filter((one) => !staged.includes(one));
     for (const one of staged) one.onStored?.();
     if (chunks.length > 0) {
@@ -197,6 +205,13 @@ export class FencedLog {
   #fence({ fence }: Lease, run: Row | undefined): Write {
     const where = { id: this.#runId, fence };
     return run ? update(RUNS, { where, set: run, require: true }) : requireRow(RUNS, where);
+  }
+
+  #contribution(
+    writes: readonly Write[],
+    { ends = false }: LogCommit,
+  ): ReturnType<CommitContribution["rows"]> {
+    return writes.length > 0 || ends ? this.contribution?.rows(writes, { ends }) : undefined;
   }
 
   #flush(): void {

@@ -7,14 +7,14 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-// One per store and process, also when the process has two copies of this package.
+// One per store and process, even if the process has two copies of this package.
 const KEY = Symbol.for("selvedge.flusher");
-/** Commits in one round trip at most: whoever else writes to the store waits that long. */
+/** The most commits in one round trip: other writers wait that long. */
 const MAX_TOGETHER = 256;
 
 /**
- * When the chunks of a store's threads are written. All threads have the same beat, so that chunks which are due at the
- * same moment share a round trip, each with its own outcome.
+ * Decides when the chunks of a store's threads are written. All threads share one beat, so that chunks due at the same
+ * moment share a round trip, each with its own outcome.
  */
 export class Flusher {
   readonly #storage: Storage;
@@ -35,8 +35,8 @@ export class Flusher {
   }
 
   /**
-   * Calls back when a thread may flush that last did so at `flushedAt`. The first chunk after a pause goes out at once, with
-   * all that this turn of the event loop still adds. Returns what cancels it.
+   * Calls back when a thread that last flushed at `flushedAt` may flush again. The first chunk after a pause is sent at
+   * once, with everything this turn of the event loop still adds. Returns a function that cancels.
    */
   whenDue(flushedAt: number, flush: () => void): () => void {
     const { flushMs } = this.#storage;
@@ -73,7 +73,7 @@ export class Flusher {
   }
 }
 
-/** A moment that several wait for. */
+/** A moment that several callers wait for. */
 class Beat {
   readonly #system: System;
   #waiting = new Set<() => void>();

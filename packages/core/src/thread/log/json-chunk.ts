@@ -36,12 +36,12 @@ const FOREIGN: { [Type in keyof ChunkPayloads]: readonly (keyof ChunkPayloads[Ty
   tripwire: ["reason", "metadata"],
 };
 
-/** Longer error texts are cut, and larger details left out, where an error becomes JSON. */
+/** When an error becomes JSON, longer messages are cut and larger details left out. */
 const MAX_ERROR_LENGTH = 1 << 16;
 
 /**
- * A chunk as JSON, so that it can be stored and sent whatever an app or a provider put into it. Text is not copied, so
- * an ordinary chunk costs nothing.
+ * A chunk as JSON, so that it can be stored and sent whatever an app or provider put into it. Text is not copied, so an
+ * ordinary chunk costs nothing.
  */
 export function toJsonChunk(chunk: AgentChunk): AgentChunk {
   if (isPlainText(chunk)) return chunk;
@@ -94,7 +94,7 @@ function errorToJson(error: unknown): unknown {
   };
 }
 
-/** Read where a property that throws does no harm. */
+/** Read here so that a property that throws does no harm. */
 function fieldsOf(error: Error): object {
   return {
     get name() {

@@ -7,7 +7,7 @@ import type { LocalThreads } from "../hold/local-threads.ts";
 import { ownerOfThread } from "../inspect/thread-overview.ts";
 import { type AgentThreadSubscription, ThreadReader } from "./thread-reader.ts";
 
-/** Follows a thread, from its active run on, or from the chunk after number `after`. */
+/** Follows a thread from its active run on, or from the chunk after number `after`. */
 export async function openReader(
   threads: LocalThreads,
   target: { threadId: string; resourceId?: string | undefined },
@@ -22,7 +22,7 @@ export async function openReader(
   const actor = await readActor(storage, threadId);
   checkOwnership(actor, threadId, resourceId);
   const after = from ?? (await startingPoint(storage, actor));
-  // From here on nothing is awaited: a thread that nobody uses may be forgotten at any await.
+  // No `await` from here on: an unused thread may be forgotten at any await.
   const owner = resourceId ?? actor?.resourceId;
   const thread =
     owner === undefined ? threads.unclaimed(threadId) : threads.thread({ threadId, resourceId: owner });
@@ -40,7 +40,7 @@ export async function openReader(
   };
 }
 
-/** Where a reader without a number begins: at the start of the active run, or at the end of everything. */
+/** Where a reader without a number starts: at the active run, or at the end. */
 async function startingPoint(storage: Storage, actor: Actor | undefined): Promise<number> {
   if (!actor) return 0;
   if (actor.runId !== undefined) {

@@ -7,13 +7,13 @@ import type { Thread } from "../hold/thread.ts";
 
 /** A reader of a thread's stream. */
 export interface AgentThreadSubscription {
-  /** Chunks of all runs, one after another, each with its number. Read once. */
+  /** Chunks of all runs, one after another, each with its number. Read it once. */
   readonly stream: AsyncIterable<NumberedChunk>;
-  /** In place of `stream`: all chunks that are there, up to `limit`, waiting for the first. None means it is over. */
+  /** Instead of `stream`: all available chunks, up to `limit`, waiting for the first. An empty list means the end. */
   read(limit: number): Promise<readonly NumberedChunk[]>;
-  /** The number of the last chunk that was handed out; in the beginning, of the one before the first. */
+  /** The number of the last chunk returned; initially that of the chunk before the first. */
   readonly after: number;
-  /** The active run, also one that is only reserved or that waits for somebody; `null` when the thread is idle. */
+  /** The active run, including one that is only reserved or that waits for a person; `null` if the thread is idle. */
   activeRunId(): string | null;
   /** Aborts the active run. */
   abort(): boolean;
@@ -21,12 +21,12 @@ export interface AgentThreadSubscription {
   unsubscribe(): void;
 }
 
-/** How long a reader waits for a store that fails, time after time, before it gives up. */
+/** How long a reader waits for a failing store before it gives up. */
 const RETRY_MS: readonly number[] = [50, 200, 500, 1_000, 2_000, 3_000, 5_000];
 
 /**
- * A place in a thread's log. It keeps a number and no buffer: a slow reader costs nothing and slows nobody, until what
- * it has not read is older than the store keeps.
+ * A position in a thread's log. It keeps a number and no buffer: a slow reader costs nothing and delays no other, until
+ * what it has not read is older than the store keeps.
  */
 export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   #thread: Thread;
@@ -35,7 +35,10 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   #index = 0;
   #left = false;
   #failures = 0;
-  /** Whose events it may read. The thread may not exist when a reader comes, and be another's after it was deleted. */
+  /**
+   * The resource whose events it may read. The thread may not exist when a reader arrives, and may belong to another
+   * after deletion.
+   */
   readonly #resourceId: string | undefined;
 
   constructor(thread: Thread, after: number, resourceId: string | undefined) {
@@ -45,7 +48,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     thread.addReader();
   }
 
-  /** The thread as it is known by now. */
+  /** The thread as currently known. */
   get thread(): Thread {
     const { current } = this.#thread;
     if (current !== this.#thread && !this.#left) {
@@ -58,7 +61,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     return current;
   }
 
-  /** The number of the last chunk that was handed out. */
+  /** The number of the last chunk returned. */
   get after(): number {
     return this.#after;
   }
@@ -76,11 +79,11 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
         await this.#more();
         this.#failures = 0;
       } catch (error) {
-        // A store that is briefly away is waited for.
+        // Waits for a store that is briefly unavailable.
         const wait = AgentError.is(error, "storage-failed") ? RETRY_MS[this.#failures++] : undefined;
         if (wait === undefined) {
           this.leave();
-          // Others at the same place wait for what this one read in their stead. What ended it may end them too.
+          // Others at the same position wait for what this one reads. What ended it may end them too.
           this.#thread.tail.behind();
           throw error;
         }
@@ -89,7 +92,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     }
   }
 
-  /** What is there, waiting for the first. None means that the reader has left. */
+  /** What is available, waiting for the first. An empty list means that the reader has left. */
   async read(limit: number): Promise<readonly NumberedChunk[]> {
     const first = await this.next();
     if (first.done) return [];
@@ -104,7 +107,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Ends the reading. Free to call again. */
+  /** Ends the reading. Safe to call again. */
   leave(): void {
     if (this.#left) return;
     this.#left = true;
@@ -120,12 +123,12 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   async #more(): Promise<void> {
     const { thread } = this;
     const { tail } = thread;
-    // A place to wait that was made before anybody knew whose the thread would be has become another's.
+    // The place to wait was created before the owner was known, and now belongs to another.
     if (this.#resourceId !== undefined && thread.resourceId !== this.#resourceId)
       throw noThread(thread.threadId, this.#resourceId);
     let pieces: readonly EventPiece[] | undefined = tail.read(this.#after);
     if (!pieces) {
-      // Ask for the change before reading, so that nothing falls between.
+      // Subscribe to changes before reading, so that nothing is missed in between.
       const changed = tail.changed();
       pieces = await tail.catchUp(this.#after, (after) => this.#readOwn(thread, after));
       if (pieces.length === 0) {
@@ -141,13 +144,13 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   }
 
   /**
-   * Reads events, if they are of the resource that the handle is for. All readers of the handle get what one read, so nothing
-   * reaches them that was not checked.
+   * Reads events if they belong to the resource of the handle. All readers of the handle share what one reads, so
+   * nothing unchecked reaches them.
    */
   async #readOwn(thread: Thread, after: number): Promise<EventPiece[]> {
     const { storage, threadId, resourceId } = thread;
     const pieces = await readEvents(storage, threadId, after);
-    // Who named no resource may wait at a place that is not anybody's yet.
+    // A reader without a resource may wait on a thread that has no owner yet.
     const isAnybodys = this.#resourceId === undefined && resourceId === threadId;
     if (pieces.length > 0 && !isAnybodys)
       checkOwnership(await readActor(storage, threadId), threadId, resourceId);
@@ -155,14 +158,14 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
   }
 
   /**
-   * There is nothing to read. That is fine where the reader is at the end. A number that the thread has not reached is one of
-   * a thread that was deleted, whatever comes has other numbers; and what is behind the end was deleted as old.
+   * There is nothing to read. That is fine at the end. A number the thread has not reached belongs to a deleted thread,
+   * since whatever follows has other numbers; and numbers before the first were deleted as old.
    */
   async #checkNumbers(): Promise<void> {
     const { storage, threadId } = this.#thread;
     const actor = await readActor(storage, threadId);
     if (this.#after === 0 && (!actor || actor.nextSeq === 1)) return;
-    // While a run goes on its events are ahead of what the thread says.
+    // During a run, its events are ahead of the thread's row.
     const end = actor ? Math.max(actor.nextSeq, await firstFreeSeq(storage, actor)) - 1 : 0;
     if (end < this.#after) {
       // Since the thread was read, its run may have ended and its events may have been deleted as old.
@@ -175,7 +178,7 @@ export class ThreadReader implements AsyncIterableIterator<NumberedChunk> {
       );
     }
     if (end === this.#after || actor?.runId !== undefined) return;
-    // Or they were written since this reader looked.
+    // Or they were written since this reader checked.
     const pieces = await readEvents(storage, threadId, this.#after, 1);
     if (pieces.length === 0) throw this.#tooSlow(end);
     this.#thread.tail.behind();

@@ -4,15 +4,15 @@ import { HERE, onThread } from "../../../agent/__fixtures__/on-thread.ts";
 import { createTool } from "../../../tool/tool.ts";
 
 /**
- * A process of its own on a store that others share.
+ * A separate process on a store that others share.
  *
- *     work <file> <log>                      three steps; the last hangs in two tools
- *     wait <file> <log>                      suspends for an approval, then says so
- *     answer <file> <log> <true|false>       answers call `d1` once a line comes in, and says how it went
- *     pay <file> <log>                       one step, which hangs in a tool that may run again
- *     many <file> <log>                      a run on each of 40 threads, all of which hang in the model
- *     die-asking <file> <log>                dies whenever the model is asked
- *     die-preparing <file> <log>             dies whenever a run is prepared
+ * work <file> <log>                      three steps; the last hangs in two tools
+ * wait <file> <log>                      suspends for an approval, then prints that it waits
+ * answer <file> <log> <true|false>       answers call `d1` after a line on stdin, and prints the outcome
+ * pay <file> <log>                       one step, which hangs in a tool that may run again
+ * many <file> <log>                      a run on each of 40 threads, all hanging in the model
+ * die-asking <file> <log>                dies whenever the model is called
+ * die-preparing <file> <log>             dies whenever a run is prepared
  */
 const [what, file, log, approved] = process.argv.slice(2) as [string, string, string, string?];
 const note = (line: string) => appendFileSync(log, `${line}\n`);
@@ -80,7 +80,7 @@ if (what === "answer") {
   console.log("at work");
   setInterval(() => {}, 1000);
 } else if (what.startsWith("die")) {
-  // Only the first sends; the others come to carry on.
+  // Only the first sends; the others continue its work.
   if (approved === "send") await agent.sendMessage("go", HERE).admitted;
   await agent.recover();
   setInterval(() => {}, 1000);

@@ -1,0 +1,108 @@
+import type { Write } from "@selvedge/core/storage";
+import type { PlantedFault } from "../../packages/testing/src/simulator/planted-faults.ts";
+
+const RECORDS = "selvedge_om_records";
+const JOBS = "selvedge_om_jobs";
+const CHUNKS = "selvedge_om_chunks";
+const EVENTS = "selvedge_om_events";
+
+/** Changes the writes of one kind. */
+function on(
+  op: Write["op"],
+  table: string,
+  change: (write: any, all: readonly Write[]) => Write | undefined,
+): (writes: readonly Write[]) => Write[] {
+  return (writes) =>
+    writes.flatMap((write) =>
+      write.op === op && write.table.name === table ? (change(write, writes) ?? []) : [write],
+    );
+}
+
+const finishes = (all: readonly Write[]): boolean =>
+  all.some((write) => write.op === "insert" && write.table.name === CHUNKS);
+
+/** Mistakes that an engine of observational memory could make. */
+export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
+  {
+    name: "a job is not in the commit that made it due",
+    commit: (writes, world) =>
+      on("insert", JOBS, (write) => (world.random.chance(0.3) ? undefined : write))(writes),
+  },
+  {
+    name: "a worker that was overtaken stores its result",
+    commit: (writes) => {
+      if (!finishes(writes)) return [...writes];
+      const unfenced = on("update", JOBS, (write) => {
+        const { thread_id, id } = write.where;
+        return { ...write, where: { thread_id, id } };
+      })(writes);
+      return on("update", RECORDS, (write) => {
+        const { covered_seq: _, ...where } = write.where;
+        return { ...write, where };
+      })(unfenced);
+    },
+  },
+  {
+    name: "the cursor is one message too far",
+    commit: on("update", RECORDS, (write) =>
+      write.set?.cursor_seq === undefined
+        ? write
+        : {
+            ...write,
+            set: { ...write.set, cursor_seq: write.set.cursor_seq + 1, shown_seq: write.set.shown_seq + 1 },
+          },
+    ),
+  },
+  {
+    name: "a reflection takes a chunk along that it did not read",
+    commit: on("update", CHUNKS, (write) =>
+      write.set?.state === "past"
+        ? { ...write, where: { thread_id: write.where.thread_id, state: "active" } }
+        : write,
+    ),
+  },
+  {
+    name: "some messages are not counted",
+    commit: (writes, world) =>
+      on("update", RECORDS, (write) => {
+        const isCount = write.increment?.pending_tokens > 0 && world.random.chance(0.2);
+        return isCount ? { ...write, increment: { ...write.increment, pending_tokens: 0 } } : write;
+      })(writes),
+  },
+  {
+    name: "the coverage does not move on with a chunk",
+    commit: (writes, world) =>
+      finishes(writes) && world.random.chance(0.3)
+        ? on("update", RECORDS, (write) => {
+            if (write.set?.covered_seq === undefined) return write;
+            const { covered_seq: _, ...set } = write.set;
+            return { ...write, set };
+          })(writes)
+        : [...writes],
+  },
+  {
+    name: "a chunk that waited for its number is told again",
+    commit: on("delete", EVENTS, () => undefined),
+  },
+  {
+    name: "a chunk becomes active and its messages stay",
+    commit: on("update", RECORDS, (write) =>
+      write.set?.cursor_seq === undefined ? write : { ...write, set: { updated_at: write.set.updated_at } },
+    ),
+  },
+  {
+    name: "the log is one chunk short after an activation",
+    commit: on("update", CHUNKS, (write) =>
+      write.set?.state === "active" && write.where.id?.in?.length > 1
+        ? { ...write, where: { ...write.where, id: { in: write.where.id.in.slice(1) } } }
+        : write,
+    ),
+  },
+  {
+    name: "a job that somebody died with is never taken over",
+    select: (query) =>
+      query.table.name === JOBS && (query.where as { state?: unknown } | undefined)?.state === "running"
+        ? { ...query, where: { ...query.where, id: "" } }
+        : query,
+  },
+];

@@ -1,0 +1,303 @@
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+import type { AgentControllerDisplayState, AgentControllerEvent } from "@selvedge/protocol/session";
+import { runChatCommand } from "./chat-commands.ts";
+import type { ChatSession, OpenChat } from "./chat-session.ts";
+import { type Question, questionsOf, readReply } from "./question.ts";
+import { textOf, Transcript } from "./transcript.ts";
+
+/** A message that was typed here and is not part of the conversation yet. */
+export interface Pending {
+  text: string;
+  state: "sending" | "steering" | "queued";
+}
+
+/** How many stored messages a chat begins with. */
+const SHOWN_MESSAGES = 40;
+
+/**
+ * A session in front of a person. It knows nothing of how things look: a terminal, or lines of text, show `transcript`,
+ * `pending` and `questions`, and pass on what is typed.
+ *
+ *     what is typed → command, answer to a question, or message → session → events → transcript
+ */
+export class Chat {
+  readonly open: OpenChat;
+  readonly transcript: Transcript = new Transcript();
+  /** Receives every event of the session. */
+  onEvent: (event: AgentControllerEvent) => void = () => {};
+  /** Called when the screen is out of date. */
+  onChange: () => void = () => {};
+  /** Receives text that could not be sent, so that it need not be typed again. */
+  onUnsent: (text: string) => void = () => {};
+  /** Receives notes for the person at this terminal. */
+  onNote: (kind: "info" | "error", text: string) => void = () => {};
+  /** Receives messages that were typed elsewhere. */
+  onOthers: (text: string) => void = () => {};
+  /** The person wants to leave. */
+  onLeave: () => void = () => {};
+  connection: "live" | "reconnecting" = "live";
+  /** What providers said that it cost, since the chat was opened. */
+  cost: number | undefined;
+  workingSince: number | undefined;
+  #pending: Pending[] = [];
+  #queue: { id: string; text: string }[] = [];
+  /** Calls that were answered here and have not gone on yet. */
+  readonly #answered = new Set<string>();
+  readonly #told = new WeakSet<Error>();
+  #hasInterrupted = false;
+  #stored = 0;
+  #unsubscribe: () => void = () => {};
+  #loading: Promise<void> = Promise.resolve();
+
+  constructor(open: OpenChat) {
+    this.open = open;
+  }
+
+  get session(): ChatSession {
+    return this.open.session;
+  }
+
+  get display(): AgentControllerDisplayState {
+    return this.session.displayState.get();
+  }
+
+  /** The first one is answered next. */
+  get questions(): Question[] {
+    return questionsOf(this.display).filter(({ toolCallId }) => !this.#answered.has(toolCallId));
+  }
+
+  /** Something goes on, or is about to. */
+  get isBusy(): boolean {
+    const { isRunning, queuedFollowUps } = this.display;
+    return isRunning || queuedFollowUps > 0 || this.#pending.length > 0 || this.#answered.size > 0;
+  }
+
+  /** What was typed and is not read by the agent yet, then what waits for a separate run, here and elsewhere. */
+  get pending(): Pending[] {
+    return [...this.#pending, ...this.#queue.map(({ text }): Pending => ({ text, state: "queued" }))];
+  }
+
+  /** Loads the conversation. Returns how many messages it has, up to the limit of what is shown. */
+  async start(): Promise<number> {
+    this.#unsubscribe = this.session.subscribe((event) => this.#take(event));
+    this.open.onConnection((state) => this.#connected(state));
+    this.workingSince = this.display.isRunning ? Date.now() : undefined;
+    await this.#load();
+    return this.transcript.said().length === 0 ? 0 : this.#stored;
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  /** What was typed: a command, an answer, or a message. */
+  async submit(typed: string, how: "steer" | "queue" = "steer"): Promise<void> {
+    const text = typed.trim();
+    this.#hasInterrupted = false;
+    if (text === "") return;
+    try {
+      if (text.startsWith("/")) return await runChatCommand(this, text);
+      const [question] = this.questions;
+      if (question && how === "steer") return await this.#answer(question, typed);
+      await this.#send(typed, how);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Ctrl-C: aborts what goes on. A second time, with nothing typed in between, leaves. */
+  interrupt(): void {
+    if (this.#hasInterrupted) return this.onLeave();
+    this.#hasInterrupted = true;
+    const { isRunning, pendingSuspensions } = this.display;
+    if (isRunning || pendingSuspensions.size > 0) this.session.abort();
+    this.say("Press Ctrl-C again to quit.");
+  }
+
+  /** Something is typed, so the next Ctrl-C is a first one. */
+  typed(): void {
+    this.#hasInterrupted = false;
+  }
+
+  say(text: string): void {
+    this.#note("info", text);
+  }
+
+  /** Some errors come as an event and as the end of a call: each is shown once. */
+  fail(error: unknown): void {
+    if (error instanceof Error) {
+      if (this.#told.has(error)) return;
+      this.#told.add(error);
+    }
+    const code = AgentError.is(error) ? `${error.code}: ` : "";
+    this.#note("error", `${code}${errorMessage(error)}`);
+  }
+
+  #note(kind: "info" | "error", text: string): void {
+    this.transcript.add(kind, text);
+    this.onNote(kind, text);
+    this.onChange();
+  }
+
+  /** Messages that wait for a separate run, as they are stored. */
+  async queue(): Promise<{ id: string; text: string }[]> {
+    const listed = await this.session.followUps.list();
+    this.#queue = listed.map(({ id, content }) => ({ id, text: textOf(content) }));
+    this.onChange();
+    return this.#queue;
+  }
+
+  async #answer(question: Question, typed: string): Promise<void> {
+    const { toolCallId } = question;
+    const reply = readReply(question, typed);
+    switch (reply.type) {
+      case "problem":
+        return this.say(reply.message);
+      case "message":
+        return this.#send(reply.content, "steer");
+      case "approval":
+        return this.#decide(toolCallId, () =>
+          this.session.respondToToolApproval({ toolCallId, decision: reply.decision }),
+        );
+      case "data":
+        return this.#decide(toolCallId, () =>
+          this.session.respondToToolSuspension({ toolCallId, resumeData: reply.resumeData }),
+        );
+    }
+  }
+
+  async #decide(toolCallId: string, respond: () => Promise<unknown>): Promise<void> {
+    this.#answered.add(toolCallId);
+    this.onChange();
+    try {
+      await respond();
+    } catch (error) {
+      this.#answered.delete(toolCallId);
+      if (!AgentError.is(error, "already-decided")) throw error;
+      this.say("Another client has already answered this.");
+    }
+  }
+
+  async #send(content: string, how: "steer" | "queue"): Promise<void> {
+    const isQueued = how === "queue" && this.display.isRunning;
+    const state = isQueued ? "queued" : this.display.isRunning ? "steering" : "sending";
+    const sent: Pending = { text: content.trim(), state };
+    this.#pending.push(sent);
+    this.onChange();
+    try {
+      const { action } = await (how === "queue"
+        ? this.session.followUp({ content })
+        : this.session.steer({ content }));
+      if (!this.#pending.includes(sent)) return;
+      if (isQueued) {
+        await this.queue();
+        this.#forget(sent);
+      } else sent.state = action === "deliver" ? "steering" : "sending";
+      this.onChange();
+    } catch (error) {
+      this.#forget(sent);
+      this.onUnsent(content);
+      throw error;
+    }
+  }
+
+  #forget(sent: Pending | undefined): void {
+    this.#pending = this.#pending.filter((one) => one !== sent);
+  }
+
+  #take(event: AgentControllerEvent): void {
+    // The session only logs errors of its listeners.
+    try {
+      this.#follow(event);
+      this.onEvent(event);
+    } catch (error) {
+      this.fail(error);
+    }
+    this.onChange();
+  }
+
+  #follow(event: AgentControllerEvent): void {
+    this.transcript.take(event);
+    switch (event.type) {
+      case "tool_end":
+        this.#answered.delete(event.toolCallId);
+        return;
+      case "error":
+        // The terminal that gave the second answer says so itself.
+        if (!AgentError.is(event.error, "already-decided")) this.fail(event.error);
+        return;
+      case "info":
+        return this.say(event.message);
+      case "agent_start":
+        this.workingSince = Date.now();
+        this.#answered.clear();
+        if (this.#queue.length > 0) this.#refreshQueue();
+        return;
+      case "agent_end":
+        this.workingSince = undefined;
+        if (event.reason !== "suspended") this.#answered.clear();
+        if (event.reason === "aborted") this.say("(stopped)");
+        return;
+      case "message_start": {
+        if (event.message.role !== "user") return;
+        const text = textOf(event.message.content).trim();
+        const own = this.#pending.find((one) => one.text === text);
+        if (own) this.#forget(own);
+        else this.onOthers(text);
+        if (this.#queue.length > 0) this.#refreshQueue();
+        return;
+      }
+      case "follow_up_queued":
+        return this.#refreshQueue();
+      case "display_state_changed":
+        if (event.displayState.queuedFollowUps < this.#queue.length) this.#refreshQueue();
+        return;
+      case "usage_update":
+        this.cost = addCost(this.cost, event.usage.raw);
+        return;
+      case "mode_changed":
+        return this.say(`Mode: ${event.modeId}`);
+      case "thread_changed":
+      case "thread_created":
+        this.#pending = [];
+        this.#queue = [];
+        this.#answered.clear();
+        this.transcript.clear();
+        this.#loading = this.#load().catch((error: unknown) => this.fail(error));
+        return;
+    }
+  }
+
+  /** Resolves when the conversation that the session is on is shown. */
+  loaded(): Promise<void> {
+    return this.#loading;
+  }
+
+  async #load(): Promise<void> {
+    const threadId = this.session.thread.getId();
+    const messages = await this.session.thread.listActiveMessages({ limit: SHOWN_MESSAGES });
+    if (this.session.thread.getId() !== threadId) return;
+    const { currentMessage, queuedFollowUps } = this.display;
+    this.#stored = messages.length;
+    this.transcript.load(messages, currentMessage);
+    if (queuedFollowUps > 0) await this.queue();
+    this.onChange();
+  }
+
+  #refreshQueue(): void {
+    this.queue().catch((error: unknown) => this.fail(error));
+  }
+
+  #connected(state: "live" | "reconnecting"): void {
+    if (state === this.connection) return;
+    this.connection = state;
+    this.say(state === "live" ? "Connected again." : "The connection was lost. Reconnecting …");
+    // Some of what happened meanwhile may be in the store only.
+    if (state === "live") this.#loading = this.#load().catch((error: unknown) => this.fail(error));
+  }
+}
+
+function addCost(before: number | undefined, raw: unknown): number | undefined {
+  const { cost } = Object(raw) as { cost?: unknown };
+  return typeof cost === "number" && Number.isFinite(cost) ? (before ?? 0) + cost : before;
+}

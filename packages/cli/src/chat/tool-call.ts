@@ -1,0 +1,84 @@
+import { countOf } from "../count-of.ts";
+import { type DiffLine, diffLines } from "./diff-lines.ts";
+import { oneLine, printable } from "./printable.ts";
+
+/** A tool call as a chat shows it. */
+export interface ShownCall {
+  id: string;
+  name: string;
+  args: unknown;
+  status: "running" | "waiting" | "done" | "failed" | "stopped";
+  result?: unknown;
+}
+
+/** In one line: the tool, the arguments, and what came of it, with room for both. */
+export function describeCall({ name, args, status, result }: ShownCall): string {
+  const called = (length?: number) => `${oneLine(name)} ${describeArgs(args, length)}`.trimEnd();
+  if (status === "running") return called();
+  if (status === "waiting") return `${called(SHORT)} · waits for you`;
+  if (status === "stopped") return `${called(SHORT)} · stopped`;
+  return `${called(SHORT)} → ${describeResult(result)}`;
+}
+
+const SHORT = 36;
+
+export function describeResult(result: unknown): string {
+  const { content, tasks } = Object(result) as { content?: unknown; tasks?: unknown };
+  if (Array.isArray(tasks)) {
+    const done = tasks.filter((task) => (Object(task) as { status?: unknown }).status === "completed").length;
+    return `${done} of ${countOf(tasks.length, "task")} done`;
+  }
+  return shown(typeof content === "string" ? content : result);
+}
+
+/** What tells most about a call, where it has it. */
+const MAIN = ["question", "task", "command", "cmd", "path", "filePath", "file_path", "file", "url"];
+
+/** A call is shown by its main argument, or by its only one. */
+function describeArgs(args: unknown, length?: number): string {
+  if (typeof args !== "object" || args === null) return shown(args, length);
+  const values = Object.values(args);
+  if (values.length === 0) return "";
+  const { tasks } = args as { tasks?: unknown };
+  if (Array.isArray(tasks)) return countOf(tasks.length, "task");
+  const value =
+    textAt(args as Record<string, unknown>, MAIN) ?? (values.length === 1 ? values[0] : undefined);
+  return typeof value === "string" ? `"${oneLine(value, length)}"` : shown(args, length);
+}
+
+function shown(value: unknown, length?: number): string {
+  return oneLine(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), length);
+}
+
+const BEFORE = ["old_string", "oldString", "old_str", "old_text", "oldText"];
+const AFTER = ["new_string", "newString", "new_str", "new_text", "newText"];
+const MAX_LINES = 40;
+
+/** What an edit changes, where the call or its result tells it. */
+export function diffOf({ args, result }: ShownCall): DiffLine[] {
+  const given = Object(args) as Record<string, unknown>;
+  const after = textAt(given, AFTER);
+  const patch =
+    textAt(Object(result) as Record<string, unknown>, ["diff", "patch"]) ?? textAt(given, ["diff", "patch"]);
+  const lines =
+    after !== undefined
+      ? diffLines(printable(textAt(given, BEFORE) ?? ""), printable(after))
+      : patch !== undefined
+        ? patchLines(printable(patch))
+        : [];
+  const rest = lines.length - MAX_LINES;
+  if (rest <= 0) return lines;
+  return [...lines.slice(0, MAX_LINES), { sign: " ", text: `… ${rest} more lines` }];
+}
+
+function patchLines(patch: string): DiffLine[] {
+  return patch
+    .split("\n")
+    .filter((line) => /^[-+ ]/.test(line) && !/^(---|\+\+\+) /.test(line))
+    .map((line) => ({ sign: line[0] as DiffLine["sign"], text: line.slice(1) }));
+}
+
+function textAt(values: Record<string, unknown>, names: readonly string[]): string | undefined {
+  const name = names.find((one) => typeof values[one] === "string");
+  return name === undefined ? undefined : (values[name] as string);
+}

@@ -1,0 +1,60 @@
+import type { MessagePart } from "@selvedge/protocol";
+import { type ModifiedFiles, readFiles } from "@selvedge/protocol/session";
+import type { StepRecord } from "../run/run-journal.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { putThreadState } from "../storage/thread-state-domain.ts";
+import type { System } from "../system.ts";
+import { PATH_ARGUMENTS } from "./call-pattern.ts";
+import { categoryOf } from "./categories.ts";
+import type { AgentControllerConfig } from "./config.ts";
+import { emitOnStream } from "./request-context.ts";
+
+/** Where the files that a thread's tools changed are among its states. */
+export const FILES_STATE = "files";
+
+const MAX_FILES = 1000;
+
+/** Keeps the files that edit tools changed with the thread, in the commit that stores the step. */
+export function fileKeeper(
+  { config, storage, system }: { config: AgentControllerConfig; storage: Storage; system: System },
+  threadId: string,
+): (step: StepRecord) => Promise<readonly Write[]> {
+  let known: { files: ModifiedFiles; version: number } | undefined;
+  return async ({ parts }) => {
+    const edits = parts.flatMap((part) => editOf(config, part));
+    if (edits.length === 0) return [];
+    known ??= await read(storage, threadId);
+    const changed: ModifiedFiles = {};
+    for (const { path, operation } of edits) {
+      const { operations = [], firstModified = system.now() } = changed[path] ?? known.files[path] ?? {};
+      if (!operations.includes(operation))
+        changed[path] = { operations: [...operations, operation], firstModified };
+    }
+    if (Object.keys(changed).length === 0) return [];
+    const files = Object.fromEntries(Object.entries({ ...known.files, ...changed }).slice(-MAX_FILES));
+    known = { files, version: known.version + 1 };
+    emitOnStream({ type: "files_modified", files: changed });
+    return [putThreadState(threadId, FILES_STATE, files, known.version, system.now())];
+  };
+}
+
+/** The file that a call changed. A call that failed changed none. */
+function editOf(config: AgentControllerConfig, part: MessagePart): { path: string; operation: string }[] {
+  if (part.type !== "tool-invocation") return [];
+  const { state, toolName, args, isError } = part.toolInvocation as {
+    state: string;
+    toolName: string;
+    args: unknown;
+    isError?: boolean;
+  };
+  if (state !== "result" || isError === true || categoryOf(config, toolName) !== "edit") return [];
+  const given = Object(args) as Record<string, unknown>;
+  const path = PATH_ARGUMENTS.map((name) => given[name]).find((value) => typeof value === "string");
+  return typeof path === "string" && path !== "" ? [{ path, operation: toolName }] : [];
+}
+
+async function read(storage: Storage, threadId: string): Promise<{ files: ModifiedFiles; version: number }> {
+  const states = (await storage.getStore("threadState"))!;
+  const state = await states.getState({ threadId, type: FILES_STATE });
+  return { files: readFiles(state?.value), version: state?.version ?? 0 };
+}

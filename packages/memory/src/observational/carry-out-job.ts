@@ -1,0 +1,128 @@
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+import type { MemoryAgent, MemoryThreads } from "@selvedge/core/memory";
+import { isRetryable } from "@selvedge/core/model";
+import { OM_JOBS, type OmJobRow, update, type Write } from "@selvedge/core/storage";
+import { omLimits } from "./om-limits.ts";
+import { failedChunk } from "./job-chunks.ts";
+import { observe } from "./observe-job.ts";
+import type { OmHookStart, OmUsage } from "./om-options.ts";
+import type { OmServer } from "./om-server.ts";
+import { publish } from "./publish.ts";
+import { reflect } from "./reflect-job.ts";
+
+export interface JobContext {
+  agent: MemoryAgent;
+  server: OmServer;
+  threads: MemoryThreads;
+  abortSignal: AbortSignal;
+}
+
+/** What a role answered with, for hooks and the record. */
+export interface JobReport {
+  usage: OmUsage;
+  providerMetadata: Record<string, unknown> | undefined;
+}
+
+/** An answer that cannot be used. Asking again may help once, and not more often. */
+export class UnusableAnswer extends Error {}
+
+const RETRIES = 8;
+const LONGEST_DELAY_S = 120;
+const LONGEST_ERROR = 1_000;
+
+/** Does a job that this process has taken, and stores what came of it. Throws only when the store does. */
+export async function carryOut(job: OmJobRow, context: JobContext): Promise<void> {
+  const { server, abortSignal } = context;
+  const { hooks } = server.config;
+  const isObservation = job.kind === "observe";
+  const facts: OmHookStart = {
+    threadId: job.source,
+    resourceId: job.source_resource,
+    trigger: job.waited === 1 ? "turn-sync" : "async-buffer",
+  };
+  const call = async (hook: ((args: never) => unknown) | undefined, args: object): Promise<void> => {
+    try {
+      await hook?.(args as never);
+    } catch (error) {
+      server.warn(`A hook of observational memory threw (thread "${job.source}").`, error);
+    }
+  };
+  await call(isObservation ? hooks.onObservationStart : hooks.onReflectionStart, facts);
+  let report: JobReport | undefined;
+  let failure: unknown;
+  try {
+    report = await (isObservation ? observe : reflect)(job, context);
+  } catch (error) {
+    if (abortSignal.aborted || isOfStore(error)) throw error;
+    failure = error;
+    await fail(job, context, error);
+  }
+  await call(isObservation ? hooks.onObservationEnd : hooks.onReflectionEnd, {
+    ...facts,
+    ...report,
+    ...(failure !== undefined && { error: failure }),
+  });
+}
+
+async function fail(job: OmJobRow, { server, threads }: JobContext, error: unknown): Promise<void> {
+  const { system, logger } = threads;
+  const now = Math.trunc(system.now());
+  const text = errorMessage(error).slice(0, LONGEST_ERROR);
+  const what = `${job.kind === "observe" ? "An observation" : "A reflection"} of thread "${job.source}" failed.`;
+  const attempted = job.most ?? Math.min(job.tokens, omLimits(server.config).messageTokens);
+  const isTooLong = job.kind === "observe" && isContextTooLong(error) && attempted > 1;
+  const retries =
+    isTooLong || (job.attempt <= RETRIES && !(error instanceof UnusableAnswer) && mayPass(error));
+  const delay = isTooLong ? 0 : retryDelayMs(job.attempt, system.random());
+  const set: Partial<OmJobRow> = retries
+    ? { state: "waiting", due_at: now + delay, ...(isTooLong && { most: Math.ceil(attempted / 2) }) }
+    : { state: "failed" };
+  const { thread_id, source, number } = job;
+  // Those that come later wait for it, or for the next try.
+  const later: Write = update(OM_JOBS, {
+    where: { thread_id, source, kind: "observe", state: "waiting", number: { gt: number } },
+    set: { state: set.state!, ...(set.due_at !== undefined && { due_at: set.due_at }) },
+  });
+  const stored = await publish(
+    threads,
+    job,
+    [failedChunk(job, now, text)],
+    [
+      update(OM_JOBS, {
+        where: { thread_id, id: job.id, owner: job.owner, fence: job.fence, state: "running" },
+        set: { ...set, owner: null, last_error: text },
+        require: true,
+      }),
+      ...(job.kind === "observe" ? [later] : []),
+    ],
+  );
+  if (stored) server.warn(what, error);
+  else logger.warn(`${what} Another process has taken the work over.`);
+}
+
+/** 1, 2, 4 … 120 seconds, give or take a fifth. */
+export function retryDelayMs(attempt: number, random: number): number {
+  const seconds = Math.min(LONGEST_DELAY_S, 2 ** Math.max(0, attempt - 1));
+  return Math.round(seconds * 1_000 * (0.8 + 0.4 * random));
+}
+
+/** Whether it may go better later: transport errors, 408, 425, 429 and 5xx. */
+function mayPass(error: unknown): boolean {
+  if (AgentError.is(error, "model-incomplete") || AgentError.is(error, "model-timeout")) return true;
+  if (AgentError.is(error, "model-failed")) return error.cause === undefined || isRetryable(error.cause);
+  return isRetryable(error);
+}
+
+const TOO_LONG =
+  /context.{0,20}(length|window|limit)|too (many|long).{0,20}tokens|maximum.{0,20}tokens|(prompt|input) is too long|input token count/i;
+
+function isContextTooLong(error: unknown): boolean {
+  for (let one: unknown = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
+    if (TOO_LONG.test(one.message)) return true;
+  }
+  return false;
+}
+
+function isOfStore(error: unknown): boolean {
+  return AgentError.is(error, "storage-closed") || AgentError.is(error, "storage-failed");
+}

@@ -1,0 +1,307 @@
+import { AgentError } from "@selvedge/core/errors";
+import { type MemoryAgent, openMemoryThreads, realSystem, sleep, type System } from "@selvedge/core/memory";
+import {
+  assemble,
+  MESSAGES,
+  type ObservationalMemoryRecord,
+  OM_JOBS,
+  type OmHistoryOptions,
+  omKeyOf,
+  type Storage,
+  THREADS,
+} from "@selvedge/core/storage";
+import type { StoredMessage } from "@selvedge/protocol";
+import { toWarn } from "../warning.ts";
+import { hasOpenCall } from "./message-sums.ts";
+import { DEFAULT_OM_MODEL, resolveOmConfig, type OmConfig, type OmRoleConfig } from "./om-config.ts";
+import { OmEngine } from "./om-engine.ts";
+import { insertObservation, insertReflection } from "./om-job-rows.ts";
+import type { ObservationalMemoryOptions } from "./om-options.ts";
+import { logMessages } from "./om-processor.ts";
+import type { OmTurn } from "./om-turn.ts";
+import { continuationMessage } from "./render-log.ts";
+
+export interface OmThread {
+  threadId: string;
+  /** The thread's owner, looked up when absent. */
+  resourceId?: string | undefined;
+}
+
+/** What a run sees of the past. */
+export interface MemoryContext {
+  systemMessage: string | null;
+  messages: StoredMessage[];
+  hasObservations: boolean;
+  omRecord: ObservationalMemoryRecord | null;
+  continuationMessage: StoredMessage | null;
+  otherThreadsContext: string | null;
+}
+
+export interface ObservationalMemoryConfig extends ObservationalMemoryOptions {
+  storage: Storage;
+  system?: System | undefined;
+  onWarning?: Parameters<typeof toWarn>[0];
+}
+
+/** What observational memory knows and does about a thread, for apps that do it by hand. */
+export class ObservationalMemory {
+  readonly #engine: OmEngine;
+  readonly #storage: () => Storage;
+  readonly #system: System;
+
+  constructor(
+    config: ObservationalMemoryConfig | { engine: OmEngine; storage: () => Storage; system: System },
+  ) {
+    if ("engine" in config) {
+      this.#engine = config.engine;
+      this.#storage = config.storage;
+      this.#system = config.system;
+      return;
+    }
+    const { storage, system = realSystem, onWarning, ...options } = config;
+    const resolved = resolveOmConfig(options);
+    if (!resolved)
+      throw new AgentError(
+        "invalid-argument",
+        "`enabled` must not be false for new ObservationalMemory({ … }).",
+      );
+    this.#system = system;
+    this.#storage = () => storage;
+    const noMemory = { updateWorkingMemory: async () => {} };
+    const warn = toWarn(onWarning);
+    this.#engine = new OmEngine({ config: resolved, system, warn, memory: noMemory, storage: this.#storage });
+  }
+
+  get config(): OmConfig {
+    return this.#engine.config;
+  }
+
+  get engine(): OmEngine {
+    return this.#engine;
+  }
+
+  /** The settings in plain values, models by id. */
+  describe(): Record<string, unknown> {
+    const { hooks: _, observation, reflection, ...rest } = this.config;
+    const plain = ({ model, extract, ...role }: OmRoleConfig): object => ({
+      ...role,
+      model: nameOf(model),
+      extract: extract.map(({ slug }) => slug),
+    });
+    return { ...rest, observation: plain(observation), reflection: plain(reflection) };
+  }
+
+  /** The data of `data-om-status`, as it is now. */
+  async getStatus(thread: OmThread): Promise<Record<string, unknown>> {
+    const turn = await this.#turn(thread);
+    return turn.status(0);
+  }
+
+  /** Observes everything that is not observed yet, and activates it. Answers whether anything was. */
+  async observe(thread: OmThread): Promise<boolean> {
+    const before = await this.getRecord(thread.threadId, thread.resourceId);
+    await this.buffer(thread);
+    const after = await this.getRecord(thread.threadId, thread.resourceId);
+    await this.activate(thread);
+    return (after?.totalTokensObserved ?? 0) > (before?.totalTokensObserved ?? 0);
+  }
+
+  /** Observes everything that is not observed yet, without showing it to the agent. */
+  async buffer(thread: OmThread): Promise<void> {
+    const address = await this.#address(thread);
+    const unobserved = await this.loadUnobservedMessages(thread, "covered");
+    const end = unobserved.findIndex(({ content }) => hasOpenCall(content.parts));
+    const last = (end < 0 ? unobserved : unobserved.slice(0, end)).at(-1);
+    if (!last) return;
+    const turn = await this.#turn(thread);
+    await turn.store();
+    const now = Math.trunc(this.#system.now());
+    const agent = this.#agent();
+    const facts = { address, agentId: agent.id, now, tokens: turn.part.pending_tokens, waited: true };
+    // Where the coverage ends is where it begins; an id of its own keeps it apart from jobs of runs.
+    const afterId = `manual ${this.#system.newId()}`;
+    await this.#storage().commit(insertObservation({ ...facts, afterId, toId: last.id }));
+    await this.#work(agent);
+  }
+
+  /** Lets what is buffered join the log, if no run is under way. Answers whether anything did. */
+  async activate(thread: OmThread): Promise<boolean> {
+    const turn = await this.#turn(thread, true);
+    return turn.activate({ now: this.#system.now(), currentModel: undefined }, { now: true });
+  }
+
+  /** Has the log rewritten, and activates the result. Answers whether it was. */
+  async reflect(thread: OmThread): Promise<boolean> {
+    const address = await this.#address(thread);
+    const turn = await this.#turn(thread);
+    const { version, log_tokens: tokens, generation } = turn.record;
+    if (tokens === 0) return false;
+    const agent = this.#agent();
+    const now = Math.trunc(this.#system.now());
+    const facts = { address, agentId: agent.id, now, tokens, waited: true };
+    await this.#storage().commit([insertReflection({ ...facts, upto: version })]);
+    await this.#work(agent);
+    await this.activate(thread);
+    const after = await this.getRecord(thread.threadId, thread.resourceId);
+    return (after?.generationCount ?? 0) > generation;
+  }
+
+  /** Observes and activates what is left, such as at the end of a conversation. */
+  async finalize(thread: OmThread): Promise<void> {
+    await this.observe(thread);
+  }
+
+  /** The messages that no active chunk covers; with `"covered"`, those that no chunk covers. */
+  async loadUnobservedMessages(
+    thread: OmThread,
+    after: "active" | "covered" = "active",
+  ): Promise<StoredMessage[]> {
+    const { part } = await this.#turn(thread);
+    const seq = after === "active" ? part.cursor_seq : part.covered_seq;
+    const storage = this.#storage();
+    const rows = await storage.select({
+      table: MESSAGES,
+      where: { thread_id: thread.threadId, seq: { gt: seq } },
+      orderBy: [{ column: "seq" }],
+    });
+    return assemble(storage, rows);
+  }
+
+  /** The text of the log. */
+  async getObservations(threadId: string, resourceId?: string): Promise<string> {
+    return (await this.getRecord(threadId, resourceId))?.activeObservations ?? "";
+  }
+
+  async getRecord(threadId: string, resourceId?: string): Promise<ObservationalMemoryRecord | null> {
+    const address = await this.#address({ threadId, resourceId });
+    return (await this.#engine.domain()).getObservationalMemory(threadId, address.resourceId);
+  }
+
+  async getHistory(
+    threadId: string,
+    resourceId?: string,
+    limit?: number,
+    options?: OmHistoryOptions,
+  ): Promise<ObservationalMemoryRecord[]> {
+    const address = await this.#address({ threadId, resourceId });
+    const domain = await this.#engine.domain();
+    return domain.getObservationalMemoryHistory(threadId, address.resourceId, limit, options);
+  }
+
+  /** Forgets the log. The messages stay. */
+  async clear(threadId: string, resourceId?: string): Promise<void> {
+    const address = await this.#address({ threadId, resourceId });
+    await (await this.#engine.domain()).clearObservationalMemory(threadId, address.resourceId);
+  }
+
+  /** Waits until no observation of the thread waits or runs, but not for ever. Answers whether it came to that. */
+  async waitForBuffering(threadId: string, resourceId?: string, timeoutMs = 30_000): Promise<boolean> {
+    const address = await this.#address({ threadId, resourceId });
+    await this.#engine.domain();
+    const system = this.#system;
+    const deadline = system.monotonic() + timeoutMs;
+    for (;;) {
+      const where = { thread_id: omKeyOf(address), source: threadId, kind: "observe" } as const;
+      const open = await this.#storage().count({
+        table: OM_JOBS,
+        where: { ...where, state: { in: ["waiting", "running"] } },
+      });
+      if (open === 0) return true;
+      if (system.monotonic() >= deadline) return false;
+      await sleep(system, Math.min(LOOK_AGAIN_MS, Math.max(1, deadline - system.monotonic())));
+    }
+  }
+
+  /** The log as the agent sees it. */
+  async buildContextSystemMessages(thread: OmThread): Promise<string[]> {
+    return logMessages(await this.#turn(thread), this.config);
+  }
+
+  /** What a run on the thread would see now. */
+  async getContext(threadId: string, resourceId: string): Promise<MemoryContext> {
+    const address = this.#engine.address(threadId, resourceId);
+    const turn = await this.#engine.turn(address, {
+      system: this.#system,
+      lastMessages: 0,
+      agentId: "",
+      journal: undefined,
+      onJob: () => {},
+    });
+    const messages = await turn.load();
+    const log = logMessages(turn, this.config);
+    const others = await this.#engine.others(address);
+    return {
+      systemMessage: log.length > 0 ? log.join("\n\n") : null,
+      messages,
+      hasObservations: log.length > 0,
+      omRecord: await this.getRecord(threadId, resourceId),
+      continuationMessage: log.length > 0 ? continuationMessage({ threadId, resourceId }) : null,
+      otherThreadsContext: others ?? null,
+    };
+  }
+
+  async #address({ threadId, resourceId }: OmThread) {
+    if (resourceId !== undefined) return this.#engine.address(threadId, resourceId);
+    const [row] = await this.#storage().select({
+      table: THREADS,
+      where: { id: threadId },
+      limit: 1,
+      columns: ["resource_id"],
+    });
+    return this.#engine.address(threadId, row?.resource_id ?? threadId);
+  }
+
+  /** The thread as a run would see it. With `writes`, what it does counts only while the thread is idle. */
+  async #turn(thread: OmThread, writes = false): Promise<OmTurn> {
+    const address = await this.#address(thread);
+    const { threads } = this.#agent();
+    const turn = await this.#engine.turn(address, {
+      system: this.#system,
+      lastMessages: 0,
+      agentId: this.#agent().id,
+      journal: writes
+        ? {
+            contribute: () => {},
+            announce: async (chunks, rows) => (await threads.announce(address, chunks, rows)) === "stored",
+          }
+        : undefined,
+      onJob: () => {},
+    });
+    await turn.load();
+    return turn;
+  }
+
+  /** The agent whose jobs these are; without one, the memory itself. */
+  #agent(): MemoryAgent {
+    return this.#engine.agent ?? this.#ownAgent();
+  }
+
+  #ownAgent(): MemoryAgent {
+    const threads = openMemoryThreads(this.#storage(), this.#system);
+    return {
+      id: "observational-memory",
+      threads,
+      model: async () => {
+        throw new AgentError(
+          "invalid-argument",
+          "No model is configured: set `model` of observational memory.",
+        );
+      },
+    };
+  }
+
+  async #work(agent: MemoryAgent): Promise<void> {
+    const worker = this.#engine.serve(agent);
+    worker.nudge();
+    await worker.settled();
+  }
+}
+
+const LOOK_AGAIN_MS = 100;
+
+function nameOf(model: OmRoleConfig["model"]): string {
+  if (model === undefined) return DEFAULT_OM_MODEL;
+  if (typeof model === "string") return model;
+  const { modelId } = model as { modelId?: unknown };
+  return typeof modelId === "string" ? modelId : typeof model === "function" ? "function" : "list";
+}

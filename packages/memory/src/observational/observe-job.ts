@@ -1,0 +1,286 @@
+import {
+  assemble,
+  insert,
+  MESSAGES,
+  OM_CHUNKS,
+  OM_DOMAIN,
+  OM_JOBS,
+  OM_RECORDS,
+  type OmAddress,
+  type OmChunkHints,
+  type OmJobRow,
+  omLogOf,
+  type OmState,
+  remove,
+  type Storage,
+  THREADS,
+  update,
+  type Write,
+} from "@selvedge/core/storage";
+import type { StoredMessage } from "@selvedge/protocol";
+import type { ModelAnswer } from "@selvedge/core/model";
+import { askRole } from "./ask-role.ts";
+import type { OmUsage } from "./om-options.ts";
+import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
+import { countText, countTokens } from "./count-tokens.ts";
+import { extractValues } from "./extract-values.ts";
+import { endChunk, titleChunk } from "./job-chunks.ts";
+import { hasOpenCall } from "./message-sums.ts";
+import { omLimits, overridesOf } from "./om-limits.ts";
+import { type Notes, parseObservations } from "./parse-observations.ts";
+import { publish } from "./publish.ts";
+import { renderObserved } from "./render-observed.ts";
+import { joinLog } from "./render-log.ts";
+import { inlineExtractors, observerPrompt } from "./role-prompts.ts";
+import { selectPreviousLog } from "./select-previous-log.ts";
+
+const PAGE = 100;
+
+/** Messages with their numbers. */
+interface Numbered {
+  seq: number;
+  message: StoredMessage;
+  tokens: number;
+}
+
+/** Observes messages from where the coverage ends, as many as one call takes. The job waits again for the rest. */
+export async function observe(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
+  const { server, threads, agent, abortSignal } = context;
+  const { storage, system } = threads;
+  const { config } = server;
+  const { observation } = config;
+  const domain = await storage.domain(OM_DOMAIN);
+  const address = addressOf(job);
+  const state = await domain.read(address);
+  const { record, part } = state;
+  // The record was deleted, and with it the job.
+  if (!record || !part) return undefined;
+  const limits = omLimits(config, overridesOf(record.config));
+  const most = Math.min(job.most ?? Infinity, limits.messageTokens, server.largestInput("observation"));
+  const { piece, isAll } = await nextPiece(storage, job, part.covered_seq, most);
+  const previous = ((record.hints ?? {}) as OmChunkHints).extracted ?? {};
+  const rendered = renderObserved(
+    piece.map(({ message }) => message),
+    {
+      observeAttachments: observation.observeAttachments,
+      temporalMarkers: config.temporalMarkers,
+      ...(piece.length === 1 && { maxTextTokens: most }),
+    },
+  );
+  const [thread] = await storage.select({
+    table: THREADS,
+    where: { id: job.source },
+    limit: 1,
+    columns: ["title", "metadata"],
+  });
+  let notes: Notes = { observations: "", extracted: {} };
+  let answer: ModelAnswer | undefined;
+  let values: Awaited<ReturnType<typeof extractValues>> | undefined;
+  if (!rendered.isEmpty) {
+    const extractors = await inlineExtractors(observation.extract, previous, {
+      threadId: job.source,
+      resourceId: job.source_resource,
+    });
+    const request = observerPrompt({
+      config: observation,
+      conversation: rendered,
+      log: selectPreviousLog(logText(state, job), observation.previousObserverTokens),
+      extractors,
+      threadTitle: thread?.title ?? undefined,
+    });
+    const model =
+      chosenModel(thread?.metadata, "observerModelId") ??
+      (await server.model("observation", sumOf(piece), agent));
+    ({ notes, answer } = await askTwice(async () => {
+      const said = await askRole(model, request, observation, { system, abortSignal });
+      const parsed = parseObservations(said.text, { slugs: extractors.map(({ slug }) => slug) });
+      return { said, parsed };
+    }));
+    values = await extractValues({
+      job,
+      notes,
+      previous,
+      role: observation,
+      model,
+      context,
+      quoted: rendered.text,
+    });
+  }
+  const now = Math.trunc(system.now());
+  const last = piece.at(-1);
+  const tokens = notes.observations === "" ? 0 : countText(notes.observations);
+  const hints: OmChunkHints = {
+    ...(notes.currentTask !== undefined && { currentTask: notes.currentTask }),
+    ...(notes.suggestedResponse !== undefined && { suggestedResponse: notes.suggestedResponse }),
+    ...(notes.threadTitle !== undefined && { threadTitle: notes.threadTitle }),
+    ...(values?.extracted && { extracted: { ...previous, ...values.extracted } }),
+    ...(values?.failures && { extractionFailures: values.failures }),
+  };
+  const title = observation.threadTitle
+    ? newTitle(notes.threadTitle, thread?.title ?? null, record.hints)
+    : undefined;
+  const { thread_id, source } = job;
+  const rest: Partial<OmJobRow> = isAll ? { state: "done" } : { state: "waiting", due_at: now, attempt: 0 };
+  const writes: Write[] = [
+    update(OM_JOBS, {
+      where: { thread_id, id: job.id, owner: job.owner, fence: job.fence, state: "running" },
+      set: { ...rest, owner: null, last_error: null },
+      require: true,
+    }),
+    ...(isAll
+      ? [remove(OM_JOBS, { thread_id, source, kind: "observe", state: "done", id: { ne: job.id } })]
+      : []),
+  ];
+  if (last) {
+    writes.push(
+      // Exactly the messages after those that are covered: nobody else has covered them meanwhile.
+      update(OM_RECORDS, {
+        where: { thread_id, source: part.source, covered_seq: part.covered_seq },
+        set: { covered_seq: last.seq, covered_id: last.message.id, last_observed_at: now },
+        require: true,
+      }),
+      insert(OM_CHUNKS, {
+        thread_id,
+        id: system.newId(),
+        source,
+        kind: "observe",
+        state: "buffered",
+        generation: record.generation,
+        first_seq: piece[0]!.seq,
+        last_seq: last.seq,
+        first_id: piece[0]!.message.id,
+        last_id: last.message.id,
+        message_count: piece.length,
+        message_tokens: sumOf(piece),
+        text: notes.observations,
+        tokens,
+        hints: hints as never,
+        cycle_id: job.cycle_id!,
+        input_tokens: sumOf(piece),
+        created_at: now,
+      }),
+      update(OM_RECORDS, {
+        where: { thread_id, source: "" },
+        set: { updated_at: now },
+        increment: { total_observed: sumOf(piece) },
+        merge: { usage: { observation: addUsage(record.usage, "observation", answer) } as never },
+      }),
+    );
+  }
+  if (title !== undefined)
+    writes.push(
+      update(THREADS, { where: { id: source }, set: { title, updated_at: now } }),
+      update(OM_RECORDS, { where: { thread_id, source: "" }, merge: { hints: { title } } }),
+    );
+  const chunks = [
+    endChunk(job, now, {
+      tokens: sumOf(piece),
+      observationTokens: tokens,
+      observations: notes.observations,
+      currentTask: notes.currentTask,
+      suggestedResponse: notes.suggestedResponse,
+      extractedValues: values?.extracted,
+      extractionFailures: values?.failures,
+    }),
+    ...(title === undefined ? [] : [titleChunk(job, now, thread?.title ?? null, title)]),
+  ];
+  const stored = await publish(threads, job, chunks, writes);
+  if (stored) await values?.deliver();
+  return answer && { usage: answer.usage, providerMetadata: answer.providerMetadata };
+}
+
+/** The next messages after the covered ones: whole ones, up to the job's last one, none that waits for a result. */
+async function nextPiece(
+  storage: Storage,
+  job: OmJobRow,
+  coveredSeq: number,
+  maxTokens: number,
+): Promise<{ piece: Numbered[]; isAll: boolean }> {
+  const where = { thread_id: job.source };
+  const [last] = await storage.select({
+    table: MESSAGES,
+    where: { ...where, id: job.to_id },
+    limit: 1,
+    columns: ["seq"],
+  });
+  // The last message was deleted: the next job covers what is left.
+  if (!last || last.seq <= coveredSeq) return { piece: [], isAll: true };
+  const piece: Numbered[] = [];
+  let tokens = 0;
+  for (let after = coveredSeq; ;) {
+    const rows = await storage.select({
+      table: MESSAGES,
+      where: { ...where, seq: { gt: after, lte: last.seq } },
+      orderBy: [{ column: "seq" }],
+      limit: PAGE,
+    });
+    const messages = await assemble(storage, rows);
+    for (const [index, message] of messages.entries()) {
+      const count = countTokens(message);
+      const isOpen = hasOpenCall(message.content.parts);
+      if (isOpen) return { piece, isAll: true };
+      if (piece.length > 0 && tokens + count > maxTokens) return { piece, isAll: false };
+      piece.push({ seq: rows[index]!.seq, message, tokens: count });
+      tokens += count;
+    }
+    if (rows.length < PAGE) return { piece, isAll: true };
+    after = rows.at(-1)!.seq;
+  }
+}
+
+/** An answer that cannot be used is asked for once more. */
+async function askTwice(
+  ask: () => Promise<{ said: ModelAnswer; parsed: ReturnType<typeof parseObservations> }>,
+): Promise<{ notes: Notes; answer: ModelAnswer }> {
+  let { said, parsed } = await ask();
+  if (!parsed.ok) ({ said, parsed } = await ask());
+  if (!parsed.ok) throw new UnusableAnswer(`The answer of ${said.model} was ${parsed.reason}.`);
+  return { notes: parsed.notes, answer: said };
+}
+
+/** What the log says, with chunks that are not active yet. */
+function logText({ chunks }: OmState, { source }: OmJobRow): string {
+  const buffered = chunks.filter(
+    (chunk) => chunk.state === "buffered" && chunk.kind === "observe" && chunk.source === source,
+  );
+  return joinLog([...omLogOf(chunks), ...buffered].filter(({ text }) => text !== ""));
+}
+
+/** A title that a person gave stays; one that the observer gave may be replaced. */
+function newTitle(said: string | undefined, present: string | null, hints: unknown): string | undefined {
+  if (said === undefined || said.length < 3 || said === present) return undefined;
+  const own = (hints as { title?: unknown } | null)?.title;
+  return present === null || present === "" || present === own ? said : undefined;
+}
+
+/** The model that a session chose for a role of its thread. */
+export function chosenModel(
+  metadata: unknown,
+  name: "observerModelId" | "reflectorModelId",
+): string | undefined {
+  const chosen = (metadata as Record<string, unknown> | null | undefined)?.[name];
+  return typeof chosen === "string" && chosen !== "" ? chosen : undefined;
+}
+
+export function addUsage(
+  usage: unknown,
+  role: string,
+  answer: { usage: OmUsage } | undefined,
+): Record<string, number> {
+  const before = ((usage ?? {}) as Record<string, Record<string, number>>)[role] ?? {};
+  const { inputTokens = 0, outputTokens = 0, totalTokens = 0 } = answer?.usage ?? {};
+  return {
+    inputTokens: (before["inputTokens"] ?? 0) + inputTokens,
+    outputTokens: (before["outputTokens"] ?? 0) + outputTokens,
+    totalTokens: (before["totalTokens"] ?? 0) + totalTokens,
+  };
+}
+
+export function addressOf(job: OmJobRow): OmAddress {
+  const scope = job.thread_id === job.source ? "thread" : "resource";
+  return { scope, threadId: job.source, resourceId: job.source_resource };
+}
+
+function sumOf(piece: readonly Numbered[]): number {
+  return piece.reduce((sum, { tokens }) => sum + tokens, 0);
+}

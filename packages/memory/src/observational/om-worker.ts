@@ -1,0 +1,241 @@
+import { AgentError } from "@selvedge/core/errors";
+import { type MemoryAgent, type MemoryThreads, sleep } from "@selvedge/core/memory";
+import {
+  OM_DOMAIN,
+  OM_EVENTS,
+  OM_JOBS,
+  type OmEventRow,
+  type OmJobRow,
+  remove,
+  requireNone,
+  update,
+  type Write,
+} from "@selvedge/core/storage";
+import type { AgentChunk } from "@selvedge/protocol";
+import { carryOut } from "./carry-out-job.ts";
+import { startChunk } from "./job-chunks.ts";
+import type { OmServer } from "./om-server.ts";
+import { publish } from "./publish.ts";
+
+// One per store and process, also when the process has two copies of this package.
+const KEY = Symbol.for("selvedge.om-worker");
+const BATCH = 200;
+const CLOSE_MS = 5_000;
+const OPEN: readonly OmJobRow["state"][] = ["waiting", "running", "failed"];
+
+interface Serving {
+  agent: MemoryAgent;
+  server: OmServer;
+}
+
+/**
+ * Does the jobs of a store that this process has the agents for, a few at a time. A job is taken by its fence, with the
+ * lease of the process: what a dead process held is taken by another.
+ */
+export class OmWorker {
+  readonly #threads: MemoryThreads;
+  readonly #serving = new Map<string, Serving>();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #abort = new AbortController();
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #cancelTimer: (() => void) | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  private constructor(threads: MemoryThreads) {
+    this.#threads = threads;
+    threads.onLook(() => this.nudge());
+    threads.onClose(() => this.#close());
+  }
+
+  static of(threads: MemoryThreads): OmWorker {
+    return threads.storage.attach(KEY, () => new OmWorker(threads));
+  }
+
+  /** From now on, jobs of this agent are done here. */
+  serve(agent: MemoryAgent, server: OmServer): void {
+    const known = this.#serving.get(agent.id);
+    this.#serving.set(agent.id, { agent, server });
+    if (!known) this.nudge();
+  }
+
+  /** There may be a job. Safe to call at any time. */
+  nudge(): void {
+    if (this.#abort.signal.aborted || this.#serving.size === 0) return;
+    if (this.#looking) {
+      this.#again = true;
+      return;
+    }
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        if (!AgentError.is(error, "storage-closed"))
+          this.#threads.logger.warn("Looking for observations to make failed and will be retried", error);
+      })
+      .finally(() => {
+        this.#looking = undefined;
+        if (this.#again) {
+          this.#again = false;
+          this.nudge();
+        }
+      });
+  }
+
+  /** Resolves when a job of this process ends. */
+  changed(): Promise<void> {
+    return this.#changed.promise;
+  }
+
+  /** Resolves when nothing is under way here, and nothing that is due could begin. */
+  async settled(): Promise<void> {
+    for (;;) {
+      if (this.#looking) await this.#looking;
+      else if (this.#running.size > 0) await Promise.all(this.#running.values());
+      else return;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { storage, system, lease } = this.#threads;
+    await storage.domain(OM_DOMAIN);
+    const now = Math.trunc(system.now());
+    const byDue = [{ column: "due_at" as const }, { column: "number" as const }];
+    const [due, [next], running, events] = await storage.selectAll([
+      { table: OM_JOBS, where: { state: "waiting", due_at: { lte: now } }, orderBy: byDue, limit: BATCH },
+      { table: OM_JOBS, where: { state: "waiting", due_at: { gt: now } }, orderBy: byDue, limit: 1 },
+      { table: OM_JOBS, where: { state: "running" }, limit: BATCH },
+      { table: OM_EVENTS, orderBy: [{ column: "seq" }], limit: BATCH },
+    ]);
+    this.#lookAt(next && next.due_at - now);
+    await this.#tell(events);
+    const left: OmJobRow[] = [];
+    for (const job of running) {
+      if (this.#running.has(job.id) || job.owner === null) continue;
+      // One that is ours in the store and not here was left behind by a failure of the store.
+      if (job.owner === lease.id || (await lease.isGone(job.owner))) left.push(job);
+    }
+    for (const job of [...left, ...due]) {
+      if (this.#running.size >= this.#threads.limits.omJobs) return;
+      await this.#begin(job);
+    }
+  }
+
+  #lookAt(afterMs: number | undefined): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer =
+      afterMs === undefined
+        ? undefined
+        : this.#threads.system.setTimer(Math.min(afterMs, 120_000), () => this.nudge(), { background: true });
+  }
+
+  async #begin(job: OmJobRow): Promise<void> {
+    const serving = this.#serving.get(job.agent_id);
+    if (!serving || this.#running.has(job.id) || this.#abort.signal.aborted) return;
+    const { lease } = this.#threads;
+    const later = job.kind === "observe" ? await this.#laterThan(job) : [];
+    if (!later) return;
+    await lease.hold();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#running.set(job.id, promise);
+    let taken: OmJobRow | undefined;
+    try {
+      taken = await this.#take(job, later, serving);
+    } finally {
+      if (!taken) {
+        this.#running.delete(job.id);
+        lease.release();
+        resolve();
+      }
+    }
+    if (taken) void this.#carryOut(taken, serving, resolve);
+  }
+
+  /** Jobs of the same messages that come after this one; `undefined` when it is not the first. */
+  async #laterThan({ id, thread_id, source }: OmJobRow): Promise<OmJobRow[] | undefined> {
+    const [first, ...later] = await this.#threads.storage.select({
+      table: OM_JOBS,
+      where: { thread_id, source, kind: "observe", state: { in: OPEN } },
+      orderBy: [{ column: "number" }],
+    });
+    return first?.id === id ? later : undefined;
+  }
+
+  /**
+   * Makes the job this process's, and says so on the stream. `undefined` when somebody else was faster.
+   * It covers what later jobs were for, too, so that jobs do not pile up where an observer fails for long.
+   */
+  async #take(job: OmJobRow, later: readonly OmJobRow[], { server }: Serving): Promise<OmJobRow | undefined> {
+    const { system, lease } = this.#threads;
+    const taken: OmJobRow = {
+      ...job,
+      to_id: later.at(-1)?.to_id ?? job.to_id,
+      tokens: later.reduce((sum, { tokens }) => sum + tokens, job.tokens),
+      waited: later.reduce((waited, one) => Math.max(waited, one.waited), job.waited),
+      state: "running",
+      owner: lease.id,
+      fence: job.fence + 1,
+      attempt: job.attempt + 1,
+      cycle_id: system.newId(),
+      started_at: Math.trunc(system.now()),
+    };
+    const { to_id, tokens, waited, state, owner, fence, attempt, cycle_id, started_at } = taken;
+    const writes: Write[] = [
+      ...(job.kind === "observe" ? [requireNone(OM_JOBS, before(job))] : []),
+      update(OM_JOBS, {
+        where: { thread_id: job.thread_id, id: job.id, fence: job.fence, state: job.state },
+        set: { to_id, tokens, waited, state, owner, fence, attempt, cycle_id, started_at },
+        require: true,
+      }),
+      ...later.map(({ id, thread_id, fence: seen }) =>
+        remove(OM_JOBS, { thread_id, id, fence: seen }, { require: true }),
+      ),
+    ];
+    const stored = await publish(this.#threads, taken, [startChunk(taken, server.config)], writes);
+    return stored ? taken : undefined;
+  }
+
+  async #carryOut(job: OmJobRow, { agent, server }: Serving, resolve: () => void): Promise<void> {
+    const { lease, logger } = this.#threads;
+    try {
+      await carryOut(job, { agent, server, threads: this.#threads, abortSignal: this.#abort.signal });
+    } catch (error) {
+      // The store has the job as ours: the next look takes it up again.
+      if (!this.#abort.signal.aborted && !AgentError.is(error, "storage-closed"))
+        logger.warn(`The ${job.kind} job of thread "${job.source}" could not be stored`, error);
+    } finally {
+      this.#running.delete(job.id);
+      lease.release();
+      const changed = this.#changed;
+      this.#changed = Promise.withResolvers();
+      changed.resolve();
+      this.nudge();
+      resolve();
+    }
+  }
+
+  /** Chunks that waited while another process carried out their thread. */
+  async #tell(events: readonly OmEventRow[]): Promise<void> {
+    for (const [source, rows] of Map.groupBy(events, (event) => event.source)) {
+      const target = { threadId: source, resourceId: rows[0]!.source_resource };
+      const chunks = rows.map(({ chunk }) => chunk as unknown as AgentChunk);
+      const taken = rows.map(({ id, thread_id }) => remove(OM_EVENTS, { thread_id, id }, { require: true }));
+      await this.#threads.announce(target, chunks, taken);
+    }
+  }
+
+  /** Lets jobs end, for a moment; others take up what is still going on then. */
+  async #close(): Promise<void> {
+    this.#cancelTimer?.();
+    const { system } = this.#threads;
+    const serving = [...this.#serving];
+    this.#serving.clear();
+    if (serving.length > 0 && (this.#running.size > 0 || this.#looking))
+      await Promise.race([this.settled(), sleep(system, CLOSE_MS)]);
+    this.#abort.abort(new AgentError("storage-closed", "This process is shutting down."));
+    await this.settled();
+  }
+}
+
+/** Jobs of the same messages that come first. */
+function before({ thread_id, source, number }: OmJobRow) {
+  return { thread_id, source, kind: "observe", state: { in: OPEN }, number: { lt: number } } as const;
+}

@@ -1,0 +1,118 @@
+import type { ThreadDomain } from "@selvedge/core/storage";
+import type { StoredMessage, StoredThread } from "@selvedge/protocol";
+import { isFromPerson } from "../is-from-person.ts";
+
+/** What `recall` may read. Everything that belongs to another resource, or is out of scope, is absent. */
+export interface RecallPort {
+  readonly currentThreadId: string;
+  thread(threadId: string): Promise<StoredThread | undefined>;
+  threads(options: { before?: Date; after?: Date; offset: number; limit: number }): Promise<StoredThread[]>;
+  message(id: string): Promise<StoredMessage | undefined>;
+  /** Messages from this one on, with it; or those before it, oldest first. */
+  around(message: StoredMessage, options: { before: number; after: number }): Promise<StoredMessage[]>;
+  /** Messages of a thread in order, from its start or its end. */
+  list(
+    threadId: string,
+    options: { from: "start" | "end"; offset: number; limit: number },
+  ): Promise<StoredMessage[]>;
+  /** Messages that fit a question, best first. */
+  search(query: string, options: { threadId?: string | undefined; limit: number }): Promise<StoredMessage[]>;
+}
+
+export interface RecallPortOptions {
+  store: ThreadDomain;
+  threadId: string;
+  resourceId: string;
+  scope: "thread" | "resource";
+  /** Finds messages by meaning, where there is an index. */
+  findSimilar?: (query: string, threadId: string | undefined, limit: number) => Promise<StoredMessage[]>;
+}
+
+const THREADS_READ = 100;
+const MOST_WORDS = 6;
+
+/** A port to the messages of one resource. */
+export function recallPort(options: RecallPortOptions): RecallPort {
+  const { store, threadId: current, resourceId, scope, findSimilar } = options;
+  const mayRead = (thread: StoredThread): boolean =>
+    thread.resourceId === resourceId && (scope === "resource" || thread.id === current);
+  const mayShow = (message: StoredMessage): boolean =>
+    message.resourceId === resourceId && (scope === "resource" || message.threadId === current);
+
+  return {
+    currentThreadId: current,
+    async thread(threadId) {
+      const thread = await store.getThreadById({ threadId }).catch(() => null);
+      return thread && mayRead(thread) ? thread : undefined;
+    },
+    async threads({ before, after, offset, limit }) {
+      const found: StoredThread[] = [];
+      for (let page = 0; found.length < offset + limit; page++) {
+        const { threads, hasMore } = await store.listThreads({
+          filter: { resourceId },
+          orderBy: { field: "updatedAt" },
+          page,
+          perPage: THREADS_READ,
+        });
+        const isWanted = ({ updatedAt }: StoredThread): boolean =>
+          (!before || updatedAt < before) && (!after || updatedAt >= after);
+        found.push(...threads.filter((thread) => mayRead(thread) && isWanted(thread)));
+        if (!hasMore || (after && threads.at(-1)!.updatedAt < after)) break;
+      }
+      return found.slice(offset, offset + limit);
+    },
+    async message(id) {
+      const { messages } = await store.listMessagesById({ messageIds: [id] }).catch(() => ({ messages: [] }));
+      return messages.find(mayShow);
+    },
+    async around(message, { before, after }) {
+      const include = [{ id: message.id, withPreviousMessages: before, withNextMessages: after }];
+      const { messages } = await store.listMessages({ threadId: [], perPage: 0, include, resourceId });
+      return messages.filter(mayShow);
+    },
+    async list(threadId, { from, offset, limit }) {
+      // A page starts at a multiple of its size.
+      const perPage = offset + limit;
+      const direction = from === "start" ? "ASC" : "DESC";
+      const { messages } = await store.listMessages({ threadId, perPage, page: 0, orderBy: { direction } });
+      const shown = messages.slice(offset).filter(mayShow);
+      return from === "start" ? shown : shown.toReversed();
+    },
+    async search(query, { threadId, limit }) {
+      const where = scope === "thread" ? current : threadId;
+      const similar = (await findSimilar?.(query, where, limit)) ?? [];
+      const byWords = await searchWords(store, { query, resourceId, threadId: where, limit });
+      const found = new Map([...similar, ...byWords].map((message) => [message.id, message]));
+      return [...found.values()].filter((message) => mayShow(message) && isSpoken(message)).slice(0, limit);
+    },
+  };
+}
+
+/** Messages with the words of a query: those with the most of them first, then the newest. */
+async function searchWords(
+  store: ThreadDomain,
+  search: { query: string; resourceId: string; threadId: string | undefined; limit: number },
+): Promise<StoredMessage[]> {
+  const { query, resourceId, threadId, limit } = search;
+  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'_-]+/gu) ?? [])]
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, MOST_WORDS);
+  const found = new Map<string, { message: StoredMessage; hits: number }>();
+  for (const text of words.length === 0 ? [query.trim()].filter(Boolean) : words) {
+    for (const message of await store.searchMessages({ text, resourceId, threadId, limit: limit * 2 })) {
+      const entry = found.get(message.id) ?? { message, hits: 0 };
+      // A long word says more than a short one.
+      entry.hits += text.length;
+      found.set(message.id, entry);
+    }
+  }
+  const newest = (message: StoredMessage): number => message.createdAt.getTime();
+  return [...found.values()]
+    .toSorted((a, b) => b.hits - a.hits || newest(b.message) - newest(a.message))
+    .map(({ message }) => message);
+}
+
+/** Said by a person or the assistant, not by the system. */
+export function isSpoken(message: StoredMessage): boolean {
+  return message.role === "assistant" || isFromPerson(message);
+}

@@ -1,0 +1,132 @@
+import {
+  insert,
+  OM_CHUNKS,
+  OM_DOMAIN,
+  OM_JOBS,
+  OM_RECORDS,
+  type OmChunkHints,
+  type OmJobRow,
+  omLogOf,
+  remove,
+  THREADS,
+  update,
+  type Write,
+} from "@selvedge/core/storage";
+import type { ModelAnswer } from "@selvedge/core/model";
+import { askRole } from "./ask-role.ts";
+import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
+import { endChunk } from "./job-chunks.ts";
+import { addressOf, addUsage, chosenModel } from "./observe-job.ts";
+import { omLimits, overridesOf } from "./om-limits.ts";
+import { parseObservations } from "./parse-observations.ts";
+import { publish } from "./publish.ts";
+import { firstLevel, reflectWithPressure } from "./reflect-with-pressure.ts";
+import { joinLog } from "./render-log.ts";
+import { inlineExtractors, reflectorPrompt } from "./role-prompts.ts";
+
+/** Rewrites the chunks that are active up to the job's position. The result waits until the log is full. */
+export async function reflect(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
+  const { server, threads, agent, abortSignal } = context;
+  const { storage, system } = threads;
+  const { reflection, ...config } = server.config;
+  const domain = await storage.domain(OM_DOMAIN);
+  const { record, chunks } = await domain.read(addressOf(job));
+  if (!record) return undefined;
+  const upto = job.upto ?? 0;
+  const log = omLogOf(chunks).filter(({ position }) => (position ?? 0) <= upto);
+  const inputTokens = log.reduce((sum, chunk) => sum + chunk.tokens, 0);
+  const limits = omLimits({ ...config, reflection }, overridesOf(record.config));
+  const hints = (record.hints ?? {}) as OmChunkHints;
+  const previous = hints.extracted ?? {};
+  const extractors = await inlineExtractors(reflection.extract, previous, {
+    threadId: job.source,
+    resourceId: job.source_resource,
+  });
+  const [thread] = await storage.select({
+    table: THREADS,
+    where: { id: job.source },
+    limit: 1,
+    columns: ["metadata"],
+  });
+  const model =
+    chosenModel(thread?.metadata, "reflectorModelId") ??
+    (await server.model("reflection", inputTokens, agent));
+  const answers: ModelAnswer[] = [];
+  const result = await reflectWithPressure({
+    inputTokens,
+    targetTokens: Math.floor(limits.observationTokens / 2),
+    firstLevel: firstLevel(typeof model === "string" ? model : ""),
+    ask: async (level) => {
+      const request = reflectorPrompt({
+        config: reflection,
+        log: joinLog(log.filter(({ text }) => text !== "")),
+        level,
+        extractors,
+        currentTask: hints.currentTask ?? undefined,
+      });
+      const said = await askRole(model, request, reflection, { system, abortSignal });
+      answers.push(said);
+      return parseObservations(said.text, { slugs: extractors.map(({ slug }) => slug) });
+    },
+  });
+  const usage = answers.reduce(
+    (sum, answer) => addUsage({ sum }, "sum", answer),
+    addUsage({}, "", undefined),
+  );
+  if (!result.ok)
+    throw new UnusableAnswer(
+      result.reason === "too-long"
+        ? `The reflection was not shorter than the ${inputTokens} tokens that it would replace.`
+        : `The reflection was ${result.reason}.`,
+    );
+  const { notes } = result.parsed;
+  const now = Math.trunc(system.now());
+  const { thread_id } = job;
+  const own: OmChunkHints = {
+    ...(notes.currentTask !== undefined && { currentTask: notes.currentTask }),
+    ...(notes.suggestedResponse !== undefined && { suggestedResponse: notes.suggestedResponse }),
+    ...(Object.keys(notes.extracted).length > 0 && { extracted: { ...previous, ...notes.extracted } }),
+  };
+  const writes: Write[] = [
+    update(OM_JOBS, {
+      where: { thread_id, id: job.id, owner: job.owner, fence: job.fence, state: "running" },
+      set: { state: "done", owner: null, last_error: null },
+      require: true,
+    }),
+    remove(OM_JOBS, { thread_id, kind: "reflect", state: "done", id: { ne: job.id } }),
+    update(OM_RECORDS, {
+      where: { thread_id, source: "", generation: record.generation },
+      set: { reflected: upto, reflected_tokens: inputTokens, updated_at: now },
+      merge: { usage: { reflection: addUsage(record.usage, "reflection", { usage }) } as never },
+      require: true,
+    }),
+    insert(OM_CHUNKS, {
+      thread_id,
+      id: system.newId(),
+      source: job.source,
+      kind: "reflect",
+      state: "buffered",
+      generation: record.generation + 1,
+      upto,
+      first_seq: 0,
+      last_seq: 0,
+      message_count: 0,
+      message_tokens: 0,
+      text: notes.observations,
+      tokens: result.tokens,
+      hints: own as never,
+      cycle_id: job.cycle_id!,
+      input_tokens: inputTokens,
+      created_at: now,
+    }),
+  ];
+  const chunk = endChunk(job, now, {
+    tokens: inputTokens,
+    observationTokens: result.tokens,
+    observations: notes.observations,
+    currentTask: notes.currentTask,
+    suggestedResponse: notes.suggestedResponse,
+  });
+  await publish(threads, job, [chunk], writes);
+  return { usage, providerMetadata: answers.at(-1)?.providerMetadata };
+}

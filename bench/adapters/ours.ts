@@ -10,7 +10,7 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e", "f", "g"],
+  cases: ["a", "b", "c", "d", "e", "f", "g", "i"],
   packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql", "@selvedge/mcp"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
@@ -119,6 +119,77 @@ export default {
             await sent.persisted;
           },
           async close() {
+            await storage.close();
+          },
+        };
+      },
+
+      async sessions({ model, file }) {
+        const { AgentController } = await peerImport(PEER, "@selvedge/core/agent-controller");
+        const { storage, memory } = await openMemory(file, 20);
+        const make = (id: string) =>
+          new Agent({
+            id,
+            name: id,
+            instructions: "You are a benchmark.",
+            model: aiSdkModel("v4", model),
+            memory,
+          });
+        const agent = make("bench-agent");
+        const controller = new AgentController({
+          id: "bench",
+          resourceId: RESOURCE,
+          agent: make("bench-mode"),
+          memory,
+          storage,
+          modes: [{ id: "plan" }, { id: "build" }],
+          subagents: [{ id: "helper", name: "Helper", description: "Helps.", instructions: "Help." }],
+        });
+        return {
+          async bare(threadId) {
+            const target = { threadId, resourceId: RESOURCE };
+            const reader = await agent.subscribeToThread(target);
+            const chunks = reader.stream[Symbol.asyncIterator]();
+            return {
+              async turn(text) {
+                await agent.sendMessage(text, target).admitted;
+                for (;;) if ((await chunks.next()).value.type === "finish") return;
+              },
+              async close() {
+                reader.unsubscribe();
+              },
+            };
+          },
+          async open(id, threadId) {
+            const session = await controller.createSession({
+              id,
+              ownerId: RESOURCE,
+              ...(threadId && { threadId }),
+            });
+            return {
+              turn: (content) => session.sendMessage({ content }),
+              listen: (listener) => session.subscribe((event: { type: string }) => listener(event.type)),
+              switchMode: () =>
+                session.mode.switch({ modeId: session.mode.get() === "plan" ? "build" : "plan" }),
+              close: () => session.core.close(),
+            };
+          },
+          async seed(threadId, messages) {
+            await memory.createThread({ threadId, resourceId: RESOURCE, title: "bench" });
+            for (let i = 0; i < messages; i += 500) {
+              const page = Array.from({ length: Math.min(500, messages - i) }, (_, k) => ({
+                id: `${threadId}-${i + k}`,
+                role: k % 2 ? "assistant" : "user",
+                createdAt: new Date(Date.now() - 1e9 + (i + k) * 1000),
+                threadId,
+                resourceId: RESOURCE,
+                content: { format: 2, parts: [{ type: "text", text: `message ${i + k} of the thread` }] },
+              }));
+              await memory.saveMessages({ messages: page });
+            }
+          },
+          async close() {
+            await controller.destroy();
             await storage.close();
           },
         };

@@ -67,10 +67,30 @@ export interface RagApi {
   chunk(text: string, size: number, overlap: number): Promise<number>;
 }
 
+/** A conversation: a thread of an agent, or a session of a controller. */
+export interface Conversation {
+  /** Resolves when the reply has come in full. */
+  turn(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SessionsApi {
+  /** A thread of the same agent without a session, with one reader. */
+  bare(threadId: string): Promise<Conversation>;
+  open(
+    id: string,
+    threadId?: string,
+  ): Promise<Conversation & { listen(listener: (type: string) => void): void; switchMode(): Promise<void> }>;
+  seed(threadId: string, messages: number): Promise<void>;
+  close(): Promise<void>;
+}
+
 export interface Loaded {
   createAgent(spec: AgentSpec): Promise<BenchAgent>;
   /** Case f. `model` sees the whole prompt, so it can tell when a signal arrives. */
   signals?(spec: { model: ModelSpec; file: string; tools: boolean }): Promise<SignalsApi>;
+  /** Case i. */
+  sessions?(spec: { model: ModelSpec; file: string }): Promise<SessionsApi>;
   /** Case g: one entry per client variant. */
   mcp?: Record<string, McpApi>;
   /** Case h. */

@@ -17,6 +17,8 @@ export interface Seen {
   tasks: { id: string }[];
   tokens: number;
   messages: { role: string; content: { type: string; text?: string }[] }[];
+  /** What each subagent was told. */
+  children: string[][];
 }
 
 /** A process with a controller, as its parent sees it. */
@@ -29,7 +31,7 @@ export class Child {
   readonly exited: Promise<void>;
   #ids = 0;
 
-  constructor(config: Pick<ChildConfig, "file" | "marks">, program: string = CHILD) {
+  constructor(config: Pick<ChildConfig, "file" | "marks"> & { kill?: unknown }, program: string = CHILD) {
     this.#child = spawn(
       process.execPath,
       ["--conditions=selvedge-source", "--no-warnings", program, JSON.stringify(config)],

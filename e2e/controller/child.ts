@@ -4,6 +4,7 @@ import { AgentController, type AgentControllerEvent } from "@selvedge/core/agent
 import type { CommitOptions, CommitResult, Write } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { LibSQLStore } from "@selvedge/libsql";
+import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { isPoint, type KillAt } from "./kill-points.ts";
 
@@ -18,14 +19,19 @@ const config = JSON.parse(process.argv[2]!) as ChildConfig;
 
 /** Opening a session changes its state, too: that kill is for later. */
 let armed = config.kill?.point !== "state";
+let left = config.kill?.nth ?? 1;
+
+function die(): void {
+  process.kill(process.pid, "SIGKILL");
+}
 
 class KilledStore extends LibSQLStore {
   override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
     const { kill } = config;
-    const isHere = kill !== undefined && armed && isPoint(kill.point, writes);
-    if (isHere && kill.when === "before") process.kill(process.pid, "SIGKILL");
+    const isHere = kill !== undefined && armed && isPoint(kill.point, writes) && --left === 0;
+    if (isHere && kill.when === "before") die();
     const result = await super.commit(writes, options);
-    if (isHere) process.kill(process.pid, "SIGKILL");
+    if (isHere) die();
     return result;
   }
 }
@@ -37,8 +43,24 @@ const asks = (toolName: string, input: object, toolCallId: string) => ({
 /** Says the next thing, whoever asks: it goes by the conversation alone. */
 const model = scriptedModel(({ prompt }) => {
   const said = JSON.stringify(prompt);
+  const asked = JSON.stringify(prompt.findLast(({ role }) => role === "user")?.content);
   const answered = (id: string) =>
     said.includes(`"tool-result","toolCallId":"${id}"`) || said.includes(`"toolCallId":"${id}","toolName"`);
+  const isSubagent = asked.includes("Task: ");
+  if (isSubagent && config.kill?.point === "model of a subagent" && --left === 0) die();
+  if (asked.includes("Task: fork")) return answered("f2") ? "Forked." : asks("write", { n: 4 }, "f2");
+  if (asked.includes("Task: consult"))
+    return answered("c2") ? "Consulted." : asks("ask_user", { question: "Which?" }, "c2");
+  if (said.includes("please fork"))
+    return answered("f1")
+      ? "The fork is back."
+      : asks("subagent", { agentType: "helper", task: "Task: fork", forked: true }, "f1");
+  if (said.includes("please consult"))
+    return answered("c1")
+      ? "The consultant is back."
+      : asks("subagent", { agentType: "helper", task: "Task: consult" }, "c1");
+  if (said.includes("please ask"))
+    return answered("q1") ? "Asked." : asks("ask_user", { question: "What?" }, "q1");
   if (said.includes("You are the helper.")) return answered("h1") ? "Helped." : asks("write", { n: 3 }, "h1");
   if (said.includes("please delegate"))
     return answered("d1") ? "Delegated." : asks("subagent", { agentType: "helper", task: "Help" }, "d1");
@@ -86,8 +108,10 @@ const controller = new AgentController({
       description: "Helps.",
       instructions: "You are the helper.",
       tools: { write },
+      allowedAgentControllerTools: ["ask_user"],
     },
   ],
+  memory: new Memory({ storage }),
   toolCategoryResolver: (name) => (name === "write" ? "edit" : null),
   threads: { lease },
 });
@@ -110,13 +134,27 @@ async function obey({ id, do: what, count = 0 }: { id: number; do: string; count
   }
 }
 
+/** What the threads of subagents were told. */
+async function children(): Promise<string[][]> {
+  const threads = await session.thread.list({ includeForkedSubagents: true });
+  const hidden = threads.filter(({ metadata }) => metadata?.["subagent"] === true);
+  return Promise.all(
+    hidden.map(async ({ id }) => {
+      const messages = await session.thread.listMessages({ threadId: id });
+      const said = messages.flatMap(({ role, content }) => (role === "user" ? content : []));
+      return said.flatMap((part) => (part.type === "text" ? part.text : []));
+    }),
+  );
+}
+
 async function act(what: string, count: number): Promise<unknown> {
-  if (what === "write" || what === "plan" || what === "delegate")
+  if (["write", "plan", "delegate", "fork", "consult", "ask"].includes(what))
     return session.sendMessage({ content: `please ${what}` });
   if (what === "steer") return session.steer({ content: `please ${what}` });
   if (what === "queue") return session.followUp({ content: "hello later" });
   if (what === "always") return session.respondToToolApproval({ decision: "always_allow_category" });
   if (what === "approve plan") return session.respondToToolSuspension({ resumeData: { action: "approved" } });
+  if (what === "reply") return session.respondToToolSuspension({ resumeData: "This one." });
   if (what === "increment")
     for (let done = 0; done < count; done++)
       await session.state.update((state) => ({ updates: { count: Number(state["count"] ?? 0) + 1 } }));
@@ -132,5 +170,6 @@ async function act(what: string, count: number): Promise<unknown> {
     tasks,
     tokens: tokenUsage.totalTokens,
     messages: await session.thread.listActiveMessages(),
+    children: await children(),
   };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Child, type Seen } from "./child-process.ts";
 import type { KillAt, Point } from "./kill-points.ts";
+import { killSession, SCENARIOS } from "./run-session-kills.ts";
 
 let folder: string;
 let children: Child[];
@@ -121,6 +122,29 @@ describe("a process with a session that is killed", () => {
     expect(marks()).toEqual(["h1"]);
     expect(seen.grants.categories).toEqual(["edit"]);
     expect(JSON.stringify(seen.messages)).toContain("Helped.");
+  });
+
+  const inside = (["fork", "consult", "ask"] as const).flatMap((name) =>
+    SCENARIOS[name].points
+      .filter((point) => point !== "session" && point !== "thread")
+      .flatMap((point) =>
+        (["before", "after"] as const).flatMap((when) =>
+          (point === "waiting" && name !== "ask" ? [1, 2] : [1]).map((nth) => ({ name, point, when, nth })),
+        ),
+      ),
+  );
+
+  it.each(inside)(
+    "loses and repeats nothing inside a fork, a subagent that asks, or a question: $name, $when $point $nth",
+    { timeout: 120_000, tags: ["long"] },
+    async ({ name, ...kill }) => {
+      expect(await killSession(name, kill)).toEqual({ killed: true, problems: [] });
+    },
+  );
+
+  it("loses and repeats nothing of a fork", { timeout: 120_000 }, async () => {
+    const kill = { point: "open step", when: "after" } as const;
+    expect(await killSession("fork", kill)).toEqual({ killed: true, problems: [] });
   });
 
   it("keeps what was queued, and answers it", { timeout: 120_000 }, async () => {

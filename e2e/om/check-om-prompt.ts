@@ -46,7 +46,7 @@ export async function checkOmPrompt(
   if (line !== omitted)
     world.violate("prompt", `${omitted} messages are left out, and the prompt says ${line}`);
   if (omitted > 0) world.reached.add("messages were left out");
-  const calls = new Set(text.match(/"toolCallId":"[^"]+"/g) ?? []);
+  const calls = new Set<string>(text.match(/"toolCallId":"[^"]+"/g) ?? []);
   for (const call of calls) {
     const found = text.split(call).length - 1;
     if (found !== 2)

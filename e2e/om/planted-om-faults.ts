@@ -6,15 +6,24 @@ const JOBS = "selvedge_om_jobs";
 const CHUNKS = "selvedge_om_chunks";
 const EVENTS = "selvedge_om_events";
 
+/** What a planted fault looks at in a write. */
+interface Changed {
+  where: Record<string, unknown> & { id?: { in?: string[] } };
+  set?: Record<string, number | string>;
+  increment?: Record<string, number>;
+}
+
 /** Changes the writes of one kind. */
 function on(
   op: Write["op"],
   table: string,
-  change: (write: any, all: readonly Write[]) => Write | undefined,
+  change: (write: Changed) => object | undefined,
 ): (writes: readonly Write[]) => Write[] {
   return (writes) =>
     writes.flatMap((write) =>
-      write.op === op && write.table.name === table ? (change(write, writes) ?? []) : [write],
+      write.op === op && write.table.name === table
+        ? ((change(write as unknown as Changed) as Write | undefined) ?? [])
+        : [write],
     );
 }
 
@@ -33,8 +42,8 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
     commit: (writes) => {
       if (!finishes(writes)) return [...writes];
       const unfenced = on("update", JOBS, (write) => {
-        const { thread_id, id } = write.where;
-        return { ...write, where: { thread_id, id } };
+        const { id } = write.where;
+        return { ...write, where: { thread_id: write.where["thread_id"], id } };
       })(writes);
       return on("update", RECORDS, (write) => {
         const { covered_seq: _, ...where } = write.where;
@@ -45,19 +54,23 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
   {
     name: "the cursor is one message too far",
     commit: on("update", RECORDS, (write) =>
-      write.set?.cursor_seq === undefined
+      write.set?.["cursor_seq"] === undefined
         ? write
         : {
             ...write,
-            set: { ...write.set, cursor_seq: write.set.cursor_seq + 1, shown_seq: write.set.shown_seq + 1 },
+            set: {
+              ...write.set,
+              cursor_seq: Number(write.set["cursor_seq"]) + 1,
+              shown_seq: Number(write.set["shown_seq"]) + 1,
+            },
           },
     ),
   },
   {
     name: "a reflection takes a chunk along that it did not read",
     commit: on("update", CHUNKS, (write) =>
-      write.set?.state === "past"
-        ? { ...write, where: { thread_id: write.where.thread_id, state: "active" } }
+      write.set?.["state"] === "past"
+        ? { ...write, where: { thread_id: write.where["thread_id"], state: "active" } }
         : write,
     ),
   },
@@ -65,7 +78,7 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
     name: "some messages are not counted",
     commit: (writes, world) =>
       on("update", RECORDS, (write) => {
-        const isCount = write.increment?.pending_tokens > 0 && world.random.chance(0.2);
+        const isCount = (write.increment?.["pending_tokens"] ?? 0) > 0 && world.random.chance(0.2);
         return isCount ? { ...write, increment: { ...write.increment, pending_tokens: 0 } } : write;
       })(writes),
   },
@@ -74,7 +87,7 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
     commit: (writes, world) =>
       finishes(writes) && world.random.chance(0.3)
         ? on("update", RECORDS, (write) => {
-            if (write.set?.covered_seq === undefined) return write;
+            if (write.set?.["covered_seq"] === undefined) return write;
             const { covered_seq: _, ...set } = write.set;
             return { ...write, set };
           })(writes)
@@ -87,14 +100,16 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a chunk becomes active and its messages stay",
     commit: on("update", RECORDS, (write) =>
-      write.set?.cursor_seq === undefined ? write : { ...write, set: { updated_at: write.set.updated_at } },
+      write.set?.["cursor_seq"] === undefined
+        ? write
+        : { ...write, set: { updated_at: write.set["updated_at"] } },
     ),
   },
   {
     name: "the log is one chunk short after an activation",
     commit: on("update", CHUNKS, (write) =>
-      write.set?.state === "active" && write.where.id?.in?.length > 1
-        ? { ...write, where: { ...write.where, id: { in: write.where.id.in.slice(1) } } }
+      write.set?.["state"] === "active" && (write.where.id?.in?.length ?? 0) > 1
+        ? { ...write, where: { ...write.where, id: { in: write.where.id!.in!.slice(1) } } }
         : write,
     ),
   },

@@ -1,7 +1,7 @@
 import type { Write } from "@selvedge/core/storage";
 
 /** Commits of observational memory, by what they write. */
-export const COMMITS = [
+const COMMITS = [
   "job",
   "take",
   "observed",

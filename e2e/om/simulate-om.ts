@@ -1,6 +1,6 @@
 import { Mastra, silentLogger } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
-import { InMemoryStorage, OM_DOMAIN, OM_JOBS, OM_RECORDS } from "@selvedge/core/storage";
+import { InMemoryStorage, OM_DOMAIN, OM_JOBS } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { Memory } from "@selvedge/memory";
 import { type ScriptedCall, scriptedModel } from "@selvedge/testing";
@@ -116,7 +116,7 @@ function startApp(
   isHealed: () => boolean,
 ): OmApp {
   const { random } = world;
-  const storage = new SimStorage(process, shared, planted);
+  const storage = new SimStorage(process, { shared, planted, sessions: undefined });
   const trouble = random.chance(0.5) ? random.pick([0.1, 0.4]) : 0;
   const ask = async (what: string): Promise<string | undefined> => {
     const isSlow = !isHealed() && random.chance(0.1);
@@ -264,11 +264,9 @@ async function rest(stage: OmStage): Promise<void> {
   }
 }
 
-export function textOf(message: ScriptedCall["prompt"][number] | undefined): string {
+function textOf(message: ScriptedCall["prompt"][number] | undefined): string {
   const content = message?.content ?? "";
   return typeof content === "string"
     ? content
     : content.map((part) => ("text" in part ? part.text : "")).join("");
 }
-
-export { OM_RECORDS };

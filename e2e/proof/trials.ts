@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { describeFailure, Random, runSimulation } from "@selvedge/testing/simulator";
+import { runSessionKills } from "../controller/run-session-kills.ts";
 import { runTwoServers } from "../controller/run-two-servers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
@@ -77,6 +78,14 @@ export const TRIALS = {
       const report = await runDispatches({ factory, kills: job.rounds, seed: job.seed, onRound });
       const { kills, atPoint, acknowledged, problems } = report;
       return { rounds: kills, problems, figures: { "at a point": atPoint, acknowledged } };
+    },
+  },
+  "session-kills": {
+    title: "kills of a session",
+    batch: 10,
+    async run({ rounds, seed }, onRound) {
+      const { kills, atPoint, problems } = await runSessionKills({ kills: rounds, seed, onRound });
+      return { rounds: kills, problems, figures: { "at a point": atPoint } };
     },
   },
   takeovers: {

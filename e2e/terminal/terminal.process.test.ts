@@ -291,6 +291,20 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await second.shows(/─\nplan\s/);
   });
 
+  it("leaves while the agent works, and continues its run next time", async () => {
+    const cwd = await newProject();
+    const first = await start(cwd);
+    await first.isIdle();
+    first.type("work gate\r");
+    await first.shows("… work");
+    first.type(CTRL_D);
+    expect(await first.exit).toBe(0);
+    const second = await start(cwd);
+    await second.shows("… work");
+    await writeFile(join(cwd, "gate"), "");
+    await second.shows('✓ work "gate"');
+  });
+
   it("continues a run whose terminal was killed", { tags: ["long"] }, async () => {
     const cwd = await newProject();
     const first = await start(cwd);

@@ -168,7 +168,7 @@ function tool(id: string, turn: () => Turn): ReturnType<typeof createTool> {
   });
 }
 
-type Recall = (input: object) => Promise<{ messages?: string; hasNextPage?: boolean }>;
+type Recall = (input: object) => Promise<{ messages?: string; notes?: string; hasNextPage?: boolean }>;
 
 /** The tool as a run on the main thread gets it. */
 async function recallIn(memory: Memory, model: ScriptedModel): Promise<Recall> {
@@ -183,8 +183,8 @@ async function recallIn(memory: Memory, model: ScriptedModel): Promise<Recall> {
 
 /** Whether a model that looks for a fact finds it: by its words, or by reading what tools said. */
 async function isRecalled(fact: Fact, recall: Recall): Promise<boolean> {
-  const says = ({ messages = "" }: { messages?: string }): boolean => {
-    const sentences = sentencesOf([messages]);
+  const says = ({ messages = "", notes = "" }: Awaited<ReturnType<Recall>>): boolean => {
+    const sentences = sentencesOf([notes, messages]);
     const wanted = [fact.value ?? "no longer valid", ...(fact.said === undefined ? [] : [fact.said])];
     const isAbout = (sentence: string): boolean => sentence.includes(fact.thing);
     return sentences.some((sentence) => isAbout(sentence) && wanted.some((one) => sentence.includes(one)));

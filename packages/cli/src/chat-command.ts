@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Mastra } from "@selvedge/core";
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { Chat } from "./chat/chat.ts";
@@ -25,6 +26,9 @@ export interface ChatFlags {
   color: boolean;
 }
 
+/** How long what is under way may take to end when the person leaves. */
+const CLOSE_MS = 1000;
+
 /** `selvedge chat`: a session on the terminal of this process. It is one of this process, or of a server. */
 export async function runChatCommand(flags: ChatFlags): Promise<number> {
   const { stdin, stdout, stderr, env } = process;
@@ -33,6 +37,7 @@ export async function runChatCommand(flags: ChatFlags): Promise<number> {
   const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
   const isPlain = !isTerminal || flags.plain === true || env["TERM"] === "dumb";
   const open = await openChat(flags);
+  let exitCode = 1;
   try {
     const chat = new Chat(open);
     const remembered = await chat.start();
@@ -40,16 +45,20 @@ export async function runChatCommand(flags: ChatFlags): Promise<number> {
     (isTerminal ? stdout : stderr).write(banner(open, remembered, color));
     if (isPlain) {
       const { runPlainChat } = await import("./chat/plain-chat.ts");
-      return await runPlainChat(chat, { input: stdin, output: stdout, isTerminal });
+      exitCode = await runPlainChat(chat, { input: stdin, output: stdout, isTerminal });
+    } else {
+      const { runTerminalChat } = await import("./chat/terminal/terminal-chat.ts");
+      await runTerminalChat(chat, { color });
+      stdout.write("The session continues when you start the chat again.\n");
+      exitCode = 0;
     }
-    const { runTerminalChat } = await import("./chat/terminal/terminal-chat.ts");
-    await runTerminalChat(chat, { color });
-    stdout.write("The session continues when you start the chat again.\n");
     chat.stop();
-    return 0;
   } finally {
-    await open.close();
+    // A run that goes on is in the store, and the next process continues it: no one has to wait for its end.
+    const isClosed = await Promise.race([open.close().then(() => true), sleep(CLOSE_MS, false)]);
+    if (!isClosed) process.exit(exitCode);
   }
+  return exitCode;
 }
 
 async function openChat(flags: ChatFlags): Promise<OpenChat> {
@@ -85,7 +94,7 @@ async function loadProject(entry: string): Promise<Mastra> {
     if ((error as { code?: unknown }).code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw error;
     throw new AgentError(
       "invalid-argument",
-      `Node cannot run ${entry} without transforming it: ${errorMessage(error)} Run \`selvedge dev\`, then \`selvedge chat --dev\`.`,
+      `Node cannot run ${entry} without transforming it (${errorMessage(error)}). Run \`selvedge dev\`, then \`selvedge chat --dev\`.`,
       { cause: error },
     );
   }

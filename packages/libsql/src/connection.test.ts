@@ -264,6 +264,20 @@ describe("a database file that goes away while it is open", () => {
   });
 });
 
+describe("a statement", () => {
+  it("still works after so many others that it was not kept prepared", async () => {
+    const connection = new Connection({ url });
+    await connection.open();
+    const kept = connection.statement("SELECT ? AS n");
+    expect(kept.row([1])).toEqual([1]);
+    for (let index = 0; index < 600; index++)
+      expect(connection.get(`SELECT ${index} AS n`, [])).toMatchObject({ n: index });
+    expect(kept.row([2])).toEqual([2]);
+    expect(kept.rows([3])).toEqual([[3]]);
+    await connection.close();
+  });
+});
+
 describe("vacuum", () => {
   it("gives the space of deleted rows back", async () => {
     const storage = new LibSQLStore({ url });

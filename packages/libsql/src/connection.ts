@@ -8,44 +8,44 @@ import { parseUrl } from "./parse-url.ts";
 import { type Param, Statement } from "./statement.ts";
 import { isBusy, toStorageError } from "./to-storage-error.ts";
 
-/** `process-safe` survives the death of the process, `power-safe` (slower) also that of the machine. */
+/** `process-safe` survives the death of the process; `power-safe` (slower) also that of the machine. */
 export type Durability = "process-safe" | "power-safe";
 
 export interface ConnectionOptions {
   url: string;
   durability?: Durability | undefined;
   system?: System | undefined;
-  /** The most that pages of the file take in memory; 16 MiB unless told. */
+  /** The memory for cached pages of the file. Default: 16 MiB. */
   cacheKib?: number;
   /** Runs once after opening, inside the same retries. */
   prepare?: (connection: Connection) => void;
 }
 
-// The driver blocks the event loop while it waits for a lock, so it waits shortly and the rest is awaited.
+// The driver blocks the event loop while it waits for a lock, so it waits briefly and the rest is awaited.
 const BUSY_TIMEOUT_MS = 10;
 const GIVE_UP_AFTER_MS = 5_000;
 const MAX_STATEMENTS = 256;
 const CACHE_KIB = 16_384;
 
 /**
- * One open database. Everything inside `read` and `write` is synchronous, so within a process nothing interleaves;
- * between processes SQLite's lock decides, and who finds it taken tries again for five seconds.
+ * One open database. Everything inside `read` and `write` is synchronous, so nothing interleaves within a process;
+ * between processes SQLite's lock decides, and a process that finds it taken retries for five seconds.
  */
 export class Connection {
   readonly path: string;
   readonly #options: ConnectionOptions;
   readonly #system: System;
-  /** Statements by their text, for those who have only that. */
+  /** Statements by their text, for callers that have only the text. */
   readonly #statements = new Map<string, Statement>();
   readonly #prepared = new Set<Statement>();
   readonly #begin: Statement = this.statement("BEGIN IMMEDIATE");
   readonly #commit: Statement = this.statement("COMMIT");
   #database: Database.Database | undefined;
   #opening: Promise<void> | undefined;
-  // Writes that wait for the lock, one behind the other, so that they happen in the order they were asked for.
+  // Writes that wait for the lock, in the order in which they were requested.
   #lastWrite: Promise<unknown> | undefined;
   #closed = false;
-  /** Which file it is, whatever its name means by now. */
+  /** The identity of the file, even if its name is reused. */
   #identity: string | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -73,7 +73,7 @@ export class Connection {
   }
 
   /**
-   * Runs `work` in a transaction that holds the write lock from the start, and rolls back when it throws. A single
+   * Runs `work` in a transaction that holds the write lock from the start, and rolls back if it throws. A single
    * statement is a transaction by itself.
    */
   async write<T>(work: () => T, isOneStatement = false): Promise<T> {
@@ -82,10 +82,10 @@ export class Connection {
       this.#checkIdentity();
       return isOneStatement ? work() : this.transaction(work);
     };
-    // Mostly nobody waits and the lock is free.
+    // Usually the lock is free.
     const first = this.#lastWrite || !this.#database ? undefined : this.#tryNow(transaction);
     if (first) return first.result;
-    // The first write opens the file, and those after it wait in line like behind any other.
+    // The first write opens the file, and later ones wait in line as behind any other.
     const whenOpen = async (): Promise<T> => {
       if (!this.#database) await this.open();
       return this.#retry(transaction, true);
@@ -103,7 +103,7 @@ export class Connection {
     }
   }
 
-  /** For use inside `prepare`; elsewhere `write`. */
+  /** For use inside `prepare`; elsewhere use `write`. */
   transaction<T>(work: () => T): T {
     this.#begin.run([]);
     try {
@@ -111,13 +111,13 @@ export class Connection {
       this.#commit.run([]);
       return result;
     } catch (error) {
-      // After some errors, such as a full disk, SQLite has rolled back by itself.
+      // After some errors, such as a full disk, SQLite has already rolled back.
       if (this.#database?.inTransaction) this.run("ROLLBACK");
       throw error;
     }
   }
 
-  /** For statements that are used often: who keeps it does not have to look it up by its text. */
+  /** For frequently used statements: keeping it avoids the lookup by text. */
   statement(text: string): Statement {
     return new Statement(text, (statement) => this.#prepare(statement));
   }
@@ -130,12 +130,12 @@ export class Connection {
     return this.#find(sql).all(params);
   }
 
-  /** The first row, for queries that find one at most. */
+  /** The first row, for queries that match at most one. */
   get<T = Record<string, string | number | null>>(sql: string, params: readonly Param[]): T | undefined {
     return this.#find(sql).get(params);
   }
 
-  /** Changes when another connection commits; `undefined` while that cannot be told. */
+  /** Changes when another connection commits; `undefined` while that is unknown. */
   dataVersion(): number | undefined {
     if (!this.#database || this.#closed) return undefined;
     try {
@@ -157,10 +157,10 @@ export class Connection {
     const database = this.#database;
     if (!database) return;
     try {
-      // So that the one file holds everything, for those who copy it.
+      // So that the one file contains everything, for backups by copy.
       if (this.path !== ":memory:") database.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
-      // A reader in another process, or a read-only file: what was committed is safe in the log beside it.
+      // A reader in another process, or a read-only file: committed data is safe in the log beside it.
     }
     this.#forgetStatements();
     this.#database = undefined;
@@ -193,7 +193,7 @@ export class Connection {
     return stat && `${stat.dev} ${stat.ino}`;
   }
 
-  /** What is written to a file that was deleted or replaced is gone with it, so it must not be acknowledged. */
+  /** Writes to a file that was deleted or replaced are lost with it, so they must not be acknowledged. */
   #checkIdentity(): void {
     if (this.#identity === this.#readIdentity()) return;
     throw new AgentError(
@@ -238,7 +238,7 @@ export class Connection {
     this.#prepared.clear();
   }
 
-  /** Timers of the system let a process end; one that still has something to commit must not. */
+  /** The system's timers let a process exit; a process with something to commit must not. */
   async #pause(ms: number): Promise<void> {
     const { port1: alive } = new MessageChannel();
     alive.ref();
@@ -249,7 +249,7 @@ export class Connection {
     }
   }
 
-  /** Answers `undefined` when somebody else has the lock. */
+  /** Returns `undefined` if another process has the lock. */
   #tryNow<T>(work: () => T): { result: T } | undefined {
     try {
       return { result: work() };

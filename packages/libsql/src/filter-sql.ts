@@ -1,7 +1,7 @@
 import type { FilterNode, FilterScalar } from "@selvedge/core/vector";
 import type { Sql } from "./sql-writer.ts";
 
-/** A condition on a json column. Each piece is 0 or 1, never NULL, so `NOT` means what it means in code. */
+/** A condition on a json column. Each piece is 0 or 1, never NULL, so `NOT` works as in code. */
 export function filterSql(column: string, node: FilterNode): Sql {
   switch (node.op) {
     case "and":
@@ -42,7 +42,7 @@ function equals(type: Sql, value: Sql, wanted: FilterScalar): Sql {
   return sql`(${type} IN ${types(wanted)} AND ${value} = ${param(wanted)})`;
 }
 
-/** One parameter for all strings and one for all numbers: SQLite bounds the length of a statement, not of a list. */
+/** One parameter for all strings and one for all numbers: SQLite limits the length of a statement, not of a list. */
 function isOneOf(type: Sql, value: Sql, wanted: readonly FilterScalar[]): Sql {
   const parts = (["string", "number"] as const).flatMap((kind) => {
     const list = wanted.filter((item) => typeof item === kind);
@@ -64,7 +64,7 @@ function contains(column: string, path: string, type: Sql, value: Sql, wanted: F
   return any([inArray, sql`(${type} = 'text' AND instr(${value}, ${param(wanted)}) > 0)`]);
 }
 
-/** The names `json_type` has for values like this one. */
+/** The names that `json_type` has for values like this one. */
 function types(value: FilterScalar): Sql {
   if (typeof value === "string") return { text: "('text')", params: [] };
   if (typeof value === "number") return { text: "('integer', 'real')", params: [] };

@@ -7,7 +7,7 @@ import type { Connection } from "./connection.ts";
 import type { Hnsw, Usearch } from "./load-usearch.ts";
 import { INDEXES, tableOf, type IndexRow } from "./vector-tables.ts";
 
-/** What the registry says of the file beside the database. A file that it does not name is worth nothing. */
+/** The registry's entry for the file beside the database. A file it does not name is worthless. */
 interface Registered {
   file: string;
   size: number;
@@ -24,17 +24,18 @@ interface ChangedRow {
 }
 
 const METRICS = { cosine: "cos", euclidean: "l2sq", dotproduct: "ip" } as const;
-// Adding is work for this thread: so many at a time take some tens of milliseconds.
+// Adding blocks this thread: this many at a time take some tens of milliseconds.
 const CHUNK = 16;
-/** Changes that a search takes in by itself; beyond, it searches exactly while the rest is taken in behind it. */
+/** Changes that a search adds itself; beyond that, it searches exactly while the rest is added in the background. */
 const AT_ONCE = 4 * CHUNK;
 const SAVE_AFTER = 2_000;
 
 /**
- * An HNSW graph of one index, as a cache: it only proposes which rows to look at, and rows that changed since are taken in
- * before it is asked, by their revision. The database is the truth and the file beside it may be deleted at any time.
+ * An HNSW graph of one index, as a cache: it only proposes which rows to compare, and rows that changed since are added
+ * before it is queried, by their revision. The database is authoritative, and the file beside it may be deleted at any
+ * time.
  *
- *   build or load ──► take in rows after the cursor ──► ready ──► save: file, then its name and hash into the registry
+ * build or load ──► add rows after the cursor ──► ready ──► save: file, then its name and hash into the registry
  */
 export class HnswCache {
   readonly #connection: Connection;
@@ -42,12 +43,12 @@ export class HnswCache {
   readonly #usearch: Usearch;
   readonly #index: IndexRow;
   #graph: Hnsw;
-  /** The last row taken in, in the order of changes. Every later change is behind it. */
+  /** The last row added, in the order of changes. Every later change comes after it. */
   #cursor = { revision: -1, key: 0 };
   #unsaved = 0;
   #started: Promise<void> | undefined;
   #isLoaded = false;
-  /** Off after a graph was thrown away: the file would bring it back. */
+  /** Off after a graph was discarded: the file would bring it back. */
   #trustsFile = true;
   #closed = false;
 
@@ -60,8 +61,8 @@ export class HnswCache {
   }
 
   /**
-   * Rows likely to be near, or `undefined` while the graph is being made. For use inside `Connection.read`.
-   * Some of the rows may be gone.
+   * Rows likely to be near, or `undefined` while the graph is being built. For use inside `Connection.read`. Some of
+   * the rows may be gone.
    */
   nearest(vector: Float32Array, count: number, index: IndexRow): number[] | undefined {
     if (!this.#isLoaded || this.#closed) {
@@ -83,10 +84,10 @@ export class HnswCache {
     return Array.from(keys, Number);
   }
 
-  /** Resolves when the graph has everything that was in the database when this was called. Never rejects. */
+  /** Resolves when the graph has everything that was in the database at the time of the call. Never rejects. */
   prepare(): Promise<void> {
     this.#started ??= this.#prepare()
-      // A cache that cannot be made is a cache that is not there: searches stay exact.
+      // Without a cache, searches stay exact.
       .catch(() => {})
       .finally(() => {
         this.#started = undefined;
@@ -101,7 +102,7 @@ export class HnswCache {
     if (hasNews) await this.#save().catch(() => {});
   }
 
-  /** Deletes the files of an index that is no more. */
+  /** Deletes the files of a deleted index. */
   static async deleteFiles(databasePath: string, number: number, except?: string): Promise<void> {
     if (databasePath === ":memory:") return;
     const prefix = `${basename(databasePath)}.vectors-${number}-`;
@@ -124,7 +125,7 @@ export class HnswCache {
     if (this.#unsaved >= SAVE_AFTER) await this.#save();
   }
 
-  /** Takes in the next changed rows and answers whether there may be more. */
+  /** Adds the next changed rows and returns whether there may be more. */
   #takeChunk(): boolean {
     const { revision, key } = this.#cursor;
     const rows = this.#connection.all<ChangedRow>(
@@ -135,7 +136,7 @@ export class HnswCache {
     for (const row of rows) {
       if (this.#graph.contains(BigInt(row.key))) this.#graph.remove(BigInt(row.key));
     }
-    // What has no direction is near to nothing, and would break the graph for the others.
+    // A zero vector is near nothing and would break the graph for the others.
     const added = rows.filter(({ length }) => length > 0 || this.#index.metric !== "cosine");
     if (added.length > 0) {
       this.#graph.add(
@@ -162,7 +163,7 @@ export class HnswCache {
     this.#unsaved = 0;
   }
 
-  /** First the whole file under a name of its own, then, in one transaction, the name: a crash leaves the old one valid. */
+  /** First the whole file under a new name, then, in one transaction, the name: a crash leaves the old one valid. */
   async #save(): Promise<void> {
     if (this.#connection.path === ":memory:") return;
     const file = `${basename(this.#connection.path)}.vectors-${this.#index.number}-${this.#system.newId()}.usearch`;
@@ -196,11 +197,11 @@ export class HnswCache {
       [this.#index.number],
     );
     const registered = row?.cache ? (JSON.parse(row.cache) as Registered) : undefined;
-    // The name is looked for beside the database and nowhere else.
+    // The name is only resolved beside the database.
     return registered && basename(registered.file) === registered.file ? registered : undefined;
   }
 
-  /** Too much of the graph is of rows that are gone. */
+  /** Whether too much of the graph belongs to deleted rows. */
   #restart(): void {
     this.#reset();
     this.#trustsFile = false;

@@ -36,8 +36,8 @@ import { watchFile } from "./watch-file.ts";
 const FEW_ROWS = 500;
 
 /**
- * The storage contract on one libSQL file, which several processes may share. A commit is synchronous inside, and SQLite
- * has one writer at a time: commits are isolated and in order whatever their keys, and an answer cannot be lost.
+ * The storage contract on one libSQL file, which several processes may share. A commit is synchronous inside, and
+ * SQLite has one writer at a time: commits are isolated and ordered whatever their keys, and a response cannot be lost.
  */
 export class LibSQLDriver implements StorageDriver {
   readonly #connection: Connection;
@@ -81,7 +81,7 @@ export class LibSQLDriver implements StorageDriver {
     return this.#read(query, () => found);
   }
 
-  /** `find` runs where the database can be read, and says how the rows are to be found. */
+  /** `find` runs while the database can be read, and returns how to find the rows. */
   async #read(
     { table, limit, columns = Object.keys(table.columns) }: Select,
     find: () => Query,
@@ -104,7 +104,7 @@ export class LibSQLDriver implements StorageDriver {
     const few = this.#sql.atMost(query.table, conditions, FEW_ROWS);
     const search = this.#sql.select(query, conditions, mentions);
     const all = this.#sql.select(query, conditions);
-    // The index knows all rows of the table; to read the few that a caller can see takes less.
+    // The index covers all rows of the table; reading the few that a caller can see is cheaper.
     return this.#read(query, () => (few.statement.row(few.params) === undefined ? search : all));
   }
 
@@ -116,7 +116,7 @@ export class LibSQLDriver implements StorageDriver {
     try {
       await this.#messages.catchUp();
     } catch (error) {
-      // A file that cannot be written has no index that is up to date.
+      // A file that cannot be written has no current index.
       if (isReadOnly(error)) return this.#select(query);
       throw error;
     }
@@ -172,7 +172,7 @@ export class LibSQLDriver implements StorageDriver {
     };
   }
 
-  /** Rewrites the file without the space that deleted rows left. */
+  /** Rewrites the file without the space of deleted rows. */
   async vacuum(): Promise<void> {
     await this.#connection.write(() => this.#connection.exec("VACUUM"), true);
     await this.#connection.write(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"), true);
@@ -192,12 +192,12 @@ export class LibSQLDriver implements StorageDriver {
     return isProcessGone(ownerId);
   }
 
-  /** One look at the file serves all who watch. */
+  /** One check of the file serves all watchers. */
   watch(onChange: (change: Change) => void): () => void {
     const { path } = this.#connection;
     if (path === ":memory:") return () => {};
     this.#watchers.add(onChange);
-    // A file that is not open yet is known from the first look on.
+    // A file that is not open yet is known from the first check on.
     if (this.#connection.isOpen) this.#news.start();
     this.#stopWatching ??= watchFile(
       path,
@@ -218,12 +218,12 @@ export class LibSQLDriver implements StorageDriver {
     try {
       change = this.#news.look();
     } catch {
-      // A file that is locked right now: those who watch look for themselves.
+      // The file is locked right now: watchers check for themselves.
     }
     for (const watcher of this.#watchers) watcher(change);
   }
 
-  /** Checks and translates a write, so that inside the transaction there is only work for the database. */
+  /** Validates and translates a write, so that only database work is left inside the transaction. */
   #prepare(write: Write): Operation {
     if (write.op === "insert") return this.#insert(write);
     const { table } = write;
@@ -250,7 +250,7 @@ export class LibSQLDriver implements StorageDriver {
     const cells = encodeNewRow(table, row);
     const { auto } = table;
     const { statement, params } = this.#sql.insert(table, cells, onConflict);
-    // An upsert that updates leaves the last row id as it was, so the number has to be looked up.
+    // An upsert that updates does not change the last row id, so the number must be looked up.
     const find =
       auto !== undefined && onConflict === "update"
         ? this.#sql.select({ table, columns: [auto], limit: 1 }, keyOf(table, cells))
@@ -269,7 +269,7 @@ export class LibSQLDriver implements StorageDriver {
     if (!merge) return this.#run(this.#sql.update(table, set, increment, conditions));
     for (const column of Object.keys(merge)) columnType(table, column);
     const find = this.#sql.select({ table }, conditions);
-    // Merging in code: the transaction holds the write lock, so nothing changes between the read and the write.
+    // Merged in code: the transaction holds the write lock, so nothing changes between the read and the write.
     return () => {
       const found = find.statement.all<Cells>(find.params);
       for (const cells of found) {

@@ -3,7 +3,7 @@ import type { Durability } from "./connection.ts";
 import { LibSQLDriver } from "./libsql-driver.ts";
 
 export interface LibSQLStoreOptions {
-  /** `file:<path>` or `:memory:`. Folders on the way to the file are made. */
+  /** `file:<path>` or `:memory:`. Missing folders are created. */
   url: string;
   id?: string;
   /** For remote databases, which are not supported yet. */
@@ -12,7 +12,7 @@ export interface LibSQLStoreOptions {
   system?: System;
 }
 
-/** Threads, messages and whatever else a store holds, in one libSQL file. */
+/** Threads, messages and everything else of a store, in one libSQL file. */
 export class LibSQLStore extends Storage {
   readonly #driver: LibSQLDriver;
 
@@ -23,8 +23,8 @@ export class LibSQLStore extends Storage {
   }
 
   /**
-   * Rewrites the file without the space that deleted rows left. Takes time and free disk space in proportion to the file,
-   * during which nobody else can write; other processes wait. Call `prune()` first.
+   * Rewrites the file without the space of deleted rows. Takes time and free disk space in proportion to the file, and
+   * other writers wait. Call `prune()` first.
    */
   async vacuum(): Promise<void> {
     await this.init();

@@ -48,8 +48,8 @@ export interface LibSQLVectorOptions {
   /** For remote databases, which are not supported yet. */
   authToken?: string;
   /**
-   * From how many entries on an index is searched through an HNSW graph, if the package `usearch` is installed: 20,000
-   * unless told. `false` keeps every search exact.
+   * From this many entries on, an index is searched through an HNSW graph if the package `usearch` is installed.
+   * Default: 20,000. `false` keeps every search exact.
    */
   approximateFrom?: number | false;
   system?: System;
@@ -74,11 +74,11 @@ const APPROXIMATE_FROM = 20_000;
 const CACHE_KIB = 131_072;
 const MAX_APPROXIMATE_TOP_K = 1_000;
 
-/** What is measured, higher or lower, and the order in which the nearest come first. */
+/** What is measured, whether higher is nearer, and the resulting order. */
 const MEASURES: Readonly<Record<VectorMetric, { measured: string; order: string }>> = {
   cosine: { measured: "1 - vector_distance_cos(vector, ?)", order: "coalesce(measured, 0) DESC" },
   euclidean: { measured: "vector_distance_l2(vector, ?)", order: "measured" },
-  // There is no function for it; the cosine and the lengths say the same.
+  // There is no function for it; the cosine and the lengths give the same result.
   dotproduct: {
     measured: "coalesce(1 - vector_distance_cos(vector, ?), 0) * length * ?",
     order: "measured DESC",
@@ -86,16 +86,16 @@ const MEASURES: Readonly<Record<VectorMetric, { measured: string; order: string 
 };
 
 /**
- * Vectors in a libSQL file, a table for each index, with full-text search. The search is exact: it looks at every vector
- * that the filter lets through, which up to some tens of thousands is both quicker and smaller than libSQL's approximate
- * index. Beyond, `HnswCache` proposes what to look at, where `usearch` is installed.
+ * Vectors in a libSQL file, one table per index, with full-text search. The search is exact: it compares every vector
+ * that matches the filter, which up to some tens of thousands is both faster and smaller than libSQL's approximate
+ * index. Beyond that, `HnswCache` proposes candidates if `usearch` is installed.
  */
 export class LibSQLVector implements Vector {
   readonly id: string;
   readonly #connection: Connection;
   readonly #system: System;
   readonly #approximateFrom: number;
-  /** Looked for when an index first is large enough; `null` where it is not installed. */
+  /** Looked up when an index is first large enough; `null` if it is not installed. */
   #usearch: Usearch | null | undefined;
   /** By the number of the index. */
   readonly #caches = new Map<number, HnswCache>();
@@ -175,7 +175,7 @@ export class LibSQLVector implements Vector {
         this.#search(index, wanted, condition, topK, options.includeVector === true);
       const keys = this.#candidates(index, wanted, topK, options.filter);
       let results = keys && search(among(keys, where));
-      // Too few passed the filter, or too many of the proposed rows are gone.
+      // Too few rows matched the filter, or too many of the proposed rows are gone.
       if (!results || results.length < Math.min(topK, index.count)) results = search(where);
       return results.filter((result) => result.score >= minScore);
     });
@@ -249,8 +249,8 @@ export class LibSQLVector implements Vector {
   }
 
   /**
-   * Makes or brings up to date the HNSW graph of an index that is large enough for one, and keeps it beside the database.
-   * Searches do that by themselves, but the first ones are exact until it is done.
+   * Builds or updates the HNSW graph of an index that is large enough for one, and saves it beside the database.
+   * Searches do this automatically, but the first ones are exact until it is done.
    */
   async buildIndex({ indexName }: { indexName: string }): Promise<void> {
     const cache = await this.#connection.read(() => this.#cacheOf(this.#index(indexName)));
@@ -263,7 +263,7 @@ export class LibSQLVector implements Vector {
     await this.#connection.close();
   }
 
-  /** Answers whether the entry is a new one. */
+  /** Returns whether the entry is new. */
   #put(index: IndexRow, entry: VectorEntry, revision: number): boolean {
     const values: Param[] = [
       toBlob(entry.vector),
@@ -315,7 +315,7 @@ export class LibSQLVector implements Vector {
       .map((row) => toResult(row, toScore(index.metric, row.measured)));
   }
 
-  /** Keys of rows likely to be among the nearest, or `undefined` where every row is to be looked at. */
+  /** Keys of rows likely to be among the nearest, or `undefined` if every row must be compared. */
   #candidates(
     index: IndexRow,
     wanted: Float32Array,
@@ -391,7 +391,7 @@ function toResult(row: FoundRow, score: number): VectorResult {
   };
 }
 
-/** Depending on how rows are read, the driver gives a Buffer or an ArrayBuffer. */
+/** Depending on how rows are read, the driver returns a Buffer or an ArrayBuffer. */
 function fromBlob(blob: Uint8Array | ArrayBuffer): number[] {
   return Array.from(new Float32Array(new Uint8Array(blob).slice().buffer));
 }

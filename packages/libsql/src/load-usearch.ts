@@ -25,7 +25,7 @@ export interface Usearch {
   }) => Hnsw;
 }
 
-/** The optional package, or `undefined` where it is not installed. Its ESM entry does not find its own binary. */
+/** The optional package, or `undefined` if it is not installed. Its ESM entry does not find its own binary. */
 export function loadUsearch(): Usearch | undefined {
   const require = createRequire(import.meta.url);
   try {

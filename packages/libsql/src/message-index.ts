@@ -9,7 +9,7 @@ const [messages, steps] = [quote(MESSAGES.name), quote(MESSAGE_STEPS.name)];
 const INDEX = quote(`${MESSAGES.name}_search`);
 /** One row: the messages up to this number are in the index. */
 const STATE = quote(`${MESSAGES.name}_search_state`);
-/** Messages of those that have changed since. */
+/** Indexed messages that have changed since. */
 const AGAIN = quote(`${MESSAGES.name}_search_again`);
 
 const PRIVATE_USE = { first: 0xe000, count: 6400 } as const;
@@ -26,8 +26,8 @@ interface MessageCells {
 }
 
 /**
- * Makes the tables of the full-text index of messages. Messages are written often and searched seldom, so a write only notes
- * that a message which is in the index has changed; new ones are found by their numbers. Reading them in is `MessageIndex`.
+ * Creates the tables of the full-text index of messages. Messages are written often and searched rarely, so a write
+ * only marks that an indexed message has changed; new ones are found by their numbers. `MessageIndex` reads them in.
  */
 export function addMessageIndex(connection: Connection): void {
   if (connection.all("SELECT 1 FROM sqlite_master WHERE name = ?", [`${MESSAGES.name}_search`]).length > 0)
@@ -52,14 +52,14 @@ export function addMessageIndex(connection: Connection): void {
   const ofStep = (row: "old" | "new"): string =>
     `INSERT INTO ${AGAIN} SELECT seq FROM ${messages} WHERE id = ${row}.message_id AND seq <= ${upto}
        AND seq NOT IN (SELECT seq FROM ${AGAIN});`;
-  // In a store that was never searched this is all it costs.
+  // In a store that was never searched, this is the whole cost.
   const isUsed = `${upto} > 0`;
   trigger("step_insert", `INSERT ON ${steps}`, isUsed, ofStep("new"));
   trigger("step_update", `UPDATE OF parts ON ${steps}`, isUsed, ofStep("new"));
   trigger("step_delete", `DELETE ON ${steps}`, isUsed, ofStep("old"));
 }
 
-/** The full-text index of what messages say, brought up to date when it is asked. */
+/** The full-text index of messages, updated when it is queried. */
 export class MessageIndex {
   readonly #connection: Connection;
   readonly #system: System;
@@ -69,13 +69,13 @@ export class MessageIndex {
     this.#system = system;
   }
 
-  /** What the index adds to a query for messages, or `undefined` where it cannot help. */
+  /** What the index adds to a query for messages, or `undefined` if it cannot help. */
   mentions({ where, orderBy }: Select, terms: readonly string[]): Mentions | undefined {
     const owner = where?.["resource_id"];
     const triples = toTriples(terms);
     const isOneThread = where?.["thread_id"] !== undefined;
     if (isOneThread && triples.length === 0) return undefined;
-    // The index is everybody's. With the owner in it, a search costs what the owner has, not what all have.
+    // All owners share the index. With the owner in it, a search costs what the owner has, not what all have.
     if (typeof owner === "string") triples.unshift(`"${ownerKey(owner)}"`);
     if (triples.length === 0) return undefined;
     const match = triples.join(" AND ");
@@ -83,7 +83,7 @@ export class MessageIndex {
     const isNewestFirst = order?.column === "seq" && order.direction === "desc" && others.length === 0;
     if (isOneThread || !isNewestFirst)
       return { text: `seq IN (SELECT rowid FROM ${INDEX} WHERE ${INDEX} MATCH ?)`, params: [match] };
-    // Read in the order of the index, from where the page begins, a page costs what is on it, however much there is.
+    // Read in index order from the start of the page, a page costs only what is on it.
     const { lt = Number.MAX_SAFE_INTEGER } = (where?.["seq"] ?? {}) as { lt?: number };
     return {
       text: `${INDEX} MATCH ? AND ${INDEX}.rowid < ?`,
@@ -93,7 +93,7 @@ export class MessageIndex {
     };
   }
 
-  /** Reads in what has been written until now, in slices that let others have their turn. */
+  /** Reads in what has been written, in slices that let other work run. */
   async catchUp(): Promise<void> {
     // Up to here and no further: others may write as fast as this reads.
     const last = await this.#connection.read(() => this.#last());
@@ -127,7 +127,7 @@ export class MessageIndex {
       }
       const message = this.#message(`seq > (SELECT upto FROM ${STATE}) ORDER BY seq LIMIT 1`);
       if (!message) {
-        // Those up to there are gone. No number is given twice.
+        // Those up to there are gone. No number is reused.
         connection.run(`UPDATE ${STATE} SET upto = max(upto, ?)`, [last]);
         return;
       }
@@ -155,8 +155,8 @@ export class MessageIndex {
 }
 
 /**
- * One triple of characters that no script uses, so that one entry of the index has all messages of an owner. Two owners may
- * have the same: the search asks for the resource too.
+ * A triple of characters that no script uses, so that one entry of the index has all messages of an owner. Two owners
+ * may share it: the search also filters by resource.
  */
 function ownerKey(resourceId: string): string {
   const hash = createHash("sha256").update(resourceId).digest();

@@ -6,10 +6,10 @@ import { addNews } from "./news.ts";
 import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
 import { addSearchIndex } from "./search-index.ts";
 
-/** What has to be done to the rows of a database that is older than a version. */
+/** How to convert the rows of a database that is older than a version. */
 const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
   {
-    // The first step of a message stands in the message.
+    // The first step of a message is stored in the message.
     before: 5,
     sql: [
       `UPDATE selvedge_messages SET content = json_set(content, '$.parts', (
@@ -19,12 +19,13 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
     ],
   },
   {
-    // A thread says whether something waits in its mailbox.
+    // A thread records whether something waits in its mailbox.
     before: 7,
     sql: ["UPDATE selvedge_actors SET has_mail = 1 WHERE mailbox_count > 0"],
   },
   {
-    // The table of responses belongs to a domain, which brings it up to date. Until then its rows go with their threads.
+    // The table of responses belongs to a domain, which upgrades it. Until then its rows are deleted with their
+    // threads.
     before: 8,
     sql: [
       `INSERT INTO selvedge_domains (name, version, readable_from, applied_at, tables)
@@ -33,7 +34,7 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
     ],
   },
   {
-    // Lists leave the threads of subagents out.
+    // Lists leave out the threads of subagents.
     before: 10,
     sql: [
       `UPDATE selvedge_threads SET parent_id = coalesce(json_extract(metadata, '$.parentThreadId'), '')
@@ -43,11 +44,10 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
 ];
 
 /**
- * Brings the database to this version: what is missing of tables, columns and indexes (full-text ones too) is added, indexes that are not
- * used any more go, and rows are put the way this version reads them, in one transaction.
- * Several processes may do it at once; whoever gets the lock second finds nothing left to do. A database that is
- * already there is only read, so a read-only one can be opened. One that is newer, and says that this version can work with it,
- * is left as it is.
+ * Upgrades the database to this version in one transaction: adds missing tables, columns and indexes (including
+ * full-text ones), drops unused indexes and converts rows. Several processes may do it at once; the second to get the
+ * lock finds nothing left to do. An up-to-date database is only read, so a read-only one can be opened. A newer one
+ * that declares itself compatible with this version is left as it is.
  */
 export function migrate(connection: Connection, now: number): void {
   if (isUpToDate(storedVersion(connection))) return;
@@ -82,7 +82,7 @@ function columnsOf(connection: Connection, table: string): Set<string> {
   return new Set(columns.map(({ name }) => name));
 }
 
-/** Adds what is missing of a table, its columns and indexes. Inside a transaction. */
+/** Adds missing columns and indexes of a table, or the table. Inside a transaction. */
 export function addTable(connection: Connection, table: Table): void {
   connection.exec(createTableSql(table));
   const present = columnsOf(connection, table.name);
@@ -97,7 +97,7 @@ export function addTable(connection: Connection, table: Table): void {
     [table.name],
   );
   for (const { name } of known) {
-    // Other names are somebody else's.
+    // Other names are not ours.
     const isOurs = name.startsWith(`${table.name}_by_`);
     if (isOurs && !wanted.includes(name)) connection.exec(`DROP INDEX ${quote(name)}`);
   }
@@ -108,7 +108,7 @@ export function addTable(connection: Connection, table: Table): void {
 function storedVersion(connection: Connection): number | undefined {
   const known = connection.all("SELECT 1 FROM sqlite_master WHERE name = 'selvedge_migrations'");
   if (known.length === 0) return undefined;
-  // A column of its own since version 7; before that, nobody could read a newer one.
+  // A separate column since version 7; before that, no newer version was readable.
   const readableFrom = columnsOf(connection, "selvedge_migrations").has("readable_from")
     ? "readable_from"
     : "version";

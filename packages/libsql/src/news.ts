@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 const EVENTS = "selvedge_events";
 const MAILBOX = "selvedge_mailbox";
 const RUNS = "selvedge_runs";
-/** What changed in commits that leave no other trace. */
+/** Changes of commits that leave no other trace. */
 const NEWS = "selvedge_news";
 const KEPT = 10_000;
 
@@ -15,9 +15,9 @@ export function addNews(connection: Connection): void {
 }
 
 /**
- * Tells which keys other processes changed. Nothing is written for what happens all the time: the events of a run and
- * the messages that are sent have rising row numbers, so looking at the last rows is enough. Other commits, such as an answer
- * to a tool call, add a row for each of their keys.
+ * Reports which keys other processes changed. Frequent changes need no extra write: the events of a run and sent
+ * messages have rising row numbers, so checking the last rows is enough. Other commits, such as an answer to a tool
+ * call, add a row for each of their keys.
  */
 export class News {
   readonly #connection: Connection;
@@ -27,7 +27,7 @@ export class News {
     this.#connection = connection;
   }
 
-  /** Notes the keys of a silent commit. Inside its transaction. */
+  /** Records the keys of a silent commit. Inside its transaction. */
   tell(commit: Commit): void {
     for (const key of keysOf(commit)) {
       const { lastInsertRowid } = this.#connection.run(`INSERT INTO ${NEWS} (key) VALUES (?)`, [key]);
@@ -36,16 +36,16 @@ export class News {
     }
   }
 
-  /** Remembers where the file stands, so that the next look tells what came after. */
+  /** Remembers the position in the file, so that the next check reports what came after. */
   start(): void {
     this.#seen ??= this.#last();
   }
 
-  /** The keys of what was written since the last look, by whichever process. */
+  /** The keys written since the last check, by any process. */
   look(): Change {
     const before = this.#seen;
     const now = (this.#seen = this.#last());
-    // Numbers that went back: rows were deleted, or the file was rewritten.
+    // The numbers went back: rows were deleted, or the file was rewritten.
     if (!before || now.events < before.events || now.news < before.news) return "unknown";
     const keys = new Set<string>();
     const collect = (sql: string, after: number): void => {

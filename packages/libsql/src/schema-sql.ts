@@ -10,7 +10,9 @@ export function createTableSql(table: Table): string {
   const columns = Object.keys(table.columns).map((column) => columnSql(table, column));
   const key = table.key.map(quote).join(", ");
   const constraint = table.auto === undefined ? `PRIMARY KEY (${key})` : `UNIQUE (${key})`;
-  return `CREATE TABLE IF NOT EXISTS ${quote(table.name)} (${[...columns, constraint].join(", ")})`;
+  // Files that were made before keep the table they have. It works the same.
+  const layout = table.clustered ? " WITHOUT ROWID" : "";
+  return `CREATE TABLE IF NOT EXISTS ${quote(table.name)} (${[...columns, constraint].join(", ")})${layout}`;
 }
 
 export function columnSql(table: Table, column: string): string {

@@ -2,15 +2,15 @@ import type { Table } from "@selvedge/core/storage";
 import type { Connection } from "./connection.ts";
 import { quote } from "./schema-sql.ts";
 
-/** Shorter terms than this are not in the index, which is one of triples of characters. */
+/** Shorter terms are not in the index, which consists of triples of characters. */
 const SHORTEST_TERM = 3;
 const MOST_TERMS = 8;
 const LONGEST_TERM = 64;
 const MOST_TRIPLES = 32;
-/** Characters whose other case the index does not know. Text is searched without it then. */
+/** Characters whose other case the index does not know. Such text is searched without the index. */
 const UNKNOWN_CASE = /[\u0307\u03f3]|(?![\u1e00-\u1fff])[\u0528-\u{10ffff}]/u;
 
-/** Makes the full-text index of a table, with triggers that keep it in step, whoever writes. */
+/** Creates the full-text index of a table, with triggers that keep it in sync whoever writes. */
 export function addSearchIndex(connection: Connection, table: Table): void {
   const { search, auto } = table;
   if (!search || auto === undefined) return;
@@ -35,7 +35,7 @@ export function addSearchIndex(connection: Connection, table: Table): void {
   connection.exec(`INSERT INTO ${index} (${index}) VALUES ('rebuild')`);
 }
 
-/** A condition on the rows of a table that the index can help with, or `undefined` where it cannot. */
+/** A condition on the rows of a table that the index supports, or `undefined`. */
 export function mentionsSql(
   table: Table,
   terms: readonly string[],
@@ -50,7 +50,7 @@ export function mentionsSql(
   };
 }
 
-/** What an index that knows of triples alone can be asked about terms: each of them, as far as it helps. */
+/** The query for an index of triples: each of the terms, as far as it helps. */
 export function toTriples(terms: readonly string[]): string[] {
   const triples = new Set<string>();
   for (const term of terms.filter(isIndexed)) {
@@ -70,7 +70,7 @@ function isIndexed(term: string): boolean {
   return Array.from(term).length >= SHORTEST_TERM && !term.includes("\u0000") && caseIsKnown;
 }
 
-/** As a string of the query language, in which nothing but the quote means anything. */
+/** A string of the query language, in which only the quote is special. */
 function toPhrase(term: string): string {
   return `"${Array.from(term).slice(0, LONGEST_TERM).join("").replaceAll('"', '""')}"`;
 }

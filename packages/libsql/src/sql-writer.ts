@@ -2,19 +2,19 @@ import type { Cell, Cells, Condition, Select, Table } from "@selvedge/core/stora
 import { quote } from "./schema-sql.ts";
 import type { Statement } from "./statement.ts";
 
-/** SQL text with the values that go with it. */
+/** SQL text with its values. */
 export interface Sql {
   text: string;
   params: (string | number | null)[];
 }
 
-/** A statement with the values that go with it. */
+/** A statement with its values. */
 export interface Query {
   statement: Statement;
   params: (string | number | null)[];
 }
 
-/** A condition in words of its own; `from` and `order` where its rows come by way of another table. */
+/** A condition as SQL; `from` and `order` if its rows are found through another table. */
 export interface Mentions extends Sql {
   from?: string;
   order?: string;
@@ -26,8 +26,8 @@ const COMPARE = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 const MAX_SHAPES = 512;
 
 /**
- * Words reads and writes. The text depends on the shape alone, so each shape is worded and prepared once. Shapes are a tree
- * whose branches are the words that make up a shape: to find one that is known, no text is put together.
+ * Translates reads and writes to SQL. The text depends only on the shape, so each shape is translated and prepared
+ * once. Shapes form a tree whose branches are the words of a shape: finding a known one builds no text.
  */
 export class SqlWriter {
   readonly #toStatement: (text: string) => Statement;
@@ -55,7 +55,7 @@ export class SqlWriter {
     return { statement, params };
   }
 
-  /** Has a row when so many rows match, or fewer. */
+  /** Returns a row if at most this many rows match. */
   atMost(table: Table, conditions: readonly Condition[], count: number): Query {
     const shape = toConditionsShape(this.#of(table).to("at most"), conditions);
     const some = (): string => `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT ?`;
@@ -138,7 +138,7 @@ export class SqlWriter {
   }
 }
 
-/** Between lists of words. No column has this name. */
+/** Separates lists of words. No column has this name. */
 const END = "";
 
 class Shape {
@@ -152,7 +152,7 @@ class Shape {
   }
 }
 
-/** All that the text of conditions depends on. */
+/** Everything the text of conditions depends on. */
 function toConditionsShape(from: Shape, conditions: readonly Condition[]): Shape {
   let shape = from;
   for (const condition of conditions) {
@@ -188,7 +188,7 @@ function insertText(table: Table, columns: readonly string[], onConflict: Confli
   if (onConflict !== "fail") text += ` ON CONFLICT (${table.key.map(quote).join(", ")}) `;
   if (onConflict === "ignore") text += "DO NOTHING";
   if (onConflict === "update") {
-    // Where only the key is given it is set to itself, so that the row counts as changed.
+    // If only the key is given, it is set to itself, so that the row counts as changed.
     const others = columns.filter((column) => !table.key.includes(column));
     const set = (others.length > 0 ? others : columns).map(
       (column) => `${quote(column)} = excluded.${quote(column)}`,
@@ -208,7 +208,7 @@ function updateText(
     ...columns.map((column) => `${quote(column)} = ?`),
     ...counters.map((column) => `${quote(column)} = coalesce(${quote(column)}, 0) + ?`),
   ];
-  // An update that sets nothing still counts the rows it finds.
+  // An update that sets nothing still counts the rows it matches.
   const [key] = table.key;
   if (changes.length === 0) changes.push(`${quote(key!)} = ${quote(key!)}`);
   return `UPDATE ${quote(table.name)} SET ${changes.join(", ")}${whereText(conditions)}`;
@@ -223,7 +223,7 @@ function whereText(conditions: readonly Condition[], more?: Sql): string {
 function paramsOf(conditions: readonly Condition[], params: Query["params"] = []): Query["params"] {
   for (const condition of conditions) {
     if (condition.op === "null" || (condition.op === "ne" && condition.value === null)) continue;
-    // One parameter whatever the length of the list: one statement to prepare, and no limit on the number.
+    // One parameter for a list of any length: one statement to prepare, and no limit on the number.
     if (condition.op === "in") params.push(JSON.stringify(condition.values));
     else if (condition.op === "has") params.push(condition.key, entryParam(condition.value));
     else params.push(condition.value);
@@ -237,7 +237,7 @@ function conditionText(condition: Condition): string {
     case "null":
       return `${column} IS NULL`;
     case "ne":
-      // Said outright where it can be, so that an index on the rows that have a value can be used.
+      // Written out where possible, so that an index on rows with a value can be used.
       return condition.value === null ? `${column} IS NOT NULL` : `${column} IS NOT ?`;
     case "in":
       return `${column} IN (SELECT value FROM json_each(?))`;
@@ -259,7 +259,7 @@ function entryParam(value: Cell | boolean): string | number {
   return isNamedType(value) ? String(value) : value;
 }
 
-/** SQLite has these as types of their own. */
+/** SQLite has these as separate types. */
 function isNamedType(value: Cell | boolean): value is null | boolean {
   return value === null || typeof value === "boolean";
 }

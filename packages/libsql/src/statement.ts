@@ -1,6 +1,6 @@
 import type Database from "libsql";
 
-/** A value that can be bound. Never a boolean: the driver aborts the process over one. */
+/** A value that can be bound. Never a boolean: the driver would abort the process. */
 export type Param = string | number | null | Uint8Array;
 
 type Use = "run" | "all" | "get" | "rows" | "row";
@@ -9,8 +9,8 @@ type Use = "run" | "all" | "get" | "rows" | "row";
 export type Values = (string | number | null)[];
 
 /**
- * A statement of a connection, prepared when it is first used, once for each way of use: `get` on one that was used with
- * `all` goes by the values of that call.
+ * A statement of a connection, prepared on first use and separately per method: `get` on a statement that was used with
+ * `all` would reuse that call's values.
  */
 export class Statement {
   readonly text: string;
@@ -30,22 +30,22 @@ export class Statement {
     return (this.#prepared.all ??= this.#prepare(this)).all(params) as T[];
   }
 
-  /** The first row, for queries that find one at most. */
+  /** The first row, for queries that match at most one. */
   get<T = Record<string, string | number | null>>(params: readonly Param[]): T | undefined {
     return (this.#prepared.get ??= this.#prepare(this)).get(params) as T | undefined;
   }
 
-  /** As `all`, without the names of the columns: that takes three quarters of the time. */
+  /** Like `all`, without column names: that takes three quarters of the time. */
   rows(params: readonly Param[]): Values[] {
     return (this.#prepared.rows ??= this.#prepare(this).raw()).all(params) as Values[];
   }
 
-  /** As `get`, without the names of the columns. */
+  /** Like `get`, without column names. */
   row(params: readonly Param[]): Values | undefined {
     return (this.#prepared.row ??= this.#prepare(this).raw()).get(params) as Values | undefined;
   }
 
-  /** Lets go of what was prepared, which keeps the database open. The next use prepares it again. */
+  /** Releases what was prepared, which keeps the database open. The next use prepares it again. */
   forget(): void {
     this.#prepared = {};
   }

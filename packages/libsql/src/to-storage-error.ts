@@ -1,6 +1,6 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 
-// Result codes of SQLite. The driver has names for some of the extended ones only; the low byte is always the basic code.
+// SQLite's result codes. The driver names only some of the extended ones; the low byte is always the basic code.
 const BUSY = 5;
 const LOCKED = 6;
 const READ_ONLY = 8;
@@ -22,7 +22,7 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** Of what the database threw, or of that as a `storage-failed`. */
+/** For the database's error, or that error as a `storage-failed`. */
 export function isReadOnly(error: unknown): boolean {
   const thrown = AgentError.is(error) ? error.cause : error;
   return (resultCode(thrown) & 0xff) === READ_ONLY;
@@ -32,7 +32,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return UNIQUE_VIOLATIONS.has(resultCode(error));
 }
 
-/** What the database threw, as `storage-failed` with the cause. Errors of our own pass as they are. */
+/** Converts the database's error to `storage-failed` with the cause. Our own errors pass unchanged. */
 export function toStorageError(path: string, error: unknown): AgentError {
   if (AgentError.is(error)) return error;
   const hint = HINTS[resultCode(error) & 0xff];

@@ -1,7 +1,7 @@
 import { textOf, toWords, type VectorMetric } from "@selvedge/core/vector";
 import type { Connection } from "./connection.ts";
 
-/** A row of the registry. `revision` rises with every change to the index, `count` is how many entries it has. */
+/** A row of the registry. `revision` rises with every change to the index, `count` is its number of entries. */
 export interface IndexRow {
   number: number;
   dimension: number;
@@ -14,7 +14,7 @@ export interface IndexRow {
 
 export const INDEXES = "selvedge_vector_indexes";
 
-/** Tables are numbered: names of indexes may differ only in case, which names of tables may not. */
+/** Tables are numbered: index names may differ only in case, which table names may not. */
 export function tableOf({ number }: { number: number }): string {
   return `selvedge_vectors_${number}`;
 }
@@ -33,7 +33,7 @@ export function createRegistry(connection: Connection): void {
         "dimension INTEGER NOT NULL, metric TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0, " +
         "count INTEGER NOT NULL DEFAULT 0, cache TEXT)",
     );
-    // Another process may have been quicker; otherwise a registry without these columns is of the first layout.
+    // Another process may have been faster; otherwise a registry without these columns has the first layout.
     const now = connection.all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [INDEXES]);
     if (!now.some(({ name }) => name === "cache")) migrate(connection);
   });
@@ -57,7 +57,7 @@ export function dropTables(connection: Connection, index: { number: number }): v
   connection.exec(`DROP TABLE IF EXISTS ${tableOf(index)}`);
 }
 
-/** Replaces what full-text search knows of an entry. */
+/** Replaces an entry in the full-text search. */
 export function setWords(
   connection: Connection,
   index: { number: number },

@@ -6,8 +6,8 @@ const AT_MOST_EVERY_MS = 4;
 const POLL_MS = 100;
 
 /**
- * Calls back after another connection changed the database. The file system says that the log beside the file was
- * written, and SQLite's data version whether it was somebody else: waiting costs nothing.
+ * Calls back after another connection changed the database. The file system reports writes to the log beside the file,
+ * and SQLite's data version tells whether it was another connection: waiting costs nothing.
  */
 export function watchFile(
   path: string,
@@ -38,7 +38,7 @@ export function watchFile(
       if (name === null || name === log) soon(AT_MOST_EVERY_MS);
     });
     watcher.on("error", () => {
-      // Too many watchers, or the folder went away: ask instead of being told.
+      // Too many watchers, or the folder was removed: poll instead.
       watcher?.close();
       watcher = undefined;
       soon(POLL_MS);

@@ -2,15 +2,15 @@ import { weighWords } from "@selvedge/core/vector";
 import type { Connection } from "./connection.ts";
 import { wordsOf } from "./vector-tables.ts";
 
-/** A word as FTS5 takes it, and the factor for what `bm25` says of a row for that word alone. */
+/** A word in FTS5 syntax, and the factor for its `bm25` score of a row. */
 type AskedWord = readonly [match: string, factor: number];
 
-/** What `bm25` takes for the rarity of a word that stands in half of the texts or more. */
+/** The rarity that `bm25` assumes for a word that occurs in half of the texts or more. */
 const LEAST_RARITY = 1e-6;
 
 /**
- * The words of a question that stand somewhere, with their weights. `bm25` of FTS5 overlooks how often a word is
- * asked for, and words that stand in half of the texts. So it is asked for each word alone, and its rarity is divided out.
+ * The words of a query that occur somewhere, with their weights. FTS5's `bm25` ignores how often a word is asked for,
+ * and words that occur in half of the texts. So each word is queried alone, and its rarity is divided out.
  */
 export function askedWords(
   connection: Connection,
@@ -34,7 +34,7 @@ export function askedWords(
   });
 }
 
-/** A statement over the asked words as JSON, which gives for each `key` of an entry what it `measured`. */
+/** A statement over the query words as JSON that returns what it `measured` for each `key` of an entry. */
 export function wordScores(index: { number: number }): string {
   return (
     `SELECT words.rowid AS key, sum(-rank * (asked.value ->> 1)) AS measured FROM json_each(?) AS asked ` +

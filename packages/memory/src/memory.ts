@@ -123,6 +123,7 @@ export class Memory implements MastraMemory {
     return prepareRun(run, settings, {
       om,
       retrieval: om && this.#om?.config.retrieval,
+      readNotes: this.#om?.notes.bind(this.#om),
       store,
       index: this.#index,
       workingMemory: this.#workingMemory,

@@ -7,6 +7,7 @@ import type { MemorySettings } from "./memory-settings.ts";
 import { MessageHistory } from "./message-history.ts";
 import type { MessageIndex } from "./message-index.ts";
 import type { RetrievalConfig } from "./observational/om-config.ts";
+import type { OmEngine } from "./observational/om-engine.ts";
 import { type RecallPort, recallPort } from "./observational/recall-port.ts";
 import { RECALL_TOOL, recallTool } from "./observational/recall-tool.ts";
 import { RecallIndexer } from "./recall-indexer.ts";
@@ -24,6 +25,8 @@ export interface MemoryKit {
   om: Processor | undefined;
   /** Whether the model may read what the notes were made from. */
   retrieval: RetrievalConfig | undefined;
+  /** The notes of a thread, to be searched. */
+  readNotes: OmEngine["notes"] | undefined;
   store: ThreadDomain;
   index: MessageIndex | undefined;
   workingMemory: WorkingMemoryStore;
@@ -78,7 +81,8 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   return parts;
 }
 
-function portTo(run: MemoryRun, { scope, vector }: RetrievalConfig, { store, index }: MemoryKit): RecallPort {
+function portTo(run: MemoryRun, { scope, vector }: RetrievalConfig, kit: MemoryKit): RecallPort {
+  const { store, index, readNotes } = kit;
   const { threadId, resourceId } = run;
   const present = new Set<string>();
   const settings = { before: 0, after: 0, threshold: undefined, indexName: undefined };
@@ -87,6 +91,12 @@ function portTo(run: MemoryRun, { scope, vector }: RetrievalConfig, { store, ind
     threadId,
     resourceId,
     scope,
+    ...(readNotes && {
+      readNotes: async () =>
+        (await readNotes(threadId, resourceId)).filter(
+          (note) => scope === "resource" || note.threadId === threadId,
+        ),
+    }),
     ...(vector &&
       index && {
         findSimilar: (text, wanted, topK) =>

@@ -26,6 +26,7 @@ export { ThreadEvents } from "./session/thread-events.ts";
 export type { SignalRecord } from "./session/signal-record.ts";
 export {
   AGENT_TOOL,
+  type AskedCall,
   questionsBehind,
   SUBAGENT,
   subagentWaitOf,

@@ -1,5 +1,6 @@
 import type { WireChunk } from "@selvedge/client-js";
 import { ignoreChunk } from "@selvedge/protocol";
+import { type AskedCall, questionsBehind } from "@selvedge/protocol/session";
 import type { ThreadState } from "@selvedge/protocol/routes";
 
 /** A tool call that waits for a person. */
@@ -7,7 +8,8 @@ export type Approval = ThreadState["approvals"][number];
 
 /** The waiting calls after a chunk. Returns the same list if the chunk does not affect it. */
 export function approvalsAfter(approvals: readonly Approval[], chunk: WireChunk): readonly Approval[] {
-  const others = (toolCallId: string) => approvals.filter((approval) => approval.toolCallId !== toolCallId);
+  const others = (id: string) =>
+    approvals.filter(({ toolCallId, parentToolCallId }) => toolCallId !== id && parentToolCallId !== id);
   switch (chunk.type) {
     case "tool-call-approval":
     case "tool-call-suspended": {
@@ -16,7 +18,11 @@ export function approvalsAfter(approvals: readonly Approval[], chunk: WireChunk)
         chunk.type === "tool-call-approval"
           ? { requiresApproval: true }
           : { requiresApproval: false, suspendPayload: chunk.payload.suspendPayload };
-      return [...others(toolCallId), { toolCallId, toolName, args, ...question }];
+      const call = { toolCallId, toolName, args, ...question };
+      return [
+        ...others(toolCallId),
+        ...questionsBehind(call).map((asked) => fromSubagent(asked, toolCallId)),
+      ];
     }
     case "tool-call-decided":
     case "tool-result":
@@ -32,4 +38,9 @@ export function approvalsAfter(approvals: readonly Approval[], chunk: WireChunk)
       ignoreChunk<"run" | "step" | "content" | "input" | "call" | "progress" | "other" | "data">(chunk);
       return approvals;
   }
+}
+
+/** A subagent's question is asked at the call that waits with it. */
+function fromSubagent(asked: AskedCall, parentToolCallId: string): Approval {
+  return asked.toolCallId === parentToolCallId ? asked : { ...asked, parentToolCallId };
 }

@@ -184,6 +184,7 @@ describe("commands", () => {
     await expect.poll(() => chat.display.isRunning).toBe(true);
     await says("/queue one");
     await says("/queue two");
+    await expect.poll(() => chat.pending.map(({ state }) => state)).toEqual(["queued", "queued"]);
     expect(await says("/queue")).toBe("1  one\n2  two");
     await says("/queue edit 2 zwei");
     await says("/queue remove 1");

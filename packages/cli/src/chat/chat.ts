@@ -8,6 +8,7 @@ import { textOf, Transcript } from "./transcript.ts";
 /** A message that was typed here and is not part of the conversation yet. */
 export interface Pending {
   text: string;
+  /** It is stored from `steering` or `queued` on. */
   state: "sending" | "steering" | "queued";
 }
 
@@ -39,7 +40,7 @@ export class Chat {
   /** What providers said that it cost, since the chat was opened. */
   cost: number | undefined;
   workingSince: number | undefined;
-  #pending: Pending[] = [];
+  #pending: (Pending & { how: "steer" | "queue" })[] = [];
   #queue: { id: string; text: string }[] = [];
   /** Calls that were answered here and have not gone on yet. */
   readonly #answered = new Set<string>();
@@ -74,7 +75,10 @@ export class Chat {
 
   /** What was typed and is not read by the agent yet, then what waits for a separate run, here and elsewhere. */
   get pending(): Pending[] {
-    return [...this.#pending, ...this.#queue.map(({ text }): Pending => ({ text, state: "queued" }))];
+    return [
+      ...this.#pending.map(({ text, state }) => ({ text, state })),
+      ...this.#queue.map(({ text }): Pending => ({ text, state: "queued" })),
+    ];
   }
 
   /** Loads the conversation. Returns how many messages it has, up to the limit of what is shown. */
@@ -143,6 +147,8 @@ export class Chat {
   async queue(): Promise<{ id: string; text: string }[]> {
     const listed = await this.session.followUps.list();
     this.#queue = listed.map(({ id, content }) => ({ id, text: textOf(content) }));
+    const texts = new Set(this.#queue.map(({ text }) => text.trim()));
+    this.#pending = this.#pending.filter(({ how, text }) => how === "steer" || !texts.has(text));
     this.onChange();
     return this.#queue;
   }
@@ -179,20 +185,15 @@ export class Chat {
   }
 
   async #send(content: string, how: "steer" | "queue"): Promise<void> {
-    const isQueued = how === "queue" && this.display.isRunning;
-    const state = isQueued ? "queued" : this.display.isRunning ? "steering" : "sending";
-    const sent: Pending = { text: content.trim(), state };
+    const sent: Pending & { how: "steer" | "queue" } = { text: content.trim(), state: "sending", how };
     this.#pending.push(sent);
     this.onChange();
     try {
       const { action } = await (how === "queue"
         ? this.session.followUp({ content })
         : this.session.steer({ content }));
-      if (!this.#pending.includes(sent)) return;
-      if (isQueued) {
-        await this.queue();
-        this.#forget(sent);
-      } else sent.state = action === "deliver" ? "steering" : "sending";
+      if (action === "deliver") sent.state = "steering";
+      if (how === "queue") this.#refreshQueue();
       this.onChange();
     } catch (error) {
       this.#forget(sent);

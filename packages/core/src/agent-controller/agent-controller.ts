@@ -77,8 +77,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   /** Takes up what other processes left unfinished. The host calls it. */
   async recover(): Promise<void> {
-    await this.#host.rows.domain();
-    await this.#host.agent.recover();
+    // A store that fails for a moment keeps neither from the other: the agent tries again by itself.
+    await Promise.all([this.#host.agent.recover(), this.#host.rows.domain()]);
   }
 
   /** Stops heartbeats and closes what the controller opened, for good. Sessions stay in the store. */

@@ -1,14 +1,14 @@
 import type { AgentControllerConfig } from "./config.ts";
 import { checkCategory, type ToolCategory } from "./permission.ts";
 
-/** Categories of a workspace's tools, where the app does not say. */
+/** Categories of a workspace's tools, if the app sets none. */
 const WORKSPACE: readonly (readonly [RegExp, ToolCategory])[] = [
   [/^mastra_workspace_(?:read|list|grep|search|stat|get)/, "read"],
   [/^mastra_workspace_(?:write|edit|delete|mkdir|move|replace|insert|ast)/, "edit"],
   [/^mastra_workspace_(?:execute|run|kill)/, "execute"],
 ];
 
-/** The category whose rules a tool is under; `null` for none. */
+/** The category whose rules apply to a tool; `null` for none. */
 export function categoryOf(config: AgentControllerConfig, toolName: string): ToolCategory | null {
   if (!config.toolCategoryResolver) return WORKSPACE.find(([pattern]) => pattern.test(toolName))?.[1] ?? null;
   try {

@@ -1,7 +1,7 @@
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
 
-/** The options of a call. Refuses what is not an object, so that a missing one is not a fault deep inside. */
+/** The options of a call. Refuses anything but an object, so that a missing one does not fail deep inside. */
 export function checkOptions<Options extends object>(call: string, options: Options): Options {
   if (typeof options === "object" && options !== null) return options;
   throw new AgentError(
@@ -10,7 +10,7 @@ export function checkOptions<Options extends object>(call: string, options: Opti
   );
 }
 
-/** The tags of a session: texts by name. */
+/** The tags of a session: strings by name. */
 export function checkTags(tags: unknown): Record<string, string> {
   if (tags === undefined) return {};
   const isFit =

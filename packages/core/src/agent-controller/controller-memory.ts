@@ -2,7 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { MastraMemory, MemoryParts, MemoryRun } from "../memory/memory.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** The memory of a controller's runs: one store for all threads, and for each run the memory that its mode has. */
+/** The memory of a controller's runs: one store for all threads, and per run the memory of its mode. */
 export class ControllerMemory implements MastraMemory {
   readonly #storage: () => Storage;
   readonly #choose: (run: MemoryRun) => Promise<MastraMemory>;

@@ -1,22 +1,22 @@
 import { AgentError, showValue } from "../errors.ts";
 import type { SignalContents } from "../signal/signal.ts";
 
-/** A file that goes along with a message. */
+/** A file attached to a message. */
 export interface AgentControllerFile {
-  /** Base64, a data URL, or a URL; of texts also the text itself. */
+  /** Base64, a data URL, or a URL; for text files also the text itself. */
   data: string;
   mediaType: string;
   filename?: string;
 }
 
 const MAX_FILES = 20;
-/** Of one text file, which becomes part of the message. */
+/** For one text file, which becomes part of the message. */
 const MAX_TEXT_FILE_BYTES = 512 << 10;
 
 const TEXTUAL = /^(?:text\/|application\/(?:json|.*\+json)\b)/i;
 const DATA_URL = /^data:[^,]*?(;base64)?,/i;
 
-/** What a person said, with the files: texts are quoted in the message, everything else is a part of its own. */
+/** A user message with its files: texts are quoted in the message, everything else is a separate part. */
 export function toContents(content: unknown, files: readonly AgentControllerFile[] = []): SignalContents {
   if (typeof content !== "string")
     throw new AgentError("invalid-argument", `content must be a string, got ${showValue(content)}.`);

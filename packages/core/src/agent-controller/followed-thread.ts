@@ -1,16 +1,27 @@
 import type { AgentChunk, StoredThread } from "@selvedge/protocol";
-import { type DisplayFacts, readFiles, readTasks, ThreadEvents } from "@selvedge/protocol/session";
+import {
+  type AgentControllerDisplayState,
+  type DisplayFacts,
+  readFiles,
+  readTasks,
+  type RunEnd,
+  ThreadEvents,
+} from "@selvedge/protocol/session";
 import { AgentError } from "../errors.ts";
 import { ACTORS } from "../storage/thread-tables.ts";
 import { listQueued } from "../thread/inspect/queue.ts";
 import { watchQueue } from "../thread/inspect/queue-watch.ts";
 import { FILES_STATE } from "./modified-files.ts";
-import { readUsage, USAGE_STATE, usageIn } from "./run-profile.ts";
+import { Recount } from "./recount.ts";
+import { USAGE_STATE, usageIn } from "./run-profile.ts";
 import type { SessionHost } from "./session-core.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
+
+/** After these the events may not tell everything that was stored. */
+const BAD_ENDS: ReadonlySet<string> = new Set(["error", "abort", "tripwire"]);
 
 /** The thread that a session is on, as this process follows it: its stream, its queue, and what it comes to. */
 export class FollowedThread {
@@ -19,7 +30,8 @@ export class FollowedThread {
   readonly #host: SessionHost;
   readonly #row: () => StoredSession;
   #threadId: string | undefined;
-  #binding: Promise<void> = Promise.resolve();
+  /** Where it fails nothing would be heard of the thread, so it is tried again. */
+  readonly #binding: Recount;
   /** Why the thread could not be followed. */
   #failure: unknown;
   /** A thread that the session is creating: it is told as new. */
@@ -28,6 +40,12 @@ export class FollowedThread {
   /** Another one with each reading of a thread: what comes of an earlier one is of no interest. */
   #reading = 0;
   #unwatchQueue: () => void = () => {};
+  /** What the store knows of the thread beside its stream, read again when it may have changed. */
+  #queue: Recount | undefined;
+  #stored: Recount | undefined;
+  #isFirstHidden = false;
+  /** Whether all events of the run were heard as they came. */
+  #isWhole = false;
   #closed = false;
 
   constructor(host: SessionHost, row: () => StoredSession) {
@@ -35,6 +53,24 @@ export class FollowedThread {
     this.#row = row;
     this.events = new ThreadEvents(host);
     this.lock = new HeldLock(host.config.threadLock, host.logger);
+    this.#binding = this.#recount(
+      () => this.#bind(),
+      (error) => {
+        this.#threadId = undefined;
+        this.#failure = error;
+        this.#fail(error);
+      },
+    );
+  }
+
+  /** The last event that was heard. */
+  get lastSeq(): number | undefined {
+    return this.#follower?.after;
+  }
+
+  /** How a run ends, or comes to wait, that began on the thread of that time. */
+  endOf(runId: string, epoch: number): Promise<RunEnd> {
+    return this.events.endOf(runId, this.#closed ? NaN : epoch);
   }
 
   get activeRunId(): string | null {
@@ -57,26 +93,25 @@ export class FollowedThread {
 
   /** Resolves when the thread that the row names is followed. Throws where it cannot be: nothing would be heard of it. */
   async followed(): Promise<void> {
-    await this.#binding;
+    await this.#binding.settled();
     if (this.#closed || this.isCurrent) return;
     await this.follow();
     if (!this.#closed && !this.isCurrent) throw this.#failure;
   }
 
+  /** Whether all that happens on the thread that the row names is heard from now on. */
+  get isHeard(): boolean {
+    return this.#follower !== undefined && this.isCurrent;
+  }
+
   /** Goes to the thread that the row names. What goes wrong is told. */
   follow(): Promise<void> {
-    this.#binding = this.#binding
-      .then(() => this.#bind())
-      .catch((error: unknown) => {
-        this.#threadId = undefined;
-        this.#failure = error;
-        this.#fail(error);
-      });
-    return this.#binding;
+    return this.#binding.now();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#binding.stop();
     this.#leave();
     this.events.bus.close();
     await this.lock.release();
@@ -99,11 +134,19 @@ export class FollowedThread {
     const { agent, storage } = this.#host;
     // Where another process moved the session, its lock has to follow.
     await this.lock.follow(threadId);
-    this.events.begin(await this.facts(threadId));
+    if (this.#closed) return this.lock.release();
+    const reading = this.#reading;
+    const failed = (error: unknown) => this.#reading === reading && this.#fail(error);
+    const queue = (this.#queue = this.#recount(() => this.#countQueue(threadId), failed));
+    const stored = (this.#stored = this.#recount(() => this.#readStored(threadId), failed));
+    this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
+    // The events up to here are surely in the facts.
+    const { seq, queuedFollowUps } = await this.#queued(threadId);
+    const facts = { ...(await this.#storedFacts(threadId)), queuedFollowUps };
+    if (this.#reading !== reading) return;
+    this.events.begin(facts);
     if (created) bus.emit({ type: "thread_created", thread: created });
     else bus.emit({ type: "thread_changed", threadId, previousThreadId: previous ?? null });
-    const reading = this.#reading;
-    this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
     const follower = await ThreadFollower.open({
       agent,
       storage,
@@ -116,7 +159,14 @@ export class FollowedThread {
     });
     if (this.#reading !== reading) return follower.stop();
     this.#follower = follower;
+    const isBehind = follower.lastSeq !== seq;
+    if (isBehind) await stored.now();
+    if (isBehind || queue.asked) void this.countQueued();
     bus.displayChanged();
+  }
+
+  #recount(look: () => Promise<void>, failed: (error: unknown) => void): Recount {
+    return new Recount(look, () => this.#host.system, failed);
   }
 
   /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
@@ -134,61 +184,76 @@ export class FollowedThread {
     this.#follower = undefined;
     this.#unwatchQueue();
     this.#unwatchQueue = () => {};
+    this.#queue?.stop();
+    this.#stored?.stop();
+    this.#queue = this.#stored = undefined;
     this.events.leave();
   }
 
   /** What the store knows of a thread beside its stream. */
   async facts(threadId: string): Promise<DisplayFacts> {
-    const states = (await this.#host.storage.getStore("threadState"))!;
-    const [known, queuedFollowUps] = await Promise.all([
-      states.listStates({ threadId }),
+    const [known, { queuedFollowUps }] = await Promise.all([
+      this.#storedFacts(threadId),
       this.#queued(threadId),
     ]);
+    return { ...known, queuedFollowUps };
+  }
+
+  async #storedFacts(threadId: string): Promise<Omit<DisplayFacts, "queuedFollowUps">> {
+    const states = (await this.#host.storage.getStore("threadState"))!;
+    const known = await states.listStates({ threadId });
     return {
-      queuedFollowUps,
       tokenUsage: usageIn(known.get(USAGE_STATE)?.value),
       tasks: readTasks(known.get(TASK_STATE)?.value),
       files: readFiles(known.get(FILES_STATE)?.value),
     };
   }
 
-  async #queued(threadId: string): Promise<number> {
+  async #queued(threadId: string): Promise<{ queuedFollowUps: number; seq: number }> {
     const { storage } = this.#host;
     const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
     const waiting = await listQueued(storage, threadId);
-    const count = waiting.filter(({ due }) => due === "next").length;
-    // On an idle thread the first one is about to run.
-    return actor?.run_id ? count : Math.max(0, count - 1);
+    // The one that opened the active run is about to be taken.
+    const count = waiting.filter(({ due, runId }) => due === "next" && runId !== actor?.run_id).length;
+    // On an idle thread the first one is about to run, unless another message is faster.
+    this.#isFirstHidden = !actor?.run_id && count > 0;
+    return { queuedFollowUps: this.#isFirstHidden ? count - 1 : count, seq: (actor?.next_seq ?? 1) - 1 };
   }
 
   /** What waits may have changed, here or in another process. */
   async countQueued(): Promise<void> {
-    const threadId = this.#threadId;
-    if (threadId === undefined) return;
-    try {
-      const queuedFollowUps = await this.#queued(threadId);
-      if (this.#threadId === threadId && queuedFollowUps !== this.events.display.queuedFollowUps)
-        this.events.learn({ queuedFollowUps });
-    } catch (error) {
-      this.#fail(error);
-    }
+    await this.#queue?.now();
+  }
+
+  async #countQueue(threadId: string): Promise<void> {
+    const { queuedFollowUps } = await this.#queued(threadId);
+    if (this.#threadId === threadId && queuedFollowUps !== this.events.display.queuedFollowUps)
+      this.events.learn({ queuedFollowUps });
+  }
+
+  /** Whether a run that begins may change what waits, or what is shown of it. */
+  get #mayHaveQueue(): boolean {
+    return this.#isFirstHidden || this.#queue?.isLooking === true || this.events.display.queuedFollowUps > 0;
   }
 
   #take(chunk: AgentChunk, isPast: boolean): void {
-    for (const { type } of this.events.take(chunk, isPast)) {
-      if (type === "agent_start" && this.events.display.queuedFollowUps > 0) void this.countQueued();
-      if (type === "agent_end") void this.#countUsage();
-    }
+    for (const { type } of this.events.take(chunk, isPast))
+      if (type === "agent_start" && this.#mayHaveQueue) void this.countQueued();
+    if (isPast) this.#isWhole = false;
+    else if (chunk.type === "start") this.#isWhole = true;
+    else if (chunk.type === "finish" ? !this.#isWhole : BAD_ENDS.has(chunk.type)) void this.#stored?.now();
   }
 
-  /** Steps that were stored while the session came to its thread may have been missed. */
-  async #countUsage(): Promise<void> {
-    const threadId = this.#threadId;
-    if (threadId === undefined) return;
-    const { usage } = await readUsage(this.#host.storage, threadId).catch(() => ({ usage: undefined }));
-    const { totalTokens } = this.events.display.tokenUsage;
-    if (usage && this.#threadId === threadId && usage.totalTokens !== totalTokens)
-      this.events.learn({ tokenUsage: usage });
+  /**
+   * What is stored, where no event told of newer things meanwhile: a step may have been stored while the session came to its
+   * thread, and a tool may have changed the tasks in a run that ended before it could say so.
+   */
+  async #readStored(threadId: string): Promise<void> {
+    const before = shownFacts(this.events.display);
+    const facts = await this.#storedFacts(threadId);
+    if (this.#threadId !== threadId) return;
+    if (shownFacts(this.events.display) !== before) return void this.#stored?.now();
+    this.events.learn(facts);
   }
 
   #fail(thrown: unknown): void {
@@ -196,4 +261,8 @@ export class FollowedThread {
     const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
     this.events.bus.emit({ type: "error", error });
   }
+}
+
+function shownFacts({ tokenUsage, tasks }: AgentControllerDisplayState): string {
+  return JSON.stringify([tokenUsage.totalTokens, tasks]);
 }

@@ -8,8 +8,8 @@ import { RUNS } from "../storage/thread-tables.ts";
 const IN_FORK = "This call runs in a fork of the conversation. You are that fork.";
 
 /**
- * Copies a thread for a fork, once for a call: with all that is stored of it, and with the step that made the call, whose
- * calls are answered so that the conversation is whole. The parent is only read.
+ * Copies a thread for a fork, once per call: everything that is stored of it, plus the step that made the call, with
+ * its calls answered so that the conversation is complete. The parent is only read.
  */
 export async function forkThread(
   host: { clone(options: CloneThreadOptions): Promise<CloneThreadResult>; storage: Storage },
@@ -28,7 +28,7 @@ export async function forkThread(
         metadata,
       });
     } catch (error) {
-      if (!AgentError.is(error, "conflict")) throw error; // Made by an earlier attempt meanwhile.
+      if (!AgentError.is(error, "conflict")) throw error; // Created by an earlier attempt in the meantime.
     }
   }
   const [run] = await host.storage.select({ table: RUNS, where: { id: runId }, limit: 1 });

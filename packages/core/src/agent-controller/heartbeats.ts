@@ -2,13 +2,13 @@ import { AgentError, showValue } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { System } from "../system.ts";
 
-/** Work that is done at intervals while a controller lives. */
+/** Work that is repeated at intervals while a controller lives. */
 export interface HeartbeatHandler {
   id: string;
-  /** Milliseconds between the end of one call and the beginning of the next. */
+  /** Milliseconds between the end of one call and the start of the next. */
   intervalMs: number;
   handler: () => void | Promise<void>;
-  /** Call it at once, too. On unless `false`. */
+  /** Also call it at once. Default: true. */
   immediate?: boolean;
   /** Called when the handler is removed. */
   shutdown?: () => void | Promise<void>;
@@ -16,7 +16,7 @@ export interface HeartbeatHandler {
 
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
-/** Calls handlers at intervals. A call never overlaps the one before, and a handler that throws is called again. */
+/** Calls handlers at intervals. Calls never overlap, and a handler that throws is called again. */
 export class Heartbeats {
   readonly #host: { readonly system: System; readonly logger: Logger };
   readonly #running = new Map<string, { handler: HeartbeatHandler; cancel: () => void; stopped: boolean }>();
@@ -25,7 +25,7 @@ export class Heartbeats {
     this.#host = host;
   }
 
-  /** Begins to call a handler, in place of one with the same id. */
+  /** Starts calling a handler, replacing one with the same id. */
   async register(handler: HeartbeatHandler): Promise<void> {
     checkHeartbeat(handler);
     await this.remove(handler.id);
@@ -46,7 +46,7 @@ export class Heartbeats {
     else void beat();
   }
 
-  /** Stops calling a handler and lets it clean up. One that is not there is fine. */
+  /** Stops calling a handler and lets it clean up. Removing an unknown one has no effect. */
   async remove(id: string): Promise<void> {
     const entry = this.#running.get(id);
     if (!entry) return;

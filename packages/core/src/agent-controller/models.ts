@@ -24,7 +24,7 @@ export interface ModelAuthStatus {
 export interface ModelGateway {
   id: string;
   listModels?(): Omit<AvailableModel, "useCount">[] | Promise<Omit<AvailableModel, "useCount">[]>;
-  /** A model for an id, or nothing where the id is not its own. */
+  /** A model for an id, or nothing if the id is unknown to it. */
   resolveModel?(modelId: string): ModelConfig | undefined;
   hasAuth?(provider: string): boolean | undefined;
 }
@@ -37,7 +37,7 @@ interface ModelsHost {
 
 const CACHE_MS = 10_000;
 
-/** The models that a controller knows, without asking anybody over the network: the catalogue, the app's own, the gateways'. */
+/** The models a controller knows without any network request: the catalogue, the app's own, the gateways'. */
 export class Models {
   readonly #host: ModelsHost;
   #known: { at: number; list: AvailableModel[] } | undefined;

@@ -117,7 +117,7 @@ export class OpenSessions<State extends object> {
       await this.#settle(session, options.threadId);
     } catch (error) {
       await session.core.close();
-      if (isNew && session.core.row.version === 1) await rows.delete(id);
+      if (isNew) await (await rows.domain()).forgetNew(row);
       throw error;
     }
     if (workspace.status === "rejected") failed(bus, workspace.reason);

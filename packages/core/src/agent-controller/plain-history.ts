@@ -2,10 +2,10 @@ import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** How many messages a model gets to see where nobody said. */
+/** How many messages a model sees by default. */
 const LAST_MESSAGES = 40;
 
-/** The history of a thread and nothing else, for controllers that were given a store and no memory. */
+/** Plain history of a thread, for controllers with a store and no memory. */
 export class PlainHistory implements MastraMemory {
   readonly storage: Storage;
 
@@ -20,7 +20,7 @@ export class PlainHistory implements MastraMemory {
     const history: Processor = {
       id: "plain-history",
       async processInput({ messageList }) {
-        // The input may be stored already: it must not use up the history.
+        // The input may already be stored: it must not use up the history.
         const present = new Set(messageList.get.all.db().map((message) => message.id));
         const domain = await storage.getStore("memory");
         const newest =

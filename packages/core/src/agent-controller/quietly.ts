@@ -1,7 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { SessionCore } from "./session-core.ts";
 
-/** For calls that are awaited: what goes wrong is told to the caller, and shown. */
+/** For awaited calls: an error is thrown to the caller and also shown. */
 export async function shown<Value>({ bus }: SessionCore, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -12,7 +12,7 @@ export async function shown<Value>({ bus }: SessionCore, work: () => Promise<Val
   }
 }
 
-/** For calls that are often not awaited: the promise rejects for who waits, and harms nobody who does not. */
+/** For calls that are often not awaited: the promise rejects for callers that wait, and is harmless for others. */
 export function quietly<Value>(core: SessionCore, work: () => Promise<Value>): Promise<Value> {
   const promise = shown(core, work);
   promise.catch(() => {});

@@ -203,7 +203,13 @@ async function permissionFor(
   exempt: ReadonlySet<string>,
   { toolName, args }: { toolName: string; args: unknown },
 ): Promise<ToolPermission> {
-  const session = sessionId === undefined ? undefined : await host.session(sessionId);
+  let session: StoredSession | undefined;
+  try {
+    session = sessionId === undefined ? undefined : await host.session(sessionId);
+  } catch {
+    // Nobody may be asked about a call that the rules may forbid.
+    return { decision: "deny", reason: "The rules of this session could not be read. Try again later." };
+  }
   const { decision, reason } = decidePermission({
     toolName,
     args,

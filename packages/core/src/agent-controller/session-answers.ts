@@ -24,7 +24,7 @@ export interface Answered {
 
 export interface ApprovalResponse {
   decision: "approve" | "decline" | "always_allow_category";
-  /** Needed where several calls wait. */
+  /** Needed if several calls wait. */
   toolCallId?: string;
   declineContext?: { reason?: string; message?: string };
   requestContext?: RequestContext;
@@ -32,7 +32,7 @@ export interface ApprovalResponse {
 
 export interface SuspensionResponse {
   resumeData: unknown;
-  /** Needed where several calls wait. */
+  /** Needed if several calls wait. */
   toolCallId?: string;
   requestContext?: RequestContext;
 }
@@ -52,7 +52,7 @@ type Follows = (
 
 const INTERRUPTED = "interrupted_by_user_message";
 
-/** What people answer to the calls that wait in a session: those of its run, and those of its subagents. */
+/** Answers of people to the calls that wait in a session: those of its run and of its subagents. */
 export class SessionAnswers {
   readonly #core: SessionCore;
   #decisions: Promise<void> = Promise.resolve();
@@ -88,7 +88,7 @@ export class SessionAnswers {
     });
   }
 
-  /** A person who writes instead of giving permission means: no, rather this. */
+  /** A person who writes instead of giving permission declines the call. */
   async interrupt(runId: string): Promise<void> {
     const { host, row } = this.#core;
     const threadId = this.#core.requireThread();
@@ -107,7 +107,7 @@ export class SessionAnswers {
     }
   }
 
-  /** In the order in which they were given: of two answers to one question the first counts. */
+  /** In order: of two answers to one question, the first counts. */
   #decide(answer: Answer, follows?: Follows): Promise<Answered> {
     const turn = this.#decisions.then(() => this.#decideNow(answer, follows));
     this.#decisions = turn.then(
@@ -136,7 +136,7 @@ export class SessionAnswers {
       async (call) => {
         if (call.requiresApproval !== requiresApproval) throw otherKind(call);
         if (!follows) return [];
-        // Asked again after a conflict: then the row may be another.
+        // Called again after a conflict: the row may then be another.
         await this.#core.refresh();
         const change = await follows(call);
         made = change?.session;
@@ -152,7 +152,7 @@ export class SessionAnswers {
     return { runId, toolCallId: id };
   }
 
-  /** The call that is meant where nobody says: the only one that waits for this kind of answer. */
+  /** The default call: the only one that waits for this kind of answer. */
   async #onlyOne(threadId: string, requiresApproval: boolean): Promise<string> {
     const questions = await readQuestions(this.#core.host.storage, { threadId });
     const [first, ...more] = questions.filter((question) => question.requiresApproval === requiresApproval);
@@ -169,7 +169,7 @@ export class SessionAnswers {
     return first.toolCallId;
   }
 
-  /** "Always" is for the tool's category, or for the tool where it has none. */
+  /** "Always" applies to the tool's category, or to the tool if it has none. */
   async #grantFor({ toolName }: DecidedCall): Promise<{ write: Write; session: StoredSession }> {
     const { host, row } = this.#core;
     const category = categoryOf(host.config, toolName);
@@ -177,7 +177,7 @@ export class SessionAnswers {
     return this.#core.next({ grants: withGrants(row.grants, what) });
   }
 
-  /** A plan was approved: the session and the run that made the plan go on in the mode that follows. */
+  /** A plan was approved: the session and the run that made the plan continue in the mode that follows. */
   async #carryOutPlan({
     runId,
   }: DecidedCall): Promise<{ write: Write; session: StoredSession; also: Write[] } | undefined> {
@@ -191,7 +191,7 @@ export class SessionAnswers {
   }
 }
 
-/** Permission is no answer to a question, and an answer is no permission. */
+/** Permission is not an answer to a question, and an answer is not permission. */
 function otherKind({ toolCallId, requiresApproval }: DecidedCall): AgentError {
   const [what, how] = requiresApproval
     ? ["permission", "respondToToolApproval"]
@@ -199,11 +199,11 @@ function otherKind({ toolCallId, requiresApproval }: DecidedCall): AgentError {
   return new AgentError("invalid-argument", `Tool call "${toolCallId}" waits for ${what}. Use ${how}().`);
 }
 
-/** How many messages back an answer may be of interest, and how many subagents. */
+/** How many messages back an answer may refer to, and how many subagents. */
 const RECENT = 20;
 const RECENT_SUBAGENTS = 5;
 
-/** Whether a call of a thread has its result: then it was decided, though its run keeps no record of that any more. */
+/** Whether a call of a thread has a result: it was then decided, although its run no longer has a record of that. */
 async function hasResult(memory: ThreadDomain, threadId: string, toolCallId: string): Promise<boolean> {
   const { threads } = await memory.listThreads({
     filter: { metadata: { parentThreadId: threadId } },

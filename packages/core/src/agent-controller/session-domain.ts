@@ -57,11 +57,11 @@ export const SESSION_DOMAIN: Domain<SessionDomain> = {
 /** Sessions on any store. Every change is made on a version that was seen. */
 export class SessionDomain {
   readonly #storage: Storage;
-  readonly #system: System;
+  readonly system: System;
 
   constructor(storage: Storage, system: System = realSystem) {
     this.#storage = storage;
-    this.#system = system;
+    this.system = system;
   }
 
   async getSession(address: SessionAddress): Promise<StoredSession | null> {
@@ -107,11 +107,11 @@ export class SessionDomain {
   async createSession(
     session: Omit<StoredSession, "version" | "threadVersion" | "createdAt" | "updatedAt">,
   ): Promise<StoredSession> {
-    const now = new Date(Math.trunc(this.#system.now()));
+    const now = new Date(Math.trunc(this.system.now()));
     const stored = { ...session, version: 1, threadVersion: 1, createdAt: now, updatedAt: now };
     await this.#storage.commit([insert(SESSIONS, toRow(stored))], {
       key: session.id,
-      id: this.#system.newId(),
+      id: this.system.newId(),
     });
     return stored;
   }
@@ -119,18 +119,25 @@ export class SessionDomain {
   /** The next version of a session that was seen. A `conflict` where another was faster. */
   async changeSession(seen: StoredSession, patch: SessionPatch): Promise<StoredSession> {
     const { write, session } = this.change(seen, patch);
-    await this.#storage.commit([write], { key: seen.id, id: this.#system.newId() });
+    await this.#storage.commit([write], { key: seen.id, id: this.system.newId() });
     return session;
   }
 
   /** The same as a write, for a commit that changes other things with it. */
   change(seen: StoredSession, patch: SessionPatch): { write: Write; session: StoredSession } {
-    const updatedAt = new Date(Math.trunc(this.#system.now()));
+    const updatedAt = new Date(Math.trunc(this.system.now()));
     const session = { ...seen, ...patch, version: seen.version + 1, updatedAt };
     if (session.threadId !== seen.threadId) session.threadVersion = session.version;
     const { controller_id: _controller, id: _id, created_at: _created, ...set } = toRow(session);
-    const where = { ...whereOf(seen), version: seen.version };
+    // One that was deleted and created anew may have come to the same version.
+    const where = { ...whereOf(seen), version: seen.version, created_at: seen.createdAt.getTime() };
     return { write: update(SESSIONS, { where, set, require: true }), session };
+  }
+
+  /** Takes back a session that was just created, unless somebody has changed it since. */
+  async forgetNew(session: StoredSession): Promise<void> {
+    const where = { ...whereOf(session), version: 1, created_at: session.createdAt.getTime() };
+    await this.#storage.commit([remove(SESSIONS, where)]);
   }
 
   /** Its threads stay. Answers whether there was one. */

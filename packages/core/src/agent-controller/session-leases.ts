@@ -1,9 +1,9 @@
 import type { System } from "../system.ts";
 
-/** How long a session stays open after the last who used it has left. */
+/** How long a session stays open after its last user has left. */
 const IDLE_MS = 30_000;
 
-/** Who uses which session. What nobody uses is closed a little later. */
+/** Who uses which session. Unused sessions are closed a little later. */
 export class SessionLeases {
   readonly #system: () => System;
   readonly #close: (id: string) => void;
@@ -14,7 +14,7 @@ export class SessionLeases {
     this.#close = close;
   }
 
-  /** Answers a function for the end of this use. Free to call again. */
+  /** Returns a function that ends this use. Safe to call again. */
   take(id: string): () => void {
     const use = this.#uses.get(id) ?? { count: 0, cancel: undefined };
     this.#uses.set(id, use);

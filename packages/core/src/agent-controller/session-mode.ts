@@ -24,7 +24,7 @@ export class SessionMode {
     return requireMode(this.#core.host.config, this.get());
   }
 
-  /** From the next run on. The run under way keeps its mode. */
+  /** Applies from the next run on. The active run keeps its mode. */
   async switch(options: { modeId: string }): Promise<void> {
     const mode = requireMode(this.#core.host.config, checkOptions("mode.switch", options).modeId);
     await this.#core.ready();
@@ -35,7 +35,7 @@ export class SessionMode {
   }
 }
 
-/** Everything that changes when a session comes into a mode: the row, and what its thread says about it. */
+/** Everything that changes when a session enters a mode: the row, and its thread's metadata. */
 export async function modeChange(
   core: SessionCore,
   row: StoredSession,

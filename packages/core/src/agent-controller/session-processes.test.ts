@@ -315,4 +315,16 @@ describe("a session in several processes", () => {
     expect(again.thread.getId()).toBe(threadId);
     expect(again.state.get()).toEqual({});
   });
+
+  it("is another session after it was deleted and created anew, for whoever has the old one open", async () => {
+    const [first, second] = [process(["Hello."]), process(["Hello."])];
+    const old = await first.controller.createSession(open);
+    await old.state.set({ who: "old" });
+    await second.controller.createSession(open);
+    await second.controller.deleteSession({ id: "s" });
+    const fresh = await second.controller.createSession(open);
+    await fresh.state.set({ who: "new" });
+    await expect(old.state.set({ who: "old again" })).rejects.toMatchObject({ code: "not-found" });
+    expect((await fresh.core.refresh()).state).toEqual({ who: "new" });
+  });
 });

@@ -1,9 +1,11 @@
 import { AgentError } from "../errors.ts";
 import type { SessionDomain, SessionPatch, StoredSession } from "./session-domain.ts";
 import type { Change, Storage, Write } from "../storage/storage.ts";
+import { QueueWatch } from "../thread/inspect/queue-watch.ts";
 
 const KEY = Symbol.for("selvedge.session-hub");
 const ATTEMPTS = 1000;
+const LOOK_EVERY_MS = 30_000;
 
 type OnChange = (before: StoredSession, after: StoredSession | undefined) => void;
 
@@ -81,14 +83,16 @@ export class SessionRecord {
     const { controllerId, id } = this.#current;
     const session = await this.#domain.getSession({ controllerId, id });
     this.take(session ?? undefined);
-    if (!session) throw new AgentError("not-found", `There is no session "${id}": it was deleted.`);
+    if (!session || this.#isGone)
+      throw new AgentError("not-found", `There is no session "${id}": it was deleted.`);
     return this.#current;
   }
 
   /** A version that was read or written. Older ones are of no interest. */
   take(session: StoredSession | undefined): void {
     const before = this.#current;
-    if (!session) {
+    // One that was deleted and created anew is another session.
+    if (!session || session.createdAt.getTime() !== before.createdAt.getTime()) {
       if (this.#isGone) return;
       this.#isGone = true;
       return this.onChange(before, undefined);
@@ -111,6 +115,7 @@ class SessionHub {
   #stop: (() => void) | undefined;
   #looking: Promise<void> | undefined;
   #lookAgain = false;
+  #cancelTimer: (() => void) | undefined;
 
   private constructor(storage: Storage, domain: SessionDomain) {
     this.#storage = storage;
@@ -124,6 +129,7 @@ class SessionHub {
   add(record: SessionRecord): void {
     this.#open.add(record);
     this.#stop ??= this.#storage.watch((change) => this.#heard(change));
+    this.#lookLater();
   }
 
   remove(record: SessionRecord): void {
@@ -131,6 +137,23 @@ class SessionHub {
     if (this.#open.size > 0) return;
     this.#stop?.();
     this.#stop = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+
+  /** A store may fail to tell. One look for all sessions, and one at their queues, find what nobody was told. */
+  #lookLater(): void {
+    this.#cancelTimer ??= this.#domain.system.setTimer(
+      LOOK_EVERY_MS,
+      () => {
+        this.#cancelTimer = undefined;
+        if (this.#open.size === 0) return;
+        this.#heard("unknown");
+        QueueWatch.of(this.#storage).look();
+        this.#lookLater();
+      },
+      { background: true },
+    );
   }
 
   made(session: StoredSession): void {

@@ -17,6 +17,13 @@ export interface SessionContents {
   idempotencyKey?: string | undefined;
 }
 
+/** What became of a message, and the time at which the session was on its thread. */
+export interface Sent {
+  admitted: Admitted;
+  /** As long as this stays, what happens to the message is heard. */
+  epoch: number;
+}
+
 /** What becomes of a signal, by whether a run is under way. */
 export type SignalDelivery = Pick<NotificationOptions, "ifActive" | "ifIdle">;
 
@@ -42,20 +49,20 @@ export class SessionSends {
   }
 
   /** Sends what is ready, and answers what became of it. */
-  async admit({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
+  async send({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Sent> {
     const aborts = this.#aborts;
-    const { agent, target, streamOptions } = await this.#address(requestContext);
+    const { agent, target, streamOptions, epoch } = await this.#address(requestContext);
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
     const message = { contents, ...(id !== undefined && { id }) };
     const sent = agent.sendMessage(message, { ...target, ...key, ifIdle: { streamOptions } });
     const admitted = await sent.admitted;
-    if (admitted.duplicate) return admitted;
+    if (admitted.duplicate) return { admitted, epoch };
     if (this.#aborts === aborts) this.#abortRequested = false;
     else if (admitted.action === "wake") this.#core.thread.abort();
     // It waits where the run reads next; only then is the question answered that keeps the run from reading.
     if (admitted.action === "deliver" && admitted.runId !== undefined)
       await this.#answers.interrupt(admitted.runId);
-    return admitted;
+    return { admitted, epoch };
   }
 
   /** The same for a run of its own, after the one under way. */
@@ -103,6 +110,7 @@ export class SessionSends {
 
   /** Where messages of this session go, and what their runs are made of. */
   async #address(requestContext: RequestContext | undefined): Promise<{
+    epoch: number;
     agent: SessionHost["agent"];
     target: { threadId: string; resourceId: string };
     streamOptions: { profile: { sessionId: string }; requestContext?: RequestContext };
@@ -110,11 +118,16 @@ export class SessionSends {
     const core = this.#core;
     await core.ready();
     core.checkOpen();
-    if (core.threadId === undefined)
-      await (this.#creating ??= this.#threads.create().finally(() => (this.#creating = undefined)));
-    await core.thread.followed();
+    do {
+      if (core.threadId === undefined)
+        await (this.#creating ??= this.#threads.create().finally(() => (this.#creating = undefined)));
+      await core.thread.followed();
+      core.checkOpen();
+      // Others may have moved the session meanwhile.
+    } while (!core.thread.isHeard);
     const { row } = core;
     return {
+      epoch: core.thread.events.epoch,
       agent: core.host.agent,
       target: { threadId: row.threadId!, resourceId: row.resourceId },
       streamOptions: {

@@ -2,7 +2,7 @@ import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import { AgentError, showValue } from "../errors.ts";
 import type { SessionCore } from "./session-core.ts";
 
-/** The state of a session: JSON, checked as a whole, and the same in every process. */
+/** The state of a session: JSON, validated as a whole, and the same in every process. */
 export class SessionState<Shape extends object> {
   readonly #core: SessionCore;
 
@@ -20,7 +20,7 @@ export class SessionState<Shape extends object> {
     }));
   }
 
-  /** Changes the state on top of what others did: `change` may be called more than once. */
+  /** Changes the state on top of concurrent changes: `change` may be called more than once. */
   async update<Result = void>(
     change: (state: Shape) => { updates?: Partial<Shape>; events?: AgentControllerEvent[]; result?: Result },
   ): Promise<Result> {

@@ -60,7 +60,7 @@ export class SessionThreads extends ThreadReads {
       core.thread.willCreate(thread);
       try {
         await core.change(async (row) => {
-          if (!isWanted(row)) throw new AgentError("conflict", `Session "${row.id}" went to another thread.`);
+          if (!isWanted(row)) throw moved(row);
           return { patch: { threadId: id }, also: [insertThread(make(row))] };
         });
       } catch (error) {
@@ -74,13 +74,22 @@ export class SessionThreads extends ThreadReads {
 
   /** Goes to another thread. The run that this session has under way is aborted, unless it is to go on. */
   async switch(options: { threadId: string; abort?: boolean }): Promise<AgentControllerThread> {
-    const { threadId, abort = true } = checkOptions("thread.switch", options);
+    return this.#switch(checkOptions("thread.switch", options), () => true);
+  }
+
+  async #switch(
+    { threadId, abort = true }: { threadId: string; abort?: boolean },
+    isWanted: (row: StoredSession) => boolean,
+  ): Promise<AgentControllerThread> {
     const core = this.core;
     const thread = await this.require(threadId);
     if (core.threadId === threadId) return thread;
     return core.thread.lock.moveTo(threadId, async () => {
       if (abort) await this.#abortOwnRun();
-      await core.change(async (row) => this.#bound(row, await this.require(threadId)));
+      await core.change(async (row) => {
+        if (!isWanted(row)) throw moved(row);
+        return this.#bound(row, await this.require(threadId));
+      });
       await core.thread.followed();
       return thread;
     });
@@ -96,6 +105,8 @@ export class SessionThreads extends ThreadReads {
   async selectOrCreate(): Promise<AgentControllerThread> {
     const core = this.core;
     await core.ready();
+    const before = core.threadId;
+    const isWanted = (row: StoredSession) => row.threadId === before;
     const scope = scopeOf(core.row);
     // A scope that was only inferred does not take threads that somebody keeps apart by more than it knows of.
     const metadata = scope.isInferred ? scope.metadata : tagsAsMetadata(core.row.tags);
@@ -107,15 +118,15 @@ export class SessionThreads extends ThreadReads {
       perPage: CANDIDATES,
     });
     for (const thread of threads) {
+      if (!isWanted(core.row)) break;
       try {
-        return await this.switch({ threadId: thread.id });
+        return await this.#switch({ threadId: thread.id }, isWanted);
       } catch (error) {
         core.host.logger.debug(`Thread "${thread.id}" is not free`, error);
       }
     }
-    const before = core.threadId;
     try {
-      return await this.#create({}, (row) => row.threadId === before);
+      return await this.#create({}, isWanted);
     } catch (error) {
       // Opened by two processes at once, the session is on the thread of the faster one.
       const { threadId } = core;
@@ -214,6 +225,10 @@ export class SessionThreads extends ThreadReads {
     if (activeRunId === null) return;
     if ((await sessionOfRun(host.storage, activeRunId)) === row.id) thread.abort();
   }
+}
+
+function moved({ id }: StoredSession): AgentError {
+  return new AgentError("conflict", `Session "${id}" went to another thread meanwhile.`);
 }
 
 /** What keeps the threads of a session apart from others of its resource: its tags, or the folder in its state. */

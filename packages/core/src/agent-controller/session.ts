@@ -39,7 +39,7 @@ import { SessionMode } from "./session-mode.ts";
 import { SessionModel } from "./session-model.ts";
 import { SessionOM } from "./session-om.ts";
 import { SessionPermissions } from "./session-permissions.ts";
-import { type SessionContents, SessionSends, type SignalDelivery } from "./session-sends.ts";
+import { type Sent, type SessionContents, SessionSends, type SignalDelivery } from "./session-sends.ts";
 import { SessionState } from "./session-state.ts";
 import { SessionThreads } from "./session-threads.ts";
 import { SubagentModels } from "./subagent-models.ts";
@@ -148,16 +148,17 @@ export class Session<State extends object = Record<string, unknown>> {
    * it, and this resolves when the message is stored.
    */
   async sendMessage(message: SessionMessage): Promise<void> {
-    const { action, runId } = await shown(this.#core, () => this.#send(message));
+    const { admitted, epoch } = await shown(this.#core, () => this.#send(message));
+    const { action, runId } = admitted;
     if (action === "deliver" || runId === undefined) return;
-    const end = await this.#core.thread.events.endOf(runId);
+    const end = await this.#core.thread.endOf(runId, epoch);
     // The run has told why already.
     if (end.couldNotStart) throw end.couldNotStart;
   }
 
   /** Puts an instruction into what goes on: the model reads it before its next step. */
   steer(message: Omit<SessionMessage, "files">): Promise<Admitted> {
-    return quietly(this.#core, () => this.#send(message));
+    return quietly(this.#core, async () => (await this.#send(message)).admitted);
   }
 
   /** Sends a message for a run of its own, after the one under way. */
@@ -169,8 +170,8 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /** Sends what is ready, and answers what became of it. */
-  admit(said: SessionContents): Promise<Admitted> {
-    return this.#sends.admit(said);
+  async admit(said: SessionContents): Promise<Admitted> {
+    return (await this.#sends.send(said)).admitted;
   }
 
   /** The same for a run of its own, after the one under way. */
@@ -272,8 +273,8 @@ export class Session<State extends object = Record<string, unknown>> {
     return this.#parts.browser;
   }
 
-  async #send(message: Omit<SessionMessage, "files"> & { files?: AgentControllerFile[] }): Promise<Admitted> {
+  async #send(message: Omit<SessionMessage, "files"> & { files?: AgentControllerFile[] }): Promise<Sent> {
     const contents = toContents(message?.content, message?.files);
-    return this.admit({ contents, requestContext: message.requestContext });
+    return this.#sends.send({ contents, requestContext: message.requestContext });
   }
 }

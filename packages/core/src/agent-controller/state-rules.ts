@@ -8,7 +8,7 @@ export type State = Record<string, unknown>;
 
 const MAX_STATE_BYTES = 256 << 10;
 
-/** Where the state of a new session begins, and what a state must be. Every check is of the state as a whole. */
+/** The initial state of a new session, and what a state must be. The state is always validated as a whole. */
 export class StateRules {
   readonly #schema: CompiledSchema | undefined;
   readonly initial: State;
@@ -22,17 +22,17 @@ export class StateRules {
     const checked = this.#schema.validate(this.initial);
     if (checked instanceof Promise) {
       this.#initialChecked = checked.then((done) => this.#requireFit(done));
-      this.#initialChecked.catch(() => {}); // Told to whoever uses the state.
+      this.#initialChecked.catch(() => {}); // Reported when the state is used.
     } else this.#requireFit(checked);
   }
 
-  /** Where a session begins. Throws where the schema, which may need time to say so, does not allow it. */
+  /** The state of a new session. Throws if the schema, which may be asynchronous, refuses it. */
   async begin(): Promise<State> {
     await this.#initialChecked;
     return this.initial;
   }
 
-  /** The state with changes by key, checked. `undefined` takes a key away. */
+  /** The state with changes by key, validated. `undefined` removes a key. */
   async changed(state: State, updates: unknown): Promise<State> {
     const next = toJson({ ...state, ...checkMetadata("The change of a state", updates) });
     if (!this.#schema) return next;
@@ -42,7 +42,7 @@ export class StateRules {
     throw mismatch(`The state was not changed: ${showValue(updates)}`, checked.issues);
   }
 
-  /** An initial state may be a part of a state: what it leaves out is no fault. */
+  /** An initial state may be partial: missing keys are allowed. */
   #requireFit(checked: Validation<unknown>): void {
     if (checked.ok) return;
     const has = (key: unknown) => Object.hasOwn(this.initial, String(key));
@@ -56,7 +56,7 @@ export class StateRules {
     try {
       return this.#schema?.jsonSchema ?? {};
     } catch {
-      return {}; // A schema without a JSON form has no defaults that could be read.
+      return {}; // A schema without a JSON form has no readable defaults.
     }
   }
 
@@ -99,7 +99,7 @@ function toJson(state: State): State {
 
 const MAX_DEPTH = 50;
 
-/** Whether JSON gives the value back as it is. A property without a value may be left out. */
+/** Whether JSON returns the value unchanged. A property without a value may be left out. */
 function isJson(value: unknown, depth: number): boolean {
   if (value === null || value === undefined || typeof value === "string" || typeof value === "boolean")
     return true;

@@ -5,7 +5,7 @@ export interface TaskItemInput {
   id?: string | undefined;
   content: string;
   status: TaskStatus;
-  /** What is shown while it is being done. */
+  /** Shown while it is in progress. */
   activeForm: string;
 }
 
@@ -34,8 +34,8 @@ export interface TaskCheckResult {
 const MAX_SLUG = 48;
 
 /**
- * A list with an id for every task. Ids that the model gave are taken first. A task without one keeps the id of the only
- * earlier task with the same content, or gets one made of its content.
+ * A list with an id for every task. Ids from the model take precedence. A task without one keeps the id of the only
+ * earlier task with the same content, or gets one derived from its content.
  */
 export function assignTaskIds(
   tasks: readonly TaskItemInput[],
@@ -54,7 +54,7 @@ export function assignTaskIds(
   });
 }
 
-/** At most one task is being done: the last that says so, or the one named. The others wait again. */
+/** At most one task is in progress: the last one marked so, or the named one. The others wait again. */
 export function keepOneInProgress(tasks: readonly TaskItem[], id?: string): TaskItem[] {
   const current = id ?? tasks.findLast((task) => task.status === "in_progress")?.id;
   return tasks.map((task) =>

@@ -20,20 +20,23 @@ export interface FollowOptions {
 /** Reads the stream of a thread from the beginning of its active run on, for as long as somebody cares. */
 export class ThreadFollower {
   readonly #options: FollowOptions;
+  /** The last event that was there when it began. */
+  readonly lastSeq: number;
   #subscription: AgentThreadSubscription | undefined;
   #stopped = false;
 
-  private constructor(options: FollowOptions) {
+  private constructor(options: FollowOptions, lastSeq: number) {
     this.#options = options;
+    this.lastSeq = lastSeq;
   }
 
   /** Resolves when all that is there has been read. */
   static async open(options: FollowOptions): Promise<ThreadFollower> {
-    const follower = new ThreadFollower(options);
     const { storage, threadId } = options;
     const overview = await readThreadOverview(storage, threadId);
+    const follower = new ThreadFollower(options, overview?.lastSeq ?? 0);
     try {
-      await follower.#begin(overview?.activeRunAfter ?? 0, overview?.lastSeq ?? 0);
+      await follower.#begin(overview?.activeRunAfter ?? 0, follower.lastSeq);
     } catch (error) {
       if (!AgentError.is(error, "reader-too-slow") || !overview) throw error;
       // The run waits for longer than the store keeps a stream: what it waits for is known all the same.
@@ -42,6 +45,10 @@ export class ThreadFollower {
     }
     void follower.#follow();
     return follower;
+  }
+
+  get after(): number {
+    return this.#subscription?.after ?? this.lastSeq;
   }
 
   get activeRunId(): string | null {

@@ -1,12 +1,12 @@
 import type { Logger } from "../logger.ts";
 import type { ThreadLock } from "./config.ts";
 
-/** The lock that a session has, where the app wants threads to be open in one place only. */
+/** The lock of a session, if the app wants each thread open in one place only. */
 export class HeldLock {
   readonly #lock: ThreadLock | undefined;
   readonly #logger: Logger;
   #held: string | undefined;
-  /** Taken for a move that is not done yet. */
+  /** Acquired for a move that is not finished. */
   #taking: string | undefined;
   #moves: Promise<unknown> = Promise.resolve();
 
@@ -15,7 +15,10 @@ export class HeldLock {
     this.#logger = logger;
   }
 
-  /** Does something with a thread that becomes the session's. The old lock goes when that is done; if it fails, nothing has moved. */
+  /**
+   * Runs work with a thread that becomes the session's. The old lock is released afterwards; if the work fails, nothing
+   * has moved.
+   */
   moveTo<Value>(threadId: string, work: () => Promise<Value>): Promise<Value> {
     if (!this.#lock) return work();
     const turn = this.#moves.then(() => this.#move(threadId, work));
@@ -23,7 +26,7 @@ export class HeldLock {
     return turn;
   }
 
-  /** The session is on a thread: because of a move that is being made here, or because another process moved it. */
+  /** The session is on a thread, moved here or by another process. */
   async follow(threadId: string): Promise<void> {
     const before = this.#held;
     if (before === threadId || this.#taking === threadId) return;

@@ -4,7 +4,7 @@ import { RequestContext } from "../request-context/request-context.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { ControllerHost } from "./controller-host.ts";
 
-/** The workspaces and browsers of a controller's sessions, as this process has them. */
+/** The workspaces and browsers of a controller's sessions, in this process. */
 export class Workspaces {
   readonly #host: ControllerHost;
   readonly #made = new Map<string, Promise<AgentControllerWorkspace | undefined>>();
@@ -15,12 +15,12 @@ export class Workspaces {
     this.#host = host;
   }
 
-  /** Whether one has come up. */
+  /** Whether one has started. */
   get isReady(): boolean {
     return this.#isReady;
   }
 
-  /** The one that all sessions share, where it is not made for each. */
+  /** The one that all sessions share, if it is not created per session. */
   get shared(): AgentControllerWorkspace | undefined {
     const { workspace } = this.#host.config;
     return typeof workspace === "function" ? undefined : workspace;
@@ -50,7 +50,7 @@ export class Workspaces {
     return (browser as (context: object) => object | Promise<object>)({ requestContext, mastra });
   }
 
-  /** One that does not come up is told, and does not keep people from talking. */
+  /** A failed start is reported and does not stop the conversation. */
   async start(bus: EventBus, workspace: AgentControllerWorkspace): Promise<void> {
     bus.emit({ type: "workspace_status_changed", status: "initializing" });
     try {
@@ -63,7 +63,7 @@ export class Workspaces {
     bus.emit({ type: "workspace_ready", workspaceId: workspace.id, workspaceName: workspace.name });
   }
 
-  /** Sessions may share a workspace. One that failed is tried again by the next session. */
+  /** Sessions may share a workspace. After a failure, the next session tries again. */
   init(workspace: AgentControllerWorkspace): Promise<void> {
     let begun = this.#initialized.get(workspace);
     if (!begun) {
@@ -74,7 +74,7 @@ export class Workspaces {
     return begun;
   }
 
-  /** Destroys those that the controller made or was given. Those of single sessions are their callers'. */
+  /** Destroys those that the controller created or was given. Those of single sessions belong to their callers. */
   async destroy(): Promise<void> {
     const made = await Promise.allSettled(this.#made.values());
     const own = made.flatMap((result) => (result.status === "fulfilled" ? (result.value ?? []) : []));

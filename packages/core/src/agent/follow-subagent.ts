@@ -1,6 +1,8 @@
-import type { SubagentWait } from "@selvedge/protocol/session";
+import { type SubagentWait, subagentWaitOf } from "@selvedge/protocol/session";
+import { safeWaitingCall } from "../guard/safe-output.ts";
 import type { Storage } from "../storage/storage.ts";
 import { readThreadOverview } from "../thread/inspect/thread-overview.ts";
+import type { WaitingCall } from "../thread/inspect/waiting-calls.ts";
 import type { AgentThreadSubscription, NumberedChunk } from "../thread/threads.ts";
 
 /** The run of a subagent: an agent, and the thread it works on. */
@@ -44,7 +46,13 @@ export async function followSubagent(
       const now = await readThreadOverview(storage, threadId);
       // Somebody may have answered since.
       if (now?.runState !== "suspended" || now.waiting.length === 0 || now.lastSeq > chunk.seq) continue;
-      return { threadId, resourceId, runId: chunk.runId, after: chunk.seq, calls: now.waiting };
+      return {
+        threadId,
+        resourceId,
+        runId: chunk.runId,
+        after: chunk.seq,
+        calls: now.waiting.map(forPeople),
+      };
     }
     return undefined;
   } finally {
@@ -52,4 +60,9 @@ export async function followSubagent(
     abortSignal.removeEventListener("abort", stop);
     reader.unsubscribe();
   }
+}
+
+/** What the parent's readers may see of a call. Questions of a subagent's own subagent were made so before. */
+function forPeople(call: WaitingCall): WaitingCall {
+  return subagentWaitOf(call) ? call : safeWaitingCall(call);
 }

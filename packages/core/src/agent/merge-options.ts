@@ -1,7 +1,7 @@
 import { OPTION_RULES } from "../run/option-rules.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 
-/** A new object: defaults with a call's own options over them. */
+/** A new object: the defaults, overridden by a call's own options. */
 export function mergeOptions<Options extends object>(
   defaults: Options | undefined,
   own: Options | undefined,

@@ -11,7 +11,7 @@ interface RunAddress {
   threadId?: undefined;
 }
 
-/** What a message or signal does where it goes. */
+/** What a message or signal does at its destination. */
 interface SendBehavior {
   ifActive?: { behavior?: "deliver" | "persist" | "discard"; attributes?: SignalAttributes };
   ifIdle?: {
@@ -19,24 +19,24 @@ interface SendBehavior {
     attributes?: SignalAttributes;
     streamOptions?: AgentExecutionOptions;
   };
-  /** The same key on a thread is the same message: sending it again changes nothing and gets the same answer. */
+  /** Sending the same key to a thread again has no effect and returns the first result. */
   idempotencyKey?: string;
 }
 
 /** Where a message or signal goes, and what it does there. */
 export type SendOptions = ((ThreadAddress & { runId?: string }) | RunAddress) & SendBehavior;
-/** The same for what needs a thread, whether a run is active on it or not. */
+/** The same for sends that need a thread, whether or not a run is active on it. */
 export type SendToThreadOptions = ThreadAddress & { runId?: string } & SendBehavior;
 
 export interface SendResult {
   accepted: true;
-  /** The run that will see the message, as far as this process knows. `admitted` knows. */
+  /** The run that will see the message, as far as this process knows. `admitted` knows for certain. */
   runId: string;
-  /** The signal as it was sent; once `admitted` has resolved, as it was accepted. */
+  /** The signal as sent; once `admitted` has resolved, as accepted. */
   signal: CreatedAgentSignal;
   /** For `persist`: resolves when it is stored. */
   persisted?: Promise<void>;
-  /** Resolves when the message is durable, with what became of it; rejects when it could not be stored. */
+  /** Resolves when the message is stored, with its outcome; rejects if it could not be stored. */
   admitted: Promise<Admitted>;
 }
 
@@ -47,7 +47,7 @@ export type SendStateResult =
 const ACTIVE = new Set(["deliver", "persist", "discard"]);
 const IDLE = new Set(["wake", "persist", "discard"]);
 
-/** Refuses options that are none before anything is made of them. */
+/** Refuses invalid options before anything is done with them. */
 export function checkSend(options: SendBehavior): void {
   for (const [name, value] of [
     ["options", options],

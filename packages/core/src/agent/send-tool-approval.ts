@@ -15,13 +15,13 @@ export interface ToolApprovalOptions {
   approved: boolean;
   resumeData?: unknown;
   declineContext?: { reason?: string; message?: string };
-  /** Results of tools that the client ran itself. With them a run of its own goes on where the last one stopped. */
+  /** Results of tools that the client ran itself. A separate run then continues where the last one stopped. */
   messages?: MessagesInput;
-  /** For the run that goes on with `messages`. */
+  /** For the run that continues with `messages`. */
   streamOptions?: AgentExecutionOptions;
 }
 
-/** Answers a tool call that waits for somebody on a thread. */
+/** Answers a tool call that waits for a person on a thread. */
 export async function sendToolApproval(
   environment: AgentEnvironment,
   options: ToolApprovalOptions,

@@ -5,22 +5,22 @@ import { MESSAGES } from "../storage/tables.ts";
 import { RUNS } from "../storage/thread-tables.ts";
 import { readThreadOverview } from "../thread/inspect/thread-overview.ts";
 
-/** What became of a task that a subagent was given. */
+/** The outcome of a subagent's task. */
 export interface SubagentTask {
   /** Of the run that works on it. It is not kept for long after its end. */
   runId: string | undefined;
   isOver: boolean;
   error: string | undefined;
-  /** The numbers before the run's first chunk, and of the last chunk on its thread. */
+  /** The number before the run's first chunk, and that of the last chunk on its thread. */
   after: number;
   lastSeq: number;
-  /** All that was said and done about it, as far as it is stored. */
+  /** The whole conversation about it, as far as it is stored. */
   answer(): Promise<MessagePart[]>;
 }
 
 const MAX_MESSAGES = 200;
 
-/** Finds a task by the id of its message. Nothing where nobody has begun with it. */
+/** Finds a task by the id of its message. Returns nothing if no one has started it. */
 export async function findTask(
   storage: Storage,
   threadId: string,

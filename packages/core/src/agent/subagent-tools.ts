@@ -4,7 +4,7 @@ import type { Tool, ToolsInput } from "../tool/tool.ts";
 import type { Agent } from "./agent.ts";
 import { subagentTool } from "./subagent-tool.ts";
 
-/** Makes the tools of an agent's subagents, once per subagent and store of the runs that use it. */
+/** Creates the tools of an agent's subagents, once per subagent and store. */
 export class SubagentTools {
   readonly #made = new WeakMap<Agent<any, any>, Map<string, { storage: Storage | undefined; tool: Tool }>>();
 

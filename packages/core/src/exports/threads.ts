@@ -22,3 +22,5 @@ export type { Lane, StateMode } from "../signal/lane.ts";
 
 // For forwarding chunks
 export { toBroadcast } from "../thread/threads.ts";
+// What people are asked by waiting calls
+export { questionsOf } from "../thread/inspect/waiting-calls.ts";

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { AgentChunk, MessagePart } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { ModelReply } from "../model/model.ts";
@@ -267,6 +268,11 @@ function responseLength(run: Run): number {
   return currentResponse(run)?.content.parts.length ?? 0;
 }
 
+/** Equal for equal system messages: a change shows that the provider cannot use its prompt cache. */
+function prefixHash(messages: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(messages)).digest("hex").slice(0, 16);
+}
+
 function startSpan(run: Run, settings: StepSettings): OpenSpan | undefined {
   const { telemetry } = run.spec;
   if (!telemetry) return undefined;
@@ -277,6 +283,7 @@ function startSpan(run: Run, settings: StepSettings): OpenSpan | undefined {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": model?.provider,
       "gen_ai.request.model": model?.modelId,
+      "selvedge.prompt.prefix_hash": prefixHash(run.spec.list.getSystemMessages()),
       ...(telemetry.recordInputs && { "gen_ai.input.messages": run.spec.list.get.all.model() }),
     },
     run.span,

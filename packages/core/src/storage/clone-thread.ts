@@ -1,4 +1,4 @@
-import type { StoredMessage, StoredThread } from "@selvedge/protocol";
+import type { MessagePart, StoredMessage, StoredThread } from "@selvedge/protocol";
 import { AgentError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { checkId, checkMetadata } from "./check-id.ts";
@@ -81,7 +81,7 @@ export async function cloneThread(
   const { edit = (message: StoredMessage) => message } = context;
   const { messages, seqs } = await sourceMessages(storage, sourceId, options.options ?? {}, context);
   const clonedMessages = messages.map((message) => ({
-    ...edit(message),
+    ...withoutOpenCalls(edit(message)),
     id: context.newId(),
     threadId: thread.id,
     resourceId: thread.resourceId,
@@ -97,6 +97,31 @@ export async function cloneThread(
     ...log,
   ]);
   return { thread, clonedMessages };
+}
+
+const NOT_COPIED = "This call was waiting when the thread was copied. It belongs to the original thread.";
+
+/** What waits for an answer waits where it was asked: nobody can answer it in a copy. */
+function withoutOpenCalls(message: StoredMessage): StoredMessage {
+  const { parts } = message.content;
+  const isOpen = (part: MessagePart) =>
+    part.type === "tool-invocation" &&
+    (part.toolInvocation.state === "call" || part.toolInvocation.state === "approval-requested");
+  if (!parts.some(isOpen)) return message;
+  const answered = parts.map((part) =>
+    isOpen(part) && part.type === "tool-invocation"
+      ? {
+          ...part,
+          toolInvocation: {
+            ...part.toolInvocation,
+            state: "output-error" as const,
+            result: NOT_COPIED,
+            isError: true,
+          },
+        }
+      : part,
+  );
+  return { ...message, content: { ...message.content, parts: answered as MessagePart[] } };
 }
 
 async function sourceMessages(

@@ -33,6 +33,8 @@ export interface Table<R extends object = Row> {
   readonly partition?: keyof R & string;
   /** An integer column that the store numbers by itself, rising with each insert of the same key. */
   readonly auto?: keyof R & string;
+  /** Rows are short: a store may keep them in the order of their key, which saves it an index. */
+  readonly clustered?: boolean;
   /** Text columns that are searched. A store may keep a full-text index of them; see `Storage.selectMentioning`. */
   readonly search?: readonly (keyof R & string)[];
   readonly indexes: readonly {

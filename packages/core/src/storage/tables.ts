@@ -31,6 +31,7 @@ export const THREADS: Table<ThreadRow> = {
   },
   key: ["id"],
   partition: "id",
+  clustered: true,
   indexes: [{ columns: ["resource_id", "updated_at"] }, { columns: ["created_at"] }],
 };
 
@@ -80,6 +81,7 @@ export const MESSAGE_STEPS: Table<MessageStepRow> = {
   columns: { message_id: "text", step: "integer", thread_id: "text", parts: "json" },
   key: ["message_id", "step"],
   partition: "thread_id",
+  clustered: true,
   indexes: [{ columns: ["thread_id"] }],
 };
 

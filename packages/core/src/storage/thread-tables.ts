@@ -41,6 +41,7 @@ export const ACTORS: Table<ActorRow> = {
   },
   key: ["thread_id"],
   partition: "thread_id",
+  clustered: true,
   indexes: [
     { columns: ["run_state", "resource_id"], having: "run_id" },
     { columns: ["has_mail", "run_state"], having: "has_mail" },
@@ -56,6 +57,7 @@ export const OWNERS: Table<OwnerRow> = {
   columns: { id: "text", lease_until: "integer" },
   key: ["id"],
   partition: "id",
+  clustered: true,
   indexes: [],
 };
 

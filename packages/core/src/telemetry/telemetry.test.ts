@@ -1,4 +1,5 @@
 import type { Attributes, Context, Span, SpanOptions, SpanStatus, Tracer } from "@opentelemetry/api";
+import type { ProcessInputStepArgs } from "../processor/processor.ts";
 import { trace } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
 import { agentWith } from "../agent/__fixtures__/agent-with.ts";
@@ -109,6 +110,28 @@ describe("telemetry", () => {
     });
     const all = JSON.stringify(spans);
     for (const said of ["user-said", "args-said", "tool-said", "model-said"]) expect(all).toContain(said);
+  });
+
+  it("shows when the system messages change, from step to step", async () => {
+    const { tracer, spans } = notingTracer();
+    const telemetry = { isEnabled: true, tracer, recordInputs: false };
+    const hash = "selvedge.prompt.prefix_hash";
+    const changing = {
+      id: "changing",
+      processInputStep: ({ stepNumber, systemMessages }: ProcessInputStepArgs) =>
+        stepNumber < 2
+          ? undefined
+          : { systemMessages: [...systemMessages, { role: "system" as const, content: "new" }] },
+    };
+    const calls = { toolCalls: [{ toolName: "t", input: { q: "" } }] };
+    const options = { tools: { t }, inputProcessors: [changing] };
+    await agentWith([calls, calls, "done"], options).agent.generate("hi", { telemetry });
+    const [first, second, third] = spans
+      .filter(({ name }) => name.startsWith("chat"))
+      .map(({ attributes }) => attributes[hash]);
+    expect(first).toMatch(/^[0-9a-f]{16}$/);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
   });
 
   it("leaves out what is not to be recorded", async () => {

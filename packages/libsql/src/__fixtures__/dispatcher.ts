@@ -1,7 +1,7 @@
 /**
- * A process of its own that dispatches notifications: `node dispatcher.ts <url> <when to die>`. With `claimed` it is
- * killed between claim and send, with `sent` right after the send took effect; with `never` it goes on until it is
- * told to stop.
+ * A separate process that dispatches notifications: `node dispatcher.ts <url> <when to die>`. With `claimed` it is
+ * killed between claim and send, with `sent` right after the send took effect; with `never` it runs until it is
+ * stopped.
  */
 import { Mastra } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";

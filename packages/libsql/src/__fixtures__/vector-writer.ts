@@ -1,4 +1,4 @@
-// Writes entries into the index `docs`, searches through the HNSW cache in between, and says so on stdout.
+// Writes entries into the index `docs`, searches through the HNSW cache in between, and reports both on stdout.
 import { LibSQLVector } from "../libsql-vector.ts";
 
 const [path, number] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * A process of its own that writes to a store: `node writer.ts <url> <name> <commits>`. Prints `open` when it can
- * write, starts when it is told to on stdin, and prints the number of every commit that was acknowledged.
+ * A separate process that writes to a store: `node writer.ts <url> <name> <commits>`. Prints `open` when it can write,
+ * starts on a line from stdin, and prints the number of every acknowledged commit.
  */
 import { MESSAGES, MESSAGE_STEPS, RESOURCES } from "@selvedge/core/storage";
 import { LibSQLStore } from "../libsql-store.ts";

@@ -1,30 +1,13 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
-import type { MemoryAgent, MemoryThreads } from "@selvedge/core/memory";
 import { isRetryable } from "@selvedge/core/model";
 import { OM_JOBS, type OmJobRow, update, type Write } from "@selvedge/core/storage";
 import { omLimits } from "./om-limits.ts";
 import { failedChunk } from "./job-chunks.ts";
+import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { observe } from "./observe-job.ts";
-import type { OmHookStart, OmUsage } from "./om-options.ts";
-import type { OmServer } from "./om-server.ts";
+import type { OmHookStart } from "./om-options.ts";
 import { publish } from "./publish.ts";
 import { reflect } from "./reflect-job.ts";
-
-export interface JobContext {
-  agent: MemoryAgent;
-  server: OmServer;
-  threads: MemoryThreads;
-  abortSignal: AbortSignal;
-}
-
-/** What a role answered with, for hooks and the record. */
-export interface JobReport {
-  usage: OmUsage;
-  providerMetadata: Record<string, unknown> | undefined;
-}
-
-/** An answer that cannot be used. Asking again may help once, and not more often. */
-export class UnusableAnswer extends Error {}
 
 const RETRIES = 8;
 const LONGEST_DELAY_S = 120;
@@ -101,7 +84,7 @@ async function fail(job: OmJobRow, { server, threads }: JobContext, error: unkno
 }
 
 /** 1, 2, 4 … 120 seconds, give or take a fifth. */
-export function retryDelayMs(attempt: number, random: number): number {
+function retryDelayMs(attempt: number, random: number): number {
   const seconds = Math.min(LONGEST_DELAY_S, 2 ** Math.max(0, attempt - 1));
   return Math.round(seconds * 1_000 * (0.8 + 0.4 * random));
 }

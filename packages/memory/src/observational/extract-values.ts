@@ -2,7 +2,7 @@ import { errorMessage } from "@selvedge/core/errors";
 import type { ModelConfig } from "@selvedge/core/model";
 import type { OmJobRow } from "@selvedge/core/storage";
 import { askRole } from "./ask-role.ts";
-import type { JobContext } from "./carry-out-job.ts";
+import type { JobContext } from "./job-context.ts";
 import { extractWithSchema } from "./extract-with-schema.ts";
 import type { Extractor } from "./extractor.ts";
 import type { OmRoleConfig } from "./om-config.ts";

@@ -6,7 +6,6 @@ import {
   OM_DOMAIN,
   OM_JOBS,
   OM_RECORDS,
-  type OmAddress,
   type OmChunkHints,
   type OmJobRow,
   omLogOf,
@@ -20,11 +19,11 @@ import {
 import type { StoredMessage } from "@selvedge/protocol";
 import type { ModelAnswer } from "@selvedge/core/model";
 import { askRole } from "./ask-role.ts";
-import type { OmUsage } from "./om-options.ts";
-import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
+import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { countText, countTokens } from "./count-tokens.ts";
 import { extractValues } from "./extract-values.ts";
 import { endChunk, titleChunk } from "./job-chunks.ts";
+import { addressOf, addUsage, chosenModel } from "./job-facts.ts";
 import { hasOpenCall } from "./message-sums.ts";
 import { omLimits, overridesOf } from "./om-limits.ts";
 import { type Notes, parseObservations } from "./parse-observations.ts";
@@ -251,34 +250,6 @@ function newTitle(said: string | undefined, present: string | null, hints: unkno
   if (said === undefined || said.length < 3 || said === present) return undefined;
   const own = (hints as { title?: unknown } | null)?.title;
   return present === null || present === "" || present === own ? said : undefined;
-}
-
-/** The model that a session chose for a role of its thread. */
-export function chosenModel(
-  metadata: unknown,
-  name: "observerModelId" | "reflectorModelId",
-): string | undefined {
-  const chosen = (metadata as Record<string, unknown> | null | undefined)?.[name];
-  return typeof chosen === "string" && chosen !== "" ? chosen : undefined;
-}
-
-export function addUsage(
-  usage: unknown,
-  role: string,
-  answer: { usage: OmUsage } | undefined,
-): Record<string, number> {
-  const before = ((usage ?? {}) as Record<string, Record<string, number>>)[role] ?? {};
-  const { inputTokens = 0, outputTokens = 0, totalTokens = 0 } = answer?.usage ?? {};
-  return {
-    inputTokens: (before["inputTokens"] ?? 0) + inputTokens,
-    outputTokens: (before["outputTokens"] ?? 0) + outputTokens,
-    totalTokens: (before["totalTokens"] ?? 0) + totalTokens,
-  };
-}
-
-export function addressOf(job: OmJobRow): OmAddress {
-  const scope = job.thread_id === job.source ? "thread" : "resource";
-  return { scope, threadId: job.source, resourceId: job.source_resource };
 }
 
 function sumOf(piece: readonly Numbered[]): number {

@@ -1,7 +1,14 @@
 import { type MemoryAgent, type MemoryRun, type System } from "@selvedge/core/memory";
 import { type ModelConfig, resolveModel } from "@selvedge/core/model";
 import { RequestContext } from "@selvedge/core/request-context";
-import { OM_DOMAIN, type OmAddress, type OmDomain, type Storage } from "@selvedge/core/storage";
+import {
+  OM_CHUNKS,
+  OM_DOMAIN,
+  type OmAddress,
+  type OmDomain,
+  omKeyOf,
+  type Storage,
+} from "@selvedge/core/storage";
 import type { Warn } from "../warning.ts";
 import type { ExtractorMemory } from "./extractor.ts";
 import { ModelByInputTokens } from "./model-by-input-tokens.ts";
@@ -11,6 +18,10 @@ import type { OmRole, OmServer } from "./om-server.ts";
 import { OmTurn, type OmTurnOptions } from "./om-turn.ts";
 import { otherThreads } from "./other-threads.ts";
 import { OmWorker } from "./om-worker.ts";
+import type { FoundNote } from "./recall-port.ts";
+
+/** Chunks that a search of the notes reads. */
+const MOST_CHUNKS = 200;
 
 export interface OmEngineOptions {
   config: OmConfig;
@@ -84,6 +95,20 @@ export class OmEngine implements OmServer {
         await worker?.changed();
       },
     });
+  }
+
+  /** The newest notes as the observer wrote them, with the messages they were made from. */
+  async notes(threadId: string, resourceId: string): Promise<(FoundNote & { threadId: string })[]> {
+    await this.domain();
+    const rows = await this.#options.storage().select({
+      table: OM_CHUNKS,
+      where: { thread_id: omKeyOf(this.address(threadId, resourceId)), kind: "observe" },
+      orderBy: [{ column: "number", direction: "desc" }],
+      limit: MOST_CHUNKS,
+    });
+    return rows.flatMap(({ text, source, first_id: firstId, last_id: lastId }) =>
+      firstId === null || lastId === null ? [] : [{ text, firstId, lastId, threadId: source }],
+    );
   }
 
   /** An excerpt of the resource's other threads; `undefined` in thread scope, and when there is nothing. */

@@ -1,5 +1,5 @@
 import { sleep } from "@selvedge/core/memory";
-import { InMemoryStorage, type Storage } from "@selvedge/core/storage";
+import { InMemoryStorage, type Storage, type Table, TABLES } from "@selvedge/core/storage";
 import { type VirtualSystem, virtualSystem } from "@selvedge/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
@@ -11,7 +11,6 @@ import {
   omWorld,
   promptText,
 } from "../__fixtures__/om-world.ts";
-import { EVENTS } from "../../../core/src/storage/thread-tables.ts";
 
 let system: VirtualSystem;
 let storage: Storage;
@@ -26,13 +25,10 @@ const failure = (statusCode: number, message = "no"): Error =>
 
 /** The chunks about the memory's work, in order. */
 async function told(): Promise<string[]> {
-  const rows = await storage.select({
-    table: EVENTS,
-    where: { thread_id: "t" },
-    orderBy: [{ column: "first" }],
-  });
+  const table = TABLES.find(({ name }) => name === "selvedge_events") as Table;
+  const rows = await storage.select({ table, where: { thread_id: "t" }, orderBy: [{ column: "first" }] });
   return rows
-    .flatMap((row) => row.chunks as { type: string }[])
+    .flatMap((row) => row["chunks"] as unknown as { type: string }[])
     .flatMap(({ type }) => (/^data-om-(?!status)/.test(type) ? [type.slice("data-om-".length)] : []));
 }
 

@@ -1,6 +1,7 @@
 import type { ThreadDomain } from "@selvedge/core/storage";
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { isFromPerson } from "../is-from-person.ts";
+import { logLines } from "./log-lines.ts";
 
 /** What `recall` may read. Everything that belongs to another resource, or is out of scope, is absent. */
 export interface RecallPort {
@@ -15,8 +16,16 @@ export interface RecallPort {
     threadId: string,
     options: { from: "start" | "end"; offset: number; limit: number },
   ): Promise<StoredMessage[]>;
+  /** Lines of the notes that have words of a question, best first, with the ids of the messages they were made from. */
+  searchNotes(query: string, limit: number): Promise<FoundNote[]>;
   /** Messages that fit a question, best first. */
   search(query: string, options: { threadId?: string | undefined; limit: number }): Promise<StoredMessage[]>;
+}
+
+export interface FoundNote {
+  text: string;
+  firstId: string;
+  lastId: string;
 }
 
 export interface RecallPortOptions {
@@ -24,6 +33,8 @@ export interface RecallPortOptions {
   threadId: string;
   resourceId: string;
   scope: "thread" | "resource";
+  /** The newest chunks of notes, also those that were rewritten since. */
+  readNotes?: () => Promise<FoundNote[]>;
   /** Finds messages by meaning, where there is an index. */
   findSimilar?: (query: string, threadId: string | undefined, limit: number) => Promise<StoredMessage[]>;
 }
@@ -33,7 +44,7 @@ const MOST_WORDS = 6;
 
 /** A port to the messages of one resource. */
 export function recallPort(options: RecallPortOptions): RecallPort {
-  const { store, threadId: current, resourceId, scope, findSimilar } = options;
+  const { store, threadId: current, resourceId, scope, findSimilar, readNotes } = options;
   const mayRead = (thread: StoredThread): boolean =>
     thread.resourceId === resourceId && (scope === "resource" || thread.id === current);
   const mayShow = (message: StoredMessage): boolean =>
@@ -78,6 +89,27 @@ export function recallPort(options: RecallPortOptions): RecallPort {
       const shown = messages.slice(offset).filter(mayShow);
       return from === "start" ? shown : shown.toReversed();
     },
+    async searchNotes(query, limit) {
+      const words = wordsOf(query);
+      const hits = (text: string): number => {
+        const lower = text.toLowerCase();
+        return words.reduce((sum, word) => sum + (lower.includes(word) ? word.length : 0), 0);
+      };
+      const lines = ((await readNotes?.()) ?? []).flatMap(({ text, ...range }) =>
+        logLines(text).map((line) => ({
+          ...range,
+          text: line.date === undefined ? line.text : `${line.date} ${line.text}`,
+          score: hits(line.text),
+        })),
+      );
+      // One word of many is a coincidence.
+      const least = hits(words.join(" ")) / 2;
+      return lines
+        .filter(({ score }) => score > 0 && score >= least)
+        .toSorted((a, b) => b.score - a.score)
+        .slice(0, limit)
+        .map(({ score: _, ...note }) => note);
+    },
     async search(query, { threadId, limit }) {
       const where = scope === "thread" ? current : threadId;
       const similar = (await findSimilar?.(query, where, limit)) ?? [];
@@ -94,9 +126,7 @@ async function searchWords(
   search: { query: string; resourceId: string; threadId: string | undefined; limit: number },
 ): Promise<StoredMessage[]> {
   const { query, resourceId, threadId, limit } = search;
-  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'_-]+/gu) ?? [])]
-    .toSorted((a, b) => b.length - a.length)
-    .slice(0, MOST_WORDS);
+  const words = wordsOf(query);
   const found = new Map<string, { message: StoredMessage; hits: number }>();
   for (const text of words.length === 0 ? [query.trim()].filter(Boolean) : words) {
     for (const message of await store.searchMessages({ text, resourceId, threadId, limit: limit * 2 })) {
@@ -110,6 +140,13 @@ async function searchWords(
   return [...found.values()]
     .toSorted((a, b) => b.hits - a.hits || newest(b.message) - newest(a.message))
     .map(({ message }) => message);
+}
+
+/** The longest words of a query, in lower case. */
+function wordsOf(query: string): string[] {
+  return [...new Set(query.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'_-]+/gu) ?? [])]
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, MOST_WORDS);
 }
 
 /** Said by a person or the assistant, not by the system. */

@@ -186,6 +186,46 @@ describe("recall finds", () => {
   });
 });
 
+describe("recall finds notes", () => {
+  const notes = [
+    {
+      text: "Date: 2026-03-14\n- 🟡 09:12 A tool was told that the invoice of Uma is QX-1.\n- 🟢 09:13 Small talk about the harbour.",
+      firstId: "m1",
+      lastId: "m4",
+    },
+    {
+      text: `Date: 2026-03-15\n${Array.from({ length: 30 }, (_, index) => `- 09:${10 + index} the invoice of Uma again, number ${index}`).join("\n")}`,
+      firstId: "m5",
+      lastId: "m9",
+    },
+  ];
+  const port = recallPort({
+    store,
+    threadId: "t1",
+    resourceId: "ada",
+    scope: "resource",
+    readNotes: async () => notes,
+  });
+  const recall = async (input: object) =>
+    (await recallTool(port).execute({ context: input })) as Answer & { notes?: string };
+
+  test("with the date and the range of messages, the best first", async () => {
+    expect((await recall({ mode: "search", query: "invoice Uma told tool" })).notes?.split("\n")[0]).toBe(
+      "m1:m4 2026-03-14 - 🟡 09:12 A tool was told that the invoice of Uma is QX-1.",
+    );
+  });
+
+  test("five at most, and none that share one word of many", async () => {
+    expect((await recall({ mode: "search", query: "invoice of uma" })).notes?.split("\n")).toHaveLength(5);
+    expect((await recall({ mode: "search", query: "the zeppelin" })).notes).toBeUndefined();
+  });
+
+  test("within the same limit", async () => {
+    const answer = await recall({ mode: "search", query: "zeppelin invoice uma" });
+    expect(countText(`${answer.notes}${answer.messages}`)).toBeLessThanOrEqual(2000);
+  });
+});
+
 describe("recall shows parts", () => {
   test("with their numbers, in short", async () => {
     const { messages } = await ask()({ cursor: "a60", limit: 1 });

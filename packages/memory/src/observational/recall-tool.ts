@@ -13,6 +13,8 @@ const MOST_MESSAGES = 20;
 const MOST_THREADS = 50;
 /** Of each part, unless it is asked for in full. */
 const PART_TOKENS = 120;
+/** Lines of notes beside the messages that a search finds. */
+const MOST_NOTES = 5;
 
 interface RecallInput {
   mode?: "messages" | "threads" | "search";
@@ -90,10 +92,16 @@ async function recall(port: RecallPort, input: RecallInput, time: Time): Promise
   const limit = atMost(input.limit, MOST_MESSAGES);
   if (mode === "search") {
     if (!input.query?.trim()) return hint("Pass the words to look for as query.");
+    const notes = threadId === undefined ? await port.searchNotes(input.query, MOST_NOTES) : [];
     const found = await port.search(input.query, { threadId, limit });
-    if (found.length === 0) return hint("Nothing was found. Try other or fewer words.");
-    const result = showMessages(found, input, time);
-    return { ...result, hint: "Read around a hit by passing its id as cursor." };
+    if (found.length + notes.length === 0) return hint("Nothing was found. Try other or fewer words.");
+    const lines = notes.map(({ text, firstId, lastId }) => `${firstId}:${lastId} ${cut(text, PART_TOKENS)}`);
+    const result = showMessages(found, input, time, MOST_TOKENS - countText(lines.join("\n")));
+    return {
+      ...(lines.length > 0 && { notes: lines.join("\n") }),
+      ...result,
+      hint: "Read around a hit by passing its id, or one end of its range, as cursor.",
+    };
   }
   if (input.cursor === undefined) {
     return readThread(port, threadId ?? port.currentThreadId, input, { page: Math.abs(page), limit }, time);
@@ -177,7 +185,12 @@ async function readAround(
 }
 
 /** Messages in short, as many as fit. */
-function showMessages(messages: readonly StoredMessage[], input: RecallInput, time: Time): object {
+function showMessages(
+  messages: readonly StoredMessage[],
+  input: RecallInput,
+  time: Time,
+  mostTokens: number = MOST_TOKENS,
+): object {
   const spoken = messages.filter(isSpoken);
   const entries = spoken.map((message) => {
     const parts = partsOf(message, input).map(({ index, body }) => {
@@ -187,7 +200,7 @@ function showMessages(messages: readonly StoredMessage[], input: RecallInput, ti
     const head = `${message.id} ${time(message.createdAt)} ${message.role === "assistant" ? "assistant" : "user"}`;
     return [head, ...parts].join("\n");
   });
-  const { shown, truncated } = fit(entries);
+  const { shown, truncated } = fit(entries, mostTokens);
   const next = spoken[shown.length];
   return {
     messages: shown.join("\n"),
@@ -256,15 +269,18 @@ function showable(part: MessagePart): { kind: string; body: string } | undefined
 }
 
 /** As many entries as fit into an answer; the first at least. */
-function fit(entries: readonly string[]): { shown: string[]; truncated: boolean } {
-  let left = MOST_TOKENS;
+function fit(
+  entries: readonly string[],
+  mostTokens: number = MOST_TOKENS,
+): { shown: string[]; truncated: boolean } {
+  let left = mostTokens;
   const shown: string[] = [];
   for (const entry of entries) {
     left -= countText(entry) + 1;
     if (left < 0) break;
     shown.push(entry);
   }
-  if (shown.length === 0 && entries.length > 0) shown.push(cut(entries[0]!, MOST_TOKENS));
+  if (shown.length === 0 && entries.length > 0) shown.push(cut(entries[0]!, mostTokens));
   return { shown, truncated: shown.length < entries.length };
 }
 

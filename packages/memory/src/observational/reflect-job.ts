@@ -14,9 +14,9 @@ import {
 } from "@selvedge/core/storage";
 import type { ModelAnswer } from "@selvedge/core/model";
 import { askRole } from "./ask-role.ts";
-import { type JobContext, type JobReport, UnusableAnswer } from "./carry-out-job.ts";
+import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { endChunk } from "./job-chunks.ts";
-import { addressOf, addUsage, chosenModel } from "./observe-job.ts";
+import { addressOf, addUsage, chosenModel } from "./job-facts.ts";
 import { omLimits, overridesOf } from "./om-limits.ts";
 import { parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";

@@ -275,6 +275,8 @@ export const waitingCall = openObject({
   args: optional(anything()),
   requiresApproval: flag(),
   suspendPayload: optional(anything()),
+  /** Of a subagent's call: the call that waits with it. */
+  parentToolCallId: optional(id()),
   /** What people should see instead, if a transform says so; for callers with the grant `inspect`. */
   transcript: optional(openObject({ args: optional(anything()), suspendPayload: optional(anything()) })),
 });

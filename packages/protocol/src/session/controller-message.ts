@@ -2,7 +2,7 @@ import type { MessagePart, StoredMessage, ToolInvocation } from "../message.ts";
 import { AgentError } from "../agent-error.ts";
 import type { Said, SignalRecord } from "./signal-record.ts";
 
-/** A piece of a message, as a page shows it. */
+/** A piece of a message, as shown on a page. */
 export type AgentControllerMessageContent =
   | { type: "text"; text: string }
   | { type: "thinking"; thinking: string }
@@ -12,7 +12,7 @@ export type AgentControllerMessageContent =
   | { type: "file"; data: string; mediaType: string; filename?: string }
   | SignalContent;
 
-/** What was put into the conversation by something that is no person. */
+/** Content that was not written by a person. */
 export type SignalContent =
   | { type: "system_reminder"; id?: string; message: string; reminderType?: string; path?: string }
   | {
@@ -57,7 +57,7 @@ export type SignalContent =
 export interface AgentControllerMessage {
   id: string;
   role: "user" | "assistant" | "system";
-  /** Of a message that is being written: made when it is first read, and then it stays what it was. */
+  /** For a message in progress: created on first read, and unchanged afterwards. */
   readonly content: AgentControllerMessageContent[];
   createdAt: Date;
   attributes?: Record<string, unknown>;
@@ -65,7 +65,7 @@ export interface AgentControllerMessage {
   errorMessage?: string;
 }
 
-/** A stored message as a page shows it. */
+/** A stored message as shown on a page. */
 export function toControllerMessage(message: StoredMessage): AgentControllerMessage {
   const base = { id: message.id, createdAt: message.createdAt };
   const signal = message.content.metadata?.["signal"] as SignalRecord | undefined;
@@ -86,7 +86,7 @@ export function toControllerMessage(message: StoredMessage): AgentControllerMess
   return { ...base, role: "system", content: [toSignalContent({ ...signal, contents: text })] };
 }
 
-/** What a person's message holds. */
+/** The content of a user message. */
 export function fromContents(contents: Said): AgentControllerMessageContent[] {
   if (typeof contents === "string") return [{ type: "text", text: contents }];
   return contents.map((part) =>
@@ -206,7 +206,7 @@ function toolContents(call: ToolInvocation): AgentControllerMessageContent[] {
   return [made];
 }
 
-/** An error as it came over a stream, as an error. */
+/** Restores an error from a stream. */
 export function toError(value: unknown): Error {
   if (value instanceof Error) return value;
   if (typeof value !== "object" || value === null) return new AgentError("internal", String(value));

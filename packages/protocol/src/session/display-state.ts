@@ -150,8 +150,8 @@ export class Display {
         now.activeTools.clear();
         now.toolInputBuffers.clear();
         now.activeSubagents.clear();
-        this.#forgetTasks();
-        return this.#setApprovals((approvals) => approvals.clear());
+        // A run that goes on may still wait for other answers: it does not ask again.
+        return this.#forgetTasks();
       case "agent_end":
         return this.#end(event.reason === "suspended");
       case "message_start":

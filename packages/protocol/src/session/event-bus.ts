@@ -14,6 +14,11 @@ export interface BusHost {
   readonly logger: { warn(message: string, ...details: unknown[]): void };
 }
 
+interface Entry {
+  readonly listener: AgentControllerEventListener;
+  isGone: boolean;
+}
+
 /** What people have to know, also if they come later. */
 const MAX_UNHEARD = 20;
 const UNHEARD: ReadonlySet<string> = new Set(["error", "info"]);
@@ -28,7 +33,8 @@ export class EventBus {
   readonly #system: BusHost["system"];
   readonly #logger: BusHost["logger"];
   readonly #display: Display;
-  readonly #listeners = new Set<{ listener: AgentControllerEventListener }>();
+  /** Replaced when somebody comes or leaves, so that it can be walked through meanwhile. */
+  #listeners: readonly Entry[] = [];
   readonly #queue: AgentControllerEvent[] = [];
   #isTelling = false;
   #cancelTimer: (() => void) | undefined;
@@ -44,23 +50,26 @@ export class EventBus {
   }
 
   subscribe(listener: AgentControllerEventListener): () => void {
-    const entry = { listener };
-    this.#listeners.add(entry);
+    const entry: Entry = { listener, isGone: false };
+    this.#listeners = [...this.#listeners, entry];
     for (const event of [...(this.#unheard ?? []), ...this.#workspace]) this.#tell(entry, event);
     this.#unheard = undefined;
-    return () => void this.#listeners.delete(entry);
+    return () => {
+      entry.isGone = true;
+      this.#listeners = this.#listeners.filter((other) => other !== entry);
+    };
   }
 
   get hasListeners(): boolean {
-    return this.#listeners.size > 0;
+    return this.#listeners.length > 0;
   }
 
   emit(event: AgentControllerEvent): void {
-    this.#queue.push(event);
-    if (this.#isTelling) return;
+    if (this.#isTelling) return void this.#queue.push(event);
     this.#isTelling = true;
     try {
-      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) this.#emitNow(next);
+      this.#emitNow(event);
+      while (this.#queue.length > 0) this.#emitNow(this.#queue.shift()!);
     } finally {
       this.#isTelling = false;
     }
@@ -74,19 +83,20 @@ export class EventBus {
   close(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#listeners.clear();
+    for (const entry of this.#listeners) entry.isGone = true;
+    this.#listeners = [];
   }
 
   #emitNow(event: AgentControllerEvent): void {
-    if (event.type.startsWith("workspace_")) this.#workspace = [...this.#workspace, event].slice(-2);
-    if (UNHEARD.has(event.type) && this.#unheard)
-      this.#unheard = [...this.#unheard, event].slice(-MAX_UNHEARD);
     if (FREQUENT.has(event.type)) {
       this.#display.take(event);
       this.#tellAll(event);
       this.#cancelTimer ??= this.#system.setTimer(DISPLAY_MS, () => this.#flush(), { background: true });
       return;
     }
+    if (event.type.startsWith("workspace_")) this.#workspace = [...this.#workspace, event].slice(-2);
+    if (UNHEARD.has(event.type) && this.#unheard)
+      this.#unheard = [...this.#unheard, event].slice(-MAX_UNHEARD);
     this.#flush();
     this.#display.take(event);
     this.#tellAll(event);
@@ -111,16 +121,19 @@ export class EventBus {
   }
 
   #tellAll(event: AgentControllerEvent): void {
-    for (const entry of Array.from(this.#listeners)) if (this.#listeners.has(entry)) this.#tell(entry, event);
+    for (const entry of this.#listeners) if (!entry.isGone) this.#tell(entry, event);
   }
 
-  #tell({ listener }: { listener: AgentControllerEventListener }, event: AgentControllerEvent): void {
-    const failed = (error: unknown) => this.#logger.warn(`A listener failed on "${event.type}"`, error);
+  #tell({ listener }: Entry, event: AgentControllerEvent): void {
     try {
       const answer: unknown = listener(event);
-      if (answer instanceof Promise) answer.catch(failed);
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#failed(event, error));
     } catch (error) {
-      failed(error);
+      this.#failed(event, error);
     }
+  }
+
+  #failed({ type }: AgentControllerEvent, error: unknown): void {
+    this.#logger.warn(`A listener failed on "${type}"`, error);
   }
 }

@@ -417,7 +417,7 @@ function omEvents(name: string, fields: Record<string, unknown>): AgentControlle
   if (name.endsWith("_failed"))
     events.push({
       type: "error",
-      error: new Error(String(fields["error"] ?? "Observational memory failed.")),
+      error: toError(fields["error"]),
       errorType: "observational-memory",
       retryable: true,
     });

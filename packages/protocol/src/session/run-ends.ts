@@ -7,6 +7,7 @@ export type RunEnd = {
 };
 
 const REMEMBERED = 100;
+const LEFT: RunEnd = { reason: "aborted", couldNotStart: undefined };
 
 /** How the runs of a thread end, for those who wait for them. */
 export class RunEnds {
@@ -15,9 +16,16 @@ export class RunEnds {
   /** The last run that asked a model, and the last error of the run under way. */
   #asked: string | undefined;
   #error: Error | undefined;
+  #epoch = 0;
 
-  /** How a run ends, or comes to wait. */
-  of(runId: string): Promise<RunEnd> {
+  /** Rises whenever the thread is left. Ask for it before a run begins. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** How a run ends, or comes to wait. Of one that began before the thread was left nothing is heard. */
+  of(runId: string, epoch: number = this.#epoch): Promise<RunEnd> {
+    if (epoch !== this.#epoch) return Promise.resolve(LEFT);
     const known = this.#ends.get(runId);
     if (known) return Promise.resolve(known);
     return new Promise((resolve) => {
@@ -41,8 +49,8 @@ export class RunEnds {
 
   /** Whoever waits waits no longer: the runs go on without. */
   leave(): void {
-    for (const resolvers of this.#waiters.values())
-      for (const resolve of resolvers) resolve({ reason: "aborted", couldNotStart: undefined });
+    this.#epoch++;
+    for (const resolvers of this.#waiters.values()) for (const resolve of resolvers) resolve(LEFT);
     this.#waiters.clear();
   }
 

@@ -4,17 +4,17 @@ import type { DisplayFacts } from "./display-state.ts";
 import type { AgentControllerEvent } from "./events.ts";
 import type { SessionInfo } from "./session-info.ts";
 
-/** Everything there is to know of a session at the beginning of its stream, and whenever it comes to another thread. */
+/** The complete state of a session, at the start of its stream and whenever it moves to another thread. */
 export interface SessionSnapshot {
   type: "session-snapshot";
   session: SessionInfo;
   facts: Partial<DisplayFacts>;
-  /** The chunks that follow come after this number; those up to `until` were there before. */
+  /** The following chunks come after this number; those up to `until` are replayed. */
   after: number;
   until: number;
-  /** What a run waits for whose own chunks are no longer kept. */
+  /** What a run waits for, if its own chunks are no longer stored. */
   questions?: AgentChunk[];
-  /** The thread, where the session has just created it. */
+  /** The thread, if the session has just created it. */
   created?: StoredThread;
 }
 
@@ -22,11 +22,11 @@ export interface SessionSnapshot {
 export type SessionFrame =
   | (AgentChunk & { seq: number })
   | SessionSnapshot
-  /** The session was changed: this is how it is now. */
+  /** The session changed: this is its new state. */
   | { type: "session-changed"; session: SessionInfo }
-  /** What stands beside the stream: the queue, and after a run the tokens. */
+  /** State beside the stream: the queue, and after a run the tokens. */
   | { type: "session-facts"; facts: Partial<DisplayFacts> }
-  /** Something that happened in the process that serves the stream. It is not repeated. */
+  /** An event of the serving process. It is not repeated. */
   | { type: "session-event"; event: AgentControllerEvent }
-  /** All that was there before has been sent. */
+  /** Everything from before the connection has been sent. */
   | { type: "session-live" };

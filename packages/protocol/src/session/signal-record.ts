@@ -1,7 +1,7 @@
 import type { JSONValue } from "../json.ts";
 import type { SignalType } from "../signal-type.ts";
 
-/** What is stored of a signal besides its parts, in `content.metadata.signal`. Dates are ISO texts. */
+/** The stored fields of a signal besides its parts, in `content.metadata.signal`. Dates are ISO strings. */
 export interface SignalRecord {
   id: string;
   type: SignalType;
@@ -12,7 +12,7 @@ export interface SignalRecord {
   metadata?: Record<string, unknown>;
 }
 
-/** What a signal says: a text, or texts and files. */
+/** The content of a signal: a text, or texts and files. */
 export type Said =
   | string
   | readonly (

@@ -1,9 +1,9 @@
-/** The tool of sessions whose calls wait while their subagents wait. */
+/** The sessions' tool whose calls wait while their subagents wait. */
 export const SUBAGENT = "subagent";
-/** What the tools of an agent's subagents begin with. */
+/** The prefix of the tools of an agent's subagents. */
 export const AGENT_TOOL = "agent-";
 
-/** A call that waits for somebody. */
+/** A call that waits for a person. */
 export interface AskedCall {
   toolCallId: string;
   toolName: string;
@@ -14,12 +14,12 @@ export interface AskedCall {
   transcript?: { args?: unknown; suspendPayload?: unknown };
 }
 
-/** What a call waits for while its subagent waits: the questions, and where to go on reading. */
+/** What a call waits for while its subagent waits: the questions, and where to continue reading. */
 export interface SubagentWait {
   subagent: { threadId: string; resourceId: string; runId: string; after: number; calls: AskedCall[] };
 }
 
-/** What a call waits for, where that is its subagent. */
+/** What a call waits for, if that is its subagent. */
 export function subagentWaitOf(call: {
   toolName: string;
   suspendPayload?: unknown;
@@ -29,7 +29,7 @@ export function subagentWaitOf(call: {
   return Array.isArray(subagent?.calls) ? subagent : undefined;
 }
 
-/** The questions behind a call: its own, or those of its subagent and of the subagents of that. */
+/** The questions behind a call: its own, or those of its subagent and nested subagents. */
 export function questionsBehind(call: AskedCall): AskedCall[] {
   const wait = subagentWaitOf(call);
   return wait ? wait.calls.flatMap(questionsBehind) : [call];

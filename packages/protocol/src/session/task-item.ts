@@ -1,22 +1,22 @@
 export type TaskStatus = "pending" | "in_progress" | "completed";
 
-/** A task as it is stored and shown. */
+/** A task as stored and shown. */
 export interface TaskItemSnapshot {
   id: string;
   content: string;
   status: TaskStatus;
-  /** What is shown while it is being done. */
+  /** Shown while it is in progress. */
   activeForm: string;
 }
 
-/** A task in a list for a model, by how far it is. */
+/** A task in a list for a model, by its status. */
 export const TASK_MARKS: Readonly<Record<TaskStatus, string>> = {
   pending: " ",
   in_progress: "~",
   completed: "x",
 };
 
-/** Tasks from outside; anything that is none is left out. */
+/** Reads external tasks; anything invalid is left out. */
 export function readTasks(value: unknown): TaskItemSnapshot[] {
   return Array.isArray(value) ? value.filter(isTask) : [];
 }

@@ -32,9 +32,14 @@ export class ThreadEvents {
     this.#ends.leave();
   }
 
-  /** How a run on the thread ends, or comes to wait. */
-  endOf(runId: string): Promise<RunEnd> {
-    return this.#ends.of(runId);
+  /** Rises whenever a thread is left. */
+  get epoch(): number {
+    return this.#ends.epoch;
+  }
+
+  /** How a run ends, or comes to wait, that began on the thread of that time. */
+  endOf(runId: string, epoch?: number): Promise<RunEnd> {
+    return this.#ends.of(runId, epoch);
   }
 
   /** The next chunk. What is past shows and is not told. Answers what was told. */

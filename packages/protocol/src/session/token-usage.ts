@@ -1,6 +1,6 @@
 import type { Usage } from "../usage.ts";
 
-/** Tokens of a thread so far, or of one step. */
+/** Tokens of a thread, or of one step. */
 export interface TokenUsage {
   promptTokens: number;
   completionTokens: number;
@@ -8,7 +8,7 @@ export interface TokenUsage {
   reasoningTokens?: number;
   cachedInputTokens?: number;
   cacheCreationInputTokens?: number;
-  /** What the provider itself reported last. */
+  /** The provider's own last report. */
   raw?: unknown;
 }
 
@@ -20,7 +20,7 @@ export function createEmptyTokenUsage(): TokenUsage {
 
 type Report = { [Key in keyof (Usage & TokenUsage)]?: (Usage & TokenUsage)[Key] | undefined };
 
-/** A report of either spelling. */
+/** A report in either spelling. */
 export function toTokenUsage(report: Report | undefined): TokenUsage {
   const promptTokens = report?.inputTokens ?? report?.promptTokens ?? 0;
   const completionTokens = report?.outputTokens ?? report?.completionTokens ?? 0;

@@ -6,6 +6,7 @@ import {
   listQueued,
   listRuns,
   type Lane,
+  questionsOf,
   readRunTimeline,
   type RunRecord,
   readThreadOverview,
@@ -43,6 +44,7 @@ export const THREAD_HANDLERS: Handlers<ThreadRoute> = {
     const overview = await readThreadOverview(storage, threadId);
     if (!overview) throw noThread(threadId);
     const [queue, lanes] = await Promise.all([listQueued(storage, threadId), lanesOf(storage, threadId)]);
+    const waiting = overview.waiting.flatMap(questionsOf);
     return {
       threadId,
       activeRunId: overview.activeRunId ?? null,
@@ -52,7 +54,7 @@ export const THREAD_HANDLERS: Handlers<ThreadRoute> = {
       activeRunAfter: overview.activeRunAfter,
       queue,
       lanes,
-      approvals: caller.has("inspect") ? overview.waiting : overview.waiting.map(safeWaitingCall),
+      approvals: caller.has("inspect") ? waiting : waiting.map(safeWaitingCall),
     };
   },
   listQueue: async ({ app, params, query }) => ({

@@ -5,6 +5,8 @@ import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThr
 import type { AgentName, SimApp } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { notify, useInbox } from "./notification-actions.ts";
+import { actInSession } from "./session-actions.ts";
+import type { SimSessions } from "./sim-sessions.ts";
 import { SimReader } from "./sim-reader.ts";
 import { ACTORS, CALLS, RUNS } from "./tables.ts";
 import type { World } from "./world.ts";
@@ -22,6 +24,8 @@ export interface Stage {
   prepared: boolean;
   /** Whether anything happens outside that threads are told of. */
   notifies: boolean;
+  /** What goes on is in sessions, where the world has any. */
+  sessions: SimSessions | undefined;
   apps(): SimApp[];
 }
 
@@ -35,6 +39,7 @@ type Send = (
 export async function act(stage: Stage): Promise<void> {
   const { world } = stage;
   if (stage.apps().length === 0) return;
+  if (stage.sessions) return actInSession(stage, stage.sessions);
   const action = world.random.weighted<(stage: Stage) => void | Promise<void>>([
     [30, sendMessage],
     [12, queueMessage],

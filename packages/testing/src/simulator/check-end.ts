@@ -4,11 +4,16 @@ import type { Stage } from "./actions.ts";
 import { checkNotifications, unrestOfInboxes } from "./check-notifications.ts";
 import { TOKEN } from "./check-prompt.ts";
 import type { SentMessage, SimThread } from "./ledger.ts";
+import { checkSessions, unrestOfSessions } from "./check-sessions.ts";
+import { TOOL_NAMES } from "./sim-tools.ts";
 import { chunkText } from "./sim-reader.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, RUNS } from "./tables.ts";
 
 /** The chunks a run ends with. */
 const ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
+
+/** Tools whose work is counted outside. */
+const OF_WORLD: ReadonlySet<string> = new Set([...TOOL_NAMES.filter((name) => name !== "missing"), "write"]);
 
 /** What is done with a message that a run takes in. */
 const ACTIONS_THAT_ECHO: ReadonlySet<unknown> = new Set(["wake", "deliver", "queue"]);
@@ -21,13 +26,15 @@ export async function checkEnd(stage: Stage): Promise<void> {
     histories.set(threadId, (await memory!.recentMessages({ threadId, limit: 100_000 })) ?? []);
   }
   checkMessages(stage, histories);
+  if (stage.sessions) await checkSessions(stage, stage.sessions, histories);
   checkOrder(stage, histories);
   checkDecisions(stage);
   checkEffects(stage, histories);
   for (const thread of stage.threads) {
     const history = histories.get(thread.threadId)!;
     checkHistory(stage, thread, history);
-    await checkLanes(stage, thread, history);
+    // The states that a copy began with are those of another lane.
+    if (!thread.isCopy) await checkLanes(stage, thread, history);
     await checkNotifications(stage, thread, history);
     await checkLog(stage, thread);
     await checkRest(stage, thread);
@@ -134,7 +141,8 @@ function checkHistory(
       if (call.state !== "result" && call.state !== "output-error" && call.state !== "output-denied") {
         world.violate("I9", `call ${call.toolCallId} of ${threadId} is left as "${call.state}"`);
       }
-      if (call.state !== "result" || call.isError || call.toolName === "missing") continue;
+      if (call.state !== "result" || call.isError || !OF_WORLD.has(call.toolName)) continue;
+      if (JSON.stringify(call.result ?? "").includes("in a fork")) continue;
       const { first, resumed } = ledger.effectsOf(call.toolCallId);
       if (first === 0 || (call.toolName === "ask" && resumed === 0)) {
         world.violate("I9", `call ${call.toolCallId} has a result, and its tool did not run`);
@@ -323,7 +331,9 @@ export async function restlessness(stage: Stage): Promise<string | undefined> {
     if (attempts.some(({ outcome, process }) => outcome === "pending" && process.alive))
       return "a decision was not answered";
   }
-  return world.busy ? "something is under way" : ((await unreadBy(stage)) ?? unrestOfInboxes(stage, actors));
+  const unrest = (await unreadBy(stage)) ?? (await unrestOfInboxes(stage, actors));
+  const inSessions = stage.sessions && (await unrestOfSessions(stage, stage.sessions));
+  return unrest ?? inSessions ?? (world.busy ? "something is under way" : undefined);
 }
 
 /**

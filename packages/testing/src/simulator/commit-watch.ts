@@ -1,5 +1,7 @@
 import type { CommitResult, InMemoryStorage, Row, Write } from "@selvedge/core/storage";
 import { NotificationWatch } from "./notification-watch.ts";
+import { SessionWatch } from "./session-watch.ts";
+import type { SimSessions } from "./sim-sessions.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS, RUNS } from "./tables.ts";
 
@@ -9,7 +11,10 @@ export class CommitWatch {
   readonly #shared: InMemoryStorage;
   readonly #inboxes: NotificationWatch;
 
-  constructor(process: SimProcess, shared: InMemoryStorage) {
+  readonly #sessions: SessionWatch | undefined;
+
+  constructor(process: SimProcess, shared: InMemoryStorage, sessions: SimSessions | undefined) {
+    this.#sessions = sessions && new SessionWatch(process, shared, sessions);
     this.#process = process;
     this.#shared = shared;
     this.#inboxes = new NotificationWatch(process, shared);
@@ -20,6 +25,7 @@ export class CommitWatch {
     // The store in memory works while it is called: the state before, the change and the state after.
     const before = this.#look(asked);
     const recordsBefore = this.#inboxes.look(asked);
+    const plan = this.#sessions?.look(asked);
     const done = this.#shared.commit(writes);
     const after = this.#look(asked);
     const recordsAfter = this.#inboxes.look(asked);
@@ -27,6 +33,7 @@ export class CommitWatch {
       async (result) => {
         this.#checkChange(asked, await before, await after);
         this.#inboxes.check(asked, await recordsBefore, await recordsAfter);
+        await this.#sessions?.check(asked, await plan);
         return result;
       },
       (error: unknown) => {
@@ -40,11 +47,15 @@ export class CommitWatch {
     const threadId = threadOf(writes);
     const where = threadId === undefined ? { run_id: fenceOf(writes)?.id ?? "" } : { thread_id: threadId };
     const touchesLanes = threadId !== undefined && writes.some((write) => write.table === LANES);
-    const [[actor], lanes] = await Promise.all([
+    const [[actor], lanes, runs] = await Promise.all([
       this.#shared.select({ table: ACTORS, where }),
       touchesLanes ? this.#shared.select({ table: LANES, where }) : [],
+      this.#shared.select({
+        table: RUNS,
+        where: threadId === undefined ? { id: fenceOf(writes)?.id ?? "" } : where,
+      }),
     ]);
-    return { actor, lanes };
+    return { actor, lanes, run: runs.find((run) => run["id"] === actor?.["run_id"]) };
   }
 
   #checkChange(writes: readonly Write[], before: State, after: State): void {
@@ -52,7 +63,7 @@ export class CommitWatch {
     const letters = writes.filter((write) => write.op === "insert" && write.table === MAILBOX);
     if (letters.length > 1) world.reached.add("several messages were admitted in one commit");
     const fence = fenceOf(writes);
-    if (fence && !mayWrite(writes, fence, before.actor)) {
+    if (fence && !mayWrite(writes, fence, before)) {
       world.violate("I4", `${name} wrote as ${show(fence)} when the thread was at ${show(before.actor)}`);
     }
     const taken = before.actor?.["owner"] !== after.actor?.["owner"];
@@ -104,7 +115,9 @@ export class CommitWatch {
   #checkKeeping(before: State, after: State): void {
     const { world, name } = this.#process;
     const { failedCommit, failedRead, unsureCommit } = world.plan;
-    if (before.actor?.["owner"] !== name || before.actor["fence"] === after.actor?.["fence"]) return;
+    // The fence of the thread also rises when somebody changes what waits there; that of the run does not.
+    if (before.actor?.["owner"] !== name || before.run?.["id"] !== after.run?.["id"]) return;
+    if (before.run?.["fence"] === after.run?.["fence"]) return;
     world.reached.add("a process took its own run up again");
     if (failedCommit + failedRead + unsureCommit === 0) {
       world.violate("I4", `${name} took run ${show(before.actor["run_id"])} from itself`);
@@ -131,6 +144,8 @@ export class CommitWatch {
 
 interface State {
   actor: Row | undefined;
+  /** The active run. */
+  run: Row | undefined;
   lanes: Row[];
 }
 
@@ -150,14 +165,14 @@ function threadOf(writes: readonly Write[]): string | undefined {
 function mayWrite(
   writes: readonly Write[],
   { id, fence }: { id: string; fence: number },
-  actor: Row | undefined,
+  { actor, run }: State,
 ): boolean {
   const takes = writes.some(
     (write) => write.op === "insert" && write.table === RUNS && write.row["id"] === id,
   );
   return takes
     ? (actor?.["run_id"] ?? null) === null && (actor?.["fence"] ?? 0) === fence - 1
-    : actor?.["fence"] === fence && actor["run_id"] === id;
+    : run?.["fence"] === fence && actor?.["run_id"] === id;
 }
 
 /** The condition that every commit of a run carries. */

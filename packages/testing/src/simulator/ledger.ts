@@ -6,6 +6,8 @@ import type { World } from "./world.ts";
 export interface SimThread {
   threadId: string;
   resourceId: string;
+  /** It began with messages of another. */
+  isCopy?: boolean;
 }
 
 /** What a sender was told about one attempt to send. */

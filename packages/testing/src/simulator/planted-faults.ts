@@ -12,6 +12,7 @@ import {
   RUNS,
   SENDS,
 } from "./tables.ts";
+import { PLANTED_SESSION_FAULTS } from "./planted-session-faults.ts";
 import type { World } from "./world.ts";
 
 /** A mistake made on purpose, to see that the checks find it. */
@@ -187,4 +188,5 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     },
   },
   { name: "T7 a tool runs without the approval it needs", tools: { approvalIsSkipped: true } },
+  ...PLANTED_SESSION_FAULTS,
 ];

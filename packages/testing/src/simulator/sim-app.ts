@@ -1,12 +1,15 @@
 import { Agent } from "@selvedge/core/agent";
+import type { AgentController } from "@selvedge/core/agent-controller";
 import { Mastra, silentLogger } from "@selvedge/core";
 import type { InMemoryStorage } from "@selvedge/core/storage";
 import type { Ledger } from "./ledger.ts";
 import { POLICY, type SimInbox } from "./sim-inbox.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { SimMemory } from "./sim-memory.ts";
+import { simController } from "./sim-controller.ts";
 import { simModel } from "./sim-model.ts";
 import type { SimProcess } from "./sim-process.ts";
+import type { SimSessions } from "./sim-sessions.ts";
 import { SimStorage } from "./sim-storage.ts";
 import { simTools } from "./sim-tools.ts";
 
@@ -18,21 +21,27 @@ export interface SimApp {
   process: SimProcess;
   agents: Record<AgentName, Agent>;
   storage: SimStorage;
+  /** In worlds with sessions. */
+  controller: AgentController | undefined;
   /** Ends in order: gives its threads back, then closes its store. */
   close(): Promise<void>;
   /** Set when it has begun to. */
   closing?: Promise<void>;
 }
 
-export function startApp(
-  process: SimProcess,
-  shared: InMemoryStorage,
-  ledger: Ledger,
-  inbox: SimInbox | undefined,
-  planted: PlantedFault | undefined,
-): SimApp {
+/** What all processes of a world have in common. */
+export interface SimSurroundings {
+  shared: InMemoryStorage;
+  ledger: Ledger;
+  inbox: SimInbox | undefined;
+  sessions: SimSessions | undefined;
+  planted: PlantedFault | undefined;
+}
+
+export function startApp(process: SimProcess, around: SimSurroundings): SimApp {
   const { world } = process;
-  const storage = new SimStorage(process, shared, planted);
+  const { ledger, inbox, sessions, planted } = around;
+  const storage = new SimStorage(process, around);
   const memory = new SimMemory(storage);
   const tools = simTools(process, ledger, storage, planted);
   const makeAgent = (id: AgentName): Agent =>
@@ -62,8 +71,10 @@ export function startApp(
         error: (message: string, error: unknown) =>
           world.note(() => `${process.name} error: ${message}: ${String(error)}`),
       };
+  const controller = sessions && simController(process, { ledger, memory, sessions, logger });
   const mastra = new Mastra({
     agents,
+    ...(controller && { agentControllers: { controller } }),
     storage,
     system: process,
     logger,
@@ -78,5 +89,5 @@ export function startApp(
     // Some apps end then, and whoever watches over them starts them again; others go on, and the runtime tries again.
     if (world.random.chance(0.5)) process.crash();
   });
-  return { process, agents, storage, close: () => mastra.close() };
+  return { process, agents, storage, controller, close: () => mastra.close() };
 }

@@ -1,6 +1,6 @@
 import type { MastraMemory, MemoryParts } from "@selvedge/core/memory";
 import type { Processor } from "@selvedge/core/processors";
-import type { Storage } from "@selvedge/core/storage";
+import type { CloneThreadOptions, CloneThreadResult, Storage } from "@selvedge/core/storage";
 
 /** A memory that shows a run the whole history of its thread. */
 export class SimMemory implements MastraMemory {
@@ -11,6 +11,10 @@ export class SimMemory implements MastraMemory {
   }
 
   useStorage(): void {}
+
+  async cloneThread(options: CloneThreadOptions): Promise<CloneThreadResult> {
+    return (await this.storage.getStore("memory"))!.cloneThread(options);
+  }
 
   async prepareRun(): Promise<MemoryParts> {
     const store = await this.storage.getStore("memory");

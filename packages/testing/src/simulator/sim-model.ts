@@ -10,10 +10,19 @@ import type { Random } from "./random.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { oddValue, TOOL_NAMES } from "./sim-tools.ts";
 
+/** The call that a model makes: what it was offered, and the id that the call gets. */
+export type NextCall = (
+  offered: readonly string[],
+  toolCallId: string,
+  token: string,
+) => { toolName: string; input: object };
+
 /** A model that says anything, takes its time, fails now and then, and looks closely at every prompt it gets. */
-export function simModel(process: SimProcess): ScriptedModel {
+export function simModel(process: SimProcess, next?: NextCall): ScriptedModel {
   const { world } = process;
   const { random } = world;
+  const nextCall: NextCall =
+    next ?? ((_offered, _id, token) => ({ toolName: random.pick(TOOL_NAMES), input: { about: token } }));
   const scripted = scriptedModel(async (call) => {
     const wrong = checkPrompt(call.prompt);
     if (wrong) {
@@ -27,7 +36,7 @@ export function simModel(process: SimProcess): ScriptedModel {
     return reply(call);
   });
 
-  function reply({ prompt }: ScriptedCall): ScriptedReply {
+  function reply({ prompt, tools }: ScriptedCall): ScriptedReply {
     const token = JSON.stringify(prompt).match(TOKEN)?.at(-1) ?? "nothing";
     const kind = random.weighted([
       [50, "text"],
@@ -52,11 +61,11 @@ export function simModel(process: SimProcess): ScriptedModel {
       [3, 2],
       [1, 3],
     ]);
-    const toolCalls = Array.from({ length: count }, () => ({
-      toolName: random.pick(TOOL_NAMES),
-      input: { about: token },
-      toolCallId: `call-${world.nextNumber()}`,
-    }));
+    const offered = (tools ?? []).map(({ name }) => name);
+    const toolCalls = Array.from({ length: count }, () => {
+      const toolCallId = `call-${world.nextNumber()}`;
+      return { ...nextCall(offered, toolCallId, token), toolCallId };
+    });
     return { ...(random.chance(0.3) && { text: `Looking at ${token}` }), toolCalls };
   }
 

@@ -17,15 +17,18 @@ import {
 } from "@selvedge/core/storage";
 import { CommitWatch } from "./commit-watch.ts";
 import type { PlantedFault } from "./planted-faults.ts";
+import type { SimSurroundings } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
+
+type StoreSurroundings = Pick<SimSurroundings, "shared" | "sessions" | "planted">;
 
 /** One process's view of the store that all processes share. */
 export class SimStorage extends Storage {
   /** What was attached to this store, such as the runtime of its threads. */
   readonly attached: unknown[] = [];
 
-  constructor(process: SimProcess, shared: InMemoryStorage, planted: PlantedFault | undefined) {
-    super(new SimDriver(process, shared, planted), { id: "simulated", system: process });
+  constructor(process: SimProcess, around: StoreSurroundings) {
+    super(new SimDriver(process, around), { id: "simulated", system: process });
   }
 
   override attach<Value>(key: symbol, make: () => Value): Value {
@@ -49,11 +52,11 @@ class SimDriver implements StorageDriver {
   readonly #planted: PlantedFault | undefined;
   readonly #lines = new KeyLines();
 
-  constructor(process: SimProcess, shared: InMemoryStorage, planted: PlantedFault | undefined) {
+  constructor(process: SimProcess, { shared, sessions, planted }: StoreSurroundings) {
     this.#process = process;
     this.#shared = shared;
     this.#planted = planted;
-    this.#watch = new CommitWatch(process, shared);
+    this.#watch = new CommitWatch(process, shared, sessions);
   }
 
   async migrate(): Promise<void> {}

@@ -1,12 +1,15 @@
+import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
 import { InMemoryStorage, type Row } from "@selvedge/core/storage";
 import { act, answer, type Stage, waitingCalls } from "./actions.ts";
 import { checkEnd, restlessness } from "./check-end.ts";
 import { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
 import { Ledger, type SimThread } from "./ledger.ts";
 import type { PlantedFault } from "./planted-faults.ts";
-import { type SimApp, startApp } from "./sim-app.ts";
+import { endSessions } from "./end-sessions.ts";
+import { type SimApp, type SimSurroundings, startApp } from "./sim-app.ts";
 import { drawInbox } from "./sim-inbox.ts";
 import { OUTSIDE, SimProcess } from "./sim-process.ts";
+import { drawSessions } from "./sim-sessions.ts";
 import { SimReader } from "./sim-reader.ts";
 import { Violation, World } from "./world.ts";
 
@@ -37,7 +40,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const world = new World(seed, { faults: options.faults, trace: options.trace ?? false });
   let violation: Violation | undefined;
   try {
-    await live(world, options.planted);
+    await live(world, seed, options.planted);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     violation = error;
@@ -57,7 +60,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   };
 }
 
-async function live(world: World, planted: PlantedFault | undefined): Promise<void> {
+async function live(world: World, seed: number, planted: PlantedFault | undefined): Promise<void> {
   const { random } = world;
   const ledger = new Ledger(world);
   const shared = new InMemoryStorage();
@@ -68,7 +71,9 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
   }));
   const apps: SimApp[] = [];
   const count = random.between(1, 3);
-  const inbox = drawInbox(random, count);
+  const sessions = drawSessions(world, seed);
+  const inbox = sessions ? undefined : drawInbox(random, count);
+  const around: SimSurroundings = { shared, ledger, inbox, sessions, planted };
   let healed = false;
   const start = (slot: number, incarnation: number): void => {
     const process = new SimProcess(world, slot, incarnation);
@@ -87,7 +92,7 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
       const wait = healed ? 0 : random.between(10, 20_000);
       world.wait(outside, `restart of ${process.name}`, wait, () => start(slot, incarnation + 1));
     };
-    apps[slot] = startApp(process, shared, ledger, inbox, planted);
+    apps[slot] = startApp(process, around);
   };
   const stage: Stage = {
     world,
@@ -99,9 +104,11 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
     readers: [],
     prepared: random.chance(0.6),
     notifies: inbox !== undefined,
+    sessions,
     apps: () => apps.filter((app) => app.process.alive),
   };
-  if (stage.prepared) {
+  await shared.domain(SESSION_DOMAIN);
+  if (stage.prepared && !sessions) {
     const memory = await shared.getStore("memory");
     const at = new Date(outside.now());
     for (const { threadId, resourceId } of threads)
@@ -115,7 +122,12 @@ async function live(world: World, planted: PlantedFault | undefined): Promise<vo
   for (const { process, closing } of stage.apps()) if (closing) process.crash();
   world.note(() => "faults stop");
   await rest(stage);
-  await answerAll(stage);
+  const elsewhere = (): SimApp => {
+    start(apps.length, 1);
+    return apps.at(-1)!;
+  };
+  if (sessions) await endSessions(stage, sessions, { elsewhere, rest });
+  else await answerAll(stage);
   for (const thread of threads) stage.readers.push(new SimReader(random.pick(stage.apps()), thread, 0));
   await rest(stage);
   await checkEnd(stage);
@@ -230,6 +242,7 @@ async function checkListed(stage: Stage, waiting: readonly Row[]): Promise<void>
 async function checkForgotten(stage: Stage): Promise<void> {
   const { world } = stage;
   for (const reader of stage.readers) reader.close();
+  for (const { session } of stage.sessions?.open ?? []) void session.core.close();
   // Nothing is left to do but timers that were set before.
   for (let step = 0; step < 200 && world.step(); step++) await world.settle();
   for (const { storage, process } of stage.apps()) {

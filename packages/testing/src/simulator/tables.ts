@@ -1,3 +1,4 @@
+import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
 import { MESSAGES, MESSAGE_STEPS, type Table, TABLES } from "@selvedge/core/storage";
 
 function table(name: string): Table {
@@ -16,4 +17,6 @@ export const LANES: Table = table("selvedge_lanes");
 export const OWNERS: Table = table("selvedge_owners");
 export const EVENTS: Table = table("selvedge_events");
 export const NOTIFICATIONS: Table = table("selvedge_notifications");
+export const SESSIONS: Table = SESSION_DOMAIN.tables[0]!;
+export const THREAD_STATE: Table = table("selvedge_thread_state");
 export { MESSAGES, MESSAGE_STEPS };

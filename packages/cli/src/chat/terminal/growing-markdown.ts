@@ -4,8 +4,8 @@ import type { Theme } from "./theme.ts";
 const MARKED = new Marked();
 
 /**
- * Markdown that grows at its end. What stands before the last paragraph, list or code does not change any more, so a new
- * word costs the same however long the text is, and what has scrolled away need not be drawn again.
+ * Markdown that grows at its end. What stands before the last paragraph, list or code does not change any more: only that
+ * last part is parsed and drawn again, and what has scrolled away stays as it is.
  */
 export class GrowingMarkdown {
   readonly #theme: Theme;

@@ -39,7 +39,7 @@ export class LiveArea implements Component {
       const wrapped = wrapTextWithAnsi(`> ${text}`, Math.max(10, width - 12));
       const shown = wrapped.slice(0, PENDING_LINES);
       if (wrapped.length > PENDING_LINES) shown.push(`  … ${wrapped.length - PENDING_LINES} more lines`);
-      shown[shown.length - 1] += state === "sending" ? "" : ` (${state})`;
+      shown[shown.length - 1] += ` (${state})`;
       return shown.map(dim);
     });
     const [question] = this.#chat.questions;

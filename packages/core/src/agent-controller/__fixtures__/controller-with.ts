@@ -75,7 +75,7 @@ export class Listener {
     return this.events.filter((event) => event.type === type) as unknown as EventOf<Type>[];
   }
 
-  /** The event of a type, the first or a later one, as soon as it has come. */
+  /** The first or a later event of a type, as soon as it arrives. */
   until<Type extends AgentControllerEventType>(type: Type, count = 1): Promise<EventOf<Type>> {
     return new Promise((resolve) => {
       const look = () => {
@@ -95,7 +95,7 @@ export const call = (toolName: string, input: object, toolCallId?: string) => ({
   toolCalls: [{ toolName, input, ...(toolCallId !== undefined && { toolCallId }) }],
 });
 
-/** What a model was told by the system in a call. */
+/** The system messages of a model call. */
 export function systemOf(model: ScriptedModel, index: number): string {
   return model.calls[index]!.prompt.flatMap(({ role, content }) => (role === "system" ? [content] : [])).join(
     "\n",

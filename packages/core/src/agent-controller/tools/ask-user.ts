@@ -34,7 +34,7 @@ const INPUT: JsonSchema = {
   required: ["question"],
 };
 
-/** Asks the person and waits, however long it takes. */
+/** Asks the person and waits as long as it takes. */
 export const askUserTool: Tool<JsonSchema, undefined> = createTool({
   id: "ask_user",
   description:

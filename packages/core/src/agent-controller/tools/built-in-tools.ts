@@ -14,7 +14,7 @@ const TOOLS: readonly Tool[] = [
   taskCheckTool,
 ];
 
-/** The tools that every mode has, less those that the app turned off. */
+/** The tools of every mode, without those the app turned off. */
 export function builtInTools(
   { disableBuiltinTools = [] }: AgentControllerConfig,
   subagent: Tool | undefined,
@@ -24,7 +24,7 @@ export function builtInTools(
   return Object.fromEntries(on.map((tool) => [tool.id, tool]));
 }
 
-/** In a fork the model sees the same tool, so that its request begins as the parent's; only nothing comes of it. */
+/** In a fork the model sees the same tool, so that its request has the parent's prefix; calling it has no effect. */
 export function withoutEffect(tool: Tool): Tool {
   return createTool({
     ...tool.definition,

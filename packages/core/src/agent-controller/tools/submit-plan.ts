@@ -4,11 +4,11 @@ import { createTool, type Tool } from "../../tool/tool.ts";
 interface SubmittedPlan {
   title?: string;
   plan?: string;
-  /** A file that has the plan. */
+  /** A file that contains the plan. */
   path?: string;
 }
 
-/** What a person says about a plan. */
+/** A person's verdict on a plan. */
 export type PlanDecision = { action: "approved" | "rejected"; feedback?: string };
 
 const DEFAULT_TITLE = "Plan";
@@ -28,7 +28,7 @@ const RESUME: JsonSchema = {
   required: ["action"],
 };
 
-/** Shows a plan to the person and waits for yes or no. */
+/** Shows a plan to the person and waits for approval or rejection. */
 export const submitPlanTool: Tool<JsonSchema, undefined> = createTool({
   id: "submit_plan",
   description:

@@ -10,7 +10,7 @@ import {
   type TaskItemInput,
 } from "../task-list.ts";
 
-/** Where a thread's task list is among its states. */
+/** The key of the task list in a thread's state. */
 export const TASK_STATE = "task";
 
 const STATUS = { type: "string", enum: ["pending", "in_progress", "completed"] };
@@ -37,7 +37,7 @@ const NO_THREAD = {
 type Result = { content: string; tasks: TaskItemSnapshot[]; isError: boolean };
 type TaskTool = Tool<JsonSchema, undefined>;
 
-/** Writes the whole list anew. */
+/** Replaces the whole list. */
 export const taskWriteTool: TaskTool = taskTool(
   "task_write",
   "Write the list of tasks you are working on, in place of the one before. Use it for work of three steps or more; keep one task in_progress.",
@@ -80,7 +80,7 @@ export const taskCompleteTool: TaskTool = taskTool(
   ({ id }: { id: string }, before) => changeOne(before, id, { status: "completed" }),
 );
 
-/** Says what is left. */
+/** Reports what is left. */
 export const taskCheckTool: TaskTool = createTool({
   id: "task_check",
   description:
@@ -93,7 +93,7 @@ export const taskCheckTool: TaskTool = createTool({
   },
 });
 
-/** A tool that changes the list. Running it again does the same again, so a crash costs nothing. */
+/** A tool that changes the list. Running it again has the same effect, so a crash costs nothing. */
 function taskTool<Input>(
   id: string,
   description: string,
@@ -120,7 +120,7 @@ async function changeList(
     const before = readTasks(value);
     const after = change(before);
     refusal = typeof after === "string" ? after : undefined;
-    // What is as it was is not written: the model would be shown it once more.
+    // An unchanged list is not written: the model would be shown it once more.
     const isSame = typeof after === "string" || JSON.stringify(after) === JSON.stringify(before);
     return isSame ? value : after;
   });

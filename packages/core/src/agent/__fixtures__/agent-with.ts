@@ -8,7 +8,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { Agent } from "../agent.ts";
 import type { AgentConfig } from "../agent-config.ts";
 
-/** An agent that answers from a script, and the model that holds what it was asked. */
+/** An agent that answers from a script, and its model, which records its calls. */
 export function agentWith(
   script: Script,
   config: Partial<AgentConfig> = {},

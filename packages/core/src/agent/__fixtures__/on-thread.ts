@@ -12,7 +12,7 @@ import type { AgentConfig } from "../agent-config.ts";
 export const HERE = { threadId: "t1", resourceId: "r1" } as const;
 export const ON = { memory: { thread: "t1", resource: "r1" } } as const;
 
-/** An agent with a real memory, and all a test wants to look at. */
+/** An agent with a real memory, and everything a test wants to check. */
 export interface OnThread {
   agent: Agent;
   model: ScriptedModel;
@@ -21,7 +21,7 @@ export interface OnThread {
   /** The history as `role: text` lines; signals as `signal: text`. */
   history(threadId?: string): Promise<string[]>;
   messages(threadId?: string): Promise<StoredMessage[]>;
-  /** What the model was asked in call number `index`, without the system messages. */
+  /** The prompt of call number `index`, without the system messages. */
   asked(index: number): string[];
   /** Subscribes and collects. */
   follow(options?: { after?: number; threadId?: string; resourceId?: string }): Promise<Follower>;
@@ -93,7 +93,7 @@ function textOf(message: StoredMessage): string {
     .join("|");
 }
 
-/** A subscription and all it has brought so far. */
+/** A subscription and everything it has received. */
 export class Follower {
   readonly subscription: AgentThreadSubscription;
   readonly chunks: NumberedChunk[] = [];
@@ -117,7 +117,7 @@ export class Follower {
     return this.chunks.map((chunk) => (chunk.type === "text-delta" ? chunk.payload.text : "")).join("");
   }
 
-  /** Waits for so many chunks of a type. */
+  /** Waits for this many chunks of a type. */
   async until(type: string, count = 1): Promise<NumberedChunk> {
     const found = () => this.chunks.filter((chunk) => chunk.type === type);
     await until(() => found().length >= count);
@@ -134,7 +134,7 @@ export function gate(): { opened: Promise<void>; open(): void } {
   return { opened: promise, open: resolve };
 }
 
-/** What has not happened by now hangs, on any machine. */
+/** After this long it counts as hanging, on any machine. */
 const HANGS_AFTER_MS = 100_000;
 
 export async function until(reached: () => boolean | Promise<boolean>): Promise<void> {

@@ -3,7 +3,7 @@ import { AgentError } from "../../errors.ts";
 import type { AgentExecutionOptions } from "../../run/run-options.ts";
 import { echoOf } from "../../signal/echo.ts";
 import { cleanAttributes, type CreatedAgentSignal, type SignalAttributes } from "../../signal/signal.ts";
-import { insertMessage, insertThread, touchThread } from "../../storage/message-writes.ts";
+import { insertMessage, insertThread, touchOwnThread } from "../../storage/message-writes.ts";
 import type { CommitResult, Write } from "../../storage/storage.ts";
 import { MESSAGES, THREADS } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
@@ -128,18 +128,15 @@ export function toAdmitted({ delivery: { action }, runId, signal }: Admission): 
   return { action, runId, signal };
 }
 
-/** The state the decisions were made on. */
+/** The state the decisions were made on, except whose the thread is and which run is active: `deliveryWrites` asks that. */
 export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[] {
-  const { threadId, resourceId } = thread;
   return [
-    requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }),
-    ...(actor ? [] : [insertActor(threadId, resourceId)]),
-    requireRun(threadId, actor?.runId),
+    ...(actor ? [] : [insertActor(thread.threadId, thread.resourceId)]),
     ...(reserved ? [requireRow(MAILBOX, { id: reserved.signal.id })] : []),
   ];
 }
 
-/** What the decisions come to. */
+/** What the decisions come to, on condition that the same run is active, or none. */
 export function deliveryWrites(
   threads: LocalThreads,
   thread: Thread,
@@ -147,6 +144,7 @@ export function deliveryWrites(
   admissions: readonly Admission[],
 ): Write[] {
   const { threadId, resourceId, system } = thread;
+  const sameRun = requireRun(threadId, actor?.runId);
   const first = actor?.nextSeq ?? 1;
   let nextSeq = first;
   const items: Write[] = [];
@@ -166,14 +164,15 @@ export function deliveryWrites(
     stored.push(insertEvents(threadId, runId, nextSeq, chunks, system.now()));
     nextSeq += chunks.length;
   }
-  if (stored.length === 0) return items;
+  if (stored.length === 0)
+    return [requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }), sameRun, ...items];
   const now = new Date(system.now());
   return [
+    nextSeq === first ? sameRun : moveSeq(thread, first, nextSeq),
     ...items,
     insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
     ...stored,
-    touchThread(threadId, now.getTime()),
-    ...(nextSeq === first ? [] : [moveSeq(threadId, first, nextSeq)]),
+    touchOwnThread(threadId, resourceId, now.getTime()),
   ];
 }
 
@@ -204,8 +203,10 @@ export async function commitAdmissions(
     throw error;
   }
   threads.directory.claim(thread, thread.resourceId);
+  // On an idle thread, too: another message may be faster.
+  if (writes.some((write) => write.op === "insert" && write.table === MAILBOX && write.row["due"] === NEXT))
+    QueueWatch.of(thread.storage).changed(thread.threadId);
   for (const { delivery } of admissions) {
-    if (delivery.action === "queue") QueueWatch.of(thread.storage).changed(thread.threadId);
     if (delivery.action === "wake" || delivery.action === "queue") thread.wake();
     else if (delivery.action === "deliver") {
       thread.mailMayHaveCome();
@@ -266,9 +267,10 @@ function pseudoRun(signal: CreatedAgentSignal, runId: string): Parameters<typeof
   ];
 }
 
-function moveSeq(threadId: string, from: number, to: number): Write {
+/** Of a thread on which no run is active. */
+function moveSeq({ threadId, resourceId }: Thread, from: number, to: number): Write {
   return update(ACTORS, {
-    where: { thread_id: threadId, next_seq: from },
+    where: { thread_id: threadId, resource_id: resourceId, run_id: null, next_seq: from },
     set: { next_seq: to },
     require: true,
   });
@@ -283,8 +285,8 @@ export function explainConflict(
 ): void {
   const { threadId, resourceId } = thread;
   const index = error.details?.["index"] as number;
-  if (index === 0) throw noThread(threadId, resourceId);
   const failed = writes[index];
+  if (failed?.table === THREADS) throw noThread(threadId, resourceId);
   if (failed?.op === "update" && "mailbox_count" in failed.where) {
     throw new AgentError(
       "mailbox-full",

@@ -55,20 +55,7 @@ export function postItem(item: Omit<MailboxItem, "seq">, limits: MailboxLimits):
     mailbox_bytes: { lte: limits.bytes - item.bytes },
   };
   return [
-    insert(MAILBOX, {
-      id: item.signal.id,
-      thread_id: item.threadId,
-      resource_id: item.resourceId,
-      agent_id: item.agentId,
-      due: item.due,
-      run_id: item.runId,
-      opens: item.opens ? 1 : 0,
-      signal: item.signal.toJSON() as never,
-      options: (item.messages
-        ? { ...item.options, messages: item.messages }
-        : (item.options ?? null)) as never,
-      bytes: item.bytes,
-    }),
+    insertItem(item),
     update(ACTORS, {
       where: room,
       set: { has_mail: 1 },
@@ -76,6 +63,22 @@ export function postItem(item: Omit<MailboxItem, "seq">, limits: MailboxLimits):
       require: true,
     }),
   ];
+}
+
+export function insertItem(item: Omit<MailboxItem, "seq">): Write {
+  const { messages, options = null } = item;
+  return insert(MAILBOX, {
+    id: item.signal.id,
+    thread_id: item.threadId,
+    resource_id: item.resourceId,
+    agent_id: item.agentId,
+    due: item.due,
+    run_id: item.runId,
+    opens: item.opens ? 1 : 0,
+    signal: item.signal.toJSON() as never,
+    options: (messages ? { ...options, messages } : options) as never,
+    bytes: item.bytes,
+  });
 }
 
 /** Takes items out. In one commit with what becomes of them, so each is taken once. */

@@ -44,6 +44,7 @@ const CLOSE_POLL_MS = 10;
 const MAX_LIVE_OPTIONS = 10_000;
 /** Readers rely on news. Should one be lost, they look by themselves after so many looks for unfinished threads. */
 const READERS_AFTER_LOOKS = 10;
+const AT_ONCE = 500;
 
 /** The threads of a store, as far as this process is concerned with them. */
 export class LocalThreads implements Threads {
@@ -122,6 +123,7 @@ export class LocalThreads implements Threads {
       runId,
       agentId,
       details: { title, metadata },
+      exists: stored !== undefined,
       enter: (abortSignal) => {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(target);
@@ -324,7 +326,26 @@ export class LocalThreads implements Threads {
     this.#janitor.nudge();
     for (const listener of this.#lookListeners) listener();
     if (++this.#looks % READERS_AFTER_LOOKS > 0) return;
-    for (const thread of this.directory.all()) if (thread.hasReaders && !thread.run) thread.tail.behind();
+    // A store that does not answer is asked again by the next look.
+    void this.#lookForReaders().catch(() => {});
+  }
+
+  /** News may have been lost. One look for all threads that are read here finds those whose readers have something to read. */
+  async #lookForReaders(): Promise<void> {
+    const read = Array.from(this.directory.all()).filter((thread) => thread.hasReaders && !thread.run);
+    for (let first = 0; first < read.length; first += AT_ONCE) {
+      const some = read.slice(first, first + AT_ONCE);
+      const ids = [...new Set(some.map(({ threadId }) => threadId))];
+      const rows = await this.storage.select({ table: ACTORS, where: { thread_id: { in: ids } } });
+      const byId = new Map(rows.map((row) => [row.thread_id, row]));
+      for (const thread of some) {
+        const row = byId.get(thread.threadId);
+        const mark = row ? `${row.fence} ${row.run_id} ${row.next_seq}` : "";
+        // A run at work writes events without a trace in the row.
+        if (row?.run_state === "running" || mark !== thread.mark) thread.tail.behind();
+        thread.mark = mark;
+      }
+    }
   }
 
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */

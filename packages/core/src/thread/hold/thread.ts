@@ -47,6 +47,8 @@ export class Thread implements KnownThread {
   /** The highest number in the mailbox that this process knows of. */
   #lastItem = 0;
   #mayHaveMail = true;
+  /** The thread in the store, as the last look for its readers found it. */
+  mark: string | undefined;
 
   constructor(threads: LocalThreads, threadId: string, resourceId: string) {
     this.threads = threads;

@@ -1,10 +1,9 @@
-import { questionsBehind } from "@selvedge/protocol/session";
 import { AgentError, showValue } from "../../errors.ts";
 import { checkId } from "../../storage/check-id.ts";
 import { toWindow } from "../../storage/page.ts";
 import type { Storage, Where } from "../../storage/storage.ts";
 import { RUNS } from "../../storage/thread-tables.ts";
-import { readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
+import { questionsOf, readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
 
 export interface ListSuspendedRunsOptions {
   threadId?: string;
@@ -69,16 +68,9 @@ export async function listSuspendedRuns(
       threadId: row.thread_id,
       resourceId: row.resource_id,
       suspendedAt: new Date(row.suspended_at ?? 0),
-      toolCalls: (calls.get(row.id) ?? []).flatMap(asked),
+      toolCalls: (calls.get(row.id) ?? []).flatMap(questionsOf),
     })),
   };
-}
-
-/** What a call asks: itself, or its subagent. */
-function asked(call: WaitingCall): WaitingCall[] {
-  const questions = questionsBehind(call);
-  if (questions[0] === call) return [call];
-  return questions.map((question) => ({ ...question, parentToolCallId: call.toolCallId }));
 }
 
 function toTime(name: string, value: unknown): number {

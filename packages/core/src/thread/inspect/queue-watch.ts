@@ -59,7 +59,11 @@ export class QueueWatch {
     };
   }
 
-  /** One at a time: what changes meanwhile is seen by the next. */
+  /** Looks at all watched threads. One look at a time: what changes meanwhile is seen by the next. */
+  look(): void {
+    if (this.#threads.size > 0) this.#look();
+  }
+
   #look(): void {
     if (this.#looking) {
       this.#lookAgain = true;

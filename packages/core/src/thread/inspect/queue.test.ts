@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gate, HERE, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { createTool } from "../../tool/tool.ts";
-import { editQueued, listQueued, moveQueued, removeQueued } from "./queue.ts";
+import { editQueued, hurryQueued, listQueued, moveQueued, removeQueued } from "./queue.ts";
 import { readRunTimeline } from "./run-timeline.ts";
 import { listLanes, listRuns, ownerOfRun, ownerOfThread, readThreadOverview } from "./thread-overview.ts";
 import { ACTORS } from "../../storage/thread-tables.ts";
@@ -222,4 +222,21 @@ test("reads all that is there at once, and no more than asked", async () => {
   expect(seen).toEqual(seen.map((_, index) => index + 1));
   subscription.unsubscribe();
   expect(await subscription.read(2)).toEqual([]);
+});
+
+test("changes of one message that meet leave the mailbox with what it counts", async () => {
+  const { storage, queue, release, idle, history } = await busyThread();
+  const [second, third] = [await queue("second"), await queue("third")];
+  await Promise.all([
+    editQueued(storage, second, "second, much longer"),
+    removeQueued(storage, second),
+  ]).catch(() => {});
+  await Promise.all([editQueued(storage, third, "third, much longer"), hurryQueued(storage, third)]).catch(
+    () => {},
+  );
+  release.open();
+  await idle();
+  const [actor] = await storage.select({ table: ACTORS, where: { thread_id: HERE.threadId } });
+  expect(actor).toMatchObject({ mailbox_count: 0, mailbox_bytes: 0 });
+  expect(JSON.stringify(await history())).toContain("third, much longer");
 });

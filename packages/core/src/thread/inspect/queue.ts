@@ -7,6 +7,7 @@ import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 import {
   CONTINUE,
   type MailboxItem,
+  insertItem,
   itemBytes,
   NEXT,
   NOW,
@@ -16,7 +17,7 @@ import {
 } from "../admit/mailbox.ts";
 import { readActor } from "../hold/actor.ts";
 import { QueueWatch } from "./queue-watch.ts";
-import { insert, remove, update } from "../../storage/writes.ts";
+import { insert, remove, requireRow, update } from "../../storage/writes.ts";
 
 /** A message that was accepted and that no run has taken yet. */
 export interface QueuedMessage {
@@ -47,27 +48,22 @@ export async function editQueued(
   contents: SignalContents,
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): Promise<QueuedMessage> {
-  const item = await findQueued(storage, address);
-  const { signal } = item;
-  const { acceptedAt = signal.createdAt } = signal;
-  const edited = createSignal(
-    { ...signal.toJSON(), contents },
-    { newId: () => signal.id, now: () => acceptedAt.getTime() },
-    limits,
-  );
-  const json = edited.toJSON();
-  const bytes = itemBytes(json, item.options);
-  await commit(
-    storage,
-    item,
-    update(MAILBOX, {
-      where: { id: signal.id, thread_id: item.threadId, due: NEXT },
-      set: { signal: json as never, bytes },
-      require: true,
-    }),
-    { mailbox_bytes: bytes - item.bytes },
-  );
-  return toQueued({ ...item, signal: edited });
+  let edited: CreatedAgentSignal | undefined;
+  const item = await change(storage, address, ({ signal, options, bytes: before }) => {
+    const { acceptedAt = signal.createdAt } = signal;
+    edited = createSignal(
+      { ...signal.toJSON(), contents },
+      { newId: () => signal.id, now: () => acceptedAt.getTime() },
+      limits,
+    );
+    const json = edited.toJSON();
+    const bytes = itemBytes(json, options);
+    return {
+      writes: [update(MAILBOX, { where: { id: signal.id }, set: { signal: json as never, bytes } })],
+      increment: { mailbox_bytes: bytes - before },
+    };
+  });
+  return toQueued({ ...item, signal: edited! });
 }
 
 /** Takes a queued message back, before a run takes it. */
@@ -75,13 +71,10 @@ export async function removeQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
 ): Promise<void> {
-  const item = await findQueued(storage, address);
-  await commit(
-    storage,
-    item,
-    remove(MAILBOX, { id: item.signal.id, thread_id: item.threadId, due: NEXT }, { require: true }),
-    { mailbox_count: -1, mailbox_bytes: -item.bytes },
-  );
+  await change(storage, address, ({ signal, bytes }) => ({
+    writes: [remove(MAILBOX, { id: signal.id })],
+    increment: { mailbox_count: -1, mailbox_bytes: -bytes },
+  }));
 }
 
 /** Lets a queued message join the run under way, or open one at once. Tell the thread's run that mail may have come. */
@@ -89,9 +82,11 @@ export async function hurryQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
 ): Promise<void> {
-  const item = await findQueued(storage, address);
-  const where = { id: item.signal.id, thread_id: item.threadId, due: NEXT };
-  await commit(storage, item, update(MAILBOX, { where, set: { due: NOW }, require: true }), {});
+  // It gets in line again: what waits there for the same run was promised that it opens it.
+  await change(storage, address, (item) => ({
+    writes: [remove(MAILBOX, { id: item.signal.id }), insertItem({ ...item, due: NOW })],
+    increment: {},
+  }));
 }
 
 /** Puts a queued message at another place among those that wait: 0 is taken first. */
@@ -103,15 +98,14 @@ export async function moveQueued(
   const { threadId, messageId } = address;
   for (let attempt = 0; ; attempt++) {
     await findQueued(storage, address);
-    const [[actor], rows] = await Promise.all([
-      storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 }),
-      storage.select({
-        table: MAILBOX,
-        where: { thread_id: threadId, due: NEXT },
-        orderBy: [{ column: "seq" }],
-        limit: MAX_LISTED,
-      }),
-    ]);
+    // In this order: what is changed after the first look raises the fence.
+    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+    const rows = await storage.select({
+      table: MAILBOX,
+      where: { thread_id: threadId, due: NEXT },
+      orderBy: [{ column: "seq" }],
+      limit: MAX_LISTED,
+    });
     const others = rows.filter(({ id }) => id !== messageId);
     const moved = rows.find(({ id }) => id === messageId);
     if (!actor || !moved) throw gone(threadId, messageId);
@@ -158,32 +152,42 @@ async function findQueued(
   );
 }
 
+const ATTEMPTS = 20;
+
 /**
  * A process that is about to open a run has read the item together with the fence. Raising the fence makes it look
- * again, so a run never begins with a message that was changed or taken back.
+ * again, so a run never begins with a message that was changed or taken back. Nor does a change meet another.
  */
-async function commit(
+async function change(
   storage: Storage,
-  item: MailboxItem,
-  write: Write,
-  increment: Record<string, number>,
-): Promise<void> {
-  const { threadId, signal } = item;
-  try {
-    await storage.commit([
-      update(ACTORS, {
-        where: { thread_id: threadId, run_id: { ne: runOpenedBy(item) } },
-        increment: { fence: 1, ...increment },
-        require: true,
-      }),
-      write,
-      noteEmpty(threadId),
-    ]);
-  } catch (error) {
-    if (AgentError.is(error, "conflict")) throw gone(threadId, signal.id);
-    throw error;
+  address: { threadId: string; messageId: string },
+  make: (item: MailboxItem) => { writes: readonly Write[]; increment: Record<string, number> },
+): Promise<MailboxItem> {
+  const { threadId, messageId } = address;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+    const item = await findQueued(storage, address);
+    if (!actor || actor.run_id === runOpenedBy(item)) break;
+    const { writes, increment } = make(item);
+    try {
+      await storage.commit([
+        update(ACTORS, {
+          where: { thread_id: threadId, fence: actor.fence, run_id: actor.run_id },
+          increment: { fence: 1, ...increment },
+          require: true,
+        }),
+        requireRow(MAILBOX, { id: item.signal.id, thread_id: threadId, due: NEXT }),
+        ...writes,
+        noteEmpty(threadId),
+      ]);
+    } catch (error) {
+      if (AgentError.is(error, "conflict")) continue;
+      throw error;
+    }
+    QueueWatch.of(storage).changed(threadId);
+    return item;
   }
-  QueueWatch.of(storage).changed(threadId);
+  throw gone(threadId, messageId);
 }
 
 function toQueued({ signal, agentId, due, runId }: MailboxItem): QueuedMessage {

@@ -94,7 +94,8 @@ export async function readThreadOverview(
   }
   const runId = actor.runId;
   const [lastSeq, [run], calls] = await Promise.all([
-    firstFreeSeq(storage, actor).then((next) => next - 1),
+    // Without a run nothing is written. What comes after is of a run that this look does not know.
+    runId === undefined ? actor.nextSeq - 1 : firstFreeSeq(storage, actor).then((next) => next - 1),
     runId === undefined ? [] : storage.select({ table: RUNS, where: { id: runId }, limit: 1 }),
     readWaitingCalls(storage, runId === undefined ? [] : [runId]),
   ]);

@@ -1,3 +1,4 @@
+import { questionsBehind } from "@selvedge/protocol/session";
 import type { Storage, Where } from "../../storage/storage.ts";
 import { MESSAGES } from "../../storage/tables.ts";
 import { type CallRow, CALLS } from "../../storage/thread-tables.ts";
@@ -66,4 +67,11 @@ function toWaitingCall(row: CallRow, shown: Shown | undefined): WaitingCall {
   const raw = JSON.stringify([call.args, call.suspendPayload]);
   if (JSON.stringify([args, suspendPayload]) === raw) return call;
   return { ...call, transcript: { args, ...(suspendPayload !== undefined && { suspendPayload }) } };
+}
+
+/** What a call asks: itself, or its subagent. */
+export function questionsOf(call: WaitingCall): WaitingCall[] {
+  const questions = questionsBehind(call);
+  if (questions[0] === call) return [call];
+  return questions.map((question) => ({ ...question, parentToolCallId: call.toolCallId }));
 }

@@ -25,7 +25,7 @@ import { CallJournal } from "./call-journal.ts";
 import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
 import { StepPlaces } from "./step-places.ts";
 import { ThreadHistory } from "./thread-history.ts";
-import { FencedLog, type Lease, type LogCommit, NotTaken } from "../log/fenced-log.ts";
+import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import type { Leaving, Thread } from "../hold/thread.ts";
 import { abortSubagent } from "../inspect/questions.ts";
@@ -37,6 +37,8 @@ export interface ThreadJournalOptions {
   runId: string;
   agentId: string;
   details?: ThreadDetails;
+  /** The history had the thread when the run was asked for. */
+  exists?: boolean;
   /** The item that opened the run. */
   opener?: MailboxItem | undefined;
   /** How far a run came that is gone on with. */
@@ -155,37 +157,34 @@ export class ThreadJournal implements RunJournal {
     const now = new Date(system.now());
     const folded = await this.#items();
     const items = this.#opener ? [this.#opener, ...folded] : folded;
-    const writes: Write[] = [
-      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
-      touchOwnThread(threadId, resourceId, now.getTime()),
-      ...describeThread(threadId, this.#details),
-    ];
-    for (const message of input) {
-      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
-      writes.push(insertMessage({ ...message, threadId, resourceId }, "ignore"));
-      writes.push(requireRow(MESSAGES, { id: message.id, thread_id: threadId }));
-    }
     const signals = folded.map(({ signal }) => signal.with({ createdAt: now }));
-    for (const signal of signals) writes.push(insertSignal(this.#thread, signal));
-    for (const message of changed) writes.push(...replaceMessage({ ...message, threadId, resourceId }));
-    writes.push(...takeItems(threadId, items));
+    const rest: Write[] = [
+      ...describeThread(threadId, this.#details),
+      ...signals.map((signal) => insertSignal(this.#thread, signal)),
+      ...changed.flatMap((message) => replaceMessage({ ...message, threadId, resourceId })),
+      ...takeItems(threadId, items),
+    ];
     if (pinned)
-      writes.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
+      rest.push(update(RUNS, { where: { id: this.runId }, merge: { options: { profile: pinned } } }));
     const run = { first_message_id: input[0]?.id ?? signals[0]?.id ?? null };
     const echoes = this.#echoes([...among, ...signals]);
-    const explain = (index: number): AgentError =>
-      index === 1
-        ? noThread(threadId, resourceId)
-        : new AgentError(
-            "invalid-message",
-            "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
-          );
+    const explain = (index: number): AgentError => this.#explainInput(index);
     if (this.#opener) {
       // The message is safe where it waits: that it was taken goes with the next commit, and the model need not wait for it.
       for (const { signal } of folded) this.#staged.add(signal.id);
+      const writes = [...this.#inputWrites(input, now, false), ...rest];
       this.#log.stage({ writes, run, explain, onStored: () => this.#isStored() });
       for (const echo of echoes) this.#log.publish(echo);
-    } else if (!(await this.#commitInput(writes, { run, chunks: echoes, explain }))) return undefined;
+    } else {
+      const store = (isOrdinary: boolean): Promise<unknown> =>
+        this.#log.commit([...this.#inputWrites(input, now, isOrdinary), ...rest], {
+          run,
+          chunks: echoes,
+          explain: isOrdinary ? () => new Unexpected() : explain,
+        });
+      const isOrdinary = this.#options.exists === true && input.length === 1;
+      if (!(await this.#commitInput(store, isOrdinary))) return undefined;
+    }
     this.#hasBegun();
     return signals;
   }
@@ -197,15 +196,47 @@ export class ThreadJournal implements RunJournal {
   }
 
   /** Returns false when somebody else had the thread in between. */
-  async #commitInput(writes: readonly Write[], options: LogCommit): Promise<boolean> {
+  async #commitInput(
+    store: (isOrdinary: boolean) => Promise<unknown>,
+    isOrdinary: boolean,
+  ): Promise<boolean> {
     try {
-      await this.#log.commit(writes, options);
+      await store(isOrdinary).catch((thrown: unknown) => {
+        if (thrown instanceof Unexpected) return store(false);
+        throw thrown;
+      });
       return true;
     } catch (thrown) {
       if (!(thrown instanceof NotTaken)) throw thrown;
       this.#backInLine();
       return false;
     }
+  }
+
+  /** Ordinarily the thread is there and its messages are new, which takes fewer writes. */
+  #inputWrites(input: readonly StoredMessage[], now: Date, isOrdinary: boolean): Write[] {
+    const { threadId, resourceId } = this.#thread;
+    const touch = touchOwnThread(threadId, resourceId, now.getTime());
+    const messages = input.map((message) => ({ ...message, threadId, resourceId }));
+    if (isOrdinary) return [touch, ...messages.map((message) => insertMessage(message))];
+    return [
+      insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
+      touch,
+      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
+      ...messages.flatMap((message) => [
+        insertMessage(message, "ignore"),
+        requireRow(MESSAGES, { id: message.id, thread_id: threadId }),
+      ]),
+    ];
+  }
+
+  #explainInput(index: number): AgentError {
+    const { threadId, resourceId } = this.#thread;
+    if (index === 1) return noThread(threadId, resourceId);
+    return new AgentError(
+      "invalid-message",
+      "A message of this call has the id of a message on another thread. Leave the id out, or make it unique.",
+    );
   }
 
   #backInLine(): void {
@@ -487,6 +518,7 @@ export class ThreadJournal implements RunJournal {
   }
 }
 
+class Unexpected {}
 class MailWaiting {}
 class OpenerGone {}
 class LostRace {}

@@ -32,4 +32,12 @@ export const LISTED_STATES: readonly string[] = [
   "a record that waited for an idle thread was delivered",
   "two wanted the same record",
   "an inbox was used: read",
+  "a session was open in two processes",
+  "a plan was approved",
+  "a call was answered: always_allow_category",
+  "a follow-up was changed: edit",
+  "a follow-up was changed: remove",
+  "a follow-up was changed: steer",
+  "a subagent was answered",
+  "a subagent worked",
 ];

@@ -1,6 +1,6 @@
-import { simulateOm } from "./simulate-om.ts";
+import { simulateOm } from "../e2e/om/simulate-om.ts";
 
-/** `npx node --conditions=selvedge-source e2e/om/sim-om.ts <from> <seeds> [trace]` */
+/** Simulated worlds with observational memory: `npm run sim:om -- <from> <seeds> [trace]`. */
 const [from = 1, seeds = 100] = process.argv.slice(2).map(Number);
 const isTraced = process.argv.includes("trace");
 const reached = new Map<string, number>();

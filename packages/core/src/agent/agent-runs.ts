@@ -12,7 +12,7 @@ import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkCallId, type checkDecision } from "./check-decision.ts";
 import { checkOptions } from "./check-options.ts";
 import { decideQuestion } from "./decide-question.ts";
-import { type Expectation, ExpectedRuns } from "./expected-runs.ts";
+import { ExpectedRuns } from "./expected-runs.ts";
 import { ParkedRuns } from "./parked-runs.ts";
 import { DEFAULT_RUN_LIMITS, resolveRun, type RunStart } from "./resolve-run.ts";
 
@@ -86,9 +86,10 @@ export class AgentRuns implements RunCarrier {
     const controller = new AbortController();
     try {
       journal.abortWith(controller);
-      const options = opener
+      const own = expected.map((one) => one.options);
+      const options: AgentExecutionOptions = opener
         ? (opener.live ?? reviveOptions(opener.options))
-        : this.#optionsOf(runId, resumption, expected);
+        : Object.assign({}, resumption?.options, this.#live.get(runId), ...own);
       const spec = await this.#prepareFor(assignment, options, controller.signal);
       const run = new Run(spec);
       if (controller.signal.aborted) run.controller.abort();
@@ -149,15 +150,6 @@ export class AgentRuns implements RunCarrier {
     } finally {
       patience.close();
     }
-  }
-
-  #optionsOf(
-    runId: string,
-    resumption: Resumption | undefined,
-    expected: readonly Expectation[],
-  ): AgentExecutionOptions {
-    const own = expected.map(({ options }) => options);
-    return Object.assign({}, resumption?.options, this.#live.get(runId), ...own) as AgentExecutionOptions;
   }
 
   /** The run could not even be prepared. A message that opened it counts as seen by it, so it is in the history. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ScriptedReply } from "@selvedge/testing";
+import { RUNS } from "../storage/thread-tables.ts";
 import type { RunOutput } from "../stream/run-output.ts";
 import { createTool } from "../tool/tool.ts";
 import { agentWith } from "./__fixtures__/agent-with.ts";
@@ -16,6 +17,14 @@ const suspends = createTool({
   id: "t",
   description: "",
   execute: async (_, { suspend, resumeData }) => resumeData ?? suspend({ why: "?" }),
+});
+/** Works until it is aborted. */
+const works = createTool({
+  id: "t",
+  description: "",
+  requireApproval: true,
+  execute: async (_, { abortSignal }) =>
+    new Promise((resolve) => abortSignal?.addEventListener("abort", resolve)),
 });
 const questions = [
   ["tool-call-approval", asks],
@@ -193,6 +202,17 @@ describe("a waiting call of a run on a thread", () => {
         toolInvocation: { state: "output-error" },
       });
     }
+  });
+
+  it("can be aborted right after its answer", async () => {
+    const { agent, idle, storage } = onThread([calls, "done"], { tools: { t: works } });
+    await agent.generate("go", ON);
+    const subscription = await agent.subscribeToThread(HERE);
+    await agent.sendToolApproval({ ...HERE, approved: true });
+    expect(subscription.abort()).toBe(true);
+    await idle();
+    expect(await storage.select({ table: RUNS })).toMatchObject([{ state: "aborted" }]);
+    subscription.unsubscribe();
   });
 
   it("ends with its run when the caller of stream() aborts at the question", async () => {

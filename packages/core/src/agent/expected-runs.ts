@@ -26,42 +26,23 @@ export class ExpectedRuns {
     isInLine: () => boolean,
   ): { run: Promise<Run>; forget(): void } {
     const { promise, resolve, reject } = Promise.withResolvers<Run>();
-    let cancel = (): void => {};
     // Several calls of one run may be answered at once, by several callers.
-    const all = this.#byRun.get(runId) ?? new Set();
-    this.#byRun.set(runId, all);
-    const expectation: Expectation = {
-      options,
-      resolve: (run) => {
-        cancel();
-        resolve(run);
-      },
-      reject: (error) => {
-        cancel();
-        reject(error);
-      },
-    };
-    all.add(expectation);
+    const all = this.#byRun.get(runId) ?? new Set<Expectation>();
+    const expectation = { options, resolve, reject };
+    this.#byRun.set(runId, all.add(expectation));
+    let cancel = (): void => {};
     const forget = () => {
       cancel();
       all.delete(expectation);
       if (all.size === 0 && this.#byRun.get(runId) === all) this.#byRun.delete(runId);
     };
-    const elsewhere = () => {
-      if (isInLine()) return wait();
-      forget();
-      reject(
-        new AgentError(
-          "superseded",
-          `Run "${runId}" continues in another process. Subscribe to its thread to follow it.`,
-        ),
-      );
-    };
     const wait = () => {
-      cancel = system.setTimer(CONTINUE_WITHIN_MS, elsewhere, { background: true });
+      cancel = system.setTimer(CONTINUE_WITHIN_MS, () => (isInLine() ? wait() : reject(elsewhere(runId))), {
+        background: true,
+      });
     };
     wait();
-    promise.catch(() => {});
+    promise.then(forget, forget);
     return { run: promise, forget };
   }
 
@@ -71,4 +52,11 @@ export class ExpectedRuns {
     this.#byRun.delete(runId);
     return [...expected];
   }
+}
+
+function elsewhere(runId: string): AgentError {
+  return new AgentError(
+    "superseded",
+    `Run "${runId}" continues in another process. Subscribe to its thread to follow it.`,
+  );
 }

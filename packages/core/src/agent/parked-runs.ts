@@ -102,7 +102,7 @@ function toResumption(run: Run, step: StepRecord, answered: string, answer: Deci
     messages: run.spec.list.get.all
       .db()
       .map((message) => (message.id === step.message.id ? withoutLast(message, parts.length) : message)),
-    responseSteps: new Map(),
+    responseSteps: 0,
     calls: run.openCalls.map((call) => ({
       ...call,
       suspendPayload: call.suspendPayload,

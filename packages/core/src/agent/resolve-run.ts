@@ -135,8 +135,7 @@ async function profileOf(
   start: RunStart | undefined,
 ): Promise<RunProfile | undefined> {
   if (!config.profile) return undefined;
-  const asked = requestContext.get(THREAD_ID_KEY) ?? options?.memory?.thread ?? options?.threadId;
-  const threadId: unknown = start?.target.threadId ?? (typeof asked === "object" ? asked?.id : asked);
+  const threadId = start?.target.threadId ?? threadIn(options, requestContext);
   const resourceId = start?.target.resourceId ?? options?.memory?.resource ?? options?.resourceId;
   return config.profile({
     threadId: typeof threadId === "string" ? threadId : undefined,
@@ -144,6 +143,12 @@ async function profileOf(
     requestContext,
     pinned: options?.profile,
   });
+}
+
+/** The thread that a server fixed, or that the caller names. */
+function threadIn(options: AgentExecutionOptions | undefined, requestContext: RequestContext): unknown {
+  const asked = options?.memory?.thread ?? options?.threadId;
+  return requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked?.id : asked);
 }
 
 async function checkContext(
@@ -222,8 +227,7 @@ async function openMemory(
   // A thread of an agent without memory lives in this process alone: it has signals and no history.
   if (start && !config.memory) return { target: start.target, parts: NO_PARTS, journal: start.journal };
   const asked = options.memory?.thread ?? options.threadId;
-  const threadId =
-    context.requestContext.get(THREAD_ID_KEY) ?? (typeof asked === "object" ? asked.id : asked);
+  const threadId = threadIn(options, context.requestContext);
   if (threadId === undefined) {
     if (options.resourceId === undefined && options.memory === undefined) return undefined;
     throw new AgentError(

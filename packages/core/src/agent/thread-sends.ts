@@ -10,8 +10,8 @@ import { checkId, checkMetadata } from "../storage/check-id.ts";
 import { advanceLane, checkLaneId, checkState, readLane, type StateSignalInput } from "../signal/lane.ts";
 import {
   type Admitted,
+  type AdmittedSignal,
   decideDelivery,
-  type KnownThread,
   type SendRequest,
   type ThreadAddress,
   type Threads,
@@ -136,7 +136,12 @@ export class ThreadSends {
       agentId,
       delivery,
     );
-    const admitting = this.#admit(threads, target, {
+    const send = async (request: SendRequest): Promise<AdmittedSignal> => {
+      if (delivery.ifActive === "persist" || delivery.ifIdle === "persist")
+        await this.#environment.requireMemory(`"persist"`);
+      return (local ?? (await threads)).send(target, request);
+    };
+    const admitting = send({
       signal,
       agentId,
       hasOwnId: input.id !== undefined,
@@ -152,7 +157,11 @@ export class ThreadSends {
       result.signal = accepted;
       return outcome;
     });
-    if (known && guess.action === "wake") this.#reserve(known, newRunId, admitted);
+    if (known && guess.action === "wake") {
+      // What is sent before the store has answered joins the run that is about to be opened.
+      const release = known.reserve(newRunId, agentId);
+      admitted.then(({ runId }) => runId !== newRunId && release(), release);
+    }
     admitted.catch((error: unknown) =>
       this.#environment.logger.debug(`A message to thread "${target.threadId}" was not accepted`, error),
     );
@@ -166,23 +175,6 @@ export class ThreadSends {
       admitted,
     };
     return result;
-  }
-
-  /** What is sent before the store has answered joins the run that is about to be opened. */
-  #reserve(thread: KnownThread, runId: string, admitted: Promise<Admitted>): void {
-    const release = thread.reserve(runId, this.#environment.id);
-    admitted.then((result) => result.runId !== runId && release(), release);
-  }
-
-  async #admit(
-    pending: Threads | Promise<Threads>,
-    target: ThreadAddress,
-    request: SendRequest,
-  ): ReturnType<Threads["send"]> {
-    const { ifActive, ifIdle } = request.delivery;
-    if (ifActive === "persist" || ifIdle === "persist") await this.#environment.requireMemory(`"persist"`);
-    const threads = pending instanceof Promise ? await pending : pending;
-    return threads.send(target, request);
   }
 }
 

@@ -58,7 +58,8 @@ export interface Resumption {
   calls: JournaledCall[];
   /** The run's messages so far, without the unfinished step. */
   messages: StoredMessage[];
-  responseSteps: Map<string, number>;
+  /** How many steps the message `responseId` has, without the unfinished one. */
+  responseSteps: number;
 }
 
 /** Takes up a run where it stopped: finishes the step whose calls were open, and returns where the loop continues. */

@@ -1,4 +1,4 @@
-import type { MessageContent, MessagePart, MessageRole, StoredMessage } from "@selvedge/protocol";
+import type { MessagePart, MessageRole, StoredMessage } from "@selvedge/protocol";
 import { realSystem, type System } from "../system.ts";
 import { checkId } from "./check-id.ts";
 import { toMessage, toMillis } from "./message-rows.ts";
@@ -73,17 +73,6 @@ export async function listMessages(
     all.sort((a, b) => sign * ((a.seq as number) - (b.seq as number)));
   }
   return { messages: await assemble(storage, all), ...window.page(total) };
-}
-
-/** What one step of a stored message says. */
-export async function readStep(storage: Storage, messageId: string, step: number): Promise<MessagePart[]> {
-  if (step === 0) {
-    const rows = await storage.select({ table: MESSAGES, where: { id: messageId }, limit: 1 });
-    return rows.length === 0 ? [] : (rows[0]!.content as unknown as MessageContent).parts;
-  }
-  const where = { message_id: messageId, step };
-  const [row] = await storage.select({ table: MESSAGE_STEPS, where, limit: 1 });
-  return (row?.parts as unknown as MessagePart[] | undefined) ?? [];
 }
 
 /** Rows become messages; one more select brings the parts that steps added. */

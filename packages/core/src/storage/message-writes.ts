@@ -13,7 +13,7 @@ export function insertThread(thread: StoredThread): Write {
 /** Gives a thread its title, and metadata by key; `null` deletes a key. */
 export function describeThread(
   threadId: string,
-  { title, metadata }: Pick<Partial<StoredThread>, "title" | "metadata">,
+  { title, metadata }: { title?: string | undefined; metadata?: StoredThread["metadata"] | undefined },
 ): Write[] {
   if (title === undefined && !metadata) return [];
   const parent = parentIn(metadata);

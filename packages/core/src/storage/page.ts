@@ -1,4 +1,4 @@
-import { AgentError } from "../errors.ts";
+import { AgentError, showValue } from "../errors.ts";
 
 export interface PageOptions {
   /** Counted from 0. */
@@ -22,11 +22,12 @@ export interface Window {
 
 export function toWindow({ page = 0, perPage }: PageOptions, defaultPerPage: number): Window {
   const size = perPage ?? defaultPerPage;
-  if (!isCount(page)) throw new AgentError("invalid-argument", `page must be 0 or more, got ${String(page)}`);
+  if (!isCount(page))
+    throw new AgentError("invalid-argument", `page must be 0 or more, got ${showValue(page)}.`);
   if (size !== false && !isCount(size)) {
     throw new AgentError(
       "invalid-argument",
-      `perPage must be 0 or more, or false for all, got ${String(size)}`,
+      `perPage must be 0 or more, or false for all, got ${showValue(size)}.`,
     );
   }
   const offset = size === false ? 0 : page * size;

@@ -124,7 +124,7 @@ export function openThreads(
   return LocalThreads.of(storage, system, logger, limits);
 }
 
-export type { Admitted, SendRequest } from "./admit/admission.ts";
+export type { Admitted, AdmittedSignal, SendRequest } from "./admit/admission.ts";
 export { decideDelivery, type Delivery, type DeliveryOptions } from "./admit/delivery.ts";
 export { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./hold/thread-limits.ts";
 export { type NumberedChunk, toBroadcast } from "./log/event-log.ts";

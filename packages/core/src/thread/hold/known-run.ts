@@ -10,6 +10,7 @@ export class KnownRun {
   /** The run that a send of this process is about to open. */
   #reserved: RunOfAgent | undefined;
   #abort: (() => void) | undefined;
+  /** A run that stops as it starts here. */
   #abortWanted: string | undefined;
 
   /** The run that a message joins: the active one, or one that is about to be opened here. */
@@ -52,8 +53,10 @@ export class KnownRun {
     if (this.#abortWanted === runId) abort();
   }
 
-  /** Aborts the run that is carried out here. */
-  abortHere(): void {
+  /** Another process asked for a run to be aborted. */
+  abortHere(runId: string): void {
+    if (this.#active?.runId !== runId) return;
+    this.#abortWanted = runId;
     this.#abort?.();
   }
 
@@ -61,9 +64,10 @@ export class KnownRun {
   abort(isHere: boolean): string | undefined {
     const runId = this.current?.runId;
     if (this.#active && this.#abort) this.#abort();
-    // Reserved here, or not running yet: it stops as it starts.
-    else if (!this.#active || isHere) this.#abortWanted = runId;
-    else return runId;
+    else {
+      this.#abortWanted = runId;
+      if (this.#active && !isHere) return runId;
+    }
     return undefined;
   }
 

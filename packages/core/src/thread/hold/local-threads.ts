@@ -16,7 +16,7 @@ import { type AdmittedSignal, type SendRequest, stateFor } from "../admit/admiss
 import type { MailboxItem } from "../admit/mailbox.ts";
 import { send } from "../admit/send.ts";
 import { decideCall, type DecideOptions, readWaiting } from "../journal/decide-call.ts";
-import { ThreadJournal } from "../journal/thread-journal.ts";
+import { type ThreadDetails, ThreadJournal } from "../journal/thread-journal.ts";
 import { announce } from "../log/announce.ts";
 import { openReader } from "../log/open-reader.ts";
 import type { AgentThreadSubscription } from "../log/thread-reader.ts";
@@ -122,9 +122,8 @@ export class LocalThreads implements Threads {
       thread: this.directory.peek(target),
       runId,
       agentId,
-      create: { ...(title !== undefined && { title }), ...(metadata && { metadata }) },
+      details: { title, metadata },
       exists: stored !== undefined,
-      opener: undefined,
       enter: (abortSignal) => {
         // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
         const thread = this.thread(target);
@@ -309,7 +308,7 @@ export class LocalThreads implements Threads {
     const live = this.#liveOptions.get(signal.id);
     this.dropOptions(signal.id);
     const named = live?.memory?.thread ?? options?.["thread"];
-    if (typeof named === "object" && named !== null) journal.describe(named as { title?: string });
+    if (typeof named === "object" && named !== null) journal.describe(named as ThreadDetails);
     const { threadId, resourceId } = thread;
     const { runId } = journal;
     const opener = { signal, messages, options, live };
@@ -351,19 +350,18 @@ export class LocalThreads implements Threads {
 
   /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
   #onNews(change: Change): void {
-    const running: Thread[] = [];
+    const busy: Thread[] = [];
     for (const thread of this.directory.concernedBy(change)) {
       thread.mailMayHaveCome();
-      if (thread.run) running.push(thread);
-      else {
-        thread.tail.behind();
-        if (thread.inUse) thread.wake();
-      }
+      if (thread.isBusy) busy.push(thread);
+      if (thread.run) continue;
+      thread.tail.behind();
+      if (thread.inUse) thread.wake();
     }
-    if (running.length > 0) void this.#checkAborts(running).catch(() => {});
+    if (busy.length > 0) void this.#checkAborts(busy).catch(() => {});
   }
 
-  async #checkAborts(running: readonly Thread[]): Promise<void> {
+  async #checkAborts(busy: readonly Thread[]): Promise<void> {
     const rows = await this.storage.select({
       table: ACTORS,
       where: { abort_run: { ne: null }, run_state: "running", owner: this.owner.id },
@@ -371,7 +369,7 @@ export class LocalThreads implements Threads {
     });
     for (const { thread_id, run_id, abort_run } of rows) {
       if (abort_run === null || abort_run !== run_id) continue;
-      running.find((one) => one.threadId === thread_id)?.abortIfRunning(abort_run);
+      busy.find((one) => one.threadId === thread_id)?.abortHere(abort_run);
     }
   }
 }

@@ -1,6 +1,6 @@
-import { subagentWaitOf } from "@selvedge/protocol/session";
 import { AgentError, storageError } from "../../errors.ts";
 import { agentChunk } from "../../run/model-part-chunk.ts";
+import type { Resumption } from "../../run/resume.ts";
 import type { RunEnd } from "../../run/run-journal.ts";
 import type { StoredOptions } from "../../run/stored-options.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -20,8 +20,7 @@ import { ThreadJournal } from "../journal/thread-journal.ts";
 import type { Lease } from "../log/fenced-log.ts";
 import { type Actor, readActor, toActor } from "./actor.ts";
 import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
-import type { RunOfAgent } from "./known-run.ts";
-import { take, takeLater, takeOver } from "./take.ts";
+import { take, takeIdle, takeLater, takeOver, type Taking } from "./take.ts";
 import type { Thread } from "./thread.ts";
 import type { Waiter } from "./waiters.ts";
 
@@ -122,36 +121,31 @@ export class Pump {
       if (looks === MAX_LOOKS) return thread.lookAgain();
       this.#wanted = false;
       thread.lookingIntoMailbox();
-      const active = thread.storedRun && (await this.#lookAtRun(thread.storedRun.runId));
-      const seen = active ?? thread.waiters.takeSeen();
-      const actor = seen ? seen.actor : await readActor(thread.storage, thread.threadId);
+      const { actor, run }: ThreadLook =
+        (!thread.storedRun && thread.waiters.takeSeen()) || (await this.#read(thread.storedRun?.runId));
       if (actor && actor.resourceId !== thread.resourceId) {
         // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
         thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
         return thread.threads.directory.claim(thread, actor.resourceId);
       }
       thread.found(actor);
-      const again =
-        actor?.runId === undefined
-          ? this.#onIdle(actor)
-          : this.#onActive(actor, active?.run ?? (await this.#readRun(actor.runId)));
+      // One that was not known is read with the next look.
+      const again = actor?.runId === undefined ? this.#onIdle(actor) : !run || this.#onActive(actor, run);
       if (!(await again)) return;
     }
   }
 
   /** The thread in the store, with the run that is its active one as far as is known here. */
-  async #lookAtRun(runId: string): Promise<{ actor: Actor | undefined; run?: RunLook }> {
+  async #read(runId: string | undefined): Promise<ThreadLook> {
     const { storage, threadId } = this.#thread;
-    const [[row], ...found] = await storage.selectAll([
+    if (runId === undefined) return { actor: await readActor(storage, threadId) };
+    const [[actorRow], [row], calls] = await storage.selectAll([
       { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
-      ...selectRun(runId),
+      { table: RUNS, where: { id: runId }, limit: 1 },
+      { table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] },
     ]);
-    const actor = row && toActor(row);
-    return { actor, ...(actor?.runId === runId && { run: toRunLook(found) }) };
-  }
-
-  async #readRun(runId: string): Promise<RunLook> {
-    return toRunLook(await this.#thread.storage.selectAll(selectRun(runId)));
+    const actor = actorRow && toActor(actorRow);
+    return { actor, ...(actor?.runId === runId && { run: { row, calls } }) };
   }
 
   /** A thread with a run that is not here. Returns whether to look again. */
@@ -177,21 +171,19 @@ export class Pump {
   async #resume(actor: Actor, { row }: RunLook, parked?: ParkedRun): Promise<boolean> {
     const thread = this.#thread;
     const runId = actor.runId as string;
-    const { agentId } = actor;
     // Another process may have the agent.
-    if (!thread.threads.carrierOf(agentId) && row?.first_message_id) return false;
+    if (!thread.threads.carrierOf(actor.agentId) && row?.first_message_id) return false;
     // A run that waited and was answered has not failed.
-    const attempts = parked ? 0 : (row?.attempts ?? 1);
+    const attempts = actor.owner === undefined ? 0 : (row?.attempts ?? 1);
     if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
-    const lease = await takeOver(thread, actor, attempts);
-    if (!lease) return true;
-    return this.goOn(lease, { runId, agentId, attempts }, parked);
+    const taking = takeOver(thread, actor, attempts);
+    return (await take(thread, taking)) ? this.goOn(taking, attempts, parked) : true;
   }
 
   /** Has a run that was taken over go on. Returns whether to look again. */
   async goOn(
-    lease: Lease,
-    { runId, agentId, attempts }: RunOfAgent & { attempts: number },
+    { lease, run: { runId, agentId } }: Taking,
+    attempts: number,
     parked: ParkedRun | undefined,
   ): Promise<boolean> {
     const thread = this.#thread;
@@ -204,9 +196,6 @@ export class Pump {
     });
     const resumption = taken?.resumption;
     if (taken) lease.nextSeq = taken.nextSeq;
-    for (const [id, steps] of resumption?.responseSteps ?? []) lease.responseSteps.set(id, steps);
-    const waiting = resumption?.calls.filter(({ state }) => state === "waiting") ?? [];
-    lease.subagents = waiting.flatMap((call) => subagentWaitOf(call) ?? []);
     if (!resumption?.begun || !carrier) {
       // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
       const error = new AgentError("superseded", "The process ended before the run began.");
@@ -215,10 +204,10 @@ export class Pump {
       return true;
     }
     if (attempts >= MAX_ATTEMPTS) {
-      await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), begun: true });
+      await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), resumption });
       return true;
     }
-    const journal = this.#openJournal({ runId, agentId: carrier.id, lease, begun: true });
+    const journal = this.#openJournal({ runId, agentId: carrier.id, lease, resumption });
     thread.begins(journal);
     const { resourceId } = thread;
     void carrier.takeUp({ threadId, resourceId, runId, journal, resumption });
@@ -250,7 +239,8 @@ export class Pump {
       // A message that came first goes first.
       const { threadId } = thread;
       const conditions = !item ? [nothingWaits(threadId)] : item.due === NOW ? [] : [nothingDueNow(threadId)];
-      lease = await (ticket.takesFirst ? take : takeLater)(thread, actor, ticket, conditions);
+      const taking = takeIdle(thread, actor, ticket, conditions);
+      lease = await (ticket.takesFirst ? take : takeLater)(thread, taking);
     } catch (error) {
       if (thread.waiters.dismiss(waiter)) waiter.refuse(storageError(error));
       return true;
@@ -285,7 +275,7 @@ export class Pump {
     const ticket = { runId, agentId: item.agentId, options: item.options, again: true };
     // What came to join a run must not find itself in one that was promised to somebody else.
     const conditions = item.due === NOW ? [] : [nothingDueNow(thread.threadId)];
-    const lease = await take(thread, actor, ticket, conditions);
+    const lease = await take(thread, takeIdle(thread, actor, ticket, conditions));
     if (!lease) return true;
     if (attempts >= MAX_ATTEMPTS) {
       await this.#giveUp({ runId, lease, end: this.#exhaustedEnd(runId), opener: item });
@@ -305,23 +295,13 @@ export class Pump {
 
   /** Ends a run of which nothing is here but the right to it. */
   async #giveUp({
-    runId,
-    lease,
     end,
-    opener,
-    begun = false,
     also = [],
-  }: {
-    runId: string;
-    lease: Lease;
-    end: RunEnd;
-    opener?: MailboxItem;
-    begun?: boolean;
-    also?: readonly Write[];
-  }): Promise<void> {
-    const journal = this.#openJournal({ runId, agentId: "", lease, opener, begun });
+    ...held
+  }: Omit<HeldRun, "agentId"> & { end: RunEnd; also?: readonly Write[] }): Promise<void> {
+    const journal = this.#openJournal({ ...held, agentId: "" });
     this.#thread.begins(journal);
-    if (opener) journal.publish(agentChunk("start", runId, {}));
+    if (held.opener) journal.publish(agentChunk("start", held.runId, {}));
     try {
       await journal.end(end, also);
     } catch (error) {
@@ -330,23 +310,9 @@ export class Pump {
     }
   }
 
-  #openJournal({
-    runId,
-    agentId,
-    lease,
-    opener,
-    begun = false,
-  }: {
-    runId: string;
-    agentId: string;
-    lease: Lease;
-    opener?: MailboxItem | undefined;
-    begun?: boolean;
-  }): ThreadJournal {
-    const thread = this.#thread;
-    const enter = async () => lease;
-    const journal = new ThreadJournal({ thread, runId, agentId, create: {}, opener, resumed: begun, enter });
-    journal.hold(lease, begun);
+  #openJournal({ lease, ...run }: HeldRun): ThreadJournal {
+    const journal = new ThreadJournal({ thread: this.#thread, ...run });
+    journal.hold(lease);
     return journal;
   }
 
@@ -377,21 +343,24 @@ export class Pump {
   }
 }
 
+/** A run whose thread is in hand: one that a message opened, or how far one came that is gone on with. */
+interface HeldRun {
+  runId: string;
+  agentId: string;
+  lease: Lease;
+  opener?: MailboxItem;
+  resumption?: Resumption;
+}
+
+interface ThreadLook {
+  actor: Actor | undefined;
+  run?: RunLook;
+}
+
 /** A run and its unfinished calls. */
 interface RunLook {
   row: RunRow | undefined;
   calls: readonly CallRow[];
-}
-
-function selectRun(runId: string) {
-  return [
-    { table: RUNS, where: { id: runId }, limit: 1 },
-    { table: CALLS, where: { run_id: runId }, orderBy: [{ column: "position" }] },
-  ] as const;
-}
-
-function toRunLook([[row], calls]: readonly [RunRow[], CallRow[]]): RunLook {
-  return { row, calls };
 }
 
 function waitsForSomebody(actor: Actor): AgentError {

@@ -1,6 +1,6 @@
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
-import type { Row, Storage, Where } from "../../storage/storage.ts";
+import type { Storage, Where } from "../../storage/storage.ts";
 import { ACTORS, CALLS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
 import type { ThreadAddress } from "../threads.ts";
@@ -67,7 +67,7 @@ export class Recovery {
   lookAgain(): void {
     if (!this.#started) return;
     this.#everything = true;
-    this.#lookNext().catch((error: unknown) => this.#onFailure(error));
+    this.#lookLater();
   }
 
   stop(): void {
@@ -104,12 +104,14 @@ export class Recovery {
     const everything = this.#everything;
     this.#everything = false;
     try {
-      const gone = await this.#options.owner.gone();
+      const { live, dead } = await this.#options.owner.gone();
       const found = new Map<string, Candidate>();
-      const orphans = everything
-        ? await this.#allOrphans(found, gone.live)
-        : await this.#orphansOf(found, gone.dead);
-      if (!orphans) await this.#options.owner.forget(gone.dead);
+      // Owners that left no trace are looked for now and then.
+      const owner = everything ? { ne: null } : { in: dead.map(({ id }) => id) };
+      if (everything || dead.length > 0)
+        for (const run_state of ["running", "suspended"])
+          await this.#collect(found, { run_state, run_id: { ne: null }, owner }, live);
+      if (found.size === 0) await this.#options.owner.forget(dead);
       await this.#leftAlone(found);
       this.#admit(found, everything);
     } catch (error) {
@@ -120,28 +122,11 @@ export class Recovery {
     }
   }
 
-  /** Threads of owners that are gone. */
-  async #orphansOf(found: Map<string, Candidate>, dead: readonly { id: string }[]): Promise<boolean> {
-    if (dead.length === 0) return false;
-    const owner = { in: dead.map(({ id }) => id) };
-    for (const run_state of ["running", "suspended"])
-      await this.#collect(found, { run_state, run_id: { ne: null }, owner }, () => true);
-    return found.size > 0;
-  }
-
-  /** As `orphansOf`, also of owners that left no trace. */
-  async #allOrphans(found: Map<string, Candidate>, live: ReadonlySet<string>): Promise<boolean> {
-    const isOrphan = ({ owner }: Row): boolean => !live.has(owner as string);
-    for (const run_state of ["running", "suspended"])
-      await this.#collect(found, { run_state, run_id: { ne: null }, owner: { ne: null } }, isOrphan);
-    return found.size > 0;
-  }
-
   /** Threads without an owner that have something to do. */
   async #leftAlone(found: Map<string, Candidate>): Promise<void> {
     const { storage } = this.#options;
-    await this.#collect(found, { has_mail: 1, run_state: "idle" }, () => false);
-    await this.#collect(found, { abort_run: { ne: null }, run_state: "suspended" }, () => false);
+    await this.#collect(found, { has_mail: 1, run_state: "idle" });
+    await this.#collect(found, { abort_run: { ne: null }, run_state: "suspended" });
     const calls = await storage.select({
       table: CALLS,
       where: { state: "decided" },
@@ -150,14 +135,11 @@ export class Recovery {
     });
     const decided = [...new Set(calls.map((row) => row.thread_id))];
     if (decided.length > 0)
-      await this.#collect(found, { thread_id: { in: decided }, run_state: "suspended" }, () => false);
+      await this.#collect(found, { thread_id: { in: decided }, run_state: "suspended" });
   }
 
-  async #collect(
-    found: Map<string, Candidate>,
-    where: Where,
-    isOrphan: (row: Row) => boolean,
-  ): Promise<void> {
+  /** Threads without an owner; with `live`, those of owners that are not among them. */
+  async #collect(found: Map<string, Candidate>, where: Where, live?: ReadonlySet<string>): Promise<void> {
     for (let after: string | undefined; ;) {
       const rows = await this.#options.storage.select({
         table: ACTORS,
@@ -166,12 +148,11 @@ export class Recovery {
         limit: BATCH,
       });
       for (const row of rows) {
-        // Of an owner that lives. Only rows with an owner are asked for together with a reason to take them.
-        const orphan = isOrphan(row);
-        if (!orphan && row.owner !== null) continue;
+        const isOrphan = row.owner !== null;
+        if (isOrphan && (!live || live.has(row.owner!))) continue;
         const threadId = row.thread_id;
         const mark = `${row.fence} ${row.mailbox_count} ${row.abort_run}`;
-        found.set(threadId, { threadId, resourceId: row.resource_id, mark, isOrphan: orphan });
+        found.set(threadId, { threadId, resourceId: row.resource_id, mark, isOrphan });
       }
       if (rows.length < BATCH || "thread_id" in where) return;
       after = rows.at(-1)!.thread_id;

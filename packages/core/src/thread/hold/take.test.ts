@@ -24,8 +24,8 @@ const change = (set: Partial<ActorRow>) =>
 describe("the writes that take a thread", () => {
   it("make the run the active one, under a new fence", async () => {
     await change({ fence: 4, next_seq: 7, abort_run: "an older run" });
-    const { writes, holding } = takeWrites(thread, ticket, toActor(await actorRow()));
-    expect(holding).toEqual({ runId: "run", agentId: "me", fence: 5, nextSeq: 7 });
+    const { run, writes, lease } = takeWrites(thread, ticket, toActor(await actorRow()));
+    expect({ ...run, ...lease }).toEqual({ runId: "run", agentId: "me", fence: 5, nextSeq: 7 });
     await storage.commit(writes);
     expect(await actorRow()).toMatchObject({
       owner: "p1",

@@ -22,70 +22,76 @@ export interface RunTicket {
   again?: boolean;
 }
 
-/** Who will hold a thread: its run, and the numbers it goes on with. */
-export interface Holding {
-  runId: string;
-  agentId: string;
-  fence: number;
-  nextSeq: number;
+/** What takes a thread for a run, and the right that it gives. */
+export interface Taking {
+  run: { runId: string; agentId: string };
+  writes: readonly Write[];
+  lease: Lease;
 }
 
-/** Takes an idle thread for a run. Returns `undefined` when somebody else was faster. */
-export async function take(
-  thread: Thread,
-  actor: Actor | undefined,
-  ticket: RunTicket,
-  conditions: readonly Write[],
-): Promise<Lease | undefined> {
-  const { writes, holding } = takeIdle(thread, actor, ticket, conditions);
-  return graspUnlessTaken(thread, writes, holding);
+/** Takes a thread. Returns `undefined` when somebody else was faster. */
+export async function take(thread: Thread, taking: Taking): Promise<Lease | undefined> {
+  try {
+    await grasp(thread, taking);
+    return taking.lease;
+  } catch (error) {
+    if (!AgentError.is(error, "conflict")) throw error;
+    // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
+    if (error.details?.["index"] === 0 && taking.writes[0]?.op === "require")
+      throw noThread(thread.threadId, thread.resourceId);
+    return undefined;
+  }
 }
 
-/** The right to an idle thread as it was seen. The first thing that the run stores takes it. */
-export async function takeLater(
-  thread: Thread,
-  actor: Actor | undefined,
-  ticket: RunTicket,
-  conditions: readonly Write[],
-): Promise<Lease> {
-  const { writes, holding } = takeIdle(thread, actor, ticket, conditions);
+/** The right to a thread as it was seen. The first thing that the run stores takes it. */
+export async function takeLater(thread: Thread, { writes, lease }: Taking): Promise<Lease> {
   await thread.threads.owner.hold();
-  return { fence: holding.fence, nextSeq: holding.nextSeq, responseSteps: new Map(), taking: writes };
+  return { ...lease, taking: writes };
 }
 
-function takeIdle(
+/** Commits what takes a thread. Others see this process live before they see its thread. */
+export async function grasp(thread: Thread, { run, writes }: Taking): Promise<CommitResult> {
+  const { storage, system, threadId: key } = thread;
+  const { owner } = thread.threads;
+  await owner.hold();
+  try {
+    const result = await storage.commit(writes, { key, id: system.newId() });
+    thread.taken(run);
+    return result;
+  } catch (error) {
+    owner.release();
+    throw error;
+  }
+}
+
+/** Takes an idle thread for a run. */
+export function takeIdle(
   thread: Thread,
   actor: Actor | undefined,
   ticket: RunTicket,
   conditions: readonly Write[],
-): { writes: Write[]; holding: Holding } {
-  const { writes, holding } = takeWrites(thread, ticket, actor);
-  if (actor) return { writes: [...conditions, ...writes], holding };
+): Taking {
+  const taking = takeWrites(thread, ticket, actor);
+  if (actor) return { ...taking, writes: [...conditions, ...taking.writes] };
   // A thread without a row has nothing in its mailbox either. Its row is new, with this run in it.
   const { threadId, resourceId, owner } = thread;
   const elsewhere = { id: threadId, resource_id: { ne: resourceId } };
-  const row = { ...newActor(threadId, resourceId), ...heldBy(owner, holding) };
-  return { writes: [requireNone(THREADS, elsewhere), insert(ACTORS, row), ...writes.slice(1)], holding };
+  const row = { ...newActor(threadId, resourceId), ...heldBy(owner, taking.run, taking.lease) };
+  return {
+    ...taking,
+    writes: [requireNone(THREADS, elsewhere), insert(ACTORS, row), ...taking.writes.slice(1)],
+  };
 }
 
 /** The row of a thread's actor while a run has it. */
-function heldBy(owner: string, { runId, agentId, fence }: Holding): Partial<ActorRow> {
+function heldBy(owner: string, { runId, agentId }: Taking["run"], { fence }: Lease): Partial<ActorRow> {
   return { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null };
 }
 
 /** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
-export function takeOver(thread: Thread, actor: Actor, attempts: number): Promise<Lease | undefined> {
-  const { writes, holding } = takeOverWrites(thread, actor, attempts);
-  return graspUnlessTaken(thread, writes, holding);
-}
-
-export function takeOverWrites(
-  thread: Thread,
-  actor: Actor,
-  attempts: number,
-): { writes: Write[]; holding: Holding } {
+export function takeOver(thread: Thread, actor: Actor, attempts: number): Taking {
   const { threadId: thread_id } = thread;
-  const runId = actor.runId as string;
+  const { runId, agentId } = actor as Actor & Taking["run"];
   const fence = actor.fence + 1;
   // What is known of a run that waits is right as long as nobody answered or aborted it since.
   const since = { next_seq: actor.nextSeq, abort_run: actor.abortRun ?? null, owner: actor.owner ?? null };
@@ -100,45 +106,7 @@ export function takeOverWrites(
       set: { state: "running", suspended_at: null, fence, attempts: attempts + 1 },
     }),
   ];
-  const holding = { runId, agentId: actor.agentId as string, fence, nextSeq: actor.nextSeq };
-  return { writes, holding };
-}
-
-/** Commits the writes that take a thread. Others see this process live before they see its thread. */
-export async function grasp(
-  thread: Thread,
-  writes: readonly Write[],
-  { runId, agentId, fence, nextSeq }: Holding,
-): Promise<{ lease: Lease; result: CommitResult }> {
-  const { storage, system, threadId: key } = thread;
-  const { owner } = thread.threads;
-  await owner.hold();
-  let result: CommitResult;
-  try {
-    result = await storage.commit(writes, { key, id: system.newId() });
-  } catch (error) {
-    owner.release();
-    throw error;
-  }
-  thread.taken({ runId, agentId });
-  return { lease: { fence, nextSeq, responseSteps: new Map() }, result };
-}
-
-async function graspUnlessTaken(
-  thread: Thread,
-  writes: readonly Write[],
-  holding: Holding,
-): Promise<Lease | undefined> {
-  try {
-    return (await grasp(thread, writes, holding)).lease;
-  } catch (error) {
-    if (!AgentError.is(error, "conflict")) throw error;
-    // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
-    const first = writes[0];
-    if (error.details?.["index"] === 0 && first?.op === "require")
-      throw noThread(thread.threadId, thread.resourceId);
-    return undefined;
-  }
+  return { run: { runId, agentId }, writes, lease: { fence, nextSeq: actor.nextSeq } };
 }
 
 /** Makes a run the active one of an idle thread, if it is still as it was seen. */
@@ -146,11 +114,11 @@ export function takeWrites(
   { threadId, resourceId, owner, system }: Thread,
   ticket: RunTicket,
   seen: Pick<Actor, "fence" | "nextSeq"> = { fence: 0, nextSeq: 1 },
-): { writes: Write[]; holding: Holding } {
+): Taking {
   const { runId, agentId, options, again } = ticket;
   const { nextSeq } = seen;
   const fence = seen.fence + 1;
-  const holding = { runId, agentId, fence, nextSeq };
+  const lease = { fence, nextSeq };
   const writes: Write[] = [
     update(ACTORS, {
       where: {
@@ -161,7 +129,7 @@ export function takeWrites(
         run_id: null,
         resource_id: resourceId,
       },
-      set: heldBy(owner, holding),
+      set: heldBy(owner, ticket, lease),
       require: true,
     }),
     ...(again ? [forgetRun(threadId, runId)] : []),
@@ -180,7 +148,7 @@ export function takeWrites(
       started_at: Math.trunc(system.now()),
     }),
   ];
-  return { writes, holding };
+  return { run: { runId, agentId }, writes, lease };
 }
 
 function forgetRun(threadId: string, runId: string): Write {

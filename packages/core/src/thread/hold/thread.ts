@@ -14,7 +14,7 @@ import type { Actor } from "./actor.ts";
 import { KnownRun, type RunOfAgent } from "./known-run.ts";
 import type { LocalThreads } from "./local-threads.ts";
 import { Pump } from "./pump.ts";
-import { grasp, takeOverWrites, takeWrites } from "./take.ts";
+import { grasp, takeOver, takeWrites } from "./take.ts";
 import type { ThreadLimits } from "./thread-limits.ts";
 import { type Waiter, Waiters } from "./waiters.ts";
 
@@ -86,9 +86,9 @@ export class Thread implements KnownThread {
     this.threads.scheduler.wake(this, { afterMs: ms, urgent: !this.waiters.isEmpty });
   }
 
-  /** Resolves when a look that is under way is over. */
-  looked(): Promise<void> | undefined {
-    return this.#pump.looked;
+  /** Resolves when what is stored now was looked at: by the look under way, or by the one that follows it. */
+  async looked(): Promise<void> {
+    for (let looks = 0; looks < 2 && this.#pump.looked; looks++) await this.#pump.looked;
   }
 
   /** Waits for the thread, behind everything that was accepted before. */
@@ -141,25 +141,24 @@ export class Thread implements KnownThread {
     const { runId, agentId, options = {} } = item;
     const taking = takeWrites(this, { runId, agentId, options }, actor);
     this.#mayHaveMail = false;
-    const { lease, result } = await grasp(this, [...writes, ...taking.writes], taking.holding);
+    const result = await grasp(this, { ...taking, writes: [...writes, ...taking.writes] });
     const index = writes.findIndex((write) => write.op === "insert" && write.table === MAILBOX);
-    this.#pump.start(lease, runId, { ...item, options, seq: result.auto[index] as number });
+    this.#pump.start(taking.lease, runId, { ...item, options, seq: result.auto[index] as number });
     return result;
   }
 
   /** Commits the answer that a run waited for and takes the run over, in one. `parked` is the run with the answer. */
   async resumeWith(parked: ParkedRun, writes: readonly Write[]): Promise<void> {
     this.mayRun();
-    const { runId, agentId, mailboxCount } = parked.actor;
-    const taking = takeOverWrites(this, parked.actor, 0);
+    const { mailboxCount } = parked.actor;
+    const taking = takeOver(this, parked.actor, 0);
     this.#mayHaveMail = mailboxCount > 0;
     const sameMail = mailboxCount > 0 ? [] : [nothingWaits(this.threadId)];
-    const taken = grasp(this, [...writes, ...sameMail, ...taking.writes], taking.holding);
-    const run = { runId: runId as string, agentId, attempts: 0 };
-    const goOn = async (lease: Lease) => {
-      if (await this.#pump.goOn(lease, run, parked)) this.wake();
+    const taken = grasp(this, { ...taking, writes: [...writes, ...sameMail, ...taking.writes] });
+    const goOn = async () => {
+      if (await this.#pump.goOn(taking, 0, parked)) this.wake();
     };
-    this.#pump.during(taken.then(({ lease }) => goOn(lease), NOTHING));
+    this.#pump.during(taken.then(goOn, NOTHING));
     await taken;
   }
 
@@ -195,7 +194,8 @@ export class Thread implements KnownThread {
     this.waiters.seeAnew();
     this.#known.left(waits);
     this.threads.left(this);
-    this.tail.release();
+    // What comes next may be written elsewhere.
+    this.tail.behind();
     if (nothingWaits && this.waiters.isEmpty) this.#pump.rest();
     else this.wake();
   }
@@ -247,8 +247,13 @@ export class Thread implements KnownThread {
   }
 
   /** Another process asked for this run to be aborted. */
-  abortIfRunning(runId: string): void {
-    if (this.#run?.runId === runId) this.#known.abortHere();
+  abortHere(runId: string): void {
+    this.#known.abortHere(runId);
+  }
+
+  /** Whether a run is carried out here, or may be about to. */
+  get isBusy(): boolean {
+    return this.#run !== undefined || this.#pump.isLooking;
   }
 
   addReader(): void {

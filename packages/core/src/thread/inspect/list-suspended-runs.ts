@@ -1,5 +1,6 @@
 import { AgentError, showValue } from "../../errors.ts";
 import { checkId } from "../../storage/check-id.ts";
+import { toWindow } from "../../storage/page.ts";
 import type { Storage, Where } from "../../storage/storage.ts";
 import { RUNS } from "../../storage/thread-tables.ts";
 import { questionsOf, readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
@@ -30,11 +31,10 @@ export async function listSuspendedRuns(
   agentId: string,
   options: ListSuspendedRunsOptions,
 ): Promise<{ runs: SuspendedRun[]; total: number }> {
-  const { threadId, resourceId, fromDate, toDate, perPage = DEFAULT_PER_PAGE, page = 0 } = options ?? {};
+  const { threadId, resourceId, fromDate, toDate } = options ?? {};
   if (threadId !== undefined) checkId("threadId", threadId);
   if (resourceId !== undefined) checkId("resourceId", resourceId);
-  checkCount("perPage", perPage);
-  checkCount("page", page);
+  const { limit, offset } = toWindow(options ?? {}, DEFAULT_PER_PAGE);
   const since = {
     ne: null,
     ...(fromDate !== undefined && { gte: toTime("fromDate", fromDate) }),
@@ -52,8 +52,7 @@ export async function listSuspendedRuns(
       table: RUNS,
       where,
       orderBy: [{ column: "suspended_at" }, { column: "id" }],
-      limit: perPage,
-      offset: page * perPage,
+      ...(limit !== undefined && { limit, offset }),
     }),
     storage.count({ table: RUNS, where }),
   ]);
@@ -72,14 +71,6 @@ export async function listSuspendedRuns(
       toolCalls: (calls.get(row.id) ?? []).flatMap(questionsOf),
     })),
   };
-}
-
-function checkCount(name: string, value: unknown): void {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return;
-  throw new AgentError(
-    "invalid-argument",
-    `${name} must be a whole number, 0 or more, got ${showValue(value)}.`,
-  );
 }
 
 function toTime(name: string, value: unknown): number {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Resumption } from "../../run/resume.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import type { Write } from "../../storage/storage.ts";
 import { CALLS } from "../../storage/thread-tables.ts";
@@ -26,6 +27,7 @@ const open = (toolCallId: string) => ({
   requiresApproval: true,
   resumeSchema: "{}",
 });
+const RESUMED = { calls: [] } as unknown as Resumption;
 let storage: InMemoryStorage;
 
 beforeEach(async () => {
@@ -41,7 +43,7 @@ const rows = async () => {
 
 describe("the journal of a run's calls", () => {
   it("records calls that are about to run in the run's own row, without rows of their own", () => {
-    const journal = new CallJournal("run", "t", false);
+    const journal = new CallJournal("run", "t");
     const { openStep, writes } = journal.start(PLACE, [intent("a", 0), intent("b", 1)]);
     expect(openStep).toMatchObject({ messageId: "answer", messageStep: 0, started: ["a", "b"] });
     expect(writes).toEqual([]);
@@ -49,13 +51,13 @@ describe("the journal of a run's calls", () => {
   });
 
   it("marks calls as started that may have waited before the run was taken over", async () => {
-    const journal = new CallJournal("run", "t", true);
+    const journal = new CallJournal("run", "t", RESUMED);
     await commit(journal.start(PLACE, [intent("a", 0)]).writes);
     expect(await rows()).toEqual(["a started"]);
   });
 
   it("keeps the outcome of a call until its step is stored", async () => {
-    const journal = new CallJournal("run", "t", false);
+    const journal = new CallJournal("run", "t");
     journal.start(PLACE, [intent("a", 0)]);
     expect(journal.close()).toEqual([]);
     await commit([journal.recordOutcome("a", { kind: "result", result: 1 })]);
@@ -68,21 +70,21 @@ describe("the journal of a run's calls", () => {
   });
 
   it("keeps only the calls that wait", async () => {
-    const journal = new CallJournal("run", "t", false);
+    const journal = new CallJournal("run", "t");
     await commit([journal.recordOutcome("a", { kind: "result", result: 1 })]);
     await commit(journal.wait(PLACE, [open("b")]));
     expect(await rows()).toEqual(["b waiting"]);
   });
 
   it("lets a call that has run wait", async () => {
-    const journal = new CallJournal("run", "t", true);
+    const journal = new CallJournal("run", "t", RESUMED);
     await commit(journal.start(PLACE, [intent("a", 0)]).writes);
     await commit(journal.wait(PLACE, [open("a")]));
     expect(await rows()).toEqual(["a waiting"]);
   });
 
   it("does not undo a decision that came before the run looked", async () => {
-    const journal = new CallJournal("run", "t", false);
+    const journal = new CallJournal("run", "t");
     await commit(journal.wait(PLACE, [open("a")]));
     await commit([update(CALLS, { where: { tool_call_id: "a" }, set: { state: "decided" } })]);
     await commit(journal.wait(PLACE, [open("a")]));

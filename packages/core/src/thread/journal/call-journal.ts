@@ -1,14 +1,14 @@
-import type { StoredMessage } from "@selvedge/protocol";
+import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
 import type { CallIntent, StepRecord } from "../../run/run-journal.ts";
 import { NOBODY_ASKED } from "../../run/open-calls.ts";
-import { readStep } from "../../storage/list-messages.ts";
 import { setMessageMetadata } from "../../storage/message-writes.ts";
 import type { Where, Write } from "../../storage/storage.ts";
-import { CALLS, RUNS, type CallRow } from "../../storage/thread-tables.ts";
+import { CALLS, type CallRow } from "../../storage/thread-tables.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";
-import { type OpenStep, openStepOf, storeStep } from "./open-step.ts";
+import { type OpenStep, storeStep } from "./open-step.ts";
 import { storeOutcome } from "./stored-outcome.ts";
 import type { Thread } from "../hold/thread.ts";
 import { insert, remove, update } from "../../storage/writes.ts";
@@ -23,29 +23,32 @@ export interface PlacedStep {
 export class CallJournal {
   readonly #runId: string;
   readonly #threadId: string;
-  /** Whether the store may hold an open step of this run, and calls. */
-  #open: boolean;
+  /** The step that is not finished: its tools are about to run, or it waits for somebody. */
+  #open: Pick<OpenStep, "messageId" | "messageStep" | "parts"> | undefined;
+  /** Whether the store may hold calls of this run. */
   #hasRows: boolean;
 
-  constructor(runId: string, threadId: string, resumed: boolean) {
+  constructor(runId: string, threadId: string, resumption?: Resumption) {
     this.#runId = runId;
     this.#threadId = threadId;
-    this.#open = resumed;
-    this.#hasRows = resumed;
+    this.#hasRows = resumption !== undefined;
+    if (resumption?.responseId === undefined || resumption.calls.length === 0) return;
+    const { responseId: messageId, responseSteps: messageStep, parts } = resumption;
+    this.#open = { messageId, messageStep, parts };
   }
 
   get isOpen(): boolean {
-    return this.#open;
+    return this.#open !== undefined;
   }
 
   /** Calls are about to run: the run's row says so. Those of a continued run may have waited before. */
   start(place: PlacedStep, calls: readonly CallIntent[]): { openStep: OpenStep; writes: Write[] } {
-    this.#open = true;
-    const { step, messageStep } = place;
+    const { step } = place;
+    const open = (this.#open = placeOf(place));
     const started = calls.map((call) => call.toolCallId);
     const columns = { state: "started", requires_approval: 0 } as const;
     return {
-      openStep: { messageId: step.message.id, messageStep, parts: [...step.parts], started, usage: step.own },
+      openStep: { ...open, started, usage: step.own },
       writes: this.#hasRows ? calls.map((call) => put(this.#row(place, call, columns), "update")) : [],
     };
   }
@@ -64,7 +67,7 @@ export class CallJournal {
 
   /** The calls that wait; those that were answered need no journal any more. */
   wait(place: PlacedStep, waiting: readonly OpenCall[]): Write[] {
-    this.#open = true;
+    this.#open = placeOf(place);
     this.#hasRows = true;
     const open = new Set(waiting.map((call) => call.toolCallId));
     const answered = place.step.parts.flatMap((part) =>
@@ -85,22 +88,21 @@ export class CallJournal {
   }
 
   closed(): void {
-    this.#open = false;
+    this.#open = undefined;
     this.#hasRows = false;
   }
 
   /** However a run ends, it leaves no call without an answer. */
-  async answerOpen(thread: Thread, state: "failed" | "aborted"): Promise<Write[]> {
-    const open = this.#open ? await this.#readOpen(thread) : undefined;
-    if (!open) return [];
-    const { messageId, messageStep, parts } = open;
-    for (const part of parts) {
-      if (part.type !== "tool-invocation") continue;
+  answerOpen(thread: Thread, state: "failed" | "aborted"): Write[] {
+    if (!this.#open) return [];
+    const { messageId, messageStep } = this.#open;
+    const result = `The run ${state === "failed" ? "failed" : "was aborted"} before this call was answered.`;
+    const parts = this.#open.parts.map((part): MessagePart => {
+      if (part.type !== "tool-invocation") return part;
       const { toolInvocation } = part;
-      if (toolInvocation.state !== "call" && toolInvocation.state !== "approval-requested") continue;
-      const result = `The run ${state === "failed" ? "failed" : "was aborted"} before this call was answered.`;
-      Object.assign(toolInvocation, { state: "output-error", result, isError: true });
-    }
+      if (toolInvocation.state !== "call" && toolInvocation.state !== "approval-requested") return part;
+      return { ...part, toolInvocation: { ...toolInvocation, state: "output-error", result, isError: true } };
+    });
     const { threadId, resourceId, system } = thread;
     const message: StoredMessage & { threadId: string } = {
       id: messageId,
@@ -111,21 +113,6 @@ export class CallJournal {
       content: { format: 2, parts: [] },
     };
     return [storeStep(message, messageStep, parts), setMessageMetadata(messageId, NOBODY_ASKED)];
-  }
-
-  /** The step that was not finished: its tools were about to run, or it waits for somebody. */
-  async #readOpen({
-    storage,
-  }: Thread): Promise<Pick<OpenStep, "messageId" | "messageStep" | "parts"> | undefined> {
-    const [run] = await storage.select({ table: RUNS, where: { id: this.#runId }, limit: 1 });
-    const open = openStepOf(run);
-    if (open) return open;
-    const where = { run_id: this.#runId, message_id: { ne: null } };
-    const [call] = await storage.select({ table: CALLS, where, limit: 1 });
-    if (!call) return undefined;
-    const messageId = call.message_id as string;
-    const messageStep = call.message_step ?? 0;
-    return { messageId, messageStep, parts: await readStep(storage, messageId, messageStep) };
   }
 
   #waitingRow(place: PlacedStep, intent: CallIntent, call: OpenCall): Write[] {
@@ -167,6 +154,10 @@ export class CallJournal {
       ...columns,
     };
   }
+}
+
+function placeOf({ step, messageStep }: PlacedStep): Pick<OpenStep, "messageId" | "messageStep" | "parts"> {
+  return { messageId: step.message.id, messageStep, parts: [...step.parts] };
 }
 
 function put(row: Partial<CallRow>, onConflict: "update" | "ignore"): Write {

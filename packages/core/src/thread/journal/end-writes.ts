@@ -8,6 +8,7 @@ import { RUNS } from "../../storage/thread-tables.ts";
 import { remove } from "../../storage/writes.ts";
 import { type MailboxItem, takeItems } from "../admit/mailbox.ts";
 import type { Thread } from "../hold/thread.ts";
+import type { ThreadDetails } from "./thread-journal.ts";
 
 /** The actor of an idle thread. */
 export const IDLE = {
@@ -28,11 +29,7 @@ export function endedRun({ state, error }: RunEnd, now: Date): Row {
 }
 
 /** A run that ends before it began was still opened by a message whose sender was told that it is stored. */
-export function openerWrites(
-  thread: Thread,
-  item: MailboxItem,
-  details: { title?: string; metadata?: Record<string, unknown> },
-): Write[] {
+export function openerWrites(thread: Thread, item: MailboxItem, details: ThreadDetails): Write[] {
   const { threadId, resourceId } = thread;
   const { createdAt } = item.signal;
   return [

@@ -1,7 +1,6 @@
 import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { putFirstStep, putStep } from "../../storage/message-writes.ts";
 import type { Write } from "../../storage/storage.ts";
-import type { RunRow } from "../../storage/thread-tables.ts";
 
 /**
  * A step whose tools are about to run, as the row of its run holds it until the results are there. The history gets a
@@ -16,10 +15,6 @@ export interface OpenStep {
   started: string[];
   /** What the model's reply has cost. It is counted with the step. */
   usage?: Usage;
-}
-
-export function openStepOf(run: RunRow | undefined): OpenStep | undefined {
-  return (run?.open_step ?? undefined) as OpenStep | undefined;
 }
 
 /** Puts a step into the history, in its place. */

@@ -61,7 +61,7 @@ describe("a run that is taken over", () => {
       abort: false,
       calls: [],
       parts: [],
-      responseSteps: new Map([["answer", 2]]),
+      responseSteps: 2,
     });
   });
 
@@ -103,7 +103,7 @@ describe("a run that is taken over", () => {
     expect(resumption.calls[1]).toMatchObject({ toolName: "pay", args: { to: "b" }, outcome: undefined });
     // The open step is stored again when it is whole, in its own place.
     expect(resumption.parts).toEqual(openStep.parts);
-    expect(resumption.responseSteps).toEqual(new Map([["answer", 0]]));
+    expect(resumption.responseSteps).toBe(0);
   });
 
   it("finds a step that waits where the journal says", async () => {
@@ -113,7 +113,7 @@ describe("a run that is taken over", () => {
     ]);
     const { resumption } = (await read())!;
     expect(resumption.responseId).toBe("answer");
-    expect(resumption.responseSteps).toEqual(new Map([["answer", 1]]));
+    expect(resumption.responseSteps).toBe(1);
     expect(resumption.calls).toMatchObject([
       { state: "waiting", requiresApproval: true, decision: undefined },
     ]);

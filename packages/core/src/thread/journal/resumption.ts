@@ -5,7 +5,7 @@ import { type MessageRow, MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, CALLS, type CallRow, EVENTS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import type { Decision, JournaledCall, Resumption } from "../../run/resume.ts";
 import { type Actor, toActor } from "../hold/actor.ts";
-import { type OpenStep, openStepOf } from "./open-step.ts";
+import type { OpenStep } from "./open-step.ts";
 import { restoreOutcome, type StoredOutcome } from "./stored-outcome.ts";
 import { reviveOptions, type StoredOptions } from "../../run/stored-options.ts";
 
@@ -89,7 +89,7 @@ async function toResumption(
   rows: readonly MessageRow[],
 ): Promise<Resumption> {
   const runId = row.id;
-  const open = openStepOf(row);
+  const open = (row.open_step ?? undefined) as OpenStep | undefined;
   const calls = [...callRows.map(toCall), ...startedCalls(open, callRows)];
   // A step with open calls is where the run says, or, if it waited, where the journal says.
   const waited = callRows[0];
@@ -101,9 +101,7 @@ async function toResumption(
   const isShort = lastStep === 0 && answers.every((id) => id === responseId);
   const steps = isShort ? [] : await readSteps(storage, answers);
   const messages = withSteps(rows, steps);
-  const responseSteps = new Map<string, number>();
   let parts: MessagePart[] = [];
-  if (responseId !== undefined) responseSteps.set(responseId, isOpen ? lastStep : lastStep + 1);
   if (isOpen) {
     // Stored already if it waited, and not yet part of what the model sees.
     const response = messages.find((message) => message.id === responseId);
@@ -125,7 +123,7 @@ async function toResumption(
     parts,
     calls,
     messages,
-    responseSteps,
+    responseSteps: isOpen ? lastStep : lastStep + 1,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { StepRecord } from "../../run/run-journal.ts";
+import type { Resumption } from "../../run/resume.ts";
 import { setMessageMetadata } from "../../storage/message-writes.ts";
 import type { Row, Write } from "../../storage/storage.ts";
 import type { Thread } from "../hold/thread.ts";
@@ -7,15 +8,18 @@ import { storeStep } from "./open-step.ts";
 
 /** Where the steps of a run are in the history: each is a part of a message and knows its number there. */
 export class StepPlaces {
-  /** The number of stored steps in each message. */
-  #stored = new Map<string, number>();
-  /** The message that contains the stored steps, until signals follow it. */
-  responseId: string | undefined;
+  /** The message that contains the stored steps, and their number. */
+  #response: { id: string; steps: number } | undefined;
+  #isClosed = false;
 
-  /** Continues where a run stopped. */
-  continue(stored: Map<string, number>): void {
-    this.#stored = stored;
-    this.responseId = [...stored.keys()].at(-1);
+  /** Continues where a run stopped, if it did. */
+  constructor(resumption: Resumption | undefined) {
+    if (resumption?.responseId !== undefined)
+      this.#response = { id: resumption.responseId, steps: resumption.responseSteps };
+  }
+
+  get responseId(): string | undefined {
+    return this.#isClosed ? undefined : this.#response?.id;
   }
 
   writes({ threadId, resourceId }: Thread, step: StepRecord): Write[] {
@@ -34,10 +38,16 @@ export class StepPlaces {
   }
 
   stored({ message }: StepRecord): void {
-    this.#stored.set(message.id, this.#of(message.id) + 1);
+    this.#response = { id: message.id, steps: this.#of(message.id) + 1 };
+    this.#isClosed = false;
+  }
+
+  /** What follows is a message of its own. */
+  close(): void {
+    this.#isClosed = true;
   }
 
   #of(messageId: string): number {
-    return this.#stored.get(messageId) ?? 0;
+    return this.#response?.id === messageId ? this.#response.steps : 0;
   }
 }

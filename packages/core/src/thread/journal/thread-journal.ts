@@ -1,5 +1,7 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
+import { subagentWaitOf, type SubagentWait } from "@selvedge/protocol/session";
 import { AgentError } from "../../errors.ts";
+import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
 import { type CallIntent, type RunEnd, type RunJournal, type StepRecord } from "../../run/run-journal.ts";
 import { echoOf } from "../../signal/echo.ts";
@@ -34,16 +36,21 @@ export interface ThreadJournalOptions {
   thread: Thread;
   runId: string;
   agentId: string;
-  /** What the caller says about the thread. */
-  create: { title?: string; metadata?: Record<string, unknown> };
+  details?: ThreadDetails;
   /** The history had the thread when the run was asked for. */
   exists?: boolean;
   /** The item that opened the run. */
-  opener: MailboxItem | undefined;
-  /** A run that is gone on with may have calls in the journal. */
-  resumed?: boolean;
-  /** Takes the thread; given by who starts the run. */
-  enter(abortSignal: AbortSignal): Promise<Lease>;
+  opener?: MailboxItem | undefined;
+  /** How far a run came that is gone on with. */
+  resumption?: Resumption | undefined;
+  /** Takes the thread, for a run that does not hold it from the beginning. */
+  enter?(abortSignal: AbortSignal): Promise<Lease>;
+}
+
+/** What the caller says about the thread. */
+export interface ThreadDetails {
+  title?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
 }
 
 /** Signals taken with one step; more wait for the next. */
@@ -66,8 +73,10 @@ export class ThreadJournal implements RunJournal {
   #opener: MailboxItem | undefined;
   /** Messages that the run began with besides, and that the store does not know to be taken. */
   readonly #staged = new Set<string>();
-  readonly #places = new StepPlaces();
-  #details: ThreadJournalOptions["create"];
+  readonly #places: StepPlaces;
+  /** Subagents that calls of a run wait for which is gone on with. They end with it, unless it waits again. */
+  readonly #subagents: readonly SubagentWait["subagent"][];
+  #details: ThreadDetails;
   #begun = false;
   #over = false;
   #controller: AbortController | undefined;
@@ -77,9 +86,13 @@ export class ThreadJournal implements RunJournal {
     this.#thread = options.thread;
     this.runId = options.runId;
     this.#opener = options.opener;
-    this.#details = options.create;
+    this.#details = options.details ?? {};
     this.#log = new FencedLog(options.thread, options.runId, () => this.abandon());
-    this.#journal = new CallJournal(options.runId, options.thread.threadId, options.resumed ?? false);
+    const { resumption } = options;
+    const waiting = resumption?.calls.filter(({ state }) => state === "waiting") ?? [];
+    this.#subagents = waiting.flatMap((call) => subagentWaitOf(call) ?? []);
+    this.#places = new StepPlaces(resumption);
+    this.#journal = new CallJournal(options.runId, options.thread.threadId, resumption);
   }
 
   get isOver(): boolean {
@@ -91,7 +104,7 @@ export class ThreadJournal implements RunJournal {
   }
 
   async acquire(controller: AbortController): Promise<void> {
-    if (!this.#lease) this.hold(await this.#options.enter(controller.signal));
+    if (!this.#lease) this.hold(await this.#options.enter!(controller.signal));
     this.abortWith(controller);
   }
 
@@ -104,8 +117,8 @@ export class ThreadJournal implements RunJournal {
   }
 
   /** What the message that opened the run says about the thread. */
-  describe({ title, metadata }: ThreadJournalOptions["create"]): void {
-    this.#details = { ...(title !== undefined && { title }), ...(metadata && { metadata }) };
+  describe({ title, metadata }: ThreadDetails): void {
+    this.#details = { title, metadata };
   }
 
   /** The handle to run on, for a run that has not entered its thread yet. */
@@ -128,11 +141,10 @@ export class ThreadJournal implements RunJournal {
   }
 
   /** For who starts the run with the thread already in hand. */
-  hold(lease: Lease, begun = false): void {
+  hold(lease: Lease): void {
     this.#lease = lease;
-    this.#places.continue(lease.responseSteps);
     this.#log.open(lease);
-    if (begun) this.#hasBegun();
+    if (this.#options.resumption?.begun) this.#hasBegun();
   }
 
   async begin(
@@ -323,7 +335,7 @@ export class ThreadJournal implements RunJournal {
       this.#journal.closed();
     }
     if (step) this.#places.stored(step);
-    this.#places.responseId = closes ? undefined : responseId;
+    if (closes) this.#places.close();
     return signals;
   }
 
@@ -382,7 +394,7 @@ export class ThreadJournal implements RunJournal {
         : { ...this.#opener, signal: this.#opener.signal.with({ createdAt: now }) };
     const opener = unread ? openerWrites(this.#thread, unread, this.#details) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
-    const unanswered = end.state === "done" ? [] : await this.#journal.answerOpen(this.#thread, end.state);
+    const unanswered = end.state === "done" ? [] : this.#journal.answerOpen(this.#thread, end.state);
     let nothingWaits = 0;
     try {
       [nothingWaits = 0] = await this.#log.commit(
@@ -494,7 +506,7 @@ export class ThreadJournal implements RunJournal {
 
   /** Nobody waits for the calls any more, nor for subagents that they waited for. */
   #closeCalls(): Write[] {
-    return [...this.#journal.close(), ...(this.#lease?.subagents ?? []).map(abortSubagent)];
+    return [...this.#journal.close(), ...this.#subagents.map(abortSubagent)];
   }
 
   #leave(how: Leaving = {}): void {
@@ -502,7 +514,7 @@ export class ThreadJournal implements RunJournal {
     this.#over = true;
     this.#log.close();
     this.#thread.left(this, how);
-    if (!how.waits) for (const one of this.#lease?.subagents ?? []) this.#thread.threads.mailMayHaveCome(one);
+    if (!how.waits) for (const one of this.#subagents) this.#thread.threads.mailMayHaveCome(one);
   }
 }
 

@@ -39,7 +39,7 @@ async function opened() {
   ]);
   let lost = 0;
   const log = new FencedLog(thread, "run", () => lost++);
-  log.open({ fence: FENCE, nextSeq: 1, responseSteps: new Map() });
+  log.open({ fence: FENCE, nextSeq: 1 });
   const stored = async () => {
     const rows = await storage.select({ table: EVENTS, orderBy: [{ column: "first" }] });
     return rows.map(({ first, last }) => `${first}-${last}`);

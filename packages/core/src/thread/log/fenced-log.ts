@@ -1,5 +1,4 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import type { SubagentWait } from "@selvedge/protocol/session";
 import { AgentError, storageError } from "../../errors.ts";
 import { toJson } from "../../json.ts";
 import type { CommitContribution } from "../../memory/memory.ts";
@@ -17,10 +16,6 @@ import { requireRow, update } from "../../storage/writes.ts";
 export interface Lease {
   fence: number;
   nextSeq: number;
-  /** Steps stored so far in each response message, of a run that is gone on with. */
-  responseSteps: Map<string, number>;
-  /** Subagents that calls of a run wait for which is gone on with. They end with it, unless it waits again. */
-  subagents?: readonly SubagentWait["subagent"][] | undefined;
   /** What takes the thread, where the run has it only as it was seen: it goes before the first thing that is stored. */
   taking?: readonly Write[] | undefined;
 }

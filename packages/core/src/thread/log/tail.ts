@@ -68,11 +68,6 @@ export class Tail {
     }
   }
 
-  /** The run that was here is over: what comes next may be written elsewhere. */
-  release(): void {
-    this.behind();
-  }
-
   /** Resolves at the next change, in this process or another. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -3,7 +3,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import type { RecallSettings } from "./memory-settings.ts";
 import type { MessageIndex } from "./message-index.ts";
 
-/** How many more matches to ask for, because the best ones may be in the prompt already. */
+/** How many extra matches to request, because the best ones may already be in the prompt. */
 const SPARE = 20;
 
 export interface MessageSearch {
@@ -16,7 +16,7 @@ export interface MessageSearch {
   abortSignal?: AbortSignal | undefined;
 }
 
-/** The stored messages nearest in meaning, with their neighbours, each thread's in its order. */
+/** The stored messages nearest in meaning, with their neighbours, grouped by thread in thread order. */
 export async function findMessages(
   store: ThreadDomain,
   index: MessageIndex,
@@ -28,7 +28,7 @@ export async function findMessages(
   const matches = await index.search({
     text,
     topK: settings.topK + Math.min(present.size, SPARE),
-    // The owner's condition stands whatever else is asked for.
+    // The owner's condition applies whatever else is requested.
     filter: settings.filter
       ? { $and: [{ ...ofResource, ...ofThread }, settings.filter] }
       : { ...ofResource, ...ofThread },
@@ -38,7 +38,7 @@ export async function findMessages(
   const fresh = matches.filter((match) => !present.has(match.messageId)).slice(0, settings.topK);
   if (fresh.length === 0) return [];
   const { messages } = await store.listMessages({
-    // No page of any thread, only what the search found: so nothing here depends on how long a thread is.
+    // No page of any thread, only what the search found: the cost does not depend on the length of a thread.
     threadId: [],
     perPage: 0,
     include: fresh.map((match) => ({
@@ -48,7 +48,7 @@ export async function findMessages(
       withNextMessages: settings.after,
     })),
   });
-  // The index says whose a message is; the store has the last word.
+  // The index says who owns a message; the store has the last word.
   const mayBeSeen = (message: StoredMessage): boolean =>
     resourceId === undefined || message.resourceId === resourceId;
   return messages.filter((message) => !present.has(message.id) && mayBeSeen(message));

@@ -9,16 +9,16 @@ import type { UIMessage } from "./to-ui-message.ts";
 import type { MemoryWarning } from "./warning.ts";
 
 export interface MemoryOptions {
-  /** Where threads and messages live. Without it, the store of the `Mastra` the agent is registered with. */
+  /** Where threads and messages are stored. Default: the store of the `Mastra` host. */
   storage?: Storage | undefined;
   /** Needed for semantic recall, together with an embedder. */
   vector?: Vector | false | undefined;
   embedder?: Embedder | EmbeddingModel | undefined;
-  /** Defaults for every call; `memory.options` of a call goes over them, key by key. */
+  /** Defaults for every call; `memory.options` of a call overrides them by key. */
   options?: MemoryDefaults | undefined;
-  /** More input processors, run after the memory's own: they see what was remembered. */
+  /** More input processors. They run after the memory's own and see what was recalled. */
   processors?: readonly Processor[] | undefined;
-  /** Told when work beside an answer fails (indexing, titles). Without it, `console.warn`. */
+  /** Called when background work (indexing, titles) fails. Default: `console.warn`. */
   onWarning?: ((warning: MemoryWarning) => void) | undefined;
   system?: System | undefined;
 }
@@ -28,7 +28,7 @@ export interface MemoryDefaults extends MemoryConfig {
   observationalMemory?: boolean | ObservationalMemoryOptions;
 }
 
-/** Names a thread; with `resourceId`, a thread of somebody else counts as absent. */
+/** Identifies a thread; with `resourceId`, a thread of another owner counts as absent. */
 export interface ThreadAddress {
   threadId: string;
   resourceId?: string | undefined;
@@ -46,10 +46,10 @@ export interface RecallOptions extends ThreadAddress, PageOptions {
   orderBy?: ListMessagesOptions["orderBy"];
   include?: ListMessagesOptions["include"];
   filter?: ListMessagesOptions["filter"];
-  /** Also bring messages near in meaning to this text. */
+  /** Also include messages near in meaning to this text. */
   vectorSearchString?: string | undefined;
   threadConfig?: MemoryConfig | undefined;
-  /** Show what tools really took and gave, in place of what their transforms prepared for the transcript. */
+  /** Show the raw tool payloads, instead of those prepared by transforms for the transcript. */
   raw?: boolean | undefined;
 }
 

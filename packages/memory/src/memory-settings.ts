@@ -11,7 +11,7 @@ import { isOnForCall, type OmConfig } from "./observational/om-config.ts";
 
 export interface RecallSettings {
   readonly topK: number;
-  /** Neighbours brought along with each match. */
+  /** Neighbours included with each match. */
   readonly before: number;
   readonly after: number;
   readonly scope: "thread" | "resource";
@@ -30,7 +30,7 @@ export interface WorkingMemorySettings {
   readonly useStateSignals: boolean;
 }
 
-/** A `MemoryConfig` that was checked, with its defaults filled in. What is switched off is `undefined` (or 0). */
+/** A validated `MemoryConfig` with its defaults. What is switched off is `undefined` (or 0). */
 export interface MemorySettings {
   readonly lastMessages: number;
   readonly recall: RecallSettings | undefined;
@@ -44,7 +44,7 @@ const DEFAULT_LAST_MESSAGES = 10;
 const DEFAULT_TOP_K = 4;
 const DEFAULT_RANGE = 1;
 
-/** The settings of one call: `call` over the memory's own `defaults`, key by key. Throws on a value it cannot mean. */
+/** The settings of one call: `call` overrides the memory's own `defaults` by key. Throws on an invalid value. */
 export function toMemorySettings(
   defaults: MemoryConfig,
   call: MemoryConfig | undefined,
@@ -52,7 +52,7 @@ export function toMemorySettings(
   om?: OmConfig,
 ): MemorySettings {
   const observes = isOnForCall(call?.observationalMemory, om);
-  // The log stands for what is not shown, so no message has to be.
+  // The log replaces what is not shown, so no message has to be.
   const usual = observes ? 0 : DEFAULT_LAST_MESSAGES;
   return {
     observes,
@@ -153,7 +153,7 @@ function recall(
   }
   for (const name of ["indexName", "indexConfig", "embedderOptions"] as const) {
     const own = isObject(call) ? call[name] : undefined;
-    // Deleting a thread must find its vectors again, so these cannot differ from call to call.
+    // Deleting a thread must find its vectors again, so these cannot differ between calls.
     if (own !== undefined && own !== (isObject(base) ? base[name] : undefined))
       throw invalid(`semanticRecall.${name} is set once, in new Memory({ options })`, own);
   }
@@ -200,7 +200,7 @@ function workingMemory(
   const enabled = call?.enabled ?? base?.enabled ?? false;
   if (typeof enabled !== "boolean") throw invalid("workingMemory.enabled must be a boolean", enabled);
   if (!enabled) return undefined;
-  // A call that brings a shape of its own replaces the default shape, whichever kind that was.
+  // A call with its own shape replaces the default shape of either kind.
   const shape = call?.template !== undefined || call?.schema !== undefined ? call : base;
   const template = shape?.template;
   if (template !== undefined && typeof template !== "string") {

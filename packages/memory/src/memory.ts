@@ -60,13 +60,13 @@ import { workingMemoryPrompt } from "./working-memory.ts";
 
 /**
  * What an agent remembers: the history of a thread, messages found by meaning, and a working memory. It decides what a
- * run gets to see (`prepareRun`) and is an app's door to its threads. Storing a run's messages is the run's business.
+ * run sees (`prepareRun`) and gives apps access to threads. Storing a run's messages is up to the run.
  */
 export class Memory implements MastraMemory {
   readonly #options: MemoryConfig;
   readonly #processors: readonly Processor[];
   readonly #index: MessageIndex | undefined;
-  /** What messages are searched with by meaning. */
+  /** The embedder for searching messages by meaning. */
   readonly embedder?: Embedder;
   readonly #has: { vector: boolean; embedder: boolean };
   readonly #workingMemory: WorkingMemoryStore;
@@ -102,7 +102,7 @@ export class Memory implements MastraMemory {
       this.embedder = toEmbedder(embedder, embedderOptions);
       this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName, indexConfig });
     }
-    // A schema that cannot be shown to a model is told here, not in the first run.
+    // A schema that cannot be shown to a model is reported here, not in the first run.
     if (settings.workingMemory) this.#toolInput(settings.workingMemory);
   }
 
@@ -151,7 +151,7 @@ export class Memory implements MastraMemory {
     return summarizeConversation({ system: this.#system, ...rest, messages });
   }
 
-  /** Observational memory by hand; `undefined` when it is off. */
+  /** Manual access to observational memory; `undefined` when it is off. */
   get observationalMemory(): ObservationalMemory | undefined {
     const engine = this.#om;
     if (!engine) return undefined;
@@ -174,7 +174,7 @@ export class Memory implements MastraMemory {
     return om.getContext(threadId, thread.resourceId);
   }
 
-  /** Thresholds for one thread's log, merged with those it has. */
+  /** Thresholds for one thread's log, merged with its current ones. */
   async updateObservationalMemoryConfig(options: {
     threadId: string;
     resourceId?: string | undefined;
@@ -203,7 +203,7 @@ export class Memory implements MastraMemory {
 
   // Threads
 
-  /** Makes a thread. One that this resource already has under the id is changed instead. */
+  /** Creates a thread. If this resource already has one with the id, it is updated instead. */
   createThread({ resourceId, threadId, title, metadata }: CreateThreadOptions): Promise<StoredThread> {
     const now = new Date(this.#system.now());
     const thread = { id: threadId ?? this.#system.newId(), resourceId, createdAt: now, updatedAt: now };
@@ -216,7 +216,7 @@ export class Memory implements MastraMemory {
     });
   }
 
-  /** Stores a thread. Of one that exists, title and metadata are changed, the metadata by key. */
+  /** Stores a thread. If it exists, title and metadata are changed, the metadata by key. */
   async saveThread({ thread }: { thread: StoredThread }): Promise<StoredThread> {
     const store = await this.#store();
     const existing = await store.getThreadById({ threadId: thread.id });
@@ -250,19 +250,19 @@ export class Memory implements MastraMemory {
     return (await this.listThreads({ filter: { resourceId }, perPage: false })).threads;
   }
 
-  /** Deletes a thread with its messages and everything that finds them. */
+  /** Deletes a thread with its messages and index entries. */
   async deleteThread(target: string | ThreadAddress): Promise<void> {
     const address = typeof target === "string" ? { threadId: target } : target;
     if (address.resourceId !== undefined) await this.#requireThread(address);
-    // First the vectors: when that fails the thread is still there to be deleted again.
+    // The vectors first: if that fails, the thread is still there to be deleted again.
     await this.#index?.removeThread(address.threadId);
     await (await this.#store()).deleteThread({ threadId: address.threadId });
   }
 
   /**
-   * Copies a thread with its messages and working memory. `resourceId` is the owner of the copy. To copy a thread for
-   * another resource, name its owner in `sourceResourceId`: a source of any other owner counts as absent. A working memory
-   * that belongs to the resource goes along when the owner changes and has none of its own.
+   * Copies a thread with its messages and working memory. `resourceId` is the owner of the copy. To copy a thread of
+   * another resource, name its owner in `sourceResourceId`: a source of any other owner counts as absent. A working
+   * memory that belongs to the resource is copied if the new owner has none.
    */
   async cloneThread(options: CloneThreadOptions): Promise<CloneThreadResult> {
     const store = await this.#store();
@@ -281,7 +281,7 @@ export class Memory implements MastraMemory {
 
   // Messages
 
-  /** Adds or replaces messages of threads that exist, and makes them findable where semantic recall is on. */
+  /** Adds or replaces messages of existing threads, and indexes them if semantic recall is on. */
   async saveMessages(options: {
     messages: readonly (MessageLike & { threadId?: string })[];
     resourceId?: string | undefined;
@@ -304,7 +304,7 @@ export class Memory implements MastraMemory {
     return { messages };
   }
 
-  /** Deletes messages by id; with `resourceId`, only those of that resource. Ids that do not exist are ignored. */
+  /** Deletes messages by id; with `resourceId`, only those of that resource. Unknown ids are ignored. */
   async deleteMessages(
     target: string | readonly (string | { id: string })[],
     options: { resourceId?: string | undefined } = {},
@@ -341,7 +341,7 @@ export class Memory implements MastraMemory {
       orderBy: orderBy ?? { direction: "DESC" },
       filter,
       include: options.include,
-      // `include` may name messages of any thread: those of other owners stay out.
+      // `include` may name messages of any thread: those of other owners are left out.
       resourceId: options.include && thread.resourceId,
     });
     const inOrder = orderBy ? result.messages : result.messages.toReversed();
@@ -363,7 +363,7 @@ export class Memory implements MastraMemory {
 
   // Working memory
 
-  /** The working memory a run on this thread would see; `null` when there is none yet, or it is not enabled. */
+  /** The working memory a run on this thread would see; `null` if there is none yet or it is off. */
   async getWorkingMemory(address: WorkingMemoryAddress): Promise<string | null> {
     const settings = this.#settings(address.memoryConfig).workingMemory;
     const place = settings && (await this.#workingMemory.locate(settings.scope, address));
@@ -385,14 +385,14 @@ export class Memory implements MastraMemory {
     await this.#workingMemory.update(place, () => address.workingMemory);
   }
 
-  /** What a run on this thread is told about its working memory, or `null` when that is not enabled. */
+  /** The working memory instructions of a run on this thread, or `null` if it is off. */
   async getSystemMessage(address: WorkingMemoryAddress): Promise<string | null> {
     const { workingMemory, readOnly } = this.#settings(address.memoryConfig);
     if (!workingMemory) return null;
     return workingMemoryPrompt(workingMemory, await this.getWorkingMemory(address), readOnly);
   }
 
-  /** What a call with this configuration would use, with the memory's own and the defaults filled in. */
+  /** What a call with this configuration would use, including the memory's own settings and defaults. */
   getMergedThreadConfig(config?: MemoryConfig): MemoryConfig {
     return toMemoryConfig(this.#settings(config));
   }

@@ -3,7 +3,10 @@ import type { JsonSchema } from "@selvedge/core/tools";
 
 type Json = Record<string, unknown>;
 
-/** `patch` over `target`, key by key and object by object; `null` deletes a key, a list is replaced whole (RFC 7396). */
+/**
+ * Merges `patch` into `target`, key by key and object by object; `null` deletes a key, a list is replaced whole (RFC
+ * 7396).
+ */
 export function mergePatch(target: unknown, patch: Json): Json {
   const merged: Json = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
@@ -14,7 +17,7 @@ export function mergePatch(target: unknown, patch: Json): Json {
   return merged;
 }
 
-/** The schema of patches to values of `schema`: every key may be left out, and `null` is welcome where a key may go. */
+/** The schema of patches to values of `schema`: every key is optional, and `null` is allowed for removable keys. */
 export function toPatchSchema(schema: JsonSchema): JsonSchema {
   const { required: _, ...rest } = schema;
   const properties = schema["properties"];

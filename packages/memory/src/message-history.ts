@@ -6,7 +6,7 @@ import { type ThreadSource, threadDomainOf } from "./thread-domain-of.ts";
 
 export interface MessageHistoryOptions {
   storage: ThreadSource;
-  /** 10 when absent. */
+  /** Default: 10. */
   lastMessages?: number | undefined;
 }
 

@@ -16,8 +16,8 @@ const PREFIX = "memory_messages";
 const BATCH = 100;
 
 /**
- * The texts of stored messages as vectors, so that they can be found by meaning. It knows ids and texts only: who may
- * see a message is the caller's `filter`, and the message itself is in the store.
+ * The texts of stored messages as vectors, for search by meaning. It contains only ids and texts: the caller's `filter`
+ * decides who may see a message, and the message itself is in the store.
  */
 export class MessageIndex {
   readonly #vector: Vector;
@@ -66,7 +66,7 @@ export class MessageIndex {
     return [...best.values()];
   }
 
-  /** Takes in the user and assistant messages that have text. Taking one in again changes nothing. */
+  /** Indexes the user and assistant messages that have text. Indexing one again changes nothing. */
   async add(
     messages: readonly StoredMessage[],
     owner: { threadId: string; resourceId: string },
@@ -81,7 +81,7 @@ export class MessageIndex {
         batch.map((piece) => piece.text),
         abortSignal,
       );
-      // Given up on: what was embedded meanwhile is not wanted any more.
+      // Abandoned: what was embedded in the meantime is not needed.
       abortSignal?.throwIfAborted();
       await this.#vector.upsert({
         indexName: await this.#indexFor(vectors[0] as number[]),
@@ -123,7 +123,7 @@ export class MessageIndex {
     return vectors;
   }
 
-  /** One index per embedder and dimension: vectors of different models must not meet. */
+  /** One index per embedder and dimension: vectors of different models must not mix. */
   async #indexFor(vector: number[]): Promise<string> {
     const dimension = vector.length;
     const slug = this.#embedder.id
@@ -148,7 +148,7 @@ export class MessageIndex {
     return indexName;
   }
 
-  /** Every index that may hold messages, those of embedders used earlier included. */
+  /** Every index that may contain messages, including those of earlier embedders. */
   async #indexes(): Promise<string[]> {
     const names = await this.#vector.listIndexes();
     return names.filter((name) => name === this.#indexName || name.startsWith(`${PREFIX}_`));

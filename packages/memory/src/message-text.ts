@@ -1,6 +1,6 @@
 import type { StoredMessage } from "@selvedge/protocol";
 
-/** What a person wrote or read in a message: its text parts, without tool calls, reasoning and files. */
+/** The text a person wrote or read in a message, without tool calls, reasoning and files. */
 export function messageText(message: StoredMessage): string {
   const texts: string[] = [];
   for (const part of message.content.parts) {

@@ -21,23 +21,25 @@ import { WorkingMemory } from "./working-memory.ts";
 
 /** What the runs of one memory share. */
 export interface MemoryKit {
-  /** Observational memory, in place of the history. */
+  /** Observational memory, instead of the history. */
   om: Processor | undefined;
-  /** Whether the model may read what the notes were made from. */
+  /** Whether the model may read the messages behind the notes. */
   retrieval: RetrievalConfig | undefined;
-  /** The notes of a thread, to be searched. */
+  /** The notes of a thread, for search. */
   readNotes: OmEngine["notes"] | undefined;
   store: ThreadDomain;
   index: MessageIndex | undefined;
   workingMemory: WorkingMemoryStore;
-  /** The input of the working-memory tool, where that is enabled. */
+  /** The input of the working-memory tool, if that is enabled. */
   toolInput: JsonSchema | undefined;
   processors: readonly Processor[];
   beingNamed: Set<string>;
   warn: Warn;
 }
 
-/** The parts a run with these settings is made of: history, recall and working memory before, indexing and title after. */
+/**
+ * The parts of a run with these settings: history, recall and working memory before it, indexing and title after it.
+ */
 export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: MemoryKit): MemoryParts {
   const { lastMessages, recall, workingMemory, title, readOnly } = settings;
   const { store, index, warn, toolInput } = kit;
@@ -53,7 +55,7 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   if (isIndexed && !readOnly)
     after.push(new RecallIndexer({ storage: store, index, system: run.system, warn }));
   if (workingMemory) {
-    // A state is stored with the thread, which a run that only reads cannot do.
+    // A state is stored with the thread, which a read-only run cannot do.
     const useStateSignals = workingMemory.useStateSignals && !readOnly;
     const own = { ...workingMemory, useStateSignals };
     const isKept = readOnly || !workingMemory.agentManaged;

@@ -8,7 +8,7 @@ import { within } from "./within.ts";
 
 const PATIENCE_MS = 60_000;
 
-/** After a run, makes its messages findable by meaning. Works beside the answer and never fails it. */
+/** Indexes the messages of a run after it. Runs in the background and never fails the answer. */
 export class RecallIndexer implements Processor {
   readonly id = "recall-indexer";
   readonly #storage: ThreadSource;

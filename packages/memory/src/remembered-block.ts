@@ -4,8 +4,8 @@ import { clip, messageText } from "./message-text.ts";
 const LONGEST_TEXT = 4_000;
 
 /**
- * Messages of other threads as one block for the system prompt. They are quoted, never spoken in anyone's role: the
- * text is escaped, so nothing in it can close the block or open a message of its own.
+ * Messages of other threads as one block for the system prompt. They are quoted, never put in a role: the text is
+ * escaped, so nothing in it can close the block or start another message.
  */
 export function rememberedBlock(messages: readonly StoredMessage[]): string | undefined {
   const byThread = new Map<string, string[]>();

@@ -13,19 +13,19 @@ import { type ThreadSource, threadDomainOf } from "./thread-domain-of.ts";
 import { type MemoryWarning, toWarn, type Warn } from "./warning.ts";
 import { within } from "./within.ts";
 
-/** Past this, an answer without recall is better than none. */
+/** After this long, an answer without recall is better than none. */
 const PATIENCE_MS = 10_000;
 
 export interface SemanticRecallOptions extends SemanticRecallConfig {
   storage: ThreadSource;
   vector: Vector;
   embedder: Embedder | EmbeddingModel;
-  /** Called when a search or the indexing fails. Without it, `console.warn`. */
+  /** Called when a search or the indexing fails. Default: `console.warn`. */
   onWarning?: ((warning: MemoryWarning) => void) | undefined;
   system?: System | undefined;
 }
 
-/** What a memory has ready for its runs. */
+/** What a memory prepares for its runs. */
 interface RecallParts {
   storage: ThreadSource;
   index: MessageIndex;
@@ -35,9 +35,9 @@ interface RecallParts {
 }
 
 /**
- * Brings back older messages that resemble the newest user message. Those of this thread go before the history; those
- * of other threads are quoted in one system message. When the search fails the run goes on without it. Among the output
- * processors, it indexes the messages of the run.
+ * Recalls older messages that resemble the newest user message. Those of this thread precede the history; those of
+ * other threads are quoted in one system message. If the search fails, the run continues without it. As an output
+ * processor, it indexes the messages of the run.
  */
 export class SemanticRecall implements Processor {
   readonly id = "semantic-recall";

@@ -2,7 +2,7 @@
 const PIECE = 6_000;
 const MOST_PIECES = 32;
 
-/** A text in pieces an embedding model can read, cut at white space where there is some. Very long tails are left out. */
+/** Splits a text into pieces an embedding model can read, at white space if possible. Very long tails are left out. */
 export function textPieces(text: string): string[] {
   const pieces: string[] = [];
   let start = 0;

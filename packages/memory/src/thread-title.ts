@@ -10,7 +10,7 @@ import type { Warn } from "./warning.ts";
 const LONGEST_TITLE = 120;
 const LONGEST_QUESTION = 4_000;
 
-/** Nobody waits for a title, but the host waits for it when it closes. */
+/** No one waits for a title, but the host waits for it when it closes. */
 const LIMITS = { firstChunkMs: 30_000, totalMs: 60_000 };
 
 const INSTRUCTIONS =
@@ -24,11 +24,11 @@ export interface ThreadTitleOptions {
   model: ModelConfig;
   system: System;
   warn: Warn;
-  /** Threads being named right now, shared by the runs of one memory. */
+  /** Threads being named now, shared by the runs of one memory. */
   underWay: Set<string>;
 }
 
-/** Names a thread that has no title, once, after its first answer. Works beside the answer and never fails it. */
+/** Names a thread without a title, once, after its first answer. Runs in the background and never fails the answer. */
 export class ThreadTitle implements Processor {
   readonly id = "thread-title";
   readonly #options: ThreadTitleOptions;
@@ -68,7 +68,7 @@ export class ThreadTitle implements Processor {
       limits: LIMITS,
     });
     const title = toTitle(answer);
-    // Somebody may have named it while the model was thinking: a person's title stays.
+    // A person may have named it in the meantime: that title stays.
     if (title !== "" && (await this.#needsTitle(threadId))) await store.updateThread({ id: threadId, title });
   }
 
@@ -78,7 +78,7 @@ export class ThreadTitle implements Processor {
   }
 }
 
-/** A model's answer as one line of at most 120 characters, without the quotation marks models like to add. */
+/** A model's answer as one line of at most 120 characters, without surrounding quotation marks. */
 export function toTitle(answer: string): string {
   const line = answer.replaceAll(/\s+/g, " ").trim();
   const bare = /^(["'“”‘’«*`]+)(.*?)["'“”‘’»*`]+$/u.exec(line)?.[2] ?? line;

@@ -18,7 +18,7 @@ export type UIMessagePart = { type: string; [key: string]: unknown };
 export function toUIMessage(message: StoredMessage): UIMessage {
   return {
     id: message.id,
-    // A signal reaches the model in the user's place, and a UI has no fourth role.
+    // The model reads a signal in the user's place, and a UI has no fourth role.
     role: message.role === "signal" ? "user" : message.role,
     parts: message.content.parts.flatMap(toUIPart),
     metadata: { ...message.content.metadata, createdAt: message.createdAt },

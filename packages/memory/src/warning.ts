@@ -1,6 +1,6 @@
 import { errorMessage } from "@selvedge/core/errors";
 
-/** Something beside the answer went wrong: the run is fine, but its operator should know. */
+/** Background work failed: the run is fine, but its operator should know. */
 export interface MemoryWarning {
   message: string;
   cause: unknown;
@@ -8,14 +8,14 @@ export interface MemoryWarning {
 
 export type Warn = (message: string, cause: unknown) => void;
 
-/** A `Warn` that never throws, whatever the app's own handler does. */
+/** A `Warn` that never throws, whatever the app's handler does. */
 export function toWarn(onWarning: ((warning: MemoryWarning) => void) | undefined): Warn {
   return (message, cause) => {
     try {
       if (onWarning) onWarning({ message, cause });
       else console.warn(`[memory] ${message} ${errorMessage(cause)}`);
     } catch {
-      // A handler that fails must not fail the run.
+      // A failing handler must not fail the run.
     }
   };
 }

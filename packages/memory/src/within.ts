@@ -2,8 +2,8 @@ import { AgentError } from "@selvedge/core/errors";
 import type { System } from "@selvedge/core/memory";
 
 /**
- * What `work` answers, or `model-timeout` after `ms`. Its signal aborts then, and when `abortSignal` does; work that
- * does not listen is left behind.
+ * The result of `work`, or `model-timeout` after `ms`. Its signal then aborts, and also when `abortSignal` does; work
+ * that ignores it is abandoned.
  */
 export async function within<T>(
   system: System,

@@ -5,19 +5,19 @@ import { WorkingMemoryStore } from "./working-memory-store.ts";
 
 export interface WorkingMemoryOptions extends Omit<WorkingMemoryConfig, "enabled"> {
   storage: ThreadSource;
-  /** Show the working memory, and do not let the model change it. */
+  /** Show the working memory, but do not let the model change it. */
   readOnly?: boolean;
   system?: System;
 }
 
-/** What a memory has ready for its runs. */
+/** What a memory prepares for its runs. */
 export interface WorkingMemoryParts {
   store: WorkingMemoryStore;
   settings: WorkingMemorySettings;
   readOnly?: boolean;
 }
 
-/** The parts that these options mean. Throws on an option that cannot be used. */
+/** The parts for these options. Throws on an invalid option. */
 export function toWorkingMemoryParts(options: WorkingMemoryOptions, owner: string): WorkingMemoryParts {
   const { storage, readOnly = false, system = realSystem, ...config } = options;
   const has = { vector: false, embedder: false };

@@ -8,8 +8,8 @@ import {
 import { shownMemory, STATE_TAG } from "./working-memory.ts";
 
 /**
- * Tells the working memory as a state of the thread, when it has changed. Nothing before the change is different, so the
- * provider's cache of the prompt stays valid.
+ * Sends the working memory as a state of the thread when it has changed. Nothing before the change differs, so the
+ * provider's prompt cache stays valid.
  */
 export class WorkingMemoryStateProcessor implements Processor {
   readonly id = "working-memory-state";
@@ -44,12 +44,12 @@ export class WorkingMemoryStateProcessor implements Processor {
   }
 }
 
-/** The lines that are gone, with `-`, and those that are new, with `+`. */
+/** The removed lines with `-`, and the new ones with `+`. */
 function changedLines(before: string, after: string): string {
   const [old, now] = [before.split("\n"), after.split("\n")];
   const [had, has] = [new Set(old), new Set(now)];
   const gone = old.filter((line) => !has.has(line)).map((line) => `- ${line}`);
   const added = now.filter((line) => !had.has(line)).map((line) => `+ ${line}`);
-  // Lines that only moved, or came twice, are not seen by this: then all of it is told.
+  // This does not detect lines that only moved or were repeated: the whole text is then sent.
   return gone.length + added.length > 0 ? [...gone, ...added].join("\n") : after;
 }

@@ -2,22 +2,22 @@ import { AgentError } from "@selvedge/core/errors";
 import { sleep, type System } from "@selvedge/core/memory";
 import type { ThreadDomain } from "@selvedge/core/storage";
 
-/** Where a working memory lives: with the resource, or in the metadata of one thread. */
+/** Where a working memory is stored: with the resource, or in the metadata of one thread. */
 export interface WorkingMemoryPlace {
   scope: "thread" | "resource";
   threadId: string;
   resourceId: string;
 }
 
-/** Working memory is part of every prompt, so it has to stay small. */
+/** Working memory is part of every prompt, so it must stay small. */
 export const LONGEST_WORKING_MEMORY = 32_000;
 
 const METADATA_KEY = "workingMemory";
 const MOST_ATTEMPTS = 10;
 
 /**
- * Reads and changes working memories. Changes to one place follow each other here; between processes the version of
- * the resource decides, and the loser reads again. No change is lost.
+ * Reads and changes working memories. Changes to one place are serial in this process; between processes the version of
+ * the resource decides, and the loser retries. No change is lost.
  */
 export class WorkingMemoryStore {
   readonly #store: () => Promise<ThreadDomain>;
@@ -33,7 +33,7 @@ export class WorkingMemoryStore {
     return (await this.#load(place)).text;
   }
 
-  /** Where a thread's working memory is; nowhere when the thread is somebody else's or its owner cannot be told. */
+  /** Where a thread's working memory is; nowhere if the thread belongs to another owner or its owner is unknown. */
   async locate(
     scope: WorkingMemoryPlace["scope"],
     { threadId, resourceId }: { threadId: string; resourceId?: string | undefined },
@@ -45,7 +45,7 @@ export class WorkingMemoryStore {
     return { scope, threadId, resourceId: owner };
   }
 
-  /** Gives the new owner of a cloned thread what the old one had noted, unless it has notes of its own. */
+  /** Gives the new owner of a cloned thread the old one's notes, unless it has its own. */
   async copyToResource(resourceId: string, clone: { id: string; resourceId: string }): Promise<void> {
     if (clone.resourceId === resourceId) return;
     const place: WorkingMemoryPlace = { scope: "resource", threadId: clone.id, resourceId: clone.resourceId };
@@ -53,7 +53,7 @@ export class WorkingMemoryStore {
     if (text !== null) await this.update(place, (current) => current ?? text);
   }
 
-  /** Replaces the text with what `change` makes of it. `change` may be called again when somebody else was faster. */
+  /** Replaces the text with the result of `change`, which may be called again after a conflict. */
   update(place: WorkingMemoryPlace, change: (current: string | null) => string): Promise<string> {
     const key = place.scope === "thread" ? `thread ${place.threadId}` : `resource ${place.resourceId}`;
     const before = this.#last.get(key) ?? Promise.resolve();

@@ -7,7 +7,7 @@ import type { WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-st
 
 export const WORKING_MEMORY_TOOL = "updateWorkingMemory";
 
-/** The tool with which the model keeps its working memory. Bound to one place: the model cannot name another. */
+/** The tool that lets the model maintain its working memory. Bound to one place: the model cannot name another. */
 export function workingMemoryTool(options: {
   store: WorkingMemoryStore;
   settings: WorkingMemorySettings;
@@ -22,7 +22,7 @@ export function workingMemoryTool(options: {
         ? "Replaces your working memory with a new Markdown text. Keep everything that is still true."
         : "Changes your working memory: the given keys are merged into it, null removes a key.",
     inputSchema,
-    // Noting the same thing twice changes nothing.
+    // Writing the same text twice changes nothing.
     idempotent: true,
     execute: async ({ context }) => {
       await store.update(place, (current) => nextMemory(settings, current, context.memory));
@@ -38,7 +38,7 @@ const TEXT_INPUT: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What the tool takes: `{ memory }`, a text or a patch to an object of the configured schema. */
+/** The tool's input: `{ memory }`, a text or a patch to an object of the configured schema. */
 export function workingMemoryInput(schema: WorkingMemorySettings["schema"]): JsonSchema {
   if (schema === undefined) return TEXT_INPUT;
   // References inside the schema point to its root, which is now here.
@@ -68,7 +68,7 @@ function nextMemory(settings: WorkingMemorySettings, current: string | null, mem
   return JSON.stringify(mergePatch(readMemory(current), memory));
 }
 
-/** What an older memory of another kind held cannot be merged into; it is replaced. */
+/** An older memory of another kind cannot be merged into; it is replaced. */
 function readMemory(current: string | null): Record<string, unknown> {
   try {
     return parseMemory(current ?? "{}");
@@ -77,7 +77,7 @@ function readMemory(current: string | null): Record<string, unknown> {
   }
 }
 
-/** The object of a working memory that has a schema. */
+/** The object of a working memory with a schema. */
 export function parseMemory(text: string): Record<string, unknown> {
   let value: unknown;
   try {

@@ -3,10 +3,10 @@ import { askModelWithUsage, type ModelAnswer, type ModelConfig } from "@selvedge
 import type { OmRoleConfig } from "./om-config.ts";
 import type { RoleRequest } from "./role-prompts.ts";
 
-/** Nobody waits for the work, but it must come to an end. */
+/** The work runs in the background, but must end. */
 const LIMITS = { firstChunkMs: 120_000, totalMs: 600_000 };
 
-/** One answer of the observer or the reflector. Retries are the job's business: they have to survive this process. */
+/** One answer of the observer or reflector. Retries are up to the job, because they must survive this process. */
 export function askRole(
   model: ModelConfig,
   request: RoleRequest,

@@ -13,7 +13,7 @@ const RETRIES = 8;
 const LONGEST_DELAY_S = 120;
 const LONGEST_ERROR = 1_000;
 
-/** Does a job that this process has taken, and stores what came of it. Throws only when the store does. */
+/** Carries out a job that this process has taken, and stores the outcome. Throws only if the store does. */
 export async function carryOut(job: OmJobRow, context: JobContext): Promise<void> {
   const { server, abortSignal } = context;
   const { hooks } = server.config;
@@ -61,7 +61,7 @@ async function fail(job: OmJobRow, { server, threads }: JobContext, error: unkno
     ? { state: "waiting", due_at: now + delay, ...(isTooLong && { most: Math.ceil(attempted / 2) }) }
     : { state: "failed" };
   const { thread_id, source, number } = job;
-  // Those that come later wait for it, or for the next try.
+  // Later jobs wait for it, or for the next attempt.
   const later: Write = update(OM_JOBS, {
     where: { thread_id, source, kind: "observe", state: "waiting", number: { gt: number } },
     set: { state: set.state!, ...(set.due_at !== undefined && { due_at: set.due_at }) },
@@ -83,13 +83,13 @@ async function fail(job: OmJobRow, { server, threads }: JobContext, error: unkno
   else logger.warn(`${what} Another process has taken the work over.`);
 }
 
-/** 1, 2, 4 … 120 seconds, give or take a fifth. */
+/** 1, 2, 4 … 120 seconds, plus or minus a fifth. */
 function retryDelayMs(attempt: number, random: number): number {
   const seconds = Math.min(LONGEST_DELAY_S, 2 ** Math.max(0, attempt - 1));
   return Math.round(seconds * 1_000 * (0.8 + 0.4 * random));
 }
 
-/** Whether it may go better later: transport errors, 408, 425, 429 and 5xx. */
+/** Whether a retry may help: transport errors, 408, 425, 429 and 5xx. */
 function mayPass(error: unknown): boolean {
   if (AgentError.is(error, "model-incomplete") || AgentError.is(error, "model-timeout")) return true;
   if (AgentError.is(error, "model-failed")) return error.cause === undefined || isRetryable(error.cause);

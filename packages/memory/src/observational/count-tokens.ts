@@ -2,14 +2,14 @@ import { estimateTokenCount } from "tokenx";
 import type { FileMessagePart, MessagePart, StoredMessage } from "@selvedge/protocol";
 import { imageSize } from "./image-size.ts";
 
-/** What a message costs beyond its content. */
+/** The cost of a message beyond its content. */
 const PER_MESSAGE = 3.8;
 const IMAGE_TOKENS = 1000;
 const FILE_TOKENS = 1000;
 const BYTES_PER_FILE_TOKEN = 100;
 
 /**
- * About how many tokens a message costs in a prompt, as a whole number. `provider` decides how images count. Reasoning and
+ * The approximate number of tokens of a message in a prompt. `provider` decides how images count. Reasoning and
  * `data-*` parts do not count. Called once per message, when it is stored.
  */
 export function countTokens(message: StoredMessage, provider?: string): number {
@@ -18,7 +18,7 @@ export function countTokens(message: StoredMessage, provider?: string): number {
   return Math.ceil(PER_MESSAGE + (parts.length === 0 && content ? estimateTokenCount(content) : sum));
 }
 
-/** About how many tokens a text has. */
+/** The approximate number of tokens of a text. */
 export function countText(text: string): number {
   return estimateTokenCount(text);
 }
@@ -36,7 +36,7 @@ function countJson(value: unknown): number {
   return estimateTokenCount(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 }
 
-/** What the client counted itself: `providerMetadata.mastra.tokenEstimate`. */
+/** The client's own count: `providerMetadata.mastra.tokenEstimate`. */
 function clientEstimate(part: FileMessagePart): number | undefined {
   const estimate = part.providerMetadata?.["mastra"]?.["tokenEstimate"] as
     | { v?: unknown; source?: unknown; key?: unknown; tokens?: unknown }
@@ -55,7 +55,7 @@ function countFile({ mimeType, data }: FileMessagePart, provider: string | undef
   return size ? countImage(size.width, size.height, provider) : IMAGE_TOKENS;
 }
 
-/** Image tokens by the rules the providers publish. */
+/** Image tokens by the providers' published rules. */
 function countImage(width: number, height: number, provider = ""): number {
   if (provider.startsWith("openai") || provider.startsWith("azure")) {
     // Scaled into 2048 x 2048, then to 768 on the short side, and cut into tiles of 512.
@@ -67,6 +67,6 @@ function countImage(width: number, height: number, provider = ""): number {
     if (width <= 384 && height <= 384) return 258;
     return 258 * Math.ceil(width / 768) * Math.ceil(height / 768);
   }
-  // Anthropic, and those that publish no rule: a token for 750 pixels, scaled down to about 1.15 megapixels.
+  // Anthropic, and providers without a published rule: one token per 750 pixels, scaled down to about 1.15 megapixels.
   return Math.min(1600, Math.ceil((width * height) / 750));
 }

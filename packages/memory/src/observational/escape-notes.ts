@@ -2,8 +2,8 @@
 const CONTROL = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F\u0085\u2028\u2029\uFFFE\uFFFF]/g;
 
 /**
- * Text that stands inside a block of a prompt. What could open or close an element is defused, so no line can end its
- * block or pass for a signal. Escaping twice changes nothing.
+ * Escapes text inside a block of a prompt. Whatever could open or close an element is defused, so no line can end its
+ * block or imitate a signal. Escaping twice changes nothing.
  */
 export function escapeNotes(text: string): string {
   return text

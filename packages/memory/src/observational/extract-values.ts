@@ -22,11 +22,11 @@ interface ExtractValuesInput {
 export interface ExtractedValues {
   extracted: Record<string, unknown> | undefined;
   failures: { slug: string; error: string }[] | undefined;
-  /** Tells the extractors. For after the commit that stores the values. */
+  /** Calls the extractors. Use it after the commit that stores the values. */
   deliver(): Promise<void>;
 }
 
-/** The values of a role's extractors: tags of its answer, and a further call for each one with a schema. */
+/** The values of a role's extractors: tags of its answer, and one more call for each extractor with a schema. */
 export async function extractValues(input: ExtractValuesInput): Promise<ExtractedValues> {
   const { role, notes, job, previous, context } = input;
   const values: Record<string, unknown> = {};

@@ -30,11 +30,13 @@ export interface ExtractorOptions<Value = unknown> {
   name: string;
   /** What to look for. */
   instructions: string | ((context: ExtractorContext) => string | Promise<string>);
-  /** With a schema, the value comes from a separate structured call. Without one, it is a text in the observer's output. */
+  /**
+   * With a schema, the value comes from a separate structured call. Without one, it is text in the observer's output.
+   */
   schema?: Schema;
-  /** Show the previous value to the model. True when absent. */
+  /** Show the previous value to the model. Default: true. */
   includePreviousExtraction?: boolean;
-  /** Where the value is kept in the thread's metadata; `false` for nowhere. `"extracted.<slug>"` when absent. */
+  /** Where the value is kept in the thread's metadata; `false` for nowhere. Default: `"extracted.<slug>"`. */
   metadataKeyPath?: string | false;
   /** Called after the value is stored, at least once. It may return another value. */
   onExtracted?(args: ExtractedArgs<Value>): unknown;
@@ -77,7 +79,7 @@ export class WorkingMemoryExtractor extends Extractor<string> {
   }
 }
 
-/** Tags of the observer's output with a meaning of their own. */
+/** Reserved tags of the observer's output. */
 export const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   "observations",
   "current-task",

@@ -4,7 +4,7 @@ import { omChunk, operationOf, pairOf, shownConfig } from "./om-chunks.ts";
 import type { OmConfig } from "./om-config.ts";
 import { omLimits } from "./om-limits.ts";
 
-/** An attempt begins. */
+/** The chunk for the start of an attempt. */
 export function startChunk(job: OmJobRow, config: OmConfig): DataChunk {
   const pair = pairOf(job);
   return omChunk(`${pair}-start`, job.cycle_id!, {
@@ -26,7 +26,7 @@ export interface JobOutcome {
   extractionFailures?: { slug: string; error: string }[] | undefined;
 }
 
-/** It went well. */
+/** The chunk for success. */
 export function endChunk(job: OmJobRow, now: number, outcome: JobOutcome): DataChunk {
   const pair = pairOf(job);
   const { tokens, observationTokens, ...rest } = outcome;
@@ -43,7 +43,7 @@ export function endChunk(job: OmJobRow, now: number, outcome: JobOutcome): DataC
   });
 }
 
-/** It did not. */
+/** The chunk for failure. */
 export function failedChunk(job: OmJobRow, now: number, error: string): DataChunk {
   return omChunk(`${pairOf(job)}-failed`, job.cycle_id!, {
     ...common(job),

@@ -9,11 +9,11 @@ export interface JobContext {
   abortSignal: AbortSignal;
 }
 
-/** What a role answered with, for hooks and the record. */
+/** The details of a role's answer, for hooks and the record. */
 export interface JobReport {
   usage: OmUsage;
   providerMetadata: Record<string, unknown> | undefined;
 }
 
-/** An answer that cannot be used. Asking again may help once, and not more often. */
+/** An unusable answer. It is worth one retry, not more. */
 export class UnusableAnswer extends Error {}

@@ -1,7 +1,7 @@
 import type { OmAddress, OmJobRow } from "@selvedge/core/storage";
 import type { OmUsage } from "./om-options.ts";
 
-/** The model that a session chose for a role of its thread. */
+/** The model a session chose for a role of its thread. */
 export function chosenModel(
   metadata: unknown,
   name: "observerModelId" | "reflectorModelId",

@@ -1,4 +1,4 @@
-/** A function that writes times as `2026-03-14 09:12`, in a time zone; in UTC if the zone is unknown. */
+/** Returns a function that formats times as `2026-03-14 09:12`, in a time zone; in UTC if the zone is unknown. */
 export function toLocalTime(timeZone: string): (date: Date) => string {
   const format = formatter(timeZone) ?? formatter("UTC")!;
   return (date) => {

@@ -3,12 +3,12 @@ import { MARKS } from "./om-texts.ts";
 const HEADING = /^\s*(?:#+\s*)?(?:Date:\s*)(\d{4}-\d{2}-\d{2})\b/;
 const TIME = /^\s*[-*•]\s*\S*?\s*\(?([01]\d|2[0-3]):([0-5]\d)\)?(?=\s)/;
 
-/** Whether a line of the log opens a date. */
+/** Whether a line of the log is a date heading. */
 export function isDateHeading(line: string): boolean {
   return HEADING.test(line);
 }
 
-/** One line of the log with the date it stands under. Lines that are indented belong to the fact before. */
+/** One line of the log with its date. Indented lines belong to the fact before them. */
 export interface LogLine {
   text: string;
   /** The heading above, if there is one. */
@@ -44,7 +44,7 @@ export function logLines(text: string): LogLine[] {
   return lines;
 }
 
-/** Facts as a text again, each date once. */
+/** Facts as text again, each date once. */
 export function joinLines(lines: readonly LogLine[]): string {
   let heading: string | undefined;
   const out: string[] = [];

@@ -6,7 +6,7 @@ import { countTokens } from "./count-tokens.ts";
 interface Counted {
   readonly id: string;
   readonly isAssistant: boolean;
-  /** Counted when it is asked for, of a message that was read. */
+  /** Counted on demand, for a message that was read. */
   tokens: number | (() => number);
   /** Whether a call in it has no result. */
   isOpen: boolean;
@@ -14,11 +14,11 @@ interface Counted {
   readonly steps: Map<number, number>;
 }
 
-/** What a commit changes, until it took effect. */
+/** What a commit changes, until it takes effect. */
 export interface SumsChange {
   tokens: number;
   count: number;
-  /** The change cannot be told: the sums have to be made anew. */
+  /** The change is unknown: the sums must be computed again. */
   isUncertain: boolean;
   readonly changed: Map<string, Counted>;
   readonly added: Counted[];
@@ -26,22 +26,22 @@ export interface SumsChange {
 
 /** The messages that a job may cover now. */
 export interface ClosedRange {
-  /** The last message; `undefined` when there is none. */
+  /** The last message; `undefined` if there is none. */
   toId: string | undefined;
-  /** Tokens of the messages behind it, which cannot be covered yet. */
+  /** Tokens of the messages after it, which cannot be covered yet. */
   openTokens: number;
 }
 
-/** What a message costs beyond its parts. */
+/** The cost of a message beyond its parts. */
 const EMPTY = countTokens(toMessage("assistant", []));
 
 /** The tokens of a thread's messages after the cursor, counted as they are stored. */
 export class MessageSums {
   readonly #known = new Map<string, Counted>();
-  /** Those that no job was made for, in order. */
+  /** Messages without a job, in order. */
   #unplanned: Counted[] = [];
 
-  /** Messages that the store has, in order; `isPlanned` where a job was made for them. */
+  /** Messages in the store, in order; `isPlanned` if they have a job. */
   constructor(stored: readonly { message: StoredMessage; isPlanned: boolean }[] = []) {
     for (const { message, isPlanned } of stored) {
       const { id, role, content } = message;
@@ -74,7 +74,7 @@ export class MessageSums {
     const id = row["id"] as string;
     const content = row["content"] as unknown as StoredMessage["content"];
     const before = change.changed.get(id) ?? this.#known.get(id);
-    // One that is there already stays as it is.
+    // An existing message stays unchanged.
     if (before && onConflict !== "update") return;
     const tokens = countTokens({ ...toMessage(row["role"] as StoredMessage["role"], []), content });
     const after: Counted = {
@@ -121,7 +121,7 @@ export class MessageSums {
   }
 
   /**
-   * What can be covered once the change took effect: whole messages, none of which waits for a result. The assistant
+   * What can be covered once the change takes effect: whole messages, none of which waits for a result. The assistant
    * message at the end is still being written, unless the run `ends` or it is the one that is `complete`.
    */
   closed(change: SumsChange, at: { ends: boolean; complete: string | undefined }): ClosedRange {
@@ -134,7 +134,7 @@ export class MessageSums {
     return { toId: closed.at(-1)?.id, openTokens };
   }
 
-  /** A job was made for the messages up to this one. */
+  /** Marks the messages up to this one as covered by a job. */
   planned(toId: string): void {
     const index = this.#unplanned.findIndex(({ id }) => id === toId);
     this.#unplanned = this.#unplanned.slice(index + 1);

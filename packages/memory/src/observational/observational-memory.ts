@@ -23,7 +23,7 @@ import { continuationMessage } from "./render-log.ts";
 
 export interface OmThread {
   threadId: string;
-  /** The thread's owner, looked up when absent. */
+  /** The thread's owner. Default: looked up. */
   resourceId?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface ObservationalMemoryConfig extends ObservationalMemoryOptions {
   onWarning?: Parameters<typeof toWarn>[0];
 }
 
-/** What observational memory knows and does about a thread, for apps that do it by hand. */
+/** Observational memory of a thread, for apps that control it themselves. */
 export class ObservationalMemory {
   readonly #engine: OmEngine;
   readonly #storage: () => Storage;
@@ -91,13 +91,13 @@ export class ObservationalMemory {
     return { ...rest, observation: plain(observation), reflection: plain(reflection) };
   }
 
-  /** The data of `data-om-status`, as it is now. */
+  /** The current data of `data-om-status`. */
   async getStatus(thread: OmThread): Promise<Record<string, unknown>> {
     const turn = await this.#turn(thread);
     return turn.status(0);
   }
 
-  /** Observes everything that is not observed yet, and activates it. Answers whether anything was. */
+  /** Observes everything unobserved and activates it. Returns whether there was anything. */
   async observe(thread: OmThread): Promise<boolean> {
     const before = await this.getRecord(thread.threadId, thread.resourceId);
     await this.buffer(thread);
@@ -106,7 +106,7 @@ export class ObservationalMemory {
     return (after?.totalTokensObserved ?? 0) > (before?.totalTokensObserved ?? 0);
   }
 
-  /** Observes everything that is not observed yet, without showing it to the agent. */
+  /** Observes everything unobserved without showing it to the agent. */
   async buffer(thread: OmThread): Promise<void> {
     const address = await this.#address(thread);
     const unobserved = await this.loadUnobservedMessages(thread, "covered");
@@ -118,19 +118,19 @@ export class ObservationalMemory {
     const now = Math.trunc(this.#system.now());
     const agent = this.#agent();
     const facts = { address, agentId: agent.id, now, tokens: turn.part.pending_tokens, waited: true };
-    // Where the coverage ends is where it begins; an id of its own keeps it apart from jobs of runs.
+    // The job starts where the coverage ends; its own id keeps it apart from jobs of runs.
     const afterId = `manual ${this.#system.newId()}`;
     await this.#storage().commit(insertObservation({ ...facts, afterId, toId: last.id }));
     await this.#work(agent);
   }
 
-  /** Lets what is buffered join the log, if no run is under way. Answers whether anything did. */
+  /** Activates what is buffered, if no run is active. Returns whether there was anything. */
   async activate(thread: OmThread): Promise<boolean> {
     const turn = await this.#turn(thread, true);
     return turn.activate({ now: this.#system.now(), currentModel: undefined }, { now: true });
   }
 
-  /** Has the log rewritten, and activates the result. Answers whether it was. */
+  /** Rewrites the log and activates the result. Returns whether it did. */
   async reflect(thread: OmThread): Promise<boolean> {
     const address = await this.#address(thread);
     const turn = await this.#turn(thread);
@@ -146,7 +146,7 @@ export class ObservationalMemory {
     return (after?.generationCount ?? 0) > generation;
   }
 
-  /** Observes and activates what is left, such as at the end of a conversation. */
+  /** Observes and activates what is left, for example at the end of a conversation. */
   async finalize(thread: OmThread): Promise<void> {
     await this.observe(thread);
   }
@@ -188,13 +188,13 @@ export class ObservationalMemory {
     return domain.getObservationalMemoryHistory(threadId, address.resourceId, limit, options);
   }
 
-  /** Forgets the log. The messages stay. */
+  /** Deletes the log. The messages stay. */
   async clear(threadId: string, resourceId?: string): Promise<void> {
     const address = await this.#address({ threadId, resourceId });
     await (await this.#engine.domain()).clearObservationalMemory(threadId, address.resourceId);
   }
 
-  /** Waits until no observation of the thread waits or runs, but not for ever. Answers whether it came to that. */
+  /** Waits until no observation of the thread waits or runs, up to a limit. Returns whether that was reached. */
   async waitForBuffering(threadId: string, resourceId?: string, timeoutMs = 30_000): Promise<boolean> {
     const address = await this.#address({ threadId, resourceId });
     await this.#engine.domain();
@@ -251,7 +251,7 @@ export class ObservationalMemory {
     return this.#engine.address(threadId, row?.resource_id ?? threadId);
   }
 
-  /** The thread as a run would see it. With `writes`, what it does counts only while the thread is idle. */
+  /** The thread as a run would see it. With `writes`, its changes count only while the thread is idle. */
   async #turn(thread: OmThread, writes = false): Promise<OmTurn> {
     const address = await this.#address(thread);
     const { threads } = this.#agent();
@@ -271,7 +271,7 @@ export class ObservationalMemory {
     return turn;
   }
 
-  /** The agent whose jobs these are; without one, the memory itself. */
+  /** The agent that owns these jobs; without one, the memory itself. */
   #agent(): MemoryAgent {
     return this.#engine.agent ?? this.#ownAgent();
   }

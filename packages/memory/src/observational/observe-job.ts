@@ -42,7 +42,7 @@ interface Numbered {
   tokens: number;
 }
 
-/** Observes messages from where the coverage ends, as many as one call takes. The job waits again for the rest. */
+/** Observes messages from the end of the coverage, as many as one call takes. The job waits again for the rest. */
 export async function observe(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
   const { server, threads, agent, abortSignal } = context;
   const { storage, system } = threads;
@@ -52,7 +52,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   const address = addressOf(job);
   const state = await domain.read(address);
   const { record, part } = state;
-  // The record was deleted, and with it the job.
+  // The record was deleted, and the job with it.
   if (!record || !part) return undefined;
   const limits = omLimits(config, overridesOf(record.config));
   const most = Math.min(job.most ?? Infinity, limits.messageTokens, server.largestInput("observation"));
@@ -132,7 +132,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   ];
   if (last) {
     writes.push(
-      // Exactly the messages after those that are covered: nobody else has covered them meanwhile.
+      // Exactly the messages after the covered ones: no one else has covered them in the meantime.
       update(OM_RECORDS, {
         where: { thread_id, source: part.source, covered_seq: part.covered_seq },
         set: { covered_seq: last.seq, covered_id: last.message.id, last_observed_at: now },
@@ -188,7 +188,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   return answer && { usage: answer.usage, providerMetadata: answer.providerMetadata };
 }
 
-/** The next messages after the covered ones: whole ones, up to the job's last one, none that waits for a result. */
+/** The next messages after the covered ones: whole ones, up to the job's last one, none of which waits for a result. */
 async function nextPiece(
   storage: Storage,
   job: OmJobRow,
@@ -227,7 +227,7 @@ async function nextPiece(
   }
 }
 
-/** An answer that cannot be used is asked for once more. */
+/** An unusable answer is requested once more. */
 async function askTwice(
   ask: () => Promise<{ said: ModelAnswer; parsed: ReturnType<typeof parseObservations> }>,
 ): Promise<{ notes: Notes; answer: ModelAnswer }> {
@@ -237,7 +237,7 @@ async function askTwice(
   return { notes: parsed.notes, answer: said };
 }
 
-/** What the log says, with chunks that are not active yet. */
+/** The log, including chunks that are not active yet. */
 function logText({ chunks }: OmState, { source }: OmJobRow): string {
   const buffered = chunks.filter(
     (chunk) => chunk.state === "buffered" && chunk.kind === "observe" && chunk.source === source,
@@ -245,7 +245,7 @@ function logText({ chunks }: OmState, { source }: OmJobRow): string {
   return joinLog([...omLogOf(chunks), ...buffered].filter(({ text }) => text !== ""));
 }
 
-/** A title that a person gave stays; one that the observer gave may be replaced. */
+/** A person's title stays; one that the observer wrote may be replaced. */
 function newTitle(said: string | undefined, present: string | null, hints: unknown): string | undefined {
   if (said === undefined || said.length < 3 || said === present) return undefined;
   const own = (hints as { title?: unknown } | null)?.title;

@@ -5,12 +5,12 @@ import type { OmLimits } from "./om-limits.ts";
 
 export type OmOperation = "observation" | "reflection";
 
-/** A `data-om-*` chunk. `cycleId` is the run it belongs to where no run is under way. */
+/** A `data-om-*` chunk. If no run is active, `cycleId` is its run id. */
 export function omChunk(name: string, cycleId: string, data: Record<string, unknown>): DataChunk {
   return { type: `data-om-${name}`, runId: cycleId, from: "AGENT", data } as DataChunk;
 }
 
-/** What start, end and failure of a job are told as: a pair of its own where a run waits for it. */
+/** The chunk types for start, end and failure of a job: a separate pair if a run waits for it. */
 export function pairOf(job: Pick<OmJobRow, "waited">): "observation" | "buffering" {
   return job.waited === 1 ? "observation" : "buffering";
 }

@@ -12,17 +12,17 @@ import type {
 } from "./om-options.ts";
 import { readDuration } from "./read-duration.ts";
 
-/** Used where no model is configured. */
+/** Used if no model is configured. */
 export const DEFAULT_OM_MODEL = "google/gemini-2.5-flash";
 
-/** One role's options, checked and with defaults. */
+/** One role's validated options, with defaults. */
 export interface OmRoleConfig {
   /** `undefined` for the default model. */
   readonly model: OmModel | undefined;
   readonly instruction: string | undefined;
   readonly hints: { readonly currentTask: boolean; readonly suggestedResponse: boolean };
   readonly extract: readonly Extractor[];
-  /** As it was given: a factor below 100, else tokens. `undefined` without buffering. */
+  /** As given: a factor below 100, otherwise tokens. `undefined` without buffering. */
   readonly blockAfter: number | undefined;
   /** Milliseconds. */
   readonly activateAfterIdle: number | "auto" | undefined;
@@ -34,9 +34,9 @@ export interface OmRoleConfig {
 
 export interface ObservationConfig extends OmRoleConfig {
   readonly messageTokens: number;
-  /** As it was given: a share below 1, else tokens. */
+  /** As given: a share below 1, otherwise tokens. */
   readonly bufferTokens: number | false;
-  /** As it was given: a share up to 1, else the tokens to keep. */
+  /** As given: a share up to 1, otherwise the tokens to keep. */
   readonly bufferActivation: number;
   readonly bufferOnIdle: boolean;
   readonly previousObserverTokens: number | false;
@@ -57,7 +57,7 @@ export interface RetrievalConfig {
   readonly instructions: string | undefined;
 }
 
-/** The options of observational memory, checked and with defaults. */
+/** The validated options of observational memory, with defaults. */
 export interface OmConfig {
   readonly scope: "thread" | "resource";
   readonly shareTokenBudget: boolean;
@@ -69,8 +69,8 @@ export interface OmConfig {
 }
 
 /**
- * The configuration that these options mean; `undefined` when observational memory is off. Throws `invalid-argument`
- * with the path and value of an option that is wrong.
+ * The configuration for these options; `undefined` if observational memory is off. Throws `invalid-argument` with the
+ * path and value of an invalid option.
  */
 export function resolveOmConfig(
   options: boolean | ObservationalMemoryOptions | undefined,
@@ -102,7 +102,7 @@ export function resolveOmConfig(
   };
 }
 
-/** Whether a call uses the memory's observational memory. A call can switch it off, and change nothing else. */
+/** Whether a call uses the memory's observational memory. A call can switch it off and change nothing else. */
 export function isOnForCall(call: unknown, config: OmConfig | undefined): boolean {
   if (call === undefined) return config !== undefined;
   const isOn = isObject(call) ? call["enabled"] !== false : call;

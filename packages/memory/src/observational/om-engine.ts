@@ -31,7 +31,7 @@ export interface OmEngineOptions {
   storage(): Storage;
 }
 
-/** Observational memory of one `Memory`: what its runs see, and who does their jobs. */
+/** Observational memory of one `Memory`: what its runs see, and who carries out their jobs. */
 export class OmEngine implements OmServer {
   readonly config: OmConfig;
   readonly warn: Warn;
@@ -56,7 +56,7 @@ export class OmEngine implements OmServer {
     return this.#options.storage().domain(OM_DOMAIN);
   }
 
-  /** The agent that uses the memory, as far as is known. */
+  /** The agent that uses the memory, as far as known. */
   get agent(): MemoryAgent | undefined {
     return this.#agent;
   }
@@ -97,7 +97,7 @@ export class OmEngine implements OmServer {
     });
   }
 
-  /** The newest notes as the observer wrote them, with the messages they were made from. */
+  /** The newest notes as the observer wrote them, with the messages behind them. */
   async notes(threadId: string, resourceId: string): Promise<(FoundNote & { threadId: string })[]> {
     await this.domain();
     const rows = await this.#options.storage().select({
@@ -111,12 +111,12 @@ export class OmEngine implements OmServer {
     );
   }
 
-  /** An excerpt of the resource's other threads; `undefined` in thread scope, and when there is nothing. */
+  /** An excerpt of the resource's other threads; `undefined` in thread scope, and if there is nothing. */
   others(address: OmAddress): Promise<string | undefined> {
     return otherThreads(this.#options.storage(), address);
   }
 
-  /** A thread's part of the memory, for a run or for somebody who looks at it. */
+  /** A thread's part of the memory, for a run or for inspection. */
   async turn(
     address: OmAddress,
     options: Pick<OmTurnOptions, "system" | "lastMessages" | "agentId" | "journal" | "onJob">,
@@ -151,7 +151,7 @@ export class OmEngine implements OmServer {
     return model instanceof ModelByInputTokens ? model.getThresholds().at(-1)! : Number.POSITIVE_INFINITY;
   }
 
-  /** The default model, or the agent's own where that has no key. */
+  /** The default model, or the agent's own if that has no key. */
   async #defaultModel(agent: MemoryAgent): Promise<ModelConfig> {
     try {
       await resolveModel(DEFAULT_OM_MODEL);

@@ -4,14 +4,14 @@ interface NewJob {
   address: OmAddress;
   agentId: string;
   now: number;
-  /** Not before; now, when absent. */
+  /** The earliest start. Default: now. */
   dueAt?: number | undefined;
   tokens: number;
   /** A run will wait for it. */
   waited: boolean;
 }
 
-/** An observation of the messages after `afterId`, up to `toId`. Jobs of the thread that had failed are tried again first. */
+/** An observation of the messages after `afterId`, up to `toId`. Failed jobs of the thread are retried first. */
 export function insertObservation(job: NewJob & { afterId: string | null; toId: string }): Write[] {
   const { address, now } = job;
   return [

@@ -2,7 +2,7 @@ import { AgentError } from "@selvedge/core/errors";
 import { showValue } from "@selvedge/protocol";
 import type { OmConfig } from "./om-config.ts";
 
-/** Thresholds that differ for one record: `updateObservationalMemoryConfig`, or the settings of a session. */
+/** Overridden thresholds of one record: `updateObservationalMemoryConfig`, or the settings of a session. */
 export interface OmOverrides {
   messageTokens?: number | undefined;
   observationTokens?: number | undefined;
@@ -16,7 +16,7 @@ export interface OmLimits {
   readonly bufferTokens: number | undefined;
   /** Tokens of messages that an activation leaves in the prompt. */
   readonly keptTokens: number;
-  /** Above this a run waits for an observation. */
+  /** Above this, a run waits for an observation. */
   readonly blockMessagesAbove: number;
   /** The size of the log at which a reflection replaces chunks. */
   readonly observationTokens: number;
@@ -52,7 +52,7 @@ export function omLimits(config: OmConfig, overrides: OmOverrides = {}, logToken
   };
 }
 
-/** The thresholds that a record was given. */
+/** The overridden thresholds of a record. */
 export function overridesOf(config: unknown): OmOverrides {
   const own = (config ?? {}) as {
     observation?: { messageTokens?: number };
@@ -71,7 +71,7 @@ function blockAbove(blockAfter: number | undefined, threshold: number): number {
   return Math.max(threshold, Math.round(blockAfter < 100 ? blockAfter * threshold : blockAfter));
 }
 
-/** The thresholds of `updateObservationalMemoryConfig({ config })`. Throws on a value that cannot be one. */
+/** The thresholds of `updateObservationalMemoryConfig({ config })`. Throws on an invalid value. */
 export function checkOverrides(given: {
   observation?: { messageTokens?: unknown } | undefined;
   reflection?: { observationTokens?: unknown } | undefined;

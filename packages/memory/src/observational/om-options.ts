@@ -3,7 +3,7 @@ import type { ModelCallOptions, ModelConfig, ModelSettings } from "@selvedge/cor
 import type { Extractor } from "./extractor.ts";
 import type { ModelByInputTokens } from "./model-by-input-tokens.ts";
 
-/** A model of observational memory. `"default"` is the default model, also where the other role has another one. */
+/** A model of observational memory. `"default"` is the default model, even if the other role has another one. */
 export type OmModel =
   | ModelConfig
   | "default"
@@ -38,7 +38,7 @@ export interface OmUsage {
   totalTokens?: number | undefined;
 }
 
-/** Called around the work of each role. What they throw is logged and changes nothing. */
+/** Called around the work of each role. Errors are logged and change nothing. */
 export interface OmHooks {
   onObservationStart?: (args: OmHookStart) => unknown;
   onObservationEnd?: (args: OmHookEnd) => unknown;
@@ -51,53 +51,56 @@ export interface RetrievalOptions {
   vector?: boolean;
   /** What `recall` may read: all threads of the resource (the default), or the current one. */
   scope?: "thread" | "resource";
-  /** Added to what the model is told about `recall`. */
+  /** Added to the instructions for `recall`. */
   instructions?: string;
 }
 
-/** What both roles accept. */
+/** Options of both roles. */
 export interface OmRoleOptions {
   model?: OmModel;
   /** Appended to the system prompt of this role. */
   instruction?: string;
-  /** Which hints this role writes. Both when absent. */
+  /** Which hints this role writes. Default: both. */
   continuationHints?: boolean | OmHints;
   extract?: readonly Extractor[];
-  /** Above this many tokens, or this factor if it is below 100, a run waits. 1.2 when absent. */
+  /** Above this many tokens, or this factor if below 100, a run waits. Default: 1.2. */
   blockAfter?: number;
   activateAfterIdle?: IdleTime;
   activateOnProviderChange?: boolean;
   modelSettings?: Pick<ModelSettings, "temperature" | "maxOutputTokens">;
   providerOptions?: ModelCallOptions["providerOptions"];
-  /** How long a run waits for this role, at most. 30,000 ms when absent. */
+  /** The longest time a run waits for this role. Default: 30,000 ms. */
   maxWaitMs?: number;
 }
 
 export interface ObservationOptions extends OmRoleOptions {
-  /** Unobserved tokens that trigger an observation. 30,000 when absent. */
+  /** Unobserved tokens that trigger an observation. Default: 30,000. */
   messageTokens?: number;
-  /** Observe in the background after so many tokens; below 1, that share of `messageTokens`. `false`: never. 0.2 when absent. */
+  /**
+   * Observe in the background after this many tokens; below 1, that share of `messageTokens`. `false`: never. Default:
+   * 0.2.
+   */
   bufferTokens?: number | false;
-  /** The share of the window that an activation removes, or, from 1,000 on, the tokens it keeps. 0.8 when absent. */
+  /** The share of the window that an activation removes, or, from 1,000 on, the tokens it keeps. Default: 0.8. */
   bufferActivation?: number;
   /** Also observe when a turn ends. */
   bufferOnIdle?: boolean;
-  /** How much of the log the observer sees; `false` for all of it. 2,000 when absent. */
+  /** How much of the log the observer sees; `false` for all of it. Default: 2,000. */
   previousObserverTokens?: number | false;
-  /** Resource scope: how many tokens of threads are observed in one call. 10,000 when absent. */
+  /** Resource scope: how many tokens of threads are observed in one call. Default: 10,000. */
   maxTokensPerBatch?: number;
   /** Let the observer name the thread. */
   threadTitle?: boolean;
-  /** Let the observer keep the working memory. */
+  /** Let the observer maintain the working memory. */
   manageWorkingMemory?: boolean;
   /** Which attachments the observer sees: all (the default), none, those its model can read (`"auto"`), or these MIME types. */
   observeAttachments?: "auto" | boolean | readonly string[];
 }
 
 export interface ReflectionOptions extends OmRoleOptions {
-  /** The size of the log that triggers a reflection. 40,000 when absent. */
+  /** The size of the log that triggers a reflection. Default: 40,000. */
   observationTokens?: number;
-  /** The share of `observationTokens` at which a reflection starts in the background. 0.5 when absent. */
+  /** The share of `observationTokens` at which a background reflection starts. Default: 0.5. */
   bufferActivation?: number;
 }
 
@@ -115,7 +118,7 @@ export interface ObservationalMemoryOptions {
   activateOnProviderChange?: boolean;
   /** Let messages use what the log leaves free. */
   shareTokenBudget?: boolean;
-  /** Tell the model when a message arrives at least 10 minutes after the one before. */
+  /** Tell the model when a message arrives at least 10 minutes after the previous one. */
   temporalMarkers?: boolean;
   /** Keep message ranges in the log, and give the model the tool `recall`. */
   retrieval?: boolean | RetrievalOptions;

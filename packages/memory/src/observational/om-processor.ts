@@ -9,7 +9,7 @@ import type { OmTurn } from "./om-turn.ts";
 import { CONTINUATION_ID, continuationMessage, renderLog } from "./render-log.ts";
 import { withTemporalMarkers } from "./temporal-markers.ts";
 
-/** How often a run that waits looks for the result, where another process does the work. */
+/** How often a waiting run checks for the result of another process. */
 const LOOK_AGAIN_MS = 200;
 const LEFT_OUT_ID = "om-left-out";
 const OTHERS_ID = "om-other-threads";
@@ -19,7 +19,7 @@ export interface OmProcessorOptions {
   config: OmConfig;
   /** What other threads of the resource said last, as one message for the end of the prompt. */
   others?: (() => Promise<string | undefined>) | undefined;
-  /** Resolves when work of this process on the record has ended, or after a moment. */
+  /** Resolves when this process's work on the record has ended, or after a moment. */
   settled(ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export class OmProcessor implements Processor {
     const { turn, config, others } = this.#options;
     const messages = await turn.load();
     const given = messageList.get.all.db().map(({ id }) => id);
-    // A run that is continued, and a client that sends its history along, bring messages that notes stand for.
+    // A continued run, and a client that sends its history, bring messages that notes already cover.
     if (given.length > 1) messageList.removeByIds(await turn.hiddenIds(given));
     messageList.prepend(messages);
     if (config.temporalMarkers) messageList.replace(withTemporalMarkers(messageList.get.all.db()), "memory");
@@ -84,7 +84,7 @@ export class OmProcessor implements Processor {
     });
   }
 
-  /** Waits for a job where the run cannot do without its result, within limits. Never throws. */
+  /** Waits for a job if the run needs its result, within limits. Never throws. */
   async #wait(args: ProcessInputStepArgs): Promise<boolean> {
     const { turn, config } = this.#options;
     const { system, abortSignal } = args;
@@ -130,13 +130,13 @@ export class OmProcessor implements Processor {
   }
 }
 
-/** Something that is said before a message and not stored. */
+/** A reminder before a message. It is not stored. */
 function reminder(id: string, text: string): StoredMessage {
   const message = continuationMessage();
   return { ...message, id, content: { ...message.content, parts: [{ type: "text", text }] } };
 }
 
-/** `provider/model` of the model that is asked first; nothing where that cannot be told. */
+/** `provider/model` of the first model called; nothing if that is unknown. */
 async function nameOf(model: ModelConfig): Promise<string | undefined> {
   try {
     const [first] = await resolveModel(model);

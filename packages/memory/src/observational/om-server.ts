@@ -6,13 +6,13 @@ import type { OmConfig } from "./om-config.ts";
 
 export type OmRole = "observation" | "reflection";
 
-/** Who can do the jobs of an agent: its memory's configuration, models and hooks. */
+/** What can carry out the jobs of an agent: its memory's configuration, models and hooks. */
 export interface OmServer {
   readonly config: OmConfig;
   readonly warn: Warn;
   readonly memory: ExtractorMemory;
   /** The model of a role for an input of about this size. */
   model(role: OmRole, inputTokens: number, agent: MemoryAgent): Promise<ModelConfig>;
-  /** The largest input that the role's models take; infinite where nobody says. */
+  /** The largest input that the role's models accept; infinite if unknown. */
   largestInput(role: OmRole): number;
 }

@@ -77,7 +77,7 @@ export const OUTPUT_TITLE = `<thread-title>
 a title for the conversation in two to six words; the present one if it still fits
 </thread-title>`;
 
-/** More pressure for each attempt, because a reflection came out too long. */
+/** More pressure with each attempt, because a reflection was too long. */
 export const COMPRESSION: readonly string[] = [
   "",
   "Your notes must be clearly shorter than the log: about two thirds of it. Join what belongs together.",

@@ -48,30 +48,30 @@ export interface OmTurnOptions {
   /** The least number of newest messages that stay in the prompt. */
   lastMessages: number;
   agentId: string;
-  /** Absent for a run that only reads. */
+  /** Absent for a read-only run. */
   journal: MemoryJournal | undefined;
   /** There is a job. */
   onJob(): void;
 }
 
-/** What a step knows about the pause before it and the model it asks. */
+/** What a step knows about the pause before it and its model. */
 type EarlyFacts = Omit<EarlyActivationInput, "previousModel" | "lastActivityAt">;
 
-/** Messages counted at a time when sums are made anew. */
+/** Messages counted at a time when sums are computed again. */
 const PAGE = 500;
-/** In `pending_count`, as is anything below: the sums have to be made anew. */
+/** In `pending_count`, like anything below: the sums must be computed again. */
 const UNKNOWN = -1;
 
 /**
- * Observational memory in one run, by the owner of the thread. It keeps the sums of the record with every commit of the
- * run, has jobs inserted in the commit that makes them due, and activates what is ready at a step border.
+ * Observational memory in one run, by the owner of the thread. It updates the record's sums with every commit of the
+ * run, inserts jobs in the commit that makes them due, and activates what is ready at a step border.
  */
 export class OmTurn implements CommitContribution {
   readonly #options: OmTurnOptions;
   #record!: OmRecordRow;
   #part!: OmRecordRow;
   #isStored = false;
-  /** The sums were made anew: the next commit sets them. */
+  /** The sums were computed again: the next commit sets them. */
   #isRecounted = false;
   #isUncertain = false;
   #chunks: OmChunkRow[] = [];
@@ -79,11 +79,11 @@ export class OmTurn implements CommitContribution {
   #events: OmEventRow[] = [];
   #sums: MessageSums | undefined;
   #announced: { first: Write; change(part: OmRecordRow): Partial<OmRecordRow>; apply(): void } | undefined;
-  /** Somebody asked for everything that is ready to be activated. */
+  /** A caller asked to activate everything that is ready. */
   #isForced = false;
-  /** The message that is complete with the step that is being stored. */
+  /** The message that is complete with the step being stored. */
   #complete: string | undefined;
-  /** The `provider/model` that the next step asks. */
+  /** The `provider/model` of the next step. */
   model: string | undefined;
 
   constructor(options: OmTurnOptions) {
@@ -102,7 +102,7 @@ export class OmTurn implements CommitContribution {
     return this.#part;
   }
 
-  /** The active chunks, in the order of the log. */
+  /** The active chunks, in log order. */
   get log(): OmChunkRow[] {
     return omLogOf(this.#chunks);
   }
@@ -122,7 +122,7 @@ export class OmTurn implements CommitContribution {
     return this.#part.omitted_count;
   }
 
-  /** Reads the record, and the messages that the prompt begins with. */
+  /** Reads the record, and the messages that the prompt starts with. */
   async load(): Promise<StoredMessage[]> {
     const { domain, address, storage } = this.#options;
     let state = await domain.read(address);
@@ -169,7 +169,7 @@ export class OmTurn implements CommitContribution {
     this.#events = state.events;
     this.#chunks = [...this.#chunks, ...state.chunks];
     if (!state.record || !state.part) return;
-    // A commit of this run may have been stored after this was read: what only the run writes, it knows best.
+    // A commit of this run may have been stored after this was read: the run knows best what only it writes.
     const { covered_seq, covered_id, last_observed_at } = state.part;
     this.#part = { ...this.#part, covered_seq, covered_id, last_observed_at };
     const { total_observed, usage, reflected, reflected_tokens, config } = state.record;
@@ -189,7 +189,7 @@ export class OmTurn implements CommitContribution {
     this.#events = state.events;
   }
 
-  /** Counts all messages after the cursor, of a thread that is new here or whose messages came or went without a run. */
+  /** Counts all messages after the cursor, for a thread that is new here or whose messages changed without a run. */
   async #recount(): Promise<StoredMessage[]> {
     const { storage, address } = this.#options;
     const part = this.#part;
@@ -230,7 +230,7 @@ export class OmTurn implements CommitContribution {
       pending_tokens: sumOf(all),
       pending_count: all.length,
       planned_tokens: sumOf(all.slice(0, plannedCount)),
-      // Where the message is gone, the next job still gets an id of its own.
+      // If the message is gone, the next job still gets its own id.
       planned_id: isGone ? `${part.planned_id}\n${this.#options.system.newId()}` : part.planned_id,
       shown_seq: omitted.at(-1)?.seq ?? Math.min(part.shown_seq, part.cursor_seq),
       omitted_count: omitted.length,
@@ -266,7 +266,7 @@ export class OmTurn implements CommitContribution {
     return true;
   }
 
-  /** Whether what follows an assistant message is a message of its own, as the store has it. */
+  /** Whether what follows an assistant message is a separate message in the store. */
   isComplete(messageId: string): boolean {
     return this.#complete === messageId;
   }
@@ -310,7 +310,7 @@ export class OmTurn implements CommitContribution {
     const own: Write[] = [...this.#create()];
     if (isDue) {
       const waited = limits.bufferTokens === undefined || after.pending_tokens > limits.blockMessagesAbove;
-      // Jobs are done in order: where the first one waits, this one does.
+      // Jobs are carried out in order: if the first one waits, so does this one.
       const first = this.#jobs.find(({ kind, state }) => kind === "observe" && state === "waiting");
       const dueAt = Math.max(now, first?.due_at ?? now);
       const facts = { address, agentId, now, dueAt, tokens: jobTokens, waited };
@@ -338,7 +338,7 @@ export class OmTurn implements CommitContribution {
         this.#isUncertain = isUncertain;
         announced?.apply();
         if (!isDue) return;
-        // As far as a run that waits is concerned.
+        // As far as a waiting run is concerned.
         const job = {
           kind: "observe",
           source: address.threadId,
@@ -360,7 +360,7 @@ export class OmTurn implements CommitContribution {
     return rows.map((row) => insert(OM_RECORDS, row, "ignore"));
   }
 
-  /** `final` is what the row is to be in the end, together with what the run announces in the same commit. */
+  /** `final` is the final state of the row, including what the run announces in the same commit. */
   #sumWrite(before: OmRecordRow, after: OmRecordRow, final: OmRecordRow, isUncertain: boolean): Write {
     const { address } = this.#options;
     const { planned_id, updated_at, last_active_at, last_model } = after;
@@ -390,7 +390,7 @@ export class OmTurn implements CommitContribution {
   // At a step border
 
   /**
-   * Commits what the run does for the memory. `change` is what it does to the row of the thread; it counts as soon as it took
+   * Commits what the run does for the memory. `change` is its effect on the thread's row; it counts as soon as it takes
    * effect, before any later commit.
    */
   async #announce(
@@ -434,7 +434,7 @@ export class OmTurn implements CommitContribution {
     );
   }
 
-  /** Activates what is ready. Answers the messages that leave the prompt, or `undefined` when nothing changed. */
+  /** Activates what is ready. Returns the messages that leave the prompt, or `undefined` if nothing changed. */
   async activate(early: EarlyFacts, { now = false }: { now?: boolean } = {}): Promise<boolean> {
     const { journal } = this.#options;
     this.#isForced = now;
@@ -650,7 +650,7 @@ export class OmTurn implements CommitContribution {
     });
   }
 
-  /** The roles that the run has to wait for, as long as there is something to wait for. */
+  /** The roles that the run must wait for, while there is something to wait for. */
   get waitsFor(): { observe: boolean; reflect: boolean } {
     const { threadId } = this.#options.address;
     const need = mustWait(
@@ -663,7 +663,7 @@ export class OmTurn implements CommitContribution {
       },
       this.limits,
     );
-    // Jobs are done in order. One that has failed may fail for long: nobody waits for that.
+    // Jobs are carried out in order. One that has failed may fail for long: no run waits for that.
     const works = (kind: OmJobRow["kind"]): boolean => {
       const first = this.#jobs.find(
         (job) => job.kind === kind && (kind === "reflect" || job.source === threadId),
@@ -677,8 +677,8 @@ export class OmTurn implements CommitContribution {
   }
 
   /**
-   * Leaves the oldest messages out of the prompt when there are too many that nobody observed. Takes the messages that
-   * the prompt has now; answers how many of them go.
+   * Leaves the oldest messages out of the prompt when too many are unobserved. Takes the messages in the prompt;
+   * returns how many of them to drop.
    */
   async leaveOut(shown: readonly StoredMessage[]): Promise<boolean> {
     const { journal, storage, address } = this.#options;
@@ -714,7 +714,7 @@ export class OmTurn implements CommitContribution {
     if (this.#options.address.scope === "thread") this.#record = { ...this.#record, ...change };
   }
 
-  /** The ids of stored messages that the prompt does not begin before. */
+  /** The ids of stored messages that the prompt does not start before. */
   async hiddenIds(shown: readonly string[]): Promise<string[]> {
     const { storage, address } = this.#options;
     const rows = await storage.select({
@@ -743,7 +743,7 @@ export class OmTurn implements CommitContribution {
   }
 }
 
-/** Where the prompt begins after an activation: before the newest messages, and before the one that is to be answered. */
+/** Where the prompt starts after an activation: before the newest messages, and before the one to be answered. */
 function shownAfter(
   window: readonly { seq: number; role: string; metadata: unknown }[],
   cursor: number,
@@ -759,7 +759,7 @@ function shownAfter(
   return Math.max(before, Math.min(cursor, first - 1));
 }
 
-/** Task and suggestion belong to a thread; values that were extracted to the record. */
+/** Task and suggestion belong to a thread; extracted values to the record. */
 function hintsFor({ threadId, scope }: OmAddress, taken: readonly OmChunkRow[]): Record<string, unknown> {
   const newest = Object.assign({}, ...taken.map(({ hints }) => hints)) as Record<string, unknown>;
   const { currentTask, suggestedResponse, extracted } = newest;
@@ -770,7 +770,7 @@ function hintsFor({ threadId, scope }: OmAddress, taken: readonly OmChunkRow[]):
   };
 }
 
-/** Columns after something was added to them. */
+/** Columns with something added to them. */
 function added<Column extends keyof OmRecordRow>(
   row: OmRecordRow,
   change: Record<Column, number>,

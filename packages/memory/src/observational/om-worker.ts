@@ -17,7 +17,7 @@ import { startChunk } from "./job-chunks.ts";
 import type { OmServer } from "./om-server.ts";
 import { publish } from "./publish.ts";
 
-// One per store and process, also when the process has two copies of this package.
+// One per store and process, even if the process has two copies of this package.
 const KEY = Symbol.for("selvedge.om-worker");
 const BATCH = 200;
 const CLOSE_MS = 5_000;
@@ -29,8 +29,8 @@ interface Serving {
 }
 
 /**
- * Does the jobs of a store that this process has the agents for, a few at a time. A job is taken by its fence, with the
- * lease of the process: what a dead process held is taken by another.
+ * Carries out the jobs of a store for which this process has the agents, a few at a time. A job is taken by its fence,
+ * with the lease of the process: jobs of a dead process are taken by another.
  */
 export class OmWorker {
   readonly #threads: MemoryThreads;
@@ -52,7 +52,7 @@ export class OmWorker {
     return threads.storage.attach(KEY, () => new OmWorker(threads));
   }
 
-  /** From now on, jobs of this agent are done here. */
+  /** From now on, jobs of this agent are carried out here. */
   serve(agent: MemoryAgent, server: OmServer): void {
     const known = this.#serving.get(agent.id);
     this.#serving.set(agent.id, { agent, server });
@@ -85,7 +85,7 @@ export class OmWorker {
     return this.#changed.promise;
   }
 
-  /** Resolves when nothing is under way here, and nothing that is due could begin. */
+  /** Resolves when nothing is in progress here, and nothing that is due could start. */
   async settled(): Promise<void> {
     for (;;) {
       if (this.#looking) await this.#looking;
@@ -110,7 +110,7 @@ export class OmWorker {
     const left: OmJobRow[] = [];
     for (const job of running) {
       if (this.#running.has(job.id) || job.owner === null) continue;
-      // One that is ours in the store and not here was left behind by a failure of the store.
+      // A job that is ours in the store but not here was left behind by a failure of the store.
       if (job.owner === lease.id || (await lease.isGone(job.owner))) left.push(job);
     }
     for (const job of [...left, ...due]) {
@@ -149,7 +149,7 @@ export class OmWorker {
     if (taken) void this.#carryOut(taken, serving, resolve);
   }
 
-  /** Jobs of the same messages that come after this one; `undefined` when it is not the first. */
+  /** Later jobs for the same messages; `undefined` if this is not the first. */
   async #laterThan({ id, thread_id, source }: OmJobRow): Promise<OmJobRow[] | undefined> {
     const [first, ...later] = await this.#threads.storage.select({
       table: OM_JOBS,
@@ -160,8 +160,8 @@ export class OmWorker {
   }
 
   /**
-   * Makes the job this process's, and says so on the stream. `undefined` when somebody else was faster.
-   * It covers what later jobs were for, too, so that jobs do not pile up where an observer fails for long.
+   * Takes the job for this process and announces it on the stream. `undefined` if another process was faster. It also
+   * covers what later jobs were for, so that jobs do not pile up while an observer fails.
    */
   async #take(job: OmJobRow, later: readonly OmJobRow[], { server }: Serving): Promise<OmJobRow | undefined> {
     const { system, lease } = this.#threads;
@@ -198,7 +198,7 @@ export class OmWorker {
     try {
       await carryOut(job, { agent, server, threads: this.#threads, abortSignal: this.#abort.signal });
     } catch (error) {
-      // The store has the job as ours: the next look takes it up again.
+      // The store has the job as ours: the next check takes it up again.
       if (!this.#abort.signal.aborted && !AgentError.is(error, "storage-closed"))
         logger.warn(`The ${job.kind} job of thread "${job.source}" could not be stored`, error);
     } finally {
@@ -222,7 +222,7 @@ export class OmWorker {
     }
   }
 
-  /** Lets jobs end, for a moment; others take up what is still going on then. */
+  /** Waits briefly for jobs to end; others take over what is still in progress. */
   async #close(): Promise<void> {
     this.#cancelTimer?.();
     const { system } = this.#threads;
@@ -235,7 +235,7 @@ export class OmWorker {
   }
 }
 
-/** Jobs of the same messages that come first. */
+/** Earlier jobs for the same messages. */
 function before({ thread_id, source, number }: OmJobRow) {
   return { thread_id, source, kind: "observe", state: { in: OPEN }, number: { lt: number } } as const;
 }

@@ -16,8 +16,8 @@ const MOST_THREADS = 5;
 const MOST_MESSAGES = 10;
 
 /**
- * What other threads of the resource said that the log does not cover yet: a bounded excerpt, the newest first. For the end
- * of the prompt, because it changes all the time.
+ * What other threads of the resource said that the log does not cover yet: a bounded excerpt, newest first. For the end
+ * of the prompt, because it changes constantly.
  */
 export async function otherThreads(storage: Storage, address: OmAddress): Promise<string | undefined> {
   if (address.scope !== "resource") return undefined;
@@ -41,7 +41,7 @@ export async function otherThreads(storage: Storage, address: OmAddress): Promis
       observeAttachments: false,
     });
     if (isEmpty) continue;
-    // Without the element around it: what is told as a reminder is escaped as a whole.
+    // Without the surrounding element: a reminder is escaped as a whole.
     const lines = text.split("\n").slice(1, -1).join("\n");
     const block = `Conversation "${escapeName(source)}":\n${sliceByTokens(lines, 0, left)}`;
     left -= countText(block);

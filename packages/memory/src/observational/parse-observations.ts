@@ -6,11 +6,11 @@ import { repairNotes } from "./repair-notes.ts";
 export interface ParseOptions {
   /** Extractors whose value is a tag of the output. */
   slugs?: readonly string[] | undefined;
-  /** Resource scope: the conversations that were shown. Notes under another id go to the first. */
+  /** Resource scope: the conversations that were shown. Notes under an unknown id go to the first. */
   threadIds?: readonly string[] | undefined;
 }
 
-/** What a model wrote about one conversation, safe to be shown in a prompt. */
+/** A model's notes about one conversation, safe to show in a prompt. */
 export interface Notes {
   observations: string;
   currentTask?: string | undefined;
@@ -23,7 +23,7 @@ export interface Notes {
 export type ParsedNotes =
   | {
       ok: true;
-      /** All of it; with threads, what stands outside of their blocks too. */
+      /** All of it; with threads, including what is outside of their blocks. */
       notes: Notes;
       /** In resource scope, by thread. */
       threads: ReadonlyMap<string, Notes>;
@@ -33,8 +33,8 @@ export type ParsedNotes =
 const LONGEST_VALUE = 10_000;
 
 /**
- * Reads the answer of an observer or reflector. A tag counts only at the start of a line. Without `<observations>`, the
- * list lines of the text are used. Repetition is repaired; only an answer that consists of little else is refused.
+ * Parses the answer of an observer or reflector. A tag counts only at the start of a line. Without `<observations>`,
+ * the list lines of the text are used. Repetition is repaired; only an answer that consists of little else is refused.
  */
 export function parseObservations(output: string, options: ParseOptions = {}): ParsedNotes {
   const threadIds = options.threadIds ?? [];

@@ -12,8 +12,8 @@ export interface ActivationInput {
 }
 
 /**
- * How many buffered chunks, from the oldest on, join the log at a step border. 0 below the threshold. After a part of
- * them the sum is checked again, so that no long tail is left over.
+ * How many buffered chunks, from the oldest on, join the log at a step border. 0 below the threshold. After each part
+ * the sum is checked again, so that no long tail is left.
  */
 export function planActivation({ pendingTokens, chunks }: ActivationInput, limits: OmLimits): number {
   let pending = pendingTokens;
@@ -49,14 +49,14 @@ function chunksToTake(
   const isWithin =
     removed - target <= MOST_OVERSHOOT * keptTokens && pending - removed >= Math.min(LEAST_LEFT, keptTokens);
   if (isWithin || pending > limits.blockMessagesAbove) return over;
-  // A single chunk that removes too much is taken if nothing else could be.
+  // A single chunk that removes too much is taken if nothing else is possible.
   return over > 1 ? over - 1 : mustTake ? over : 0;
 }
 
 /**
- * How many of the oldest messages without notes stay out of the prompt because there are too many: none up to twice
- * `messageTokens`, then enough, in one stride, to come down to `messageTokens`. Adding messages changes nothing until the
- * window is full again. The newest message always stays. `tokens` has a number for each message, oldest first.
+ * How many of the oldest unobserved messages are left out of the prompt because there are too many: none up to twice
+ * `messageTokens`, then enough, in one stride, to get down to `messageTokens`. Adding messages changes nothing until
+ * the window is full again. The newest message always stays. `tokens` has a number for each message, oldest first.
  */
 export function countLeftOut(tokens: readonly number[], messageTokens: number): number {
   let window = 0;
@@ -77,12 +77,12 @@ export interface ReflectionInput {
   reflectionTokens: number;
 }
 
-/** Whether a reflection that is ready replaces its chunks now. */
+/** Whether a ready reflection replaces its chunks now. */
 export function activatesReflection({ logTokens }: ReflectionInput, limits: OmLimits): boolean {
   return logTokens >= limits.observationTokens;
 }
 
-/** Whether it does so early, after a pause or a change of the model: not if it would throw away most of its use. */
+/** Whether it does so early, after a pause or a change of the model: not if that would waste most of its benefit. */
 export function activatesReflectionEarly(input: ReflectionInput, limits: OmLimits): boolean {
   if (activatesReflection(input, limits)) return true;
   const following = input.logTokens - input.inputTokens;

@@ -1,6 +1,6 @@
 import type { OmLimits } from "./om-limits.ts";
 
-/** What a record says about its work, all of it sums that the store keeps. */
+/** The state of a record's work, all of it as sums in the store. */
 export interface OmSums {
   /** Tokens of the messages that no active chunk covers. */
   pendingTokens: number;
@@ -18,20 +18,20 @@ export interface OmSums {
 
 export interface DueJob {
   kind: "observe" | "reflect";
-  /** The job covers whole messages from the first uncovered one on, about this many tokens at most. */
+  /** The job covers whole messages from the first uncovered one on, up to about this many tokens. */
   maxTokens: number;
 }
 
 /**
- * The jobs that are due after a step, an end of a turn, or a finished job. One observation at a time: the next is planned
- * when its result is committed, so a backlog is observed in pieces of `messageTokens`, oldest first.
+ * The jobs that are due after a step, the end of a turn, or a finished job. One observation at a time: the next is
+ * planned when its result is committed, so a backlog is observed in pieces of `messageTokens`, oldest first.
  */
 export function planJobs(sums: OmSums, limits: OmLimits, at: { turnEnded?: boolean } = {}): DueJob[] {
   const jobs: DueJob[] = [];
   const { pendingTokens, bufferedMessageTokens, jobMessageTokens, logTokens } = sums;
   const uncovered = pendingTokens - bufferedMessageTokens - jobMessageTokens;
   const interval = at.turnEnded ? 1 : (limits.bufferTokens ?? limits.messageTokens);
-  // At the threshold everything is due, also when the last interval is not full.
+  // At the threshold everything is due, even if the last interval is not full.
   const isFull = pendingTokens >= limits.messageTokens && bufferedMessageTokens === 0;
   if (jobMessageTokens === 0 && uncovered > 0 && (uncovered >= interval || isFull)) {
     jobs.push({ kind: "observe", maxTokens: limits.messageTokens });
@@ -43,7 +43,7 @@ export function planJobs(sums: OmSums, limits: OmLimits, at: { turnEnded?: boole
   return jobs;
 }
 
-/** Whether a run waits at this step border for the job of a role,. */
+/** Whether a run waits at this step border for the job of a role. */
 export function mustWait(sums: OmSums, limits: OmLimits): { observe: boolean; reflect: boolean } {
   const uncovered = sums.pendingTokens - sums.bufferedMessageTokens;
   const isBuffered = limits.bufferTokens !== undefined;

@@ -4,8 +4,8 @@ import { insert, OM_EVENTS, type OmJobRow, remove, type Write } from "@selvedge/
 import type { AgentChunk } from "@selvedge/protocol";
 
 /**
- * Commits what a job does and puts its chunks on the stream of the thread, in one commit. Where another process carries
- * out the thread, the chunks wait in the store for a number. False when a condition of the writes does not hold.
+ * Commits a job's changes and puts its chunks on the thread's stream, in one commit. If another process carries out the
+ * thread, the chunks wait in the store for a number. Returns false if a condition of the writes does not hold.
  */
 export async function publish(
   threads: MemoryThreads,
@@ -17,7 +17,7 @@ export async function publish(
   const { thread_id, source, source_resource } = job;
   const target = { threadId: source, resourceId: source_resource };
   for (;;) {
-    // What waited comes first.
+    // Waiting chunks come first.
     const waiting = await storage.select({
       table: OM_EVENTS,
       where: { thread_id, source },
@@ -34,7 +34,7 @@ export async function publish(
       return commits(threads, [...writes, ...outbox]);
     }
     if (waiting.length === 0) return false;
-    // Somebody may have told what waited, just now.
+    // Another process may have published the waiting chunks just now.
     if ((await storage.count({ table: OM_EVENTS, where: { thread_id, source } })) === waiting.length)
       return false;
   }

@@ -8,11 +8,11 @@ export interface Block {
 
 const TAG_LINE = /^<(\/?)([a-z][a-z0-9-]*)(?:\s+id="([^"]*)")?\s*>(.*)$/;
 
-/** The elements of an output, and the text between them. An element that is never closed ends where the next begins. */
+/** The elements of an output, and the text between them. An unclosed element ends where the next starts. */
 export function readBlocks(output: string, tags: ReadonlySet<string>, threadIds: readonly string[]): Block[] {
   const blocks: Block[] = [];
   let threadId: string | undefined;
-  /** The element that text belongs to once the present one is closed. */
+  /** The element that text belongs to after the current one is closed. */
   let outer: string | undefined;
   const open = (tag: string | undefined): Block => {
     const block: Block = { tag, threadId, lines: [] };

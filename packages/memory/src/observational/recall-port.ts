@@ -3,22 +3,22 @@ import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { isFromPerson } from "../is-from-person.ts";
 import { logLines } from "./log-lines.ts";
 
-/** What `recall` may read. Everything that belongs to another resource, or is out of scope, is absent. */
+/** What `recall` may read. Anything of another resource, or out of scope, is absent. */
 export interface RecallPort {
   readonly currentThreadId: string;
   thread(threadId: string): Promise<StoredThread | undefined>;
   threads(options: { before?: Date; after?: Date; offset: number; limit: number }): Promise<StoredThread[]>;
   message(id: string): Promise<StoredMessage | undefined>;
-  /** Messages from this one on, with it; or those before it, oldest first. */
+  /** Messages from this one on, including it; or those before it, oldest first. */
   around(message: StoredMessage, options: { before: number; after: number }): Promise<StoredMessage[]>;
   /** Messages of a thread in order, from its start or its end. */
   list(
     threadId: string,
     options: { from: "start" | "end"; offset: number; limit: number },
   ): Promise<StoredMessage[]>;
-  /** Lines of the notes that have words of a question, best first, with the ids of the messages they were made from. */
+  /** Lines of the notes that match words of a query, best first, with the ids of the messages behind them. */
   searchNotes(query: string, limit: number): Promise<FoundNote[]>;
-  /** Messages that fit a question, best first. */
+  /** Messages that match a query, best first. */
   search(query: string, options: { threadId?: string | undefined; limit: number }): Promise<StoredMessage[]>;
 }
 
@@ -33,16 +33,16 @@ export interface RecallPortOptions {
   threadId: string;
   resourceId: string;
   scope: "thread" | "resource";
-  /** The newest chunks of notes, also those that were rewritten since. */
+  /** The newest chunks of notes, including those rewritten since. */
   readNotes?: () => Promise<FoundNote[]>;
-  /** Finds messages by meaning, where there is an index. */
+  /** Finds messages by meaning, if there is an index. */
   findSimilar?: (query: string, threadId: string | undefined, limit: number) => Promise<StoredMessage[]>;
 }
 
 const THREADS_READ = 100;
 const MOST_WORDS = 6;
 
-/** A port to the messages of one resource. */
+/** Access to the messages of one resource. */
 export function recallPort(options: RecallPortOptions): RecallPort {
   const { store, threadId: current, resourceId, scope, findSimilar, readNotes } = options;
   const mayRead = (thread: StoredThread): boolean =>
@@ -131,7 +131,7 @@ async function searchWords(
   for (const text of words.length === 0 ? [query.trim()].filter(Boolean) : words) {
     for (const message of await store.searchMessages({ text, resourceId, threadId, limit: limit * 2 })) {
       const entry = found.get(message.id) ?? { message, hits: 0 };
-      // A long word says more than a short one.
+      // A long word counts more than a short one.
       entry.hits += text.length;
       found.set(message.id, entry);
     }

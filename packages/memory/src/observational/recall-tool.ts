@@ -11,7 +11,7 @@ const MOST_TOKENS = 2_000;
 const MOST_PAGES = 50;
 const MOST_MESSAGES = 20;
 const MOST_THREADS = 50;
-/** Of each part, unless it is asked for in full. */
+/** Per part, unless it is requested in full. */
 const PART_TOKENS = 120;
 /** Lines of notes beside the messages that a search finds. */
 const MOST_NOTES = 5;
@@ -62,7 +62,9 @@ const INPUT: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The tool with which the model reads the messages behind the notes. Bad input gives a short hint, not an error. */
+/**
+ * The tool that lets the model read the messages behind the notes. Invalid input returns a short hint, not an error.
+ */
 export function recallTool(port: RecallPort, options: { timeZone?: string } = {}): Tool {
   const time = toLocalTime(options.timeZone ?? "UTC");
   return createTool({
@@ -268,7 +270,7 @@ function showable(part: MessagePart): { kind: string; body: string } | undefined
   return { kind: "tool", body: `${toolName}(${json(args)}) → ${outcome}` };
 }
 
-/** As many entries as fit into an answer; the first at least. */
+/** As many entries as fit into a result; at least the first. */
 function fit(
   entries: readonly string[],
   mostTokens: number = MOST_TOKENS,

@@ -3,21 +3,21 @@ import type { ParsedNotes } from "./parse-observations.ts";
 
 const MOST_ATTEMPTS = 4;
 const HIGHEST_LEVEL = 4;
-/** They rewrite without getting shorter unless they are pressed. */
+/** Models that rewrite without shortening unless pressed. */
 const COMPRESS_LITTLE = /gemini-2\.5-flash/;
 
 export type Reflection =
   | { ok: true; parsed: Extract<ParsedNotes, { ok: true }>; tokens: number; level: number }
   | { ok: false; reason: "empty" | "repetitive" | "too-long" };
 
-/** The level at which a model's first attempt is made. */
+/** The level of a model's first attempt. */
 export function firstLevel(model: string): number {
   return COMPRESS_LITTLE.test(model) ? 2 : 1;
 }
 
 /**
- * Asks for a reflection until it is small enough, with more pressure each time. The smallest sound result counts if it is
- * smaller than its input. An output that comes twice ends the attempts.
+ * Requests a reflection until it is small enough, with more pressure each time. The smallest sound result counts if it
+ * is smaller than its input. Identical output ends the attempts.
  */
 export async function reflectWithPressure(options: {
   ask: (level: number) => Promise<ParsedNotes>;

@@ -23,8 +23,8 @@ export interface LogView {
 }
 
 /**
- * The log as system messages: the fixed text, each chunk on its own, then what changes most. A new chunk changes nothing
- * before it. Without chunks there are none.
+ * The log as system messages: the fixed text, each chunk separately, then what changes most. A new chunk changes
+ * nothing before it. Without chunks there are none.
  */
 export function renderLog({ chunks, retrieval, ...last }: LogView): string[] {
   if (chunks.length === 0) return [];
@@ -39,7 +39,7 @@ export function renderLog({ chunks, retrieval, ...last }: LogView): string[] {
   ];
 }
 
-/** The log as one text, as records show it. */
+/** The log as one text, as in records. */
 export function joinLog(chunks: readonly Pick<LogChunk, "text">[]): string {
   return chunks.map(({ text }) => text).join("\n\n");
 }

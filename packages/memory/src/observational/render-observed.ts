@@ -13,20 +13,20 @@ const MOST_RESULT_TOKENS = 5_000;
 export interface RenderObservedOptions {
   timeZone?: string | undefined;
   observeAttachments?: ObservationConfig["observeAttachments"] | undefined;
-  /** Write the pauses between messages, too. */
+  /** Also write the pauses between messages. */
   temporalMarkers?: boolean | undefined;
   /** Resource scope: put each thread into its own block. */
   byThread?: boolean | undefined;
-  /** Cut each text after so many tokens: for a message that is too long for the observer. */
+  /** Cut each text after this many tokens: for a message that is too long for the observer. */
   maxTextTokens?: number | undefined;
 }
 
 export interface RenderedConversation {
   /** One quoted block. */
   text: string;
-  /** What goes to the observer beside it, in the order of the placeholders. */
+  /** What is sent to the observer beside it, in the order of the placeholders. */
   attachments: FileMessagePart[];
-  /** Whether anything of the messages can be observed. */
+  /** Whether the messages contain anything to observe. */
   isEmpty: boolean;
 }
 

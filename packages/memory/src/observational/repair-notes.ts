@@ -5,13 +5,13 @@ import { OBSERVER_TASK, REFLECTOR_TASK, SUMMARY_TASK } from "./om-texts.ts";
 export type RepairedNotes = { ok: true; text: string } | { ok: false; reason: "empty" | "repetitive" };
 
 const LONGEST_LINE = 10_000;
-/** A text below this is never refused for repeating itself. */
+/** Shorter texts are never refused for repetition. */
 const LONG_TEXT = 4_000;
 const LEAST_SHARE = 0.1;
 
 /**
- * Notes that are sound enough to be kept: equal lines are merged with a count, endless ones are cut, lines that repeat
- * the instructions are dropped, markup is escaped.
+ * Cleans notes: merges equal lines with a count, cuts endless ones, drops lines that repeat the instructions, and
+ * escapes markup.
  */
 export function repairNotes(text: string): RepairedNotes {
   const lines = dropEmptyHeadings(mergeLines(toLines(text)));
@@ -83,7 +83,7 @@ function dropEmptyHeadings(lines: readonly string[]): string[] {
 
 const LEAST_WORDS = 6;
 
-/** Tells lines that say what the instructions say from notes. */
+/** Recognises lines that repeat the instructions. */
 function instructionLines(): (line: string) => boolean {
   const known = new Set(
     [OBSERVER_TASK, REFLECTOR_TASK, SUMMARY_TASK].flatMap((text) => text.split(/\n|(?<=[.!?]) /)).map(plain),

@@ -14,7 +14,7 @@ import {
 } from "./om-texts.ts";
 import type { RenderedConversation } from "./render-observed.ts";
 
-/** A question to a model: the task is in the system prompt, everything quoted in the user's part. */
+/** A request to a model: the task is in the system prompt, everything quoted in the user message. */
 export interface RoleRequest {
   system: string;
   prompt: string;
@@ -50,7 +50,7 @@ export async function resolveExtractor(
 export function observerPrompt(input: {
   config: Pick<ObservationConfig, "instruction" | "hints" | "threadTitle">;
   conversation: RenderedConversation;
-  /** What of the log the observer sees. */
+  /** The part of the log that the observer sees. */
   log: string;
   extractors?: readonly InlineExtractor[];
   threadTitle?: string | undefined;

@@ -2,8 +2,8 @@ import { countText } from "./count-tokens.ts";
 import { joinLines, logLines } from "./log-lines.ts";
 
 /**
- * The part of the log that the observer sees: as many important lines as fit, newest first, then as many others. In the
- * order of the log. `false` is all of it.
+ * The part of the log that the observer sees: as many important lines as fit, newest first, then as many others, in log
+ * order. `false` means all of it.
  */
 export function selectPreviousLog(text: string, maxTokens: number | false): string {
   if (maxTokens === false) return text;

@@ -15,9 +15,9 @@ import { extractorElement, inlineExtractors } from "./role-prompts.ts";
 
 export interface SummarizeOptions {
   model: ModelConfig;
-  /** Only the newest so many messages. */
+  /** Only this many of the newest messages. */
   lastMessages?: number | undefined;
-  /** Leaves the oldest messages out above this. 1,000,000 when absent. */
+  /** Leaves out the oldest messages above this. Default: 1,000,000. */
   maxInputTokens?: number | undefined;
   /** Added to the task. */
   instructions?: string | undefined;
@@ -40,7 +40,7 @@ export interface ConversationSummary {
   usage: OmUsage;
 }
 
-/** Summarises messages in hand, and extracts values from them. Stores nothing. */
+/** Summarises given messages, and extracts values from them. Stores nothing. */
 export async function summarizeConversation(
   options: SummarizeConversationOptions,
 ): Promise<ConversationSummary> {

@@ -4,7 +4,7 @@ import { toLocalTime } from "./local-time.ts";
 
 const LEAST_GAP_MS = 10 * 60_000;
 
-/** What is said before a message that arrives after a pause; `undefined` below 10 minutes. */
+/** The reminder before a message that arrives after a pause; `undefined` below 10 minutes. */
 export function temporalMarker(previous: Date, next: Date, timeZone = "UTC"): string | undefined {
   const gap = next.getTime() - previous.getTime();
   if (!(gap >= LEAST_GAP_MS)) return undefined;
@@ -13,8 +13,8 @@ export function temporalMarker(previous: Date, next: Date, timeZone = "UTC"): st
 }
 
 /**
- * The messages with a reminder before each one of a person that came after a pause. The reminders depend on stored times
- * alone and are not stored themselves. `previous` is the time of the message before the first, if there is one.
+ * Adds a reminder before each user message that arrived after a pause. Reminders depend only on stored times and are
+ * not stored. `previous` is the time of the message before the first, if there is one.
  */
 export function withTemporalMarkers(
   messages: readonly StoredMessage[],

@@ -14,7 +14,7 @@ import type { DecideOptions } from "./journal/decide-call.ts";
 import type { ThreadLimits } from "./hold/thread-limits.ts";
 import type { AgentThreadSubscription } from "./log/thread-reader.ts";
 
-/** A thread belongs to a resource, so it takes both ids to name one. */
+/** A thread belongs to a resource, so both ids identify it. */
 export interface ThreadAddress {
   threadId: string;
   resourceId: string;
@@ -33,45 +33,45 @@ export interface JoinRequest {
   nested: boolean;
 }
 
-/** What this process knows about a thread without asking the store. */
+/** What this process knows about a thread without reading the store. */
 export interface KnownThread extends ThreadAddress {
   /** The active run, or one that a send of this process is about to open. */
   readonly activeRun: { runId: string; agentId: string | undefined } | undefined;
   /** Whether it waits for a free place among the process's runs. */
   readonly isInLine: boolean;
-  /** A send is about to open a run: what is sent meanwhile joins it. Returns what takes that back. */
+  /** Announces that a send is about to open a run, so that later sends join it. Returns a function that cancels. */
   reserve(runId: string, agentId: string): () => void;
 }
 
-/** A run whose thread this process holds, and which an agent is to carry out. */
+/** A run whose thread this process holds, for its agent to carry out. */
 export interface RunAssignment extends ThreadAddress {
   runId: string;
   journal: RunJournal;
-  /** What opened the run; absent for one that is continued. `live` are the sender's own options, if it is here. */
+  /** What opened the run; absent for a continued one. `live` are the sender's own options, if it is here. */
   opener?: {
     signal: CreatedAgentSignal;
-    /** In place of the signal: results of a client's tools. */
+    /** Instead of the signal: results of a client's tools. */
     messages?: StoredMessage[] | undefined;
     options: StoredOptions | undefined;
     live: AgentExecutionOptions | undefined;
   };
-  /** How far the run came; absent for one that begins. */
+  /** How far the run got; absent for a new one. */
   resumption?: Resumption;
 }
 
-/** Who carries out runs: an agent. */
+/** What carries out runs: an agent. */
 export interface RunCarrier {
   readonly id: string;
-  /** Takes up a run and sees it to its end. Must not reject. */
+  /** Takes a run and carries it to its end. Must not reject. */
   takeUp(assignment: RunAssignment): Promise<void>;
 }
 
-/** Which waiting call is meant: of the active run of a thread, or of a run of an agent. */
+/** Identifies a waiting call: of the active run of a thread, or of a run of an agent. */
 export type CallAddress = (
   | { threadId: string; resourceId?: string | undefined }
   | { runId: string; agentId: string }
 ) & {
-  /** May be left out when only one call waits. */
+  /** Optional when only one call waits. */
   toolCallId: string | undefined;
 };
 
@@ -80,23 +80,29 @@ export interface Threads extends MemoryThreads {
   readonly storage: Storage;
   readonly system: System;
   readonly limits: ThreadLimits;
-  /** Decides what becomes of a message and stores it. Resolves when it is durable. */
+  /** Decides what happens to a message and stores it. Resolves when it is stored. */
   send(target: ThreadAddress, request: SendRequest): Promise<AdmittedSignal>;
-  /** A place for a call's own run, if the thread is the resource's. The run waits for its turn when it acquires the journal. */
+  /**
+   * A place for a call's own run, if the resource owns the thread. The run waits for its turn when it acquires the
+   * journal.
+   */
   join(target: ThreadAddress, request: JoinRequest): Promise<RunJournal>;
-  /** Answers a waiting tool call, once. Its run goes on in whichever process takes it up. */
+  /** Answers a waiting tool call, once. Its run continues in whichever process takes it. */
   decide(
     address: CallAddress,
     decision: Decision,
     options?: DecideOptions,
   ): Promise<{ runId: string; toolCallId: string }>;
-  /** Runs of this process wait for those of a thread, which therefore need no free place. Returns what takes that back. */
+  /**
+   * Marks that runs of this process wait for those of a thread, which therefore need no free place. Returns a function
+   * that undoes it.
+   */
   expect(target: ThreadAddress): () => void;
-  /** Whether a signal of the agent would join a run now, wherever it is carried out, or open one. */
+  /** Whether a signal of the agent would join a run now, in any process, or open one. */
   stateFor(target: ThreadAddress, agentId: string): Promise<"active" | "idle">;
-  /** What waits on a thread may have changed: the run under way looks before its next step. */
+  /** The thread's queue may have changed: the active run checks before its next step. */
   mailMayHaveCome(target: ThreadAddress): void;
-  /** Aborts the active run, wherever it is carried out. Returns false when this process knows of none. */
+  /** Aborts the active run, in any process. Returns false if this process knows of none. */
   abort(target: ThreadAddress): boolean;
   /** Follows the stream of a thread: from the chunk after number `after`, or from its active run on. */
   read(
@@ -108,13 +114,13 @@ export interface Threads extends MemoryThreads {
   known(target: { runId: string }): KnownThread | undefined;
   /** From now on, runs of this agent are carried out here. */
   serve(agent: RunCarrier): void;
-  /** Takes up what other processes left, now and from then on. Resolves when everything there is was found. */
+  /** Takes over what other processes left, now and from then on. Resolves when everything present was found. */
   recover(): Promise<void>;
-  /** Lets the runs of this process end, for a moment; others take up what is still going on then. */
+  /** Waits briefly for the runs of this process to end; others take over the rest. */
   close(): Promise<void>;
 }
 
-/** The threads of a store in this process. The first to ask decides clock, logger and limits. */
+/** The threads of a store in this process. The first caller decides clock, logger and limits. */
 export function openThreads(
   storage: Storage,
   system: System,

@@ -29,49 +29,52 @@ import type { LocalThreads } from "../hold/local-threads.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
 
-/** What became of a send, once it is durable. */
+/** The outcome of a stored send. */
 export interface Admitted {
   action: Delivery["action"];
   runId: string | undefined;
-  /** The same key was sent before: this is what was answered then. */
+  /** The same key was sent before: this is the first result. */
   duplicate?: true;
 }
 
-/** The same with the signal as it was accepted: with the attributes of the branch that was decided on. */
+/** The same with the signal as accepted: with the attributes of the chosen branch. */
 export interface AdmittedSignal extends Admitted {
   signal: CreatedAgentSignal;
 }
 
 export interface SendRequest {
   signal: CreatedAgentSignal;
-  /** What is sent in place of the signal: results of a client's tools. */
+  /** Sent instead of the signal: results of a client's tools. */
   messages?: StoredMessage[];
   agentId: string;
   delivery: DeliveryOptions;
-  /** The sender made the id, so somebody else may have had it before. */
+  /** The sender chose the id, so another message may have it. */
   hasOwnId?: boolean;
   /** The run it opens, if it opens one. */
   newRunId: string;
   streamOptions?: AgentExecutionOptions | undefined;
-  /** What of their request context may be stored. */
+  /** The part of the request context that may be stored. */
   durableContextKeys: readonly string[];
-  /** Further attributes of the signal, by what becomes of it. */
+  /** Further attributes of the signal, by its outcome. */
   attributes?: { active: SignalAttributes | undefined; idle: SignalAttributes | undefined };
   idempotencyKey?: string | undefined;
-  /** What counts only if the signal is accepted, such as the new state of a lane. Not asked about one that is discarded. */
+  /**
+   * Writes that count only if the signal is accepted, such as the new state of a lane. Not requested for a discarded
+   * one.
+   */
   alongside?: (delivery: Delivery, signal: CreatedAgentSignal) => Promise<Alongside>;
 }
 
 interface Alongside {
   writes: readonly Write[];
-  /** The signal, where it says what it is accepted with. */
+  /** The signal, if it says what it is accepted with. */
   signal?: CreatedAgentSignal;
 }
 
-/** What a decision is made on. */
+/** The input of a decision. */
 interface ThreadState {
   actor: Actor | undefined;
-  /** Where the agent has no run, its item that is about to open one: what comes now joins that run. */
+  /** If the agent has no run, its item that is about to open one: later signals join that run. */
   reserved: MailboxItem | undefined;
 }
 
@@ -82,7 +85,7 @@ export interface Admission {
   runId: string;
   /** The signal with the attributes of the branch. */
   signal: CreatedAgentSignal;
-  /** Where it opens its run at once: what the run is opened with. */
+  /** If it opens its run at once: what the run is opened with. */
   item?: NewItem | undefined;
 }
 
@@ -90,9 +93,9 @@ type NewItem = Omit<MailboxItem, "seq">;
 
 export async function readState(thread: Thread, agentId: string): Promise<ThreadState> {
   const { storage, threadId, resourceId } = thread;
-  // What was accepted before may be opening its run: what comes now joins that.
+  // An earlier message may be opening its run: later ones join that.
   await thread.looked();
-  // What comes while a call prepares its input joins the run of the call.
+  // Signals that arrive while a call prepares its input join the run of the call.
   if (thread.run?.isTaking) await thread.run.makeKnown();
   const actor = await readActor(storage, threadId);
   checkOwnership(actor, threadId, resourceId);
@@ -102,7 +105,9 @@ export async function readState(thread: Thread, agentId: string): Promise<Thread
   return { actor, reserved };
 }
 
-/** Whether a signal of the agent would join a run. Another agent's run counts as idle: the signal opens a run after it. */
+/**
+ * Whether a signal of the agent would join a run. Another agent's run counts as idle: the signal opens a run after it.
+ */
 export async function stateFor(thread: Thread, agentId: string): Promise<"active" | "idle"> {
   const { actor, reserved } = await readState(thread, agentId);
   const active = actor?.runId === undefined ? reserved?.agentId : actor.agentId;
@@ -114,7 +119,7 @@ export function decide({ actor, reserved }: ThreadState, request: SendRequest): 
   const opening = reserved && { activeRunId: runOpenedBy(reserved), activeAgentId: reserved.agentId };
   const isBusy = actor?.runId !== undefined;
   let delivery = decideDelivery(isBusy ? run : (opening ?? run), request.agentId, request.delivery);
-  // Behind another agent's run it waits with those of its own agent that came before it.
+  // Behind another agent's run it waits with earlier signals of its own agent.
   if (isBusy && opening && delivery.action === "queue" && !request.delivery.queued)
     delivery = { action: "deliver", branch: "idle", runId: opening.activeRunId };
   const runId =
@@ -128,7 +133,7 @@ export function toAdmitted({ delivery: { action }, runId, signal }: Admission): 
   return { action, runId, signal };
 }
 
-/** The state the decisions were made on, except whose the thread is and which run is active: `deliveryWrites` asks that. */
+/** The state the decisions were based on, except the owner and the active run, which `deliveryWrites` checks. */
 export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[] {
   return [
     ...(actor ? [] : [insertActor(thread.threadId, thread.resourceId)]),
@@ -136,7 +141,7 @@ export function guards(thread: Thread, { actor, reserved }: ThreadState): Write[
   ];
 }
 
-/** What the decisions come to, on condition that the same run is active, or none. */
+/** The effects of the decisions, on condition that the same run is active, or none. */
 export function deliveryWrites(
   threads: LocalThreads,
   thread: Thread,
@@ -158,7 +163,7 @@ export function deliveryWrites(
       continue;
     }
     stored.push(insertMessage(signal.toDBMessage({ threadId, resourceId })));
-    // Nothing comes between the events of a run, be it another agent's.
+    // Nothing is inserted between the events of a run, even another agent's.
     if (delivery.branch === "active" || actor?.runId !== undefined) continue;
     const chunks = pseudoRun(signal, runId);
     stored.push(insertEvents(threadId, runId, nextSeq, chunks, system.now()));
@@ -176,7 +181,7 @@ export function deliveryWrites(
   ];
 }
 
-/** Commits decisions and sees to what follows from them. */
+/** Commits decisions and triggers what follows from them. */
 export async function commitAdmissions(
   threads: LocalThreads,
   thread: Thread,
@@ -195,7 +200,7 @@ export async function commitAdmissions(
       if (write.op === "insert" && write.table === MAILBOX) thread.posted(auto[index]);
     }
   } catch (error) {
-    // The store may have done it all the same; then somebody has to see to it, and readers to what it put on the stream.
+    // The commit may have succeeded anyway; the thread then has work to do, and its readers something to read.
     if (mayHaveTakenEffect(error)) {
       thread.wake();
       thread.tail.refresh();
@@ -210,17 +215,17 @@ export async function commitAdmissions(
     if (delivery.action === "wake" || delivery.action === "queue") thread.wake();
     else if (delivery.action === "deliver") {
       thread.mailMayHaveCome();
-      if (thread.run === undefined) thread.wake(); // The run is elsewhere; see to it that somebody carries it out.
+      if (thread.run === undefined) thread.wake(); // The run is elsewhere; make sure that a process carries it out.
     } else if (delivery.action === "persist") thread.tail.refresh();
   }
 }
 
-/** Whether a commit that failed may be in the store all the same. */
+/** Whether a failed commit may be in the store anyway. */
 export function mayHaveTakenEffect(error: unknown): boolean {
   return !AgentError.is(error) || error.code === "storage-failed";
 }
 
-/** The item of a message that opens its run at once: nothing goes on here or waits, and its agent is here. */
+/** The item of a message that opens its run at once: nothing is active or waiting, and its agent is here. */
 export function opensAtOnce(
   thread: Thread,
   { actor }: ThreadState,
@@ -234,11 +239,11 @@ export function opensAtOnce(
 
 function post(threads: LocalThreads, thread: Thread, admission: Admission): Write[] {
   const { request } = admission;
-  // A run of its own comes after everything that waits; anything else joins what its agent runs, or opens it.
+  // A separate run comes after everything that waits; anything else joins its agent's run, or opens it.
   const due = request.messages ? CONTINUE : request.delivery.queued ? NEXT : NOW;
   const item = admission.item ?? itemOf(thread, admission, due);
   const posted = postItem(item, threads.limits.mailbox);
-  // Of two that wake a thread at once one is first, and the other joins its run.
+  // Of two that wake a thread at once, one is first, and the other joins its run.
   return item.opens && item.due === NOW ? [nothingDueNow(thread.threadId, item.agentId), ...posted] : posted;
 }
 
@@ -254,7 +259,7 @@ function itemOf(
   return { threadId, resourceId, agentId, due, runId, opens, signal, messages, options, bytes };
 }
 
-/** A signal stored on an idle thread reaches its subscribers as a run of three chunks that no model took part in. */
+/** A signal stored on an idle thread reaches its subscribers as a run of three chunks without a model. */
 function pseudoRun(signal: CreatedAgentSignal, runId: string): Parameters<typeof insertEvents>[3] {
   const from = "AGENT" as const;
   const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
@@ -267,7 +272,7 @@ function pseudoRun(signal: CreatedAgentSignal, runId: string): Parameters<typeof
   ];
 }
 
-/** Of a thread on which no run is active. */
+/** For a thread without an active run. */
 function moveSeq({ threadId, resourceId }: Thread, from: number, to: number): Write {
   return update(ACTORS, {
     where: { thread_id: threadId, resource_id: resourceId, run_id: null, next_seq: from },
@@ -276,7 +281,7 @@ function moveSeq({ threadId, resourceId }: Thread, from: number, to: number): Wr
   });
 }
 
-/** Says what is wrong, if the conflict is not just that the thread moved on: then the caller tries again. */
+/** Returns the error, unless the conflict only means that the thread changed: the caller then retries. */
 export function explainConflict(
   thread: Thread,
   request: SendRequest,

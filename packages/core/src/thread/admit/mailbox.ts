@@ -6,15 +6,15 @@ import type { StoredOptions } from "../../run/stored-options.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
 
 /**
- * `NOW` joins the run under way at its next step, or opens one; the others open a run of their own: results of a
- * client's tools before anything that was queued.
+ * `NOW` joins the active run at its next step, or opens one; the others open a separate run: results of a client's
+ * tools before anything queued.
  */
 export const NOW = 0;
 export const CONTINUE = 1;
 export const NEXT = 2;
 export type Due = typeof NOW | typeof CONTINUE | typeof NEXT;
 
-/** A signal that waits, or messages that do: then the signal is only their cover. */
+/** A waiting signal, or waiting messages: the signal is then only their envelope. */
 export interface MailboxItem {
   seq: number;
   threadId: string;
@@ -25,11 +25,11 @@ export interface MailboxItem {
   runId: string;
   opens: boolean;
   signal: CreatedAgentSignal;
-  /** What a `CONTINUE` run begins with. */
+  /** The input of a `CONTINUE` run. */
   messages?: StoredMessage[] | undefined;
   options: StoredOptions | undefined;
   bytes: number;
-  /** How often a run that it opened came to nothing. */
+  /** How often a run that it opened failed before taking it. */
   attempts?: number;
 }
 
@@ -40,14 +40,14 @@ export interface MailboxLimits {
 
 export const DEFAULT_MAILBOX_LIMITS: MailboxLimits = { messages: 10_000, bytes: 64 << 20 };
 
-/** What an item takes, with the options that wait beside it. */
+/** The size of an item, including its options. */
 export function itemBytes(contents: unknown, options: StoredOptions | undefined): number {
   return (
     Buffer.byteLength(JSON.stringify(contents)) + (options ? Buffer.byteLength(JSON.stringify(options)) : 0)
   );
 }
 
-/** Puts an item in, unless the box is full: the second write is the one that fails then. */
+/** Adds an item, unless the mailbox is full: the second write then fails. */
 export function postItem(item: Omit<MailboxItem, "seq">, limits: MailboxLimits): [Write, Write] {
   const room = {
     thread_id: item.threadId,
@@ -81,7 +81,7 @@ export function insertItem(item: Omit<MailboxItem, "seq">): Write {
   });
 }
 
-/** Takes items out. In one commit with what becomes of them, so each is taken once. */
+/** Takes items out. In one commit with their effects, so each is taken once. */
 export function takeItems(threadId: string, items: readonly MailboxItem[]): Write[] {
   if (items.length === 0) return [];
   const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
@@ -100,7 +100,7 @@ export function noteEmpty(threadId: string): Write {
   return update(ACTORS, { where: { thread_id: threadId, mailbox_count: 0 }, set: { has_mail: null } });
 }
 
-/** The run that an item opened came to nothing before it took the item. */
+/** The run that an item opened failed before it took the item. */
 export function countAttempt(threadId: string, runId: string): Write[] {
   const count = { attempts: 1 };
   return [
@@ -109,7 +109,7 @@ export function countAttempt(threadId: string, runId: string): Write[] {
   ];
 }
 
-/** Nothing waits for a run under way, or to open one: of one agent, or of any. */
+/** Nothing waits for the active run, or to open one: of one agent, or of any. */
 export function nothingDueNow(threadId: string, agentId?: string): Write {
   const where = { thread_id: threadId, due: NOW, ...(agentId !== undefined && { agent_id: agentId }) };
   return requireNone(MAILBOX, where);
@@ -119,7 +119,7 @@ export function nothingWaits(threadId: string): Write {
   return requireNone(MAILBOX, { thread_id: threadId });
 }
 
-/** The run an item opens: the one its sender was promised, or, left over from a run that is over, one of its own. */
+/** The run an item opens: the one its sender was promised, or a new one if that run is over. */
 export function runOpenedBy(item: MailboxItem): string {
   return item.opens ? item.runId : item.signal.id;
 }

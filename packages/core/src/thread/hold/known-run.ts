@@ -1,4 +1,4 @@
-/** A run and whose it is. Of a run that was only heard of, the agent is not known. */
+/** A run and its agent. The agent of a run known only from elsewhere is unknown. */
 export interface RunOfAgent {
   runId: string;
   agentId: string | undefined;
@@ -18,17 +18,17 @@ export class KnownRun {
     return this.#active ?? this.#reserved;
   }
 
-  /** The run that the store has as active, as far as is known. */
+  /** The active run according to the store, as far as known. */
   get active(): RunOfAgent | undefined {
     return this.#active;
   }
 
-  /** Somebody read the thread's row. What is known here is newer. */
+  /** Called when the thread's row was read. What is known here is newer. */
   heardOf(runId: string | undefined): void {
     if (runId !== undefined) this.#active ??= { runId, agentId: undefined };
   }
 
-  /** The store was asked. */
+  /** Called when the store was read. */
   found(run: RunOfAgent | undefined): void {
     this.#active = run;
     if (run) this.#reserved = undefined;
@@ -39,7 +39,7 @@ export class KnownRun {
     this.#reserved = undefined;
   }
 
-  /** Returns what takes the reservation back. */
+  /** Returns a function that cancels the reservation. */
   reserve(runId: string, agentId: string): () => void {
     this.#reserved = { runId, agentId };
     return () => {
@@ -47,7 +47,7 @@ export class KnownRun {
     };
   }
 
-  /** A run can be aborted from here on; one whose abort was asked for before stops now. */
+  /** From here on a run can be aborted; if an abort was requested before, it stops now. */
   canAbort(runId: string, abort: () => void): void {
     this.#abort = abort;
     if (this.#abortWanted === runId) abort();
@@ -60,7 +60,7 @@ export class KnownRun {
     this.#abort?.();
   }
 
-  /** Aborts the run, if this process can. Returns the run that another process has to abort. */
+  /** Aborts the run, if this process can. Returns the run that another process must abort. */
   abort(isHere: boolean): string | undefined {
     const runId = this.current?.runId;
     if (this.#active && this.#abort) this.#abort();
@@ -71,7 +71,7 @@ export class KnownRun {
     return undefined;
   }
 
-  /** The run left this process. One that waits for somebody stays the active one. */
+  /** The run left this process. One that waits for a person stays the active one. */
   left(waits: boolean): void {
     this.#abort = undefined;
     this.#abortWanted = undefined;

@@ -13,21 +13,21 @@ export interface LeaseSchedulerOptions {
   logger: Logger;
   owner: Owner;
   limits: { recoverAtOnce: number; maxRuns: number };
-  /** Called whenever the process looks for threads that others left. */
+  /** Called whenever the process searches for threads that others left. */
   onLook(): void;
 }
 
 /**
- * Schedules the threads of one process among others that share its store. The leases in the store say who carries out
- * a thread; every process looks for those whose owner is gone.
+ * Schedules the threads of one process among others that share its store. The leases in the store say who carries out a
+ * thread; every process searches for those whose owner is gone.
  */
 export class LeaseScheduler implements Scheduler {
   readonly #options: LeaseSchedulerOptions;
   readonly #recovery: Recovery;
   readonly #slots: RunSlots;
-  /** Threads to look at later, with what cancels that. */
+  /** Threads to check later, with the functions that cancel that. */
   readonly #later = new Map<string, () => void>();
-  /** Threads to look at that nobody here waits for: a few at a time. */
+  /** Threads to check that no caller here waits for: a few at a time. */
   readonly #queue = new Map<string, ThreadAddress>();
   readonly #underWay = new Set<string>();
   #work: (key: ThreadAddress) => Promise<void> = () => Promise.resolve();
@@ -51,16 +51,16 @@ export class LeaseScheduler implements Scheduler {
     const key = keyOf(thread);
     this.#later.get(key)?.();
     const look = (): void => {
-      // Until a thread's turn in the queue comes it is remembered, and with it how long it has waited.
+      // A thread is remembered until its turn in the queue, together with how long it has waited.
       if (!when.urgent && !this.#underWay.has(key)) return this.#enqueue(thread);
       this.#later.delete(key);
       this.wake(thread);
     };
-    // A call that waits for the thread keeps the process alive; curiosity does not.
+    // A call that waits for the thread keeps the process alive; a mere check does not.
     this.#later.set(key, this.#options.system.setTimer(when.afterMs, look, { background: !when.urgent }));
   }
 
-  /** Whether a thread will be looked at later. */
+  /** Whether a thread will be checked later. */
   isPending(thread: ThreadAddress): boolean {
     return this.#later.size > 0 && this.#later.has(keyOf(thread));
   }
@@ -81,17 +81,17 @@ export class LeaseScheduler implements Scheduler {
     return this.#slots.isInLine(thread);
   }
 
-  /** Finds what other processes left, now and from then on. Resolves when everything there is was found. */
+  /** Finds what other processes left, now and from then on. Resolves when everything present was found. */
   start(): Promise<void> {
     return this.#recovery.start();
   }
 
-  /** There is a new agent: what could not be taken up before may be taken up now. */
+  /** There is a new agent: what could not be taken before may be taken now. */
   lookAgain(): void {
     this.#recovery.lookAgain();
   }
 
-  /** Nothing begins any more. */
+  /** Nothing starts any more. */
   stop(): void {
     this.#stopped = true;
     this.#recovery.stop();
@@ -121,7 +121,7 @@ export class LeaseScheduler implements Scheduler {
       this.#later.get(key)?.();
       this.#later.delete(key);
       await this.#work(thread);
-      // A store may answer without letting anybody else have a turn, and a look at a thread may be all there is to do.
+      // A store may respond without yielding, and checking a thread may be all there is to do.
       await sleep(this.#options.system, 0);
     } finally {
       this.#underWay.delete(key);

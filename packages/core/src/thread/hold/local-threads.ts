@@ -37,16 +37,19 @@ import { ThreadDirectory } from "./thread-directory.ts";
 import { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./thread-limits.ts";
 import type { Waiter } from "./waiters.ts";
 
-// One per store and process, also when the process has two copies of this package, as it has under an alias.
+// One per store and process, even if the process has two copies of this package, as under an alias.
 const KEY = Symbol.for("selvedge.thread-runtime");
 const CLOSE_GRACE_MS = 5_000;
 const CLOSE_POLL_MS = 10;
 const MAX_LIVE_OPTIONS = 10_000;
-/** Readers rely on news. Should one be lost, they look by themselves after so many looks for unfinished threads. */
+/**
+ * Readers rely on change notices. In case one is lost, they check by themselves after this many searches for unfinished
+ * threads.
+ */
 const READERS_AFTER_LOOKS = 10;
 const AT_ONCE = 500;
 
-/** The threads of a store, as far as this process is concerned with them. */
+/** The threads of a store, as far as they concern this process. */
 export class LocalThreads implements Threads {
   readonly storage: Storage;
   readonly system: System;
@@ -83,7 +86,7 @@ export class LocalThreads implements Threads {
     });
   }
 
-  /** The threads of a store. The first to ask decides clock, logger and limits. */
+  /** The threads of a store. The first caller decides clock, logger and limits. */
   static of(
     storage: Storage,
     system: System,
@@ -96,7 +99,7 @@ export class LocalThreads implements Threads {
   serve(agent: RunCarrier): void {
     const known = this.#carriers.get(agent.id);
     this.#carriers.set(agent.id, agent);
-    // What was found before the agent was there can continue now.
+    // What was found before the agent was registered can continue now.
     if (!known) this.scheduler.lookAgain();
   }
 
@@ -125,7 +128,7 @@ export class LocalThreads implements Threads {
       details: { title, metadata },
       exists: stored !== undefined,
       enter: (abortSignal) => {
-        // Asked for now: between the call and this moment the handle may have been forgotten and made anew.
+        // Looked up now: the handle may have been forgotten and recreated since the call.
         const thread = this.thread(target);
         journal.use(thread);
         const waiter = { ticket: { ...ticket, takesFirst: !seen }, journal, seen };
@@ -258,7 +261,7 @@ export class LocalThreads implements Threads {
 
   // What the threads need of each other.
 
-  /** While closing, nothing new begins here. */
+  /** While closing, nothing new starts here. */
   get isClosing(): boolean {
     return this.#closing !== undefined;
   }
@@ -277,7 +280,7 @@ export class LocalThreads implements Threads {
     return this.directory.get(address);
   }
 
-  /** A thread of which nobody knows yet whose it will be. */
+  /** A thread whose owner is not known yet. */
   unclaimed(threadId: string): Thread {
     return this.directory.leaveUnclaimed(this.thread({ threadId, resourceId: threadId }));
   }
@@ -286,14 +289,14 @@ export class LocalThreads implements Threads {
     if (!thread.inUse && !this.scheduler.isPending(thread)) this.directory.forget(thread);
   }
 
-  /** How many threads this process keeps something of. */
+  /** How many threads this process keeps state of. */
   get threadCount(): number {
     return this.directory.size;
   }
 
   keepOptions(signalId: string, options: AgentExecutionOptions): void {
     this.#liveOptions.set(signalId, options);
-    // Where another process opens the run nobody asks for them any more.
+    // If another process opens the run, these are never requested.
     if (this.#liveOptions.size > MAX_LIVE_OPTIONS)
       this.#liveOptions.delete(this.#liveOptions.keys().next().value!);
   }
@@ -302,7 +305,7 @@ export class LocalThreads implements Threads {
     this.#liveOptions.delete(signalId);
   }
 
-  /** Hands a run that a message opened to its agent. */
+  /** Passes a run that a message opened to its agent. */
   open(thread: Thread, journal: ThreadJournal, item: MailboxItem): void {
     const { signal, messages, options, agentId } = item;
     const live = this.#liveOptions.get(signal.id);
@@ -315,7 +318,7 @@ export class LocalThreads implements Threads {
     void this.#carriers.get(agentId)!.takeUp({ threadId, resourceId, runId, journal, opener });
   }
 
-  /** A run of this process let go of its thread. */
+  /** A run of this process released its thread. */
   left(thread: Thread): void {
     this.owner.release();
     this.scheduler.leave(thread);
@@ -326,11 +329,11 @@ export class LocalThreads implements Threads {
     this.#janitor.nudge();
     for (const listener of this.#lookListeners) listener();
     if (++this.#looks % READERS_AFTER_LOOKS > 0) return;
-    // A store that does not answer is asked again by the next look.
+    // A store that does not respond is asked again by the next search.
     void this.#lookForReaders().catch(() => {});
   }
 
-  /** News may have been lost. One look for all threads that are read here finds those whose readers have something to read. */
+  /** Notices may have been lost. One query for all threads that are read here finds those with something to read. */
   async #lookForReaders(): Promise<void> {
     const read = Array.from(this.directory.all()).filter((thread) => thread.hasReaders && !thread.run);
     for (let first = 0; first < read.length; first += AT_ONCE) {
@@ -341,14 +344,14 @@ export class LocalThreads implements Threads {
       for (const thread of some) {
         const row = byId.get(thread.threadId);
         const mark = row ? `${row.fence} ${row.run_id} ${row.next_seq}` : "";
-        // A run at work writes events without a trace in the row.
+        // A working run writes events without a trace in the row.
         if (row?.run_state === "running" || mark !== thread.mark) thread.tail.behind();
         thread.mark = mark;
       }
     }
   }
 
-  /** Another process wrote: readers may have news, waiters a free thread, runs a wish to abort. */
+  /** Another process wrote: readers may have news, waiters a free thread, runs an abort request. */
   #onNews(change: Change): void {
     const busy: Thread[] = [];
     for (const thread of this.directory.concernedBy(change)) {

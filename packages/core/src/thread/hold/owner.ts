@@ -13,19 +13,19 @@ export interface LeaseLimits {
 export const DEFAULT_LEASE: LeaseLimits = { leaseMs: 15_000, renewMs: 5_000 };
 
 /**
- * This process as the store knows it. One row stands for all threads it runs, so keeping a thousand of them costs one write
- * every few seconds, and a process that runs nothing writes nothing.
+ * This process as the store knows it. One row represents all threads it runs, so keeping a thousand of them costs one
+ * write every few seconds, and an idle process writes nothing.
  *
- * Machines need not agree on the time. An owner changes its row with every beat; who watches it counts on its own monotonic
- * clock how long the row has not moved. `lease_until` is that row: only that it moves matters, and 0 means that the owner
- * has given up.
+ * Machines need not agree on the time. An owner changes its row with every beat; observers measure on their own
+ * monotonic clock how long the row has not changed. `lease_until` is that value: only its changes matter, and 0 means
+ * that the owner has given up.
  */
 export class Owner {
   readonly id: string;
   readonly #storage: Storage;
   readonly #system: System;
   readonly #lease: LeaseLimits;
-  /** Other owners: what their row said last, and since when. */
+  /** Other owners: the last value of their row, and since when. */
   readonly #others = new Map<string, { mark: number; since: number }>();
   #mark = 0;
   #beatAt = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export class Owner {
     this.#lease = lease;
   }
 
-  /** Before taking a thread: makes sure that others see this process live. */
+  /** Before taking a thread: makes sure that others see this process as alive. */
   hold(): Promise<void> {
     this.#held++;
     this.#schedule();
@@ -50,7 +50,7 @@ export class Owner {
   release(): void {
     this.#held--;
     if (this.#held > 0) return;
-    // The row stands still from now on; the next thread taken moves it.
+    // The row stops changing; the next thread taken changes it again.
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
   }
@@ -60,7 +60,7 @@ export class Owner {
     return owner === undefined || this.isGone(owner);
   }
 
-  /** Whether what another process holds may be taken. */
+  /** Whether another process's threads may be taken. */
   async isGone(id: string): Promise<boolean> {
     if (id === this.id) return false;
     if (this.#storage.isOwnerDead(id)) return true;
@@ -68,7 +68,7 @@ export class Owner {
     return !row || this.#isGone(row);
   }
 
-  /** Owners that live, this one among them, and those whose threads may be taken. */
+  /** Live owners, including this one, and those whose threads may be taken. */
   async gone(): Promise<{ live: Set<string>; dead: OwnerRow[] }> {
     const rows = await this.#storage.select({ table: OWNERS });
     const live = new Set([this.id]);
@@ -83,7 +83,7 @@ export class Owner {
     return { live, dead };
   }
 
-  /** Owners that are gone and have no threads any more need no row, unless one showed up again. */
+  /** Owners that are gone and have no threads need no row, unless one shows up again. */
   async forget(dead: readonly OwnerRow[]): Promise<void> {
     if (dead.length === 0) return;
     await this.#storage.commit(dead.map(({ id, lease_until }) => remove(OWNERS, { id, lease_until })));
@@ -100,7 +100,7 @@ export class Owner {
     ]);
   }
 
-  /** Whether an owner has given up, is known to be dead, or has not moved its row for the length of a lease. */
+  /** Whether an owner has given up, is known to be dead, or has not changed its row for the length of a lease. */
   #isGone({ id, lease_until }: OwnerRow): boolean {
     const mark = lease_until ?? 0;
     if (mark === 0 || this.#storage.isOwnerDead(id)) return true;
@@ -113,7 +113,7 @@ export class Owner {
 
   async #beat(): Promise<void> {
     const at = this.#system.monotonic();
-    // Always another number, whatever the clock does.
+    // Always a different number, whatever the clock does.
     this.#mark = Math.max(this.#mark + 1, Math.trunc(this.#system.now() + this.#lease.leaseMs));
     await this.#storage.commit([insert(OWNERS, { id: this.id, lease_until: this.#mark }, "update")]);
     this.#beatAt = at;
@@ -127,7 +127,8 @@ export class Owner {
         this.#cancelTimer = undefined;
         if (this.#held === 0) return;
         this.#schedule();
-        // A beat that fails is tried again with the next one; if others take the threads meanwhile, the fence keeps order.
+        // A failed beat is retried with the next one; if others take the threads in the meantime, the fence keeps
+        // order.
         this.#beat().catch((error: unknown) => {
           if (AgentError.is(error, "storage-closed")) this.#cancelTimer?.();
         });

@@ -28,9 +28,9 @@ const MAX_LOOKS = 100;
 const AT_REST = Promise.resolve();
 
 /**
- * Looks at what the store has of a thread and does what comes next, one look at a time:
+ * Reads the stored state of a thread and does what comes next, one check at a time:
  *
- *     a run that nobody carries out   → take it over and continue it
+ * a run without a process         → take it over and continue it
  *     idle, a message waits           → open its run
  *     idle, a call waits here         → admit the call's run
  */
@@ -39,7 +39,7 @@ export class Pump {
   readonly #attempts = new Attempts();
   #looking: Promise<void> | undefined;
   #again = false;
-  /** Somebody asked for a look, and the store has not been read since. */
+  /** A check was requested, and the store has not been read since. */
   #wanted = false;
   #rest: PromiseWithResolvers<void> | undefined;
 
@@ -51,7 +51,7 @@ export class Pump {
     return this.#looking !== undefined;
   }
 
-  /** The look that is under way. */
+  /** The check in progress. */
   get looked(): Promise<void> | undefined {
     return this.#looking;
   }
@@ -74,7 +74,7 @@ export class Pump {
     this.#thread.forget();
   }
 
-  /** Nobody else here looks at the thread while the work goes on. */
+  /** No other code here checks the thread during the work. */
   during(work: Promise<void>): void {
     const thread = this.#thread;
     const retried = work.catch((error: unknown) => {
@@ -97,7 +97,7 @@ export class Pump {
     });
   }
 
-  /** Resolves when nothing of the thread is under way here, or waits for a place. */
+  /** Resolves when nothing of the thread is in progress here or waits for a place. */
   atRest(): Promise<void> {
     if (this.#isAtRest) return AT_REST;
     this.#rest ??= Promise.withResolvers();
@@ -117,25 +117,25 @@ export class Pump {
   async #lookAll(): Promise<void> {
     const thread = this.#thread;
     for (let looks = 0; !thread.run; looks++) {
-      // Losing this often means that something is wrong: look again later instead of in a circle.
+      // Losing this often means that something is wrong: check again later instead of looping.
       if (looks === MAX_LOOKS) return thread.lookAgain();
       this.#wanted = false;
       thread.lookingIntoMailbox();
       const { actor, run }: ThreadLook =
         (!thread.storedRun && thread.waiters.takeSeen()) || (await this.#read(thread.storedRun?.runId));
       if (actor && actor.resourceId !== thread.resourceId) {
-        // Somebody asked for a thread that is not theirs: nothing of it is to be touched from here.
+        // A caller asked for a thread it does not own: nothing of it may be touched from here.
         thread.waiters.refuseAll(noThread(thread.threadId, thread.resourceId));
         return thread.threads.directory.claim(thread, actor.resourceId);
       }
       thread.found(actor);
-      // One that was not known is read with the next look.
+      // An unknown one is read with the next check.
       const again = actor?.runId === undefined ? this.#onIdle(actor) : !run || this.#onActive(actor, run);
       if (!(await again)) return;
     }
   }
 
-  /** The thread in the store, with the run that is its active one as far as is known here. */
+  /** The thread in the store, with its active run as far as known here. */
   async #read(runId: string | undefined): Promise<ThreadLook> {
     const { storage, threadId } = this.#thread;
     if (runId === undefined) return { actor: await readActor(storage, threadId) };
@@ -148,7 +148,7 @@ export class Pump {
     return { actor, ...(actor?.runId === runId && { run: { row, calls } }) };
   }
 
-  /** A thread with a run that is not here. Returns whether to look again. */
+  /** A thread with a run that is not here. Returns whether to check again. */
   async #onActive(actor: Actor, run: RunLook): Promise<boolean> {
     const thread = this.#thread;
     const { threads, waiters } = thread;
@@ -160,14 +160,14 @@ export class Pump {
       waiters.refuseAll(waitsForSomebody(actor));
       return false;
     }
-    // A run that is ours in the store and not here was left behind by a failure of the store.
+    // A run that is ours in the store but not here was left behind by a failure of the store.
     if (actor.owner === thread.owner || (await threads.owner.mayTake(actor))) return this.#resume(actor, run);
-    // Nobody here needs it: whoever finds its owner gone takes it up.
+    // No caller here needs it: a process that finds its owner gone takes it.
     if (!waiters.isEmpty) thread.lookAgain();
     return false;
   }
 
-  /** Continues a run that nobody carries out. Returns whether to look again. */
+  /** Continues a run without a process. Returns whether to check again. */
   async #resume(actor: Actor, { row }: RunLook, parked?: ParkedRun): Promise<boolean> {
     const thread = this.#thread;
     const runId = actor.runId as string;
@@ -180,7 +180,7 @@ export class Pump {
     return (await take(thread, taking)) ? this.goOn(taking, attempts, parked) : true;
   }
 
-  /** Has a run that was taken over go on. Returns whether to look again. */
+  /** Continues a run that was taken over. Returns whether to check again. */
   async goOn(
     { lease, run: { runId, agentId } }: Taking,
     attempts: number,
@@ -190,14 +190,14 @@ export class Pump {
     const { threads, threadId } = thread;
     const carrier = threads.carrierOf(agentId);
     const taken = await readTaken(thread.storage, { threadId, runId }, parked).catch((error: unknown) => {
-      // The store has the run as ours, and the next look takes it up again.
+      // The store has the run as ours, and the next check takes it again.
       threads.owner.release();
       throw error;
     });
     const resumption = taken?.resumption;
     if (taken) lease.nextSeq = taken.nextSeq;
     if (!resumption?.begun || !carrier) {
-      // It had taken nothing in: what it was meant to answer still waits, and opens a run of its own.
+      // It had not taken any input: what it was meant to answer still waits, and opens a separate run.
       const error = new AgentError("superseded", "The process ended before the run began.");
       const end = { state: "failed", mayContinue: false, error, chunks: [] } as const;
       await this.#giveUp({ runId, lease, end, also: countAttempt(threadId, runId) });
@@ -214,7 +214,7 @@ export class Pump {
     return false;
   }
 
-  /** A free thread: the oldest of what waits for it runs. Returns whether to look again. */
+  /** A free thread: the oldest waiting item runs. Returns whether to check again. */
   async #onIdle(actor: Actor | undefined): Promise<boolean> {
     const thread = this.#thread;
     const { threads, waiters } = thread;
@@ -229,14 +229,14 @@ export class Pump {
     return false;
   }
 
-  /** Lets the run of a call begin. */
+  /** Starts the run of a call. */
   async #admit(actor: Actor | undefined, waiter: Waiter, item: MailboxItem | undefined): Promise<boolean> {
     const thread = this.#thread;
     const { ticket, journal } = waiter;
     if (!thread.mayRun()) return false;
     let lease: Lease | undefined;
     try {
-      // A message that came first goes first.
+      // An earlier message goes first.
       const { threadId } = thread;
       const conditions = !item ? [nothingWaits(threadId)] : item.due === NOW ? [] : [nothingDueNow(threadId)];
       const taking = takeIdle(thread, actor, ticket, conditions);
@@ -247,12 +247,12 @@ export class Pump {
     }
     if (!lease) return true;
     if (!thread.waiters.dismiss(waiter)) {
-      // Aborted while the store answered.
+      // Aborted while the store responded.
       if (lease.taking) {
         thread.threads.owner.release();
         return true;
       }
-      // The run exists there and has to be ended.
+      // The run exists there and must be ended.
       const end = { state: "aborted", mayContinue: false, chunks: [] } as const;
       await this.#giveUp({ runId: ticket.runId, lease, end });
       return true;
@@ -266,14 +266,14 @@ export class Pump {
   /** Opens the run of a message. */
   async #open(actor: Actor | undefined, item: MailboxItem): Promise<boolean> {
     const thread = this.#thread;
-    // One that was meant for a run that is over opens a run of its own, under a name of its own.
+    // A message for a run that is over opens a separate run with a new id.
     const runId = runOpenedBy(item);
     const { attempts = 0 } = item;
     if (!this.#mayTry(runId, attempts) || !thread.mayRun()) return false;
-    // It goes on with the options of the run it came for.
+    // It continues with the options of that run.
     item.options ??= item.opens ? {} : await this.#optionsOf(item.runId);
     const ticket = { runId, agentId: item.agentId, options: item.options, again: true };
-    // What came to join a run must not find itself in one that was promised to somebody else.
+    // A message that was to join a run must not end up in one promised to another sender.
     const conditions = item.due === NOW ? [] : [nothingDueNow(thread.threadId)];
     const lease = await take(thread, takeIdle(thread, actor, ticket, conditions));
     if (!lease) return true;
@@ -285,7 +285,7 @@ export class Pump {
     return false;
   }
 
-  /** Hands a run whose thread is taken to its agent. */
+  /** Passes a run whose thread is taken to its agent. */
   start(lease: Lease, runId: string, item: MailboxItem): void {
     const thread = this.#thread;
     const journal = this.#openJournal({ runId, agentId: item.agentId, lease, opener: item });
@@ -293,7 +293,7 @@ export class Pump {
     thread.threads.open(thread, journal, item);
   }
 
-  /** Ends a run of which nothing is here but the right to it. */
+  /** Ends a run of which only the lease is here. */
   async #giveUp({
     end,
     also = [],
@@ -322,7 +322,9 @@ export class Pump {
     return { state: "failed", mayContinue: false, error, chunks: [agentChunk("error", runId, { error })] };
   }
 
-  /** Whether what was tried that often may be tried again now. If not, the thread is looked at again in time. */
+  /**
+   * Whether something that was tried this often may be tried again now. If not, the thread is checked again in time.
+   */
   #mayTry(id: string, attempts: number): boolean {
     const wait = this.#attempts.wait(id, attempts, this.#thread.system.monotonic());
     if (wait > 0) this.#thread.lookAgain(wait);
@@ -343,7 +345,7 @@ export class Pump {
   }
 }
 
-/** A run whose thread is in hand: one that a message opened, or how far one came that is gone on with. */
+/** A run whose thread is held: opened by a message, or continued from where it stopped. */
 interface HeldRun {
   runId: string;
   agentId: string;

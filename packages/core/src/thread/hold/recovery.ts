@@ -6,18 +6,18 @@ import { sleep, type System } from "../../system.ts";
 import type { ThreadAddress } from "../threads.ts";
 import type { Owner } from "./owner.ts";
 
-/** How often a process looks for threads that no process carries out: well within the 2 s it has after a lease ends. */
+/** How often a process searches for threads without a process: well within the 2 s allowed after a lease ends. */
 const LOOK_EVERY_MS = 1_500;
-/** What could not be taken up, for instance because its agent is elsewhere, is tried again after so many looks. */
+/** What could not be taken, for instance because its agent is elsewhere, is retried after this many searches. */
 const RETRY_AFTER_LOOKS = 20;
 const BATCH = 500;
 
 interface Candidate {
   threadId: string;
   resourceId: string;
-  /** Changes whenever somebody does something with the thread. */
+  /** Changes with every activity on the thread. */
   mark: string;
-  /** Its process is gone. Otherwise one may be about to act, and it has until the next look. */
+  /** Its process is gone. Otherwise one may be about to act, and it has until the next search. */
   isOrphan: boolean;
 }
 
@@ -27,15 +27,15 @@ export interface RecoveryOptions {
   system: System;
   logger: Logger;
   owner: Owner;
-  /** Called before each look. */
+  /** Called before each search. */
   onLook(): void;
-  /** Called with a thread that has something to do and that no process carries out. */
+  /** Called with a thread that has work to do and no process. */
   onFound(thread: ThreadAddress): void;
 }
 
 /**
- * Finds threads that no process carries out. Every process looks, again and again: whoever lives takes over what a dead
- * or closed process left.
+ * Finds threads without a process. Every process searches periodically: live processes take over what a dead or closed
+ * one left.
  *
  *     running, its owner gone      → the run continues here
  *     idle, with waiting messages  → the oldest opens its run
@@ -43,11 +43,11 @@ export interface RecoveryOptions {
  */
 export class Recovery {
   readonly #options: RecoveryOptions;
-  /** Threads as the last look found them, and how often in a row. */
+  /** Threads found by the last search, and how often in a row. */
   #seen = new Map<string, { mark: string; looks: number }>();
   #looking: Promise<void> = Promise.resolve();
   #started = false;
-  /** Everything has to be found, also what could not be taken up before. */
+  /** Everything must be found, including what could not be taken before. */
   #everything = true;
   #stopped = false;
   #cancelTimer: (() => void) | undefined;
@@ -56,14 +56,14 @@ export class Recovery {
     this.#options = options;
   }
 
-  /** Takes up everything that is unfinished now, and from then on what others leave. Later calls wait for the first. */
+  /** Takes over everything unfinished now, and later what others leave. Later calls wait for the first. */
   start(): Promise<void> {
     if (this.#started) return this.#looking;
     this.#started = true;
     return this.#lookNext();
   }
 
-  /** There is a new agent: looks again, also at what could not be taken up before. */
+  /** There is a new agent: searches again, including what could not be taken before. */
   lookAgain(): void {
     if (!this.#started) return;
     this.#everything = true;
@@ -106,7 +106,7 @@ export class Recovery {
     try {
       const { live, dead } = await this.#options.owner.gone();
       const found = new Map<string, Candidate>();
-      // Owners that left no trace are looked for now and then.
+      // Owners without a trace are searched for occasionally.
       const owner = everything ? { ne: null } : { in: dead.map(({ id }) => id) };
       if (everything || dead.length > 0)
         for (const run_state of ["running", "suspended"])
@@ -160,7 +160,7 @@ export class Recovery {
     }
   }
 
-  /** Tells what is to be taken up now, and remembers the rest. */
+  /** Reports what to take over now, and remembers the rest. */
   #admit(found: ReadonlyMap<string, Candidate>, everything: boolean): void {
     const seen = new Map<string, { mark: string; looks: number }>();
     for (const { threadId, resourceId, mark, isOrphan } of found.values()) {

@@ -2,7 +2,7 @@ import { AgentError, showValue } from "../../errors.ts";
 import type { ThreadAddress } from "../threads.ts";
 import { keyOf } from "./scheduler.ts";
 
-/** The places for runs in a process. Threads that find none wait in line and get one in the order they came. */
+/** The places for runs in a process. Threads that find none wait in line, in order of arrival. */
 export class RunSlots {
   readonly #max: number;
   readonly #onTurn: (address: ThreadAddress) => void;

@@ -9,7 +9,7 @@ import type { Lease } from "../log/fenced-log.ts";
 import { type Actor, newActor } from "./actor.ts";
 import type { Thread } from "./thread.ts";
 
-/** What the store is told about a run that begins. */
+/** What is stored of a run when it starts. */
 export interface RunTicket {
   runId: string;
   agentId: string;
@@ -29,14 +29,15 @@ export interface Taking {
   lease: Lease;
 }
 
-/** Takes a thread. Returns `undefined` when somebody else was faster. */
+/** Takes a thread. Returns `undefined` if another process was faster. */
 export async function take(thread: Thread, taking: Taking): Promise<Lease | undefined> {
   try {
     await grasp(thread, taking);
     return taking.lease;
   } catch (error) {
     if (!AgentError.is(error, "conflict")) throw error;
-    // The first write of a thread without an actor asks whose it is; any other conflict means somebody was faster.
+    // The first write for a thread without an actor checks its owner; any other conflict means that another process was
+    // faster.
     if (error.details?.["index"] === 0 && taking.writes[0]?.op === "require")
       throw noThread(thread.threadId, thread.resourceId);
     return undefined;
@@ -88,12 +89,14 @@ function heldBy(owner: string, { runId, agentId }: Taking["run"], { fence }: Lea
   return { owner, fence, run_id: runId, run_state: "running", agent_id: agentId, abort_run: null };
 }
 
-/** Takes over a run that was left behind, or that waits and was answered. From then on nobody else writes for it. */
+/**
+ * Takes over a run that was left behind, or that waits and was answered. From then on no other process writes for it.
+ */
 export function takeOver(thread: Thread, actor: Actor, attempts: number): Taking {
   const { threadId: thread_id } = thread;
   const { runId, agentId } = actor as Actor & Taking["run"];
   const fence = actor.fence + 1;
-  // What is known of a run that waits is right as long as nobody answered or aborted it since.
+  // What is known of a waiting run is valid until it is answered or aborted.
   const since = { next_seq: actor.nextSeq, abort_run: actor.abortRun ?? null, owner: actor.owner ?? null };
   const writes: Write[] = [
     update(ACTORS, {

@@ -22,22 +22,22 @@ const NOTHING = (): void => {};
 
 /** How a run leaves its thread. */
 export interface Leaving {
-  /** It waits for somebody, and stays the active one. */
+  /** It waits for a person and stays the active one. */
   waits?: boolean;
   /** The store had no message for the thread when the run ended there. */
   nothingWaits?: boolean;
 }
 
 /**
- * A thread as this process sees it: who waits for it here, which run of it is here, and the newest events. The truth
- * is in the store; this is dropped when nobody uses it.
+ * A thread as this process sees it: its waiters, its run and the newest events here. The store is authoritative; this
+ * object is dropped when it is unused.
  */
 export class Thread implements KnownThread {
   readonly threadId: string;
   readonly resourceId: string;
   readonly threads: LocalThreads;
   readonly tail: Tail = new Tail();
-  /** Who sends to the thread or wants to run on it. */
+  /** Callers that send to the thread or want to run on it. */
   readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
   readonly waiters: Waiters = new Waiters();
   readonly #pump: Pump;
@@ -47,7 +47,7 @@ export class Thread implements KnownThread {
   /** The highest number in the mailbox that this process knows of. */
   #lastItem = 0;
   #mayHaveMail = true;
-  /** The thread in the store, as the last look for its readers found it. */
+  /** The stored thread, as the last check for its readers found it. */
   mark: string | undefined;
 
   constructor(threads: LocalThreads, threadId: string, resourceId: string) {
@@ -75,23 +75,23 @@ export class Thread implements KnownThread {
     this.threads.scheduler.wake(this);
   }
 
-  /** Looks at the thread and does what comes next. For the scheduler. */
+  /** Checks the thread and does what comes next. For the scheduler. */
   look(): Promise<void> {
     this.#pump.look();
     return this.#pump.atRest();
   }
 
-  /** Looks again later: after a while, or after `ms`. */
+  /** Checks again later: after a while, or after `ms`. */
   lookAgain(ms: number = this.limits.lease.renewMs): void {
     this.threads.scheduler.wake(this, { afterMs: ms, urgent: !this.waiters.isEmpty });
   }
 
-  /** Resolves when what is stored now was looked at: by the look under way, or by the one that follows it. */
+  /** Resolves when what is stored now was checked: by the check in progress, or by the next one. */
   async looked(): Promise<void> {
     for (let looks = 0; looks < 2 && this.#pump.looked; looks++) await this.#pump.looked;
   }
 
-  /** Waits for the thread, behind everything that was accepted before. */
+  /** Waits for the thread, behind everything accepted before. */
   enter(waiter: Pick<Waiter, "ticket" | "journal" | "seen">, abortSignal: AbortSignal): Promise<Lease> {
     return this.line
       .inOrder(async () => {
@@ -102,9 +102,9 @@ export class Thread implements KnownThread {
       .then(({ lease }) => lease);
   }
 
-  /** Whether a run may begin here now. If not, the thread is woken when its turn comes. */
+  /** Whether a run may start here now. If not, the thread is woken when its turn comes. */
   mayRun(): boolean {
-    // A run that waits for one of these has a place already, and may not have to wait for itself.
+    // A run that waits for one of these already has a place, and must not wait for itself.
     return this.waiters.hasNested || this.threads.isExpected(this) || this.threads.scheduler.enter(this);
   }
 
@@ -113,7 +113,7 @@ export class Thread implements KnownThread {
     return this.threads.scheduler.isInLine(this);
   }
 
-  /** Whether a message that comes now can open its run here at once, or an answer have its run go on. */
+  /** Whether a message can open its run here at once, or an answer continue its run. */
   isFreeFor(agentId: string | undefined): boolean {
     const { threads } = this;
     if (this.#run || this.#pump.isLooking || !this.waiters.isEmpty || !threads.hasAgent(agentId))
@@ -121,7 +121,10 @@ export class Thread implements KnownThread {
     return threads.scheduler.hasRoom && threads.directory.has(this);
   }
 
-  /** Commits a message and takes the thread for the run it opens, in one. Nobody else here looks at it meanwhile. */
+  /**
+   * Commits a message and takes the thread for the run it opens, in one commit. No other code here checks it in the
+   * meantime.
+   */
   openWith(
     actor: Actor | undefined,
     item: Omit<MailboxItem, "seq">,
@@ -147,7 +150,10 @@ export class Thread implements KnownThread {
     return result;
   }
 
-  /** Commits the answer that a run waited for and takes the run over, in one. `parked` is the run with the answer. */
+  /**
+   * Commits the answer that a run waited for and takes the run over, in one commit. `parked` is the run with the
+   * answer.
+   */
   async resumeWith(parked: ParkedRun, writes: readonly Write[]): Promise<void> {
     this.mayRun();
     const { mailboxCount } = parked.actor;
@@ -162,13 +168,13 @@ export class Thread implements KnownThread {
     await taken;
   }
 
-  /** The store has this run as the thread's, or will have it with the first thing that the run stores. */
+  /** The store has this run as the thread's, or will have it with the run's first commit. */
   taken({ runId, agentId }: RunOfAgent): void {
     this.#known.found({ runId, agentId });
     this.threads.directory.claim(this, this.resourceId);
   }
 
-  /** The store was asked about the thread. */
+  /** Called when the store was read. */
   found(actor: Actor | undefined): void {
     if (actor) this.threads.directory.claim(this, actor.resourceId);
     if (actor && actor.mailboxCount > 0) this.#mayHaveMail = true;
@@ -182,25 +188,25 @@ export class Thread implements KnownThread {
     if (this.line.isEmpty) this.#known.dropReserved();
   }
 
-  /** A run is carried out here from now on. */
+  /** From now on a run is carried out here. */
   begins(journal: ThreadJournal): void {
     this.#run = journal;
   }
 
-  /** A run let go of the thread. */
+  /** A run released the thread. */
   left(journal: ThreadJournal, { waits = false, nothingWaits = false }: Leaving = {}): void {
     if (this.#run !== journal) return;
     this.#run = undefined;
     this.waiters.seeAnew();
     this.#known.left(waits);
     this.threads.left(this);
-    // What comes next may be written elsewhere.
+    // Whatever follows may be written elsewhere.
     this.tail.behind();
     if (nothingWaits && this.waiters.isEmpty) this.#pump.rest();
     else this.wake();
   }
 
-  /** Has a run aborted by whoever carries it out or takes it up next. */
+  /** Has a run aborted by the process that carries it out or takes it next. */
   async requestAbort(runId: string): Promise<void> {
     const where = { thread_id: this.threadId, run_id: runId };
     await this.storage.commit([update(ACTORS, { where, set: { abort_run: runId } })]);
@@ -216,12 +222,12 @@ export class Thread implements KnownThread {
     return this.#known.current;
   }
 
-  /** The run that the store has as active, as far as is known here. */
+  /** The active run according to the store, as far as known here. */
   get storedRun(): RunOfAgent | undefined {
     return this.#known.active;
   }
 
-  /** Somebody read the thread's row. */
+  /** Called when the thread's row was read. */
   sawActive(runId: string | undefined): void {
     this.#known.heardOf(runId);
   }
@@ -230,12 +236,12 @@ export class Thread implements KnownThread {
     return this.#known.reserve(runId, agentId);
   }
 
-  /** A run took the thread up and can be aborted from here on. */
+  /** A run took the thread and can be aborted from here on. */
   canAbort(run: ThreadJournal, abort: () => void): void {
     this.#known.canAbort(run.runId, abort);
   }
 
-  /** Aborts the active run, wherever it is carried out. Returns false when there is none. */
+  /** Aborts the active run, in any process. Returns false if there is none. */
   abort(): boolean {
     if (!this.activeRun) return false;
     const elsewhere = this.#known.abort(this.#run !== undefined);
@@ -268,32 +274,32 @@ export class Thread implements KnownThread {
     return this.#readers > 0;
   }
 
-  /** A message was stored under this number, here. */
+  /** A message was stored here under this number. */
   posted(seq: number | undefined): void {
     this.#lastItem = Math.max(this.#lastItem, seq ?? 0);
   }
 
-  /** A message may have come for the active run, from here or from another process. */
+  /** A message may have arrived for the active run, from here or from another process. */
   mailMayHaveCome(): void {
     this.#mayHaveMail = true;
   }
 
-  /** False once a look found none and nothing has come since. */
+  /** False once a check found none and nothing has arrived since. */
   get mayHaveMail(): boolean {
     return this.#mayHaveMail;
   }
 
-  /** The mailbox is about to be read: everything that came until now will be found. */
+  /** The mailbox is about to be read: everything that arrived before will be found. */
   lookingIntoMailbox(): void {
     this.#mayHaveMail = false;
   }
 
-  /** The handle that has the thread's news, where this one was made before anybody knew whose the thread would be. */
+  /** The handle that receives the thread's news, if this one was created before the owner was known. */
   get current(): Thread {
     return this.threads.directory.currentOf(this);
   }
 
-  /** Drops the handle if nobody uses it any more. */
+  /** Drops the handle if it is unused. */
   forget(): void {
     this.threads.forget(this);
   }

@@ -25,7 +25,7 @@ export interface SuspendedRun {
 
 const DEFAULT_PER_PAGE = 100;
 
-/** Runs of an agent that wait for somebody, those that have waited longest first. */
+/** Runs of an agent that wait for a person, longest wait first. */
 export async function listSuspendedRuns(
   storage: Storage,
   agentId: string,

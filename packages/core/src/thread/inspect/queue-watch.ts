@@ -7,13 +7,14 @@ const AT_ONCE = 500;
 
 interface Watched {
   listeners: Set<() => void>;
-  /** What another process cannot change without a trace; unknown until the first look. */
+  /** What another process cannot change without a trace; unknown until the first check. */
   seen: { mark: string; count: number } | undefined;
 }
 
 /**
- * Calls back when what waits on a thread may have changed: queued, edited or taken back. Changes of this process are
- * told at once; when another process wrote, one look at all watched threads finds those of it. Nothing is written.
+ * Calls back when a thread's queue may have changed: a message was queued, edited or removed. Changes of this process
+ * are reported at once; when another process wrote, one check of all watched threads finds its changes. Nothing is
+ * written.
  */
 export function watchQueue(storage: Storage, threadId: string, onChange: () => void): () => void {
   return QueueWatch.of(storage).watch(checkId("threadId", threadId), onChange);
@@ -35,14 +36,14 @@ export class QueueWatch {
     return storage.attach(KEY, () => new QueueWatch(storage));
   }
 
-  /** This process changed what waits on a thread. */
+  /** This process changed a thread's queue. */
   changed(threadId: string): void {
     const watched = this.#threads.get(threadId);
     if (watched) tell(watched);
   }
 
   watch(threadId: string, onChange: () => void): () => void {
-    // A listener of its own for every call, so that the same function may be given twice.
+    // A separate listener for every call, so that the same function may be passed twice.
     const listener = () => onChange();
     const watched = this.#threads.get(threadId) ?? { listeners: new Set(), seen: undefined };
     this.#threads.set(threadId, watched);
@@ -59,7 +60,7 @@ export class QueueWatch {
     };
   }
 
-  /** Looks at all watched threads. One look at a time: what changes meanwhile is seen by the next. */
+  /** Checks all watched threads. One check at a time: later changes are seen by the next. */
   look(): void {
     if (this.#threads.size > 0) this.#look();
   }
@@ -71,7 +72,7 @@ export class QueueWatch {
     }
     this.#looking = true;
     this.#lookAtAll()
-      // A store that does not answer changes again when it does.
+      // A store that does not respond changes again when it does.
       .catch(() => {})
       .finally(() => {
         this.#looking = false;
@@ -95,7 +96,7 @@ export class QueueWatch {
     if (!watched) return;
     const { seen } = watched;
     const count = row.mailbox_count ?? 0;
-    // An edit that keeps the length raises the fence, like everything that takes a message or takes it back.
+    // An edit that keeps the length raises the fence, like everything that takes or removes a message.
     const mark = `${count} ${row.mailbox_bytes} ${row.fence}`;
     watched.seen = { mark, count };
     if (seen === undefined || (seen.mark !== mark && seen.count + count > 0)) tell(watched);

@@ -19,11 +19,11 @@ import { readActor } from "../hold/actor.ts";
 import { QueueWatch } from "./queue-watch.ts";
 import { insert, remove, requireRow, update } from "../../storage/writes.ts";
 
-/** A message that was accepted and that no run has taken yet. */
+/** An accepted message that no run has taken yet. */
 export interface QueuedMessage {
   id: string;
   agentId: string;
-  /** `now` joins the run under way at its next step; `next` opens a run of its own. */
+  /** `now` joins the active run at its next step; `next` opens a separate run. */
   due: "now" | "next";
   /** The run it opens, or was to join. */
   runId: string;
@@ -33,15 +33,16 @@ export interface QueuedMessage {
 const MAX_LISTED = 1000;
 const MOVE_ATTEMPTS = 20;
 
-/** What waits on a thread, in the order in which it is taken. */
+/** A thread's queue, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
   const items = await readMailbox(storage, checkId("threadId", threadId), { limit: MAX_LISTED });
   const actor = items.length > 0 ? await readActor(storage, threadId) : undefined;
-  // Results of a client's tools wait there too; nobody said them. What opened the active run does not wait any more.
+  // Results of a client's tools also wait there, but are not messages. The message that opened the active run no longer
+  // waits.
   return items.filter((item) => item.due !== CONTINUE && runOpenedBy(item) !== actor?.runId).map(toQueued);
 }
 
-/** Changes what a queued message says. Once a run has taken it there is nothing to change: `not-found`. */
+/** Changes a queued message. Once a run has taken it: `not-found`. */
 export async function editQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
@@ -66,7 +67,7 @@ export async function editQueued(
   return toQueued({ ...item, signal: edited! });
 }
 
-/** Takes a queued message back, before a run takes it. */
+/** Removes a queued message before a run takes it. */
 export async function removeQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
@@ -77,19 +78,19 @@ export async function removeQueued(
   }));
 }
 
-/** Lets a queued message join the run under way, or open one at once. Tell the thread's run that mail may have come. */
+/** Lets a queued message join the active run, or open one at once. Afterwards, notify the thread's run. */
 export async function hurryQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
 ): Promise<void> {
-  // It gets in line again: what waits there for the same run was promised that it opens it.
+  // It joins the line again: what waits there for the same run was promised that it opens it.
   await change(storage, address, (item) => ({
     writes: [remove(MAILBOX, { id: item.signal.id }), insertItem({ ...item, due: NOW })],
     increment: {},
   }));
 }
 
-/** Puts a queued message at another place among those that wait: 0 is taken first. */
+/** Moves a queued message to another position: 0 is taken first. */
 export async function moveQueued(
   storage: Storage,
   address: { threadId: string; messageId: string },
@@ -98,7 +99,7 @@ export async function moveQueued(
   const { threadId, messageId } = address;
   for (let attempt = 0; ; attempt++) {
     await findQueued(storage, address);
-    // In this order: what is changed after the first look raises the fence.
+    // In this order: a change after the first read raises the fence.
     const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
     const rows = await storage.select({
       table: MAILBOX,
@@ -118,13 +119,13 @@ export async function moveQueued(
     const { fence, run_id, mailbox_count } = actor;
     try {
       await storage.commit([
-        // Whoever takes a message or adds one meanwhile was faster: then this is looked at again.
+        // If a message was taken or added in the meantime, this is repeated.
         update(ACTORS, {
           where: { thread_id: threadId, fence, run_id, mailbox_count },
           increment: { fence: 1 },
           require: true,
         }),
-        // The store numbers them anew, in this order.
+        // The store numbers them again, in this order.
         ...tail.map(({ id }) => remove(MAILBOX, { id, thread_id: threadId, due: NEXT }, { require: true })),
         ...tail.map(({ seq: _, ...row }) => insert(MAILBOX, row)),
       ]);
@@ -155,8 +156,8 @@ async function findQueued(
 const ATTEMPTS = 20;
 
 /**
- * A process that is about to open a run has read the item together with the fence. Raising the fence makes it look
- * again, so a run never begins with a message that was changed or taken back. Nor does a change meet another.
+ * A process that is about to open a run has read the item together with the fence. Raising the fence makes it read
+ * again, so a run never starts with a message that was changed or removed. Two changes do not collide either.
  */
 async function change(
   storage: Storage,

@@ -8,7 +8,7 @@ import { firstFreeSeq, readActor } from "../hold/actor.ts";
 import { type Lane, toLane } from "../../signal/lane.ts";
 import { readWaitingCalls, type WaitingCall } from "./waiting-calls.ts";
 
-/** What goes on on a thread. */
+/** The activity of a thread. */
 export interface ThreadOverview {
   threadId: string;
   resourceId: string;
@@ -17,13 +17,13 @@ export interface ThreadOverview {
   agentId: string | undefined;
   /** The number of the newest chunk. */
   lastSeq: number;
-  /** The number before the first chunk of the active run; `lastSeq` where none is active. */
+  /** The number before the first chunk of the active run; `lastSeq` if none is active. */
   activeRunAfter: number;
-  /** Tool calls of the active run that wait for somebody. */
+  /** Tool calls of the active run that wait for a person. */
   waiting: WaitingCall[];
 }
 
-/** A run on a thread, as long as it is kept. */
+/** A run on a thread, while it is stored. */
 export interface RunRecord {
   runId: string;
   agentId: string;
@@ -39,7 +39,7 @@ export interface RunRecord {
   firstSeq: number;
 }
 
-/** The resource a thread belongs to; `undefined` when there is no such thread. */
+/** The resource that owns a thread; `undefined` if there is no such thread. */
 export async function ownerOfThread(storage: Storage, threadId: string): Promise<string | undefined> {
   const actor = await readActor(storage, checkId("threadId", threadId));
   if (actor) return actor.resourceId;
@@ -47,7 +47,7 @@ export async function ownerOfThread(storage: Storage, threadId: string): Promise
   return row?.resource_id;
 }
 
-/** How many runs of a resource go on, in whichever process. Those that wait for somebody do not count. */
+/** How many runs of a resource are active, in any process. Those that wait for a person do not count. */
 export function countRunning(storage: Storage, resourceId: string): Promise<number> {
   const where = {
     run_state: "running" as const,
@@ -57,7 +57,7 @@ export function countRunning(storage: Storage, resourceId: string): Promise<numb
   return storage.count({ table: ACTORS, where });
 }
 
-/** Where a run is and whose; `undefined` when none is kept under this id. */
+/** The thread and owner of a run; `undefined` if none is stored under this id. */
 export async function ownerOfRun(
   storage: Storage,
   runId: string,
@@ -71,7 +71,7 @@ export async function ownerOfRun(
   };
 }
 
-/** The agent of a run, while the run is the active one of a thread. */
+/** The agent of a run, while it is the active run of a thread. */
 export async function agentOfActiveRun(
   storage: Storage,
   { threadId, runId }: { threadId: string; runId: string | undefined },
@@ -80,7 +80,7 @@ export async function agentOfActiveRun(
   return actor?.runId !== undefined && actor.runId === runId ? actor.agentId : undefined;
 }
 
-/** `undefined` when there is no such thread. */
+/** `undefined` if there is no such thread. */
 export async function readThreadOverview(
   storage: Storage,
   threadId: string,
@@ -94,7 +94,7 @@ export async function readThreadOverview(
   }
   const runId = actor.runId;
   const [lastSeq, [run], calls] = await Promise.all([
-    // Without a run nothing is written. What comes after is of a run that this look does not know.
+    // Without a run, nothing is written. Whatever follows belongs to a run that this read does not know.
     runId === undefined ? actor.nextSeq - 1 : firstFreeSeq(storage, actor).then((next) => next - 1),
     runId === undefined ? [] : storage.select({ table: RUNS, where: { id: runId }, limit: 1 }),
     readWaitingCalls(storage, runId === undefined ? [] : [runId]),
@@ -121,7 +121,7 @@ export async function listLanes(storage: Storage, threadId: string): Promise<Lan
   return rows.map(toLane);
 }
 
-/** Runs of a thread that are kept, newest first. */
+/** Stored runs of a thread, newest first. */
 export async function listRuns(
   storage: Storage,
   options: { threadId: string; page?: number | undefined; perPage?: number | undefined },
@@ -143,7 +143,7 @@ export async function listRuns(
   return { runs: rows.map(toRun), ...window.page(total) };
 }
 
-/** A run of a thread, if it is kept. */
+/** A stored run of a thread. */
 export async function readRunRecord(
   storage: Storage,
   { threadId, runId }: { threadId: string; runId: string },

@@ -13,7 +13,7 @@ import { storeOutcome } from "./stored-outcome.ts";
 import type { Thread } from "../hold/thread.ts";
 import { insert, remove, update } from "../../storage/writes.ts";
 
-/** A step and the place in its message where it is stored. */
+/** A step and its position in its message. */
 export interface PlacedStep {
   step: StepRecord;
   messageStep: number;
@@ -23,9 +23,9 @@ export interface PlacedStep {
 export class CallJournal {
   readonly #runId: string;
   readonly #threadId: string;
-  /** The step that is not finished: its tools are about to run, or it waits for somebody. */
+  /** The unfinished step: its tools are about to run, or it waits for a person. */
   #open: Pick<OpenStep, "messageId" | "messageStep" | "parts"> | undefined;
-  /** Whether the store may hold calls of this run. */
+  /** Whether the store may contain calls of this run. */
   #hasRows: boolean;
 
   constructor(runId: string, threadId: string, resumption?: Resumption) {
@@ -65,7 +65,7 @@ export class CallJournal {
     return put(row, "update");
   }
 
-  /** The calls that wait; those that were answered need no journal any more. */
+  /** The waiting calls; answered ones need no journal any more. */
   wait(place: PlacedStep, waiting: readonly OpenCall[]): Write[] {
     this.#open = placeOf(place);
     this.#hasRows = true;
@@ -82,7 +82,7 @@ export class CallJournal {
     ];
   }
 
-  /** The results are in the history: the journal of the step goes. */
+  /** The results are in the history: the journal of the step is deleted. */
   close(): Write[] {
     return this.#hasRows ? [remove(CALLS, { run_id: this.#runId })] : [];
   }
@@ -92,7 +92,7 @@ export class CallJournal {
     this.#hasRows = false;
   }
 
-  /** However a run ends, it leaves no call without an answer. */
+  /** However a run ends, it leaves no call without a result. */
   answerOpen(thread: Thread, state: "failed" | "aborted"): Write[] {
     if (!this.#open) return [];
     const { messageId, messageStep } = this.#open;
@@ -132,9 +132,9 @@ export class CallJournal {
       state: { in: ["started", "done"] },
     };
     return [
-      // One that waits already may have been decided since this run looked: that stands.
+      // A waiting call may have been decided since this run read it: that decision stands.
       put(row, "ignore"),
-      // One that has run has a row that may hold its outcome and nothing else.
+      // A call that has run may only have its outcome in its row.
       update(CALLS, { where: ran, set }),
     ];
   }

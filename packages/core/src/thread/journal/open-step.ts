@@ -3,21 +3,21 @@ import { putFirstStep, putStep } from "../../storage/message-writes.ts";
 import type { Write } from "../../storage/storage.ts";
 
 /**
- * A step whose tools are about to run, as the row of its run holds it until the results are there. The history gets a
- * step when it is whole, or waits for somebody.
+ * A step whose tools are about to run, as kept in its run's row until the results are there. The history gets a step
+ * when it is complete, or waits for a person.
  */
 export interface OpenStep {
   messageId: string;
-  /** Which step of its message it will be. */
+  /** Its position in its message. */
   messageStep: number;
   parts: MessagePart[];
   /** The calls that were about to run. */
   started: string[];
-  /** What the model's reply has cost. It is counted with the step. */
+  /** The cost of the model's reply. It is counted with the step. */
   usage?: Usage;
 }
 
-/** Puts a step into the history, in its place. */
+/** Adds a step to the history, at its position. */
 export function storeStep(
   message: StoredMessage & { threadId: string },
   messageStep: number,

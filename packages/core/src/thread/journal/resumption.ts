@@ -9,23 +9,23 @@ import type { OpenStep } from "./open-step.ts";
 import { restoreOutcome, type StoredOutcome } from "./stored-outcome.ts";
 import { reviveOptions, type StoredOptions } from "../../run/stored-options.ts";
 
-/** A run that was taken over: how far it came, and the number of its next event. */
+/** A run that was taken over: how far it got, and the number of its next event. */
 export interface TakenRun {
   resumption: Resumption;
   nextSeq: number;
 }
 
-/** A run that waits and that nobody carries out, as it was read: it stays like this until somebody takes it. */
+/** A waiting run without a process, as read: it stays unchanged until a process takes it. */
 export interface ParkedRun {
   actor: Actor;
   calls: readonly CallRow[];
   row?: RunRow | undefined;
 }
 
-/** Where the messages of a run mostly are. */
+/** Where the messages of a run usually are. */
 const NEWEST = 20;
 
-/** Reads how far a run came that was taken over: what is not known of a parked one, and everything of any other. */
+/** Reads how far a run got that was taken over: the unknown parts of a parked one, and everything of any other. */
 export async function readTaken(
   storage: Storage,
   { threadId, runId }: { threadId: string; runId: string },
@@ -41,7 +41,7 @@ export async function readTaken(
   } as const;
   if (parked) {
     const { actor, calls } = parked;
-    // A row that was read before the thread was may be older than its suspension.
+    // A row that was read before the thread may be older than its suspension.
     const known =
       parked.row?.state === "suspended" && parked.row.fence === actor.fence ? parked.row : undefined;
     const [newest, found] = await storage.selectAll([messages, ...(known ? [] : [run])]);
@@ -103,7 +103,7 @@ async function toResumption(
   const messages = withSteps(rows, steps);
   let parts: MessagePart[] = [];
   if (isOpen) {
-    // Stored already if it waited, and not yet part of what the model sees.
+    // Already stored if it waited, and not yet part of what the model sees.
     const response = messages.find((message) => message.id === responseId);
     const added = steps.find((one) => one.message_id === responseId && one.step === lastStep);
     const stored = lastStep === 0 ? partsOf(rows, responseId) : ((added?.parts ?? []) as MessagePart[]);

@@ -42,7 +42,7 @@ export class StepPlaces {
     this.#isClosed = false;
   }
 
-  /** What follows is a message of its own. */
+  /** What follows is a separate message. */
   close(): void {
     this.#isClosed = true;
   }

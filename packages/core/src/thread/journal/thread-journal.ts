@@ -37,13 +37,13 @@ export interface ThreadJournalOptions {
   runId: string;
   agentId: string;
   details?: ThreadDetails;
-  /** The history had the thread when the run was asked for. */
+  /** The thread existed in the history when the run was requested. */
   exists?: boolean;
   /** The item that opened the run. */
   opener?: MailboxItem | undefined;
-  /** How far a run came that is gone on with. */
+  /** How far a continued run got. */
   resumption?: Resumption | undefined;
-  /** Takes the thread, for a run that does not hold it from the beginning. */
+  /** Takes the thread, for a run that does not hold it from the start. */
   enter?(abortSignal: AbortSignal): Promise<Lease>;
 }
 
@@ -55,12 +55,12 @@ export interface ThreadDetails {
 
 /** Signals taken with one step; more wait for the next. */
 const ITEMS_PER_STEP = 256;
-/** Says on a message that signals follow it. */
+/** Marks a message as followed by signals. */
 const BOUNDARY = { mastra: { responseBoundary: true } } as const;
 
 /**
- * A run's hold on its thread. Every commit carries the fence and whatever chunks the stream has gained, so the log and
- * the history never disagree, and a process that lost the thread finds out at its next write.
+ * A run's hold on its thread. Every commit carries the fence and the chunks the stream has gained, so the log and the
+ * history never disagree, and a process that lost the thread finds out at its next write.
  */
 export class ThreadJournal implements RunJournal {
   readonly #options: ThreadJournalOptions;
@@ -71,10 +71,10 @@ export class ThreadJournal implements RunJournal {
   #lease: Lease | undefined;
   /** What opened the run, until the store knows that the run took it. */
   #opener: MailboxItem | undefined;
-  /** Messages that the run began with besides, and that the store does not know to be taken. */
+  /** Other messages that the run started with, which the store does not know to be taken. */
   readonly #staged = new Set<string>();
   readonly #places: StepPlaces;
-  /** Subagents that calls of a run wait for which is gone on with. They end with it, unless it waits again. */
+  /** Subagents that calls of a continued run wait for. They end with it, unless it waits again. */
   readonly #subagents: readonly SubagentWait["subagent"][];
   #details: ThreadDetails;
   #begun = false;
@@ -108,7 +108,7 @@ export class ThreadJournal implements RunJournal {
     this.abortWith(controller);
   }
 
-  /** Whoever aborts the thread's run aborts the controller. */
+  /** Aborting the thread's run aborts the controller. */
   abortWith(controller: AbortController): void {
     const thread = this.#thread;
     if (thread.run !== this) return;
@@ -140,7 +140,7 @@ export class ThreadJournal implements RunJournal {
     return this.#unlessLost(this.#log.commit(writes, { chunks, explain: () => new LostRace() }));
   }
 
-  /** For who starts the run with the thread already in hand. */
+  /** For callers that start the run with the thread already held. */
   hold(lease: Lease): void {
     this.#lease = lease;
     this.#log.open(lease);
@@ -170,7 +170,7 @@ export class ThreadJournal implements RunJournal {
     const echoes = this.#echoes([...among, ...signals]);
     const explain = (index: number): AgentError => this.#explainInput(index);
     if (this.#opener) {
-      // The message is safe where it waits: that it was taken goes with the next commit, and the model need not wait for it.
+      // The message is safe where it waits: taking it goes with the next commit, and the model need not wait for that.
       for (const { signal } of folded) this.#staged.add(signal.id);
       const writes = [...this.#inputWrites(input, now, false), ...rest];
       this.#log.stage({ writes, run, explain, onStored: () => this.#isStored() });
@@ -189,13 +189,13 @@ export class ThreadJournal implements RunJournal {
     return signals;
   }
 
-  /** The store knows what the run began with. */
+  /** The store knows what the run started with. */
   #isStored(): void {
     this.#opener = undefined;
     this.#staged.clear();
   }
 
-  /** Returns false when somebody else had the thread in between. */
+  /** Returns false if another process had the thread in between. */
   async #commitInput(
     store: (isOrdinary: boolean) => Promise<unknown>,
     isOrdinary: boolean,
@@ -213,7 +213,7 @@ export class ThreadJournal implements RunJournal {
     }
   }
 
-  /** Ordinarily the thread is there and its messages are new, which takes fewer writes. */
+  /** Usually the thread exists and its messages are new, which takes fewer writes. */
   #inputWrites(input: readonly StoredMessage[], now: Date, isOrdinary: boolean): Write[] {
     const { threadId, resourceId } = this.#thread;
     const touch = touchOwnThread(threadId, resourceId, now.getTime());
@@ -222,7 +222,8 @@ export class ThreadJournal implements RunJournal {
     return [
       insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
       touch,
-      // One that is here already stays as it is. One that is elsewhere is refused, also if it came there just now.
+      // A message that is already here stays unchanged. One that is elsewhere is refused, even if it was stored there
+      // just now.
       ...messages.flatMap((message) => [
         insertMessage(message, "ignore"),
         requireRow(MESSAGES, { id: message.id, thread_id: threadId }),
@@ -250,7 +251,7 @@ export class ThreadJournal implements RunJournal {
     return this.#lease?.taking !== undefined;
   }
 
-  /** Takes the thread in the store, for those who decide by that. Who was faster is found out when the run begins. */
+  /** Takes the thread in the store, for code that depends on it. A faster process is noticed when the run starts. */
   async makeKnown(): Promise<void> {
     await this.#log.commit([], { quiet: true }).catch((thrown: unknown) => {
       if (!(thrown instanceof NotTaken)) throw thrown;
@@ -270,7 +271,7 @@ export class ThreadJournal implements RunJournal {
     );
   }
 
-  /** Whether a commit took effect; false when a condition of its writes did not hold. */
+  /** Whether a commit took effect; false if a condition of its writes did not hold. */
   async #unlessLost(commit: Promise<unknown>): Promise<boolean> {
     try {
       await commit;
@@ -282,7 +283,7 @@ export class ThreadJournal implements RunJournal {
   }
 
   async recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
-    // What the stream has gained meanwhile can wait for the results: if those take long, the timer brings it out.
+    // What the stream has gained can wait for the results: if they take long, the timer flushes it.
     const { openStep, writes } = this.#journal.start(this.#places.place(step), calls);
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
@@ -302,7 +303,7 @@ export class ThreadJournal implements RunJournal {
     const signals = items.map(({ signal }) => signal.with({ createdAt: now }));
     const joining = [...own, ...signals];
     const joins = joining.length > 0;
-    // What follows signals is a message of its own, as is what follows a message that the memory wants complete.
+    // What follows signals is a separate message, as is what follows a message that the memory wants complete.
     const closes = joins || (step !== undefined && next === "continue" && this.#isComplete(step));
     const responseId = step?.message.id ?? this.#places.responseId;
     const writes: Write[] = [
@@ -326,7 +327,7 @@ export class ThreadJournal implements RunJournal {
       ...(signals.length > 0 && { next: "continue" }),
     };
     const closing = (await finish?.(signals.length > 0)) ?? [];
-    // When the end is stored right after this, one commit does for both.
+    // If the end is stored right after this, one commit does both.
     if (endsNow && !joins && !this.#journal.isOpen) {
       this.#log.stage({ writes, run: progress });
       for (const chunk of closing) this.#log.publish(chunk);
@@ -373,7 +374,7 @@ export class ThreadJournal implements RunJournal {
         update(ACTORS, { where: { thread_id: threadId }, set: { owner: null, next_seq: nextSeq } }),
       ],
     });
-    // Who reads along may have answered the question with an abort while it was being stored.
+    // A reader may have aborted the run while the question was being stored.
     if (this.#controller?.signal.aborted) await this.#thread.requestAbort(this.runId);
     this.#leave({ waits: true });
   }
@@ -415,7 +416,7 @@ export class ThreadJournal implements RunJournal {
             return index - guard.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            // Twice, so that the first says whether anything waits. If nothing does, nobody has to look.
+            // Twice, so that the first says whether anything waits. If nothing does, no check is needed.
             update(ACTORS, {
               where: { thread_id: threadId, has_mail: null },
               set: { ...IDLE, next_seq: nextSeq },
@@ -437,14 +438,14 @@ export class ThreadJournal implements RunJournal {
       if (!(thrown instanceof OpenerGone)) {
         this.#log.dropStaged();
         if (!this.#opener || !this.#begun) throw thrown;
-        // The run has not begun, then. One that came to nothing can end like that.
+        // The run has not started, then. One without any effect can end like that.
         this.#begun = false;
         this.#staged.clear();
         this.#log.rewind();
         if (end.state === "done") throw thrown;
         return this.end(end, also);
       }
-      // It had begun after all: the store had done it and not said so.
+      // It had started after all: the commit succeeded although the store reported failure.
       this.#hasBegun();
       this.#isStored();
       return this.end(end, also);
@@ -453,7 +454,10 @@ export class ThreadJournal implements RunJournal {
     return true;
   }
 
-  /** It ends before it began, and somebody else has the thread; unless the store had begun it and not said so. */
+  /**
+   * It ends before it started, and another process has the thread; unless the store had started it without reporting
+   * so.
+   */
   async #endUntaken(end: RunEnd): Promise<boolean> {
     const { storage } = this.#thread;
     const { fence } = this.#lease!;
@@ -489,7 +493,7 @@ export class ThreadJournal implements RunJournal {
     this.#log.makeAudible();
   }
 
-  /** Signals that wait for this run. Asked of the store only when something may have come. */
+  /** Signals that wait for this run. Read from the store only if something may have arrived. */
   async #items(): Promise<MailboxItem[]> {
     const thread = this.#thread;
     if (!thread.mayHaveMail) return [];
@@ -499,12 +503,12 @@ export class ThreadJournal implements RunJournal {
       agentId: this.#options.agentId,
       limit: ITEMS_PER_STEP,
     });
-    // All that are here are taken now; only a full hand leaves some behind.
+    // All of them are taken now; only a full batch leaves some behind.
     if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
     return items.filter(({ signal: { id } }) => id !== this.#opener?.signal.id && !this.#staged.has(id));
   }
 
-  /** Nobody waits for the calls any more, nor for subagents that they waited for. */
+  /** The calls are no longer awaited, nor the subagents that they waited for. */
   #closeCalls(): Write[] {
     return [...this.#journal.close(), ...this.#subagents.map(abortSubagent)];
   }

@@ -10,8 +10,8 @@ import { insertEvents, toBroadcast } from "./event-log.ts";
 const ATTEMPTS = 20;
 
 /**
- * Stores rows and puts chunks on a thread's stream, in one commit: through the run that is carried out here, or by itself
- * while the thread is idle. Where another process carries out a run, only that process can number events.
+ * Stores rows and puts chunks on a thread's stream, in one commit: through the run that is carried out here, or
+ * directly while the thread is idle. If another process carries out a run, only that process can number events.
  */
 export async function announce(
   thread: Thread,
@@ -56,7 +56,7 @@ async function announceIdle(
       require: true,
     }),
   ];
-  // Each chunk says which work it is about; one that comes without a run is a piece of its own.
+  // Each chunk names its work; one without a run is stored separately.
   const pieces = broadcast.map((chunk, index) =>
     insertEvents(threadId, chunk.runId, first + index, [chunk], system.now()),
   );

@@ -12,22 +12,22 @@ import { Flusher } from "./flusher.ts";
 import type { Thread } from "../hold/thread.ts";
 import { requireRow, update } from "../../storage/writes.ts";
 
-/** The right to run a thread, and where its run stands in the store. */
+/** The right to run a thread, and the stored position of its run. */
 export interface Lease {
   fence: number;
   nextSeq: number;
-  /** What takes the thread, where the run has it only as it was seen: it goes before the first thing that is stored. */
+  /** The writes that take the thread, if the run only read it as free: they precede the first commit. */
   taking?: readonly Write[] | undefined;
 }
 
-/** Somebody else was faster: the thread is not as it was seen, and nothing was stored. */
+/** Another process was faster: the thread changed since it was read, and nothing was stored. */
 export class NotTaken extends Error {}
 
-/** Writes that need not be alone: they go with the next commit, whichever that is. */
+/** Writes that need no separate commit: they go with the next one. */
 export interface Staged {
   writes: readonly Write[];
   run: Row;
-  /** Names the error for a condition of the writes that failed. */
+  /** Returns the error for a failed condition of the writes. */
   explain?: (index: number) => unknown;
   /** Called when they are stored. */
   onStored?: () => void;
@@ -36,13 +36,13 @@ export interface Staged {
 export interface LogCommit {
   /** Changes to the run's own row. */
   run?: Row | undefined;
-  /** Names the error for a condition of the writes that failed. */
+  /** Returns the error for a failed condition of the writes. */
   explain?: (index: number) => unknown;
   /** Writes that come last and know the number of the next event. */
   last?: (nextSeq: number) => Write[];
   /** Leaves the chunks for a later commit. */
   quiet?: boolean;
-  /** Goes with what other threads flush at the same moment. */
+  /** Shares a round trip with what other threads flush at the same moment. */
   isFlush?: boolean;
   /** Chunks that become visible with this commit or not at all. */
   chunks?: readonly AgentChunk[];
@@ -50,7 +50,7 @@ export interface LogCommit {
   ends?: boolean;
 }
 
-/** Chunks that wait for the next flush at most. */
+/** The most chunks that wait for the next flush. */
 const MAX_BUFFERED = 512;
 
 /**
@@ -91,7 +91,7 @@ export class FencedLog {
     this.#lease = lease;
   }
 
-  /** Nothing is said of a run before its input is stored: until then it may yet begin anew elsewhere. */
+  /** Nothing of a run is published before its input is stored: until then it may still start again elsewhere. */
   makeAudible(): void {
     this.#audible = true;
     if (this.#buffer.length > 0) this.#flushWhenDue();
@@ -116,17 +116,17 @@ export class FencedLog {
     this.#staged = [...this.#staged, staged];
   }
 
-  /** Drops what was said of a run that has to begin anew, except that it starts. */
+  /** Drops what was published of a run that must start again, except that it starts. */
   rewind(): void {
     this.#buffer = this.#buffer.filter(({ type }) => type === "start");
   }
 
-  /** What was staged could not be stored and must not keep the rest from being. */
+  /** What was staged could not be stored and must not block the rest. */
   dropStaged(): void {
     this.#staged = [];
   }
 
-  /** Answers how many rows each of the `last` writes changed, if the store said so. */
+  /** Returns how many rows each of the `last` writes changed, if the store reported it. */
   commit(writes: readonly Write[], options: LogCommit = {}): Promise<readonly number[]> {
     const turn = this.#commits.then(() => this.#commitNow(writes, options));
     this.#commits = turn.catch(() => {});
@@ -150,7 +150,7 @@ export class FencedLog {
     // What is staged becomes visible with the chunks about it.
     const buffered = quiet && !isStaged ? 0 : this.#buffer.length;
     const chunks = [...this.#buffer.slice(0, buffered), ...lastChunks.map(toBroadcast)];
-    // Another commit has taken along what this one was for.
+    // Another commit has already included what this one was for.
     const { taking = [] } = lease;
     if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return [];
     const nextSeq = lease.nextSeq + chunks.length;
@@ -165,8 +165,8 @@ export class FencedLog {
     let shown: readonly AgentChunk[] = chunks;
     let result: CommitResult | undefined;
     try {
-      // The thread is what all commits of a run have in common; the id tells one from the next when an answer is lost.
-      // Until the thread is taken, another process may try the same.
+      // All commits of a run share the thread as their key; the id distinguishes them if a response is lost. Until the
+      // thread is taken, another process may try the same.
       const by = taking.length > 0 ? ` ${this.#thread.owner}` : "";
       const id = `${this.#runId} ${lease.fence} ${++this.#count}${by}`;
       const send = async (commit: Commit): Promise<void> => {
@@ -184,7 +184,7 @@ export class FencedLog {
           : new NotTaken();
       const explained = explainConflict(parts, index - fence.length);
       if (explained) throw explained;
-      // The fence, or something this run should know: the store is ahead of us. Whoever looks next goes by the store.
+      // The fence, or something this run should know: the store is ahead of us. The next check goes by the store.
       this.#onLost();
       throw superseded(threadId);
     }
@@ -217,12 +217,12 @@ export class FencedLog {
   #flush(): void {
     this.#cancelFlush = undefined;
     if (this.#buffer.length === 0 || this.#closed || !this.#lease) return;
-    // What cannot be flushed now goes with the next commit, which reports what is wrong.
+    // What cannot be flushed now goes with the next commit, which reports the error.
     this.commit([], { isFlush: true }).catch(() => {});
   }
 }
 
-/** Asks whose write it was that failed. */
+/** Finds the owner of the failed write. */
 function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], index: number): unknown {
   for (const { writes, explain } of parts) {
     if (index < writes.length) return index < 0 ? undefined : explain?.(index);
@@ -231,7 +231,7 @@ function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], i
   return undefined;
 }
 
-/** Takes a thread with the run's row as it is to be. */
+/** Takes a thread with the final row of the run. */
 function withRun(taking: readonly Write[], run: Row | undefined): readonly Write[] {
   return taking.map((write) =>
     write.op === "insert" && write.table.name === RUNS.name
@@ -240,7 +240,10 @@ function withRun(taking: readonly Write[], run: Row | undefined): readonly Write
   );
 }
 
-/** What an app put into a message may not be JSON: that costs its value, not the run. Answers whether all of it was. */
+/**
+ * A message may contain values that are not JSON: that costs the value, not the run. Returns whether everything was
+ * JSON.
+ */
 async function commitJson(send: (commit: Commit) => Promise<unknown>, commit: Commit): Promise<boolean> {
   try {
     await send(commit);

@@ -106,6 +106,39 @@ describe("Chat", () => {
     expect(other.shown().at(-1)).toBe("Done.");
   });
 
+  it("takes other words at a question as its end: a yes that follows at once does not allow the call", async () => {
+    const { chat, idle, shown } = await startChat([CALL, "As you like.", "Yes what?"]);
+    await chat.submit("write");
+    await expect.poll(() => chat.questions.length).toBe(1);
+    const sent = chat.submit("leave it");
+    expect(chat.questions).toEqual([]);
+    await Promise.all([sent, chat.submit("y")]);
+    await idle();
+    expect(shown()).toContain("write:failed");
+    expect(shown()).not.toContain("write:done");
+  });
+
+  it("leaves at the second Ctrl-C, but not if another run has begun since and some time has passed", async () => {
+    const { chat, notes, idle } = await startChat(["one", { text: ["two"], chunkDelayMs: 60_000 }, "three"]);
+    let left = 0;
+    chat.onLeave = () => left++;
+    chat.interrupt(1000);
+    expect(notes).toEqual(["Press Ctrl-C again to quit."]);
+    chat.interrupt(90_000);
+    expect(left).toBe(1);
+    await chat.submit("go");
+    await idle();
+    const now = Date.now();
+    chat.interrupt(now);
+    void chat.session.steer({ content: "from elsewhere" });
+    await expect.poll(() => chat.display.isRunning).toBe(true);
+    chat.interrupt(now + 60_000);
+    expect(left).toBe(1);
+    await idle();
+    chat.interrupt(now + 61_000);
+    expect(left).toBe(2);
+  });
+
   it("shows an error once, and takes the next message", async () => {
     const { notes, chat, idle, shown } = await startChat([{ error: new Error("out of order") }, "Fine now."]);
     await chat.submit("go");
@@ -124,6 +157,7 @@ describe("Chat", () => {
     await chat.submit("hello?");
     expect(unsent).toEqual(["hello?"]);
     expect(notes).toHaveLength(1);
+    expect(notes[0]).not.toMatch(/^[a-z-]+: /);
     expect(chat.pending).toEqual([]);
   });
 
@@ -168,11 +202,18 @@ describe("commands", () => {
     expect(shown()).toEqual([]);
     await says("/threads 2");
     expect(shown()).toEqual(["first", "one"]);
-    expect(await says("/threads knitting")).toBe(
-      'not-found: There is no conversation "knitting". /threads lists them.',
-    );
+    expect(await says("/threads knitting")).toBe('There is no conversation "knitting". /threads lists them.');
     await says("/clone A copy");
     expect(shown()).toEqual(["first", "one", "This is a copy. /threads lists the original."]);
+  });
+
+  it("does not look busy in a new conversation because the last one waits for an answer", async () => {
+    const { chat, says } = await startChat([CALL]);
+    await chat.submit("write");
+    await expect.poll(() => chat.questions.length).toBe(1);
+    await says("/new");
+    expect(chat.questions).toEqual([]);
+    expect(chat.workingSince).toBeUndefined();
   });
 
   it("queues, lists, edits, removes and steers", async () => {

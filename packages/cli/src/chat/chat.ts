@@ -14,6 +14,9 @@ export interface Pending {
 /** How many stored messages a chat begins with. */
 const SHOWN_MESSAGES = 40;
 
+/** Between two presses of a key that belong together. */
+const QUICKLY_MS = 2000;
+
 /**
  * A session in front of a person. It knows nothing of how things look: a terminal, or lines of text, show `transcript`,
  * `pending` and `questions`, and pass on what is typed.
@@ -38,13 +41,13 @@ export class Chat {
   connection: "live" | "reconnecting" = "live";
   /** What providers said that it cost, since the chat was opened. */
   cost: number | undefined;
-  workingSince: number | undefined;
+  #startedAt = Date.now();
   #pending: Pending[] = [];
   #queue: { id: string; text: string }[] = [];
   /** Calls that were answered here and have not gone on yet. */
   readonly #answered = new Set<string>();
   readonly #told = new WeakSet<Error>();
-  #hasInterrupted = false;
+  #interruptedAt: number | undefined;
   #stored = 0;
   #unsubscribe: () => void = () => {};
   #loading: Promise<void> = Promise.resolve();
@@ -72,6 +75,11 @@ export class Chat {
     return isRunning || queuedFollowUps > 0 || this.#pending.length > 0 || this.#answered.size > 0;
   }
 
+  /** When the run that goes on began, as far as this chat knows. */
+  get workingSince(): number | undefined {
+    return this.display.isRunning ? this.#startedAt : undefined;
+  }
+
   /** What was typed and is not read by the agent yet, then what waits for a separate run, here and elsewhere. */
   get pending(): Pending[] {
     return [...this.#pending, ...this.#queue.map(({ text }): Pending => ({ text, state: "queued" }))];
@@ -81,7 +89,6 @@ export class Chat {
   async start(): Promise<number> {
     this.#unsubscribe = this.session.subscribe((event) => this.#take(event));
     this.open.onConnection((state) => this.#connected(state));
-    this.workingSince = this.display.isRunning ? Date.now() : undefined;
     await this.#load();
     return this.transcript.said().length === 0 ? 0 : this.#stored;
   }
@@ -93,7 +100,7 @@ export class Chat {
   /** What was typed: a command, an answer, or a message. */
   async submit(typed: string, how: "steer" | "queue" = "steer"): Promise<void> {
     const text = typed.trim();
-    this.#hasInterrupted = false;
+    this.typed();
     if (text === "") return;
     try {
       if (text.startsWith("/")) return await runChatCommand(this, text);
@@ -105,10 +112,15 @@ export class Chat {
     }
   }
 
-  /** Ctrl-C: aborts what goes on. A second time, with nothing typed in between, leaves. */
-  interrupt(): void {
-    if (this.#hasInterrupted) return this.onLeave();
-    this.#hasInterrupted = true;
+  /**
+   * Ctrl-C: aborts what goes on. A second time, with nothing typed in between, leaves. Some time later it aborts a run that
+   * has begun since, such as that of a queued message.
+   */
+  interrupt(now: number = Date.now()): void {
+    const before = this.#interruptedAt;
+    const hasNewRun = before !== undefined && this.workingSince !== undefined && this.workingSince >= before;
+    if (before !== undefined && (!hasNewRun || now - before < QUICKLY_MS)) return this.onLeave();
+    this.#interruptedAt = now;
     const { isRunning, pendingSuspensions } = this.display;
     if (isRunning || pendingSuspensions.size > 0) this.session.abort();
     this.say("Press Ctrl-C again to quit.");
@@ -116,7 +128,7 @@ export class Chat {
 
   /** Something is typed, so the next Ctrl-C is a first one. */
   typed(): void {
-    this.#hasInterrupted = false;
+    this.#interruptedAt = undefined;
   }
 
   say(text: string): void {
@@ -129,8 +141,7 @@ export class Chat {
       if (this.#told.has(error)) return;
       this.#told.add(error);
     }
-    const code = AgentError.is(error) ? `${error.code}: ` : "";
-    this.#note("error", `${code}${errorMessage(error)}`);
+    this.#note("error", errorMessage(error));
   }
 
   #note(kind: "info" | "error", text: string): void {
@@ -154,7 +165,8 @@ export class Chat {
       case "problem":
         return this.say(reply.message);
       case "message":
-        return this.#send(reply.content, "steer");
+        // It also declines the call.
+        return this.#decide(toolCallId, () => this.#send(reply.content, "steer"));
       case "approval":
         return this.#decide(toolCallId, () =>
           this.session.respondToToolApproval({ toolCallId, decision: reply.decision }),
@@ -229,14 +241,13 @@ export class Chat {
       case "info":
         return this.say(event.message);
       case "agent_start":
-        this.workingSince = Date.now();
+        this.#startedAt = Date.now();
         this.#answered.clear();
         if (this.#queue.length > 0) this.#refreshQueue();
         return;
       case "agent_end":
-        this.workingSince = undefined;
         if (event.reason !== "suspended") this.#answered.clear();
-        if (event.reason === "aborted") this.say("(stopped)");
+        if (event.reason === "aborted") this.say("Stopped.");
         return;
       case "message_start": {
         if (event.message.role !== "user") return;
@@ -259,6 +270,7 @@ export class Chat {
         return this.say(`Mode: ${event.modeId}`);
       case "thread_changed":
       case "thread_created":
+        this.#startedAt = Date.now();
         this.#pending = [];
         this.#queue = [];
         this.#answered.clear();

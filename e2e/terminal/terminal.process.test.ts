@@ -142,7 +142,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     const { terminal } = await chat();
     terminal.type("edit\r");
     await terminal.shows("Allow edit_file");
-    await terminal.shows('? edit_file "a.txt" · waits for you');
+    await terminal.shows('? edit_file "a.txt" · waiting for you');
     await terminal.shows(/ {4}one\n {2}- two\n {2}\+ 2\n {4}three/);
     terminal.type("n\r");
     await terminal.shows('✗ edit_file "a.txt"');
@@ -249,12 +249,16 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     terminal.type("work forever\r");
     await terminal.shows("… work");
     terminal.type(CTRL_C);
-    await terminal.shows("(stopped)");
+    await terminal.shows("Stopped.");
     await terminal.shows("Press Ctrl-C again to quit.");
     terminal.type("x");
     await terminal.shows(/─\nx\s/);
     terminal.type(CTRL_C);
     await terminal.shows((text) => count(text, "Press Ctrl-C again to quit.") === 2);
+    terminal.type(UP);
+    await terminal.shows(/─\nx\s/);
+    terminal.type("\u007f");
+    await terminal.shows(/─\n\s*\n─/);
     terminal.type("hello\r");
     await terminal.shows("You said: hello");
     await terminal.isIdle();
@@ -434,7 +438,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     terminal.type("work forever\r");
     await terminal.shows('→ work "forever"');
     terminal.type(CTRL_C);
-    await terminal.shows("(stopped)");
+    await terminal.shows("Stopped.");
     terminal.type(CTRL_C);
     expect(await terminal.exit).toBe(0);
     expect(terminal.raw).not.toMatch(/[\u001b\u009b\u0007]/);

@@ -129,7 +129,9 @@ describe("selvedge chat --url", () => {
 
   it("says so when nobody listens there", { tags: ["long"] }, async () => {
     const { stderr, exitCode } = await chat("", "--url", "http://127.0.0.1:9");
-    expect(stderr).toMatch(/^selvedge: Cannot reach a server at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
+    expect(stderr).toMatch(
+      /^selvedge: Cannot reach a server at http:\/\/127\.0\.0\.1:9 \([^()]*\)\. Start one with `selvedge dev`/,
+    );
     expect(exitCode).toBe(1);
   });
 

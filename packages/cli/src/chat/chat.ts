@@ -122,8 +122,16 @@ export class Chat {
     if (before !== undefined && (!hasNewRun || now - before < QUICKLY_MS)) return this.onLeave();
     this.#interruptedAt = now;
     const { isRunning, pendingSuspensions } = this.display;
-    if (isRunning || pendingSuspensions.size > 0) this.session.abort();
+    if (isRunning || pendingSuspensions.size > 0) void this.#abort();
     this.say("Press Ctrl-C again to quit.");
+  }
+
+  async #abort(): Promise<void> {
+    try {
+      await this.session.abort();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** Something is typed, so the next Ctrl-C is a first one. */
@@ -141,7 +149,9 @@ export class Chat {
       if (this.#told.has(error)) return;
       this.#told.add(error);
     }
-    this.#note("error", errorMessage(error));
+    const isOffline = this.connection === "reconnecting" && AgentError.is(error, "connection-failed");
+    const offline = "The server cannot be reached. Try again when the connection is back.";
+    this.#note("error", isOffline ? offline : errorMessage(error));
   }
 
   #note(kind: "info" | "error", text: string): void {

@@ -43,7 +43,12 @@ function unreachable(url: string, error: unknown): never {
   if (!AgentError.is(error) || error.code !== "connection-failed") throw error;
   throw new AgentError(
     "connection-failed",
-    `Cannot reach a server at ${url} (${error.message}). Start one with \`selvedge dev\`, which prints its address.`,
+    `Cannot reach a server at ${url} (${rootCause(error)}). Start one with \`selvedge dev\`, which prints its address.`,
     { cause: error },
   );
+}
+
+/** What happened at the bottom, such as `connect ECONNREFUSED 127.0.0.1:4111`. */
+function rootCause(error: Error): string {
+  return error.cause instanceof Error ? rootCause(error.cause) : error.message;
 }

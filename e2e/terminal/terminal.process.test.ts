@@ -60,6 +60,18 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     },
   );
 
+  it("draws every line once where the terminal finds an emoji wider than the chat does", async () => {
+    const { terminal, cwd } = await chat({ columns: 40 });
+    // This terminal draws the members of a family side by side.
+    const gate = "👩‍👩‍👧 日本語のとても長い文章がここにあります折り返し";
+    terminal.type(`work ${gate}\r`);
+    await terminal.shows("… work");
+    await writeFile(join(cwd, gate), "");
+    await terminal.shows("✓ work");
+    await terminal.isIdle();
+    expect(terminal.text({ all: true })).not.toContain("… work");
+  });
+
   it("edits several lines, and brings back what was sent", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("first");
@@ -257,7 +269,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await terminal.shows((text) => count(text, "Press Ctrl-C again to quit.") === 2);
     terminal.type(UP);
     await terminal.shows(/─\nx\s/);
-    terminal.type("\u007f");
+    terminal.type(DOWN);
     await terminal.shows(/─\n\s*\n─/);
     terminal.type("hello\r");
     await terminal.shows("You said: hello");

@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await here.page.keyboard.press("Enter");
     await here.page.keyboard.type("no trains");
     await here.page.keyboard.press("Enter");
-    await there.shows("As you said: no trains");
+    await there.shows("As you asked: no trains");
     await waits(there, "Approve the plan");
     await there.button("Approve the plan").focus();
     await there.page.keyboard.press("Enter");
@@ -219,7 +219,7 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
       await here.page.reload();
       const there = await again(here);
       await there.button("Approve the plan").click();
-      await here.shows("Thank you. I begin.");
+      await here.shows("Thank you. I'll start now.");
       // Killed in the middle of the work.
       await server.kill();
       await server.start();
@@ -234,8 +234,8 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
       for (const piece of [
         "plan a trip",
         "This is what I would do.",
-        "Thank you. I begin.",
-        "It is written.",
+        "Thank you. I'll start now.",
+        "I wrote it down.",
       ])
         expect(text.split(piece), `${piece} in ${text}`).toHaveLength(2);
       await expect.poll(async () => (await there.transcript()).join("\n")).toBe(text);

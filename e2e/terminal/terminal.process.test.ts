@@ -278,7 +278,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await terminal.shows((text) => count(text, "Press Ctrl-C again to quit.") === 3);
     terminal.type(CTRL_C);
     expect(await terminal.exit).toBe(0);
-    expect(terminal.text()).toContain("The session continues when you start the chat again.");
+    expect(terminal.text()).toContain("Start the chat again to continue this session.");
     // The terminal is as it was: pasting and keys as usual, the cursor visible.
     expect(terminal.raw.lastIndexOf("\u001b[?2004l")).toBeGreaterThan(
       terminal.raw.lastIndexOf("\u001b[?2004h"),

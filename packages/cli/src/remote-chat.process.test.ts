@@ -53,7 +53,7 @@ function chat(
 describe("selvedge chat --url", () => {
   it("talks to an agent of the server, whose thread remembers", async () => {
     const first = await chat("what is 2 * 21?\n", "--url", url, "--thread", "t");
-    expect(first.stderr).toContain(`Selvedge chat with demo (on ${url})`);
+    expect(first.stderr).toContain(`Selvedge chat with demo\nOn ${url}.`);
     expect(first.stdout).toContain("2 * 21 = 42.");
     const second = await chat("what did I say?\n", "--url", url, "--thread", "t");
     expect(second.stdout).toContain("- what is 2 * 21?");
@@ -62,7 +62,7 @@ describe("selvedge chat --url", () => {
 
   it("finds with --dev the server that runs in its folder, at whatever port", async () => {
     const { stdout, stderr } = await chat("what is 6 * 7?\n", "--dev", "--thread", "dev");
-    expect(stderr).toContain(`Selvedge chat with demo (on ${url})`);
+    expect(stderr).toContain(`Selvedge chat with demo\nOn ${url}.`);
     expect(stdout).toContain("6 * 7 = 42.");
   });
 

@@ -229,7 +229,7 @@ describe("commands", () => {
     await says("/queue edit 2 zwei");
     await says("/queue remove 1");
     expect(chat.pending).toEqual([{ text: "zwei", state: "queued" }]);
-    expect(await says("/queue steer 7")).toBe("Nothing is queued as number 7. /queue lists what is.");
+    expect(await says("/queue steer 7")).toBe("There is no message 7 in the queue. /queue lists them.");
     expect(await says("/queue edit 1")).toBe("Add the new text: /queue edit 1 the new text");
     gate.resolve("first");
     await idle();
@@ -239,17 +239,17 @@ describe("commands", () => {
 
   it("shows and changes what tools may do", async () => {
     const { chat, says } = await startChat([]);
-    expect(await says("/permissions")).toBe("Everything else asks.");
-    expect(await says("/permissions edit allow")).toBe("allow  edit\nEverything else asks.");
+    expect(await says("/permissions")).toBe("Everything else asks first.");
+    expect(await says("/permissions edit allow")).toBe("allow  edit\nEverything else asks first.");
     expect(await says("/permissions write(notes/*) deny")).toBe(
-      "allow  edit\ndeny  write(notes/*)\nEverything else asks.",
+      "allow  edit\ndeny  write(notes/*)\nEverything else asks first.",
     );
     expect(await says("/permissions edit perhaps")).toMatch(/^Say what and how: /);
-    expect(await says("/yolo")).toMatch(/^Tools run without asking/);
+    expect(await says("/yolo")).toMatch(/^Tools now run without asking/);
     expect(chat.session.state.get()["yolo"]).toBe(true);
     expect(await says("/permissions")).toContain("yolo: tools run without asking");
-    expect(await says("/yolo off")).toBe("Tools ask again.");
-    expect(await says("/yolo maybe")).toBe("/yolo is on or off.");
+    expect(await says("/yolo off")).toBe("Tools now ask first again.");
+    expect(await says("/yolo maybe")).toBe("Say /yolo on or /yolo off.");
   });
 
   it("always allows a category, until it is revoked", async () => {
@@ -261,7 +261,7 @@ describe("commands", () => {
     expect(await says("/permissions")).toContain("granted  edit");
     await chat.submit("write");
     await idle();
-    expect(await says("/permissions revoke edit")).toBe("Everything else asks.");
+    expect(await says("/permissions revoke edit")).toBe("Everything else asks first.");
     await chat.submit("write");
     await expect.poll(() => chat.questions.length).toBe(1);
   });
@@ -275,7 +275,7 @@ describe("commands", () => {
     await idle();
     expect(await says("/tool")).toBe('write\n{\n  "path": "a"\n}\n→ {\n  "written": true\n}');
     expect(await says("/tasks")).toBe("There are no tasks.");
-    expect(await says("/help")).toMatch(/\/mode \[mode\] +list the modes, or change to another/);
+    expect(await says("/help")).toMatch(/\/mode \[mode\] +list the modes, or switch to another/);
     expect(await says("/nonsense")).toBe("Unknown command /nonsense. /help lists the commands.");
   });
 

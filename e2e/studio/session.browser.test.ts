@@ -95,6 +95,18 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await (await onSession(page)).reads(["You: what is 6 * 7?", "6 * 7 = 42."]);
   });
 
+  it("cuts the names of its threads where there is no room for them", async () => {
+    const page = await context.newPage();
+    await page.goto(server.url);
+    await page.getByLabel("First message").fill("W".repeat(60));
+    await page.keyboard.press("Enter");
+    const list = (await onSession(page)).page.getByRole("list", { name: "Threads of this session" });
+    await list.getByText("WWW").waitFor();
+    const widths = await list.evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
+    expect(widths.scrollWidth).toBe(widths.clientWidth);
+    expect(widths.clientWidth).toBeLessThan(320);
+  });
+
   it("asks, plans and switches the mode in both windows, with the keyboard alone", async () => {
     const here = await tryOut("plan a trip");
     const there = await again(here);

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -124,6 +126,23 @@ describe("selvedge chat --url", () => {
     } finally {
       await bare.close();
       await mastra.close();
+    }
+  });
+
+  it("lets no escape sequence in the names of a server reach the terminal", async () => {
+    const evil = createServer((_, response) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ agentControllers: [{ id: "a\u001b]0;mine\u0007\u001b[31mb" }] }));
+    });
+    await new Promise<void>((resolve) => evil.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = evil.address() as AddressInfo;
+      const { stderr, exitCode } = await chat("", "--url", `http://127.0.0.1:${port}`, "--agent", "other");
+      expect(stderr).toContain('has no controller "other". Its controllers: ab.');
+      expect(stderr).not.toContain("\u001b");
+      expect(exitCode).toBe(1);
+    } finally {
+      evil.close();
     }
   });
 

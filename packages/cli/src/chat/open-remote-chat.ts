@@ -2,6 +2,7 @@ import { MastraClient } from "@selvedge/client-js";
 import { AgentError } from "@selvedge/core/errors";
 import type { OpenChat } from "./chat-session.ts";
 import { pickController, type WantedChat } from "./open-host-chat.ts";
+import { oneLine } from "./printable.ts";
 
 /** A session of a server. If the connection breaks, it is taken up where it broke; the run goes on meanwhile. */
 export async function openRemoteChat(
@@ -30,7 +31,7 @@ export async function openRemoteChat(
   await session.open();
   return {
     session,
-    name: id,
+    name: oneLine(id),
     about: `on ${url}`,
     modes: () => controller.listModes(),
     models: () => controller.listAvailableModels(),

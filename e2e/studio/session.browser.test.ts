@@ -102,9 +102,12 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await page.keyboard.press("Enter");
     const list = (await onSession(page)).page.getByRole("list", { name: "Threads of this session" });
     await list.getByText("WWW").waitFor();
-    const widths = await list.evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
-    expect(widths.scrollWidth).toBe(widths.clientWidth);
-    expect(widths.clientWidth).toBeLessThan(320);
+    const [width, room] = await list.evaluate((element) => {
+      const { scrollWidth, clientWidth } = element as unknown as Record<string, number>;
+      return [scrollWidth, clientWidth];
+    });
+    expect(width).toBe(room);
+    expect(room).toBeLessThan(320);
   });
 
   it("asks, plans and switches the mode in both windows, with the keyboard alone", async () => {

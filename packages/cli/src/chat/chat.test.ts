@@ -106,6 +106,17 @@ describe("Chat", () => {
     expect(other.shown().at(-1)).toBe("Done.");
   });
 
+  it("says in plain words that an answer comes too late", async () => {
+    const { chat, notes } = await startChat([CALL, "Done."]);
+    await chat.submit("write");
+    await expect.poll(() => chat.questions.length).toBe(1);
+    // The screen is behind the store.
+    const late = { ...chat.questions[0]!, toolCallId: "gone" };
+    Object.defineProperty(chat, "questions", { get: () => [late] });
+    await chat.submit("n");
+    expect(notes).toEqual(["This question no longer needs an answer."]);
+  });
+
   it("takes other words at a question as its end: a yes that follows at once does not allow the call", async () => {
     const { chat, idle, shown } = await startChat([CALL, "As you like.", "Yes what?"]);
     await chat.submit("write");

@@ -195,8 +195,9 @@ export class Chat {
       await respond();
     } catch (error) {
       this.#answered.delete(toolCallId);
-      if (!AgentError.is(error, "already-decided")) throw error;
-      this.say("Another client has already answered this.");
+      if (AgentError.is(error, "already-decided")) this.say("Another client has already answered this.");
+      else if (AgentError.is(error, "not-found")) this.say("This question no longer needs an answer.");
+      else throw error;
     }
   }
 
@@ -246,8 +247,9 @@ export class Chat {
         return;
       case "error":
         // The terminal that gave the second answer says so itself.
-        if (!AgentError.is(event.error, "already-decided")) this.fail(event.error);
-        return;
+        if (AgentError.is(event.error, "already-decided")) return;
+        if (AgentError.is(event.error, "not-found") && this.#answered.size > 0) return;
+        return this.fail(event.error);
       case "info":
         return this.say(event.message);
       case "agent_start":

@@ -95,6 +95,21 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await (await onSession(page)).reads(["You: what is 6 * 7?", "6 * 7 = 42."]);
   });
 
+  it("cuts the names of its threads where there is no room for them", async () => {
+    const page = await context.newPage();
+    await page.goto(server.url);
+    await page.getByLabel("First message").fill("W".repeat(60));
+    await page.keyboard.press("Enter");
+    const list = (await onSession(page)).page.getByRole("list", { name: "Threads of this session" });
+    await list.getByText("WWW").waitFor();
+    const [width, room] = await list.evaluate((element) => {
+      const { scrollWidth, clientWidth } = element as unknown as Record<string, number>;
+      return [scrollWidth, clientWidth];
+    });
+    expect(width).toBe(room);
+    expect(room).toBeLessThan(320);
+  });
+
   it("asks, plans and switches the mode in both windows, with the keyboard alone", async () => {
     const here = await tryOut("plan a trip");
     const there = await again(here);
@@ -109,7 +124,7 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await here.page.keyboard.press("Enter");
     await here.page.keyboard.type("no trains");
     await here.page.keyboard.press("Enter");
-    await there.shows("As you said: no trains");
+    await there.shows("As you asked: no trains");
     await waits(there, "Approve the plan");
     await there.button("Approve the plan").focus();
     await there.page.keyboard.press("Enter");
@@ -219,7 +234,7 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
       await here.page.reload();
       const there = await again(here);
       await there.button("Approve the plan").click();
-      await here.shows("Thank you. I begin.");
+      await here.shows("Thank you. I'll start now.");
       // Killed in the middle of the work.
       await server.kill();
       await server.start();
@@ -234,8 +249,8 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
       for (const piece of [
         "plan a trip",
         "This is what I would do.",
-        "Thank you. I begin.",
-        "It is written.",
+        "Thank you. I'll start now.",
+        "I wrote it down.",
       ])
         expect(text.split(piece), `${piece} in ${text}`).toHaveLength(2);
       await expect.poll(async () => (await there.transcript()).join("\n")).toBe(text);

@@ -60,6 +60,9 @@ describe.skipIf("missing" in pty)("selvedge chat --url on a terminal", () => {
     await server.stop();
     await terminal.shows("The connection was lost. Reconnecting …");
     await terminal.shows("reconnecting …");
+    terminal.type("\u0003");
+    await terminal.shows("Press Ctrl-C again to quit.");
+    await terminal.shows("✗ The server cannot be reached.");
     await serve(cwd, new URL(url).port);
     await terminal.shows("Connected again.");
     terminal.type("and then this\r");
@@ -81,7 +84,7 @@ describe.skipIf("missing" in pty)("selvedge chat --url on a terminal", () => {
     await server.stop();
     await terminal.shows("reconnecting …");
     terminal.type("hello?\r");
-    await terminal.shows(/✗ connection-failed/);
+    await terminal.shows("✗ The server cannot be reached.");
     await terminal.shows(/─\nhello\?\s/);
   });
 });

@@ -60,6 +60,18 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     },
   );
 
+  it("draws every line once where the terminal finds an emoji wider than the chat does", async () => {
+    const { terminal, cwd } = await chat({ columns: 40 });
+    // This terminal draws the members of a family side by side.
+    const gate = "👩‍👩‍👧 日本語のとても長い文章がここにあります折り返し";
+    terminal.type(`work ${gate}\r`);
+    await terminal.shows("… work");
+    await writeFile(join(cwd, gate), "");
+    await terminal.shows("✓ work");
+    await terminal.isIdle();
+    expect(terminal.text({ all: true })).not.toContain("… work");
+  });
+
   it("edits several lines, and brings back what was sent", { tags: ["long"] }, async () => {
     const { terminal } = await chat();
     terminal.type("first");
@@ -142,7 +154,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     const { terminal } = await chat();
     terminal.type("edit\r");
     await terminal.shows("Allow edit_file");
-    await terminal.shows('? edit_file "a.txt" · waits for you');
+    await terminal.shows('? edit_file "a.txt" · waiting for you');
     await terminal.shows(/ {4}one\n {2}- two\n {2}\+ 2\n {4}three/);
     terminal.type("n\r");
     await terminal.shows('✗ edit_file "a.txt"');
@@ -249,12 +261,16 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     terminal.type("work forever\r");
     await terminal.shows("… work");
     terminal.type(CTRL_C);
-    await terminal.shows("(stopped)");
+    await terminal.shows("Stopped.");
     await terminal.shows("Press Ctrl-C again to quit.");
     terminal.type("x");
     await terminal.shows(/─\nx\s/);
     terminal.type(CTRL_C);
     await terminal.shows((text) => count(text, "Press Ctrl-C again to quit.") === 2);
+    terminal.type(UP);
+    await terminal.shows(/─\nx\s/);
+    terminal.type(DOWN);
+    await terminal.shows(/─\n\s*\n─/);
     terminal.type("hello\r");
     await terminal.shows("You said: hello");
     await terminal.isIdle();
@@ -262,7 +278,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await terminal.shows((text) => count(text, "Press Ctrl-C again to quit.") === 3);
     terminal.type(CTRL_C);
     expect(await terminal.exit).toBe(0);
-    expect(terminal.text()).toContain("The session continues when you start the chat again.");
+    expect(terminal.text()).toContain("Start the chat again to continue this session.");
     // The terminal is as it was: pasting and keys as usual, the cursor visible.
     expect(terminal.raw.lastIndexOf("\u001b[?2004l")).toBeGreaterThan(
       terminal.raw.lastIndexOf("\u001b[?2004h"),
@@ -448,7 +464,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     terminal.type("work forever\r");
     await terminal.shows('→ work "forever"');
     terminal.type(CTRL_C);
-    await terminal.shows("(stopped)");
+    await terminal.shows("Stopped.");
     terminal.type(CTRL_C);
     expect(await terminal.exit).toBe(0);
     expect(terminal.raw).not.toMatch(/[\u001b\u009b\u0007]/);

@@ -46,7 +46,7 @@ describe.concurrent("selvedge chat", () => {
   it("answers piped input word by word, says what it is, and ends", async () => {
     const { stdout, stderr, exitCode, pieces } = await chat("hi\n", "--storage", ":memory:");
     expect(stdout).toMatch(/^I am a scripted demo model: no language model is configured/);
-    expect(stderr).toContain("the scripted demo model");
+    expect(stderr).toContain("a scripted model");
     expect(pieces).toBeGreaterThan(10);
     expect(exitCode).toBe(0);
   });
@@ -81,7 +81,7 @@ describe.concurrent("selvedge chat", () => {
 
   it("leaves at /quit and explains commands", async () => {
     const { stdout, exitCode } = await chat("/help\n/nonsense\n/quit\nhi\n", "--storage", ":memory:");
-    expect(stdout).toMatch(/\/new \[title\] +start another conversation/);
+    expect(stdout).toMatch(/\/new \[title\] +start a new conversation/);
     expect(stdout).toContain("Unknown command /nonsense.");
     expect(stdout).not.toContain("scripted");
     expect(exitCode).toBe(0);

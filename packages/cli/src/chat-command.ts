@@ -42,14 +42,15 @@ export async function runChatCommand(flags: ChatFlags): Promise<number> {
     const chat = new Chat(open);
     const remembered = await chat.start();
     const color = !flags.plain && flags.color && wantsColor(stdout, env);
-    (isTerminal ? stdout : stderr).write(banner(open, remembered, color));
+    const width = isTerminal ? stdout.columns || 80 : Infinity;
+    (isTerminal ? stdout : stderr).write(banner(open, remembered, width, color));
     if (isPlain) {
       const { runPlainChat } = await import("./chat/plain-chat.ts");
       exitCode = await runPlainChat(chat, { input: stdin, output: stdout, isTerminal });
     } else {
       const { runTerminalChat } = await import("./chat/terminal/terminal-chat.ts");
       await runTerminalChat(chat, { color });
-      stdout.write("The session continues when you start the chat again.\n");
+      stdout.write("Start the chat again to continue this session.\n");
       exitCode = 0;
     }
     chat.stop();
@@ -100,13 +101,25 @@ async function loadProject(entry: string): Promise<Mastra> {
   }
 }
 
-function banner({ name, about }: OpenChat, remembered: number, color: boolean): string {
+function banner({ name, about }: OpenChat, remembered: number, width: number, color: boolean): string {
   const style = createStyle(color);
-  const lines = [`${style.bold("Selvedge chat")} with ${style.bold(name)} ${style.dim(`(${about})`)}`];
-  if (remembered > 0) {
-    const messages = countOf(remembered, "message");
-    lines.push(style.dim(`Continuing the last conversation (${messages}). /new starts another.`));
+  const messages = countOf(remembered, "message");
+  const notes = [
+    `${about[0]?.toUpperCase()}${about.slice(1)}.`,
+    ...(remembered > 0 ? [`Continuing the last conversation (${messages}). /new starts another.`] : []),
+    "/help lists the commands. Ctrl-C stops an answer.",
+  ];
+  const lines = notes.flatMap((note) => wrapWords(note, width)).map((line) => style.dim(line));
+  return `${[`${style.bold("Selvedge chat")} with ${style.bold(name)}`, ...lines].join("\n")}\n\n`;
+}
+
+function wrapWords(text: string, width: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1)!;
+    if (line === "") lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
   }
-  lines.push(style.dim("/help lists the commands. Ctrl-C stops an answer."));
-  return `${lines.join("\n")}\n\n`;
+  return lines;
 }

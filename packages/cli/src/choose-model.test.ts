@@ -16,7 +16,7 @@ describe("chooseModel", () => {
     // Addresses of the person's own keep this test away from servers that may run on this machine.
     const local = { OLLAMA_BASE_URL: "http://127.0.0.1:9", LMSTUDIO_BASE_URL: "http://127.0.0.1:9" };
     expect(await chooseModel(undefined, { ...local, GITHUB_TOKEN: "t", HF_TOKEN: "t" })).toMatchObject({
-      name: "the scripted demo model",
+      name: "a scripted model",
     });
   });
 });

@@ -35,7 +35,7 @@ export async function chooseModel(flag: string | undefined, env: Environment): P
   if (flag !== undefined) return named(flag, "chosen with --model");
   const variable = env["SELVEDGE_MODEL"]?.trim();
   if (variable) return named(variable, "chosen with SELVEDGE_MODEL");
-  return withKey(env) ?? (await localModel(env)) ?? demo("no language model is configured");
+  return withKey(env) ?? (await localModel(env)) ?? demo("no API key is set");
 }
 
 function named(name: string, why: string): ModelChoice {
@@ -43,7 +43,7 @@ function named(name: string, why: string): ModelChoice {
 }
 
 function demo(why: string): ModelChoice {
-  return { model: demoModel(), name: "the scripted demo model", why, scripted: true };
+  return { model: demoModel(), name: "a scripted model", why, scripted: true };
 }
 
 function withKey(env: Environment): ModelChoice | undefined {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { errorMessage } from "@selvedge/core/errors";
 import { Command, CommanderError } from "commander";
+import { printable } from "./chat/printable.ts";
 import { COMMANDS } from "./commands.ts";
 
 const HELP_OPTION = ["-h, --help", "show this help"] as const;
@@ -40,7 +41,7 @@ export async function main(
   } catch (error) {
     // Commander has already printed the error, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode;
-    stderr.write(`selvedge: ${errorMessage(error)}\n`);
+    stderr.write(`selvedge: ${printable(errorMessage(error))}\n`);
     return 1;
   }
 }

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -53,7 +55,7 @@ function chat(
 describe("selvedge chat --url", () => {
   it("talks to an agent of the server, whose thread remembers", async () => {
     const first = await chat("what is 2 * 21?\n", "--url", url, "--thread", "t");
-    expect(first.stderr).toContain(`Selvedge chat with demo (on ${url})`);
+    expect(first.stderr).toContain(`Selvedge chat with demo\nOn ${url}.`);
     expect(first.stdout).toContain("2 * 21 = 42.");
     const second = await chat("what did I say?\n", "--url", url, "--thread", "t");
     expect(second.stdout).toContain("- what is 2 * 21?");
@@ -62,7 +64,7 @@ describe("selvedge chat --url", () => {
 
   it("finds with --dev the server that runs in its folder, at whatever port", async () => {
     const { stdout, stderr } = await chat("what is 6 * 7?\n", "--dev", "--thread", "dev");
-    expect(stderr).toContain(`Selvedge chat with demo (on ${url})`);
+    expect(stderr).toContain(`Selvedge chat with demo\nOn ${url}.`);
     expect(stdout).toContain("6 * 7 = 42.");
   });
 
@@ -127,9 +129,28 @@ describe("selvedge chat --url", () => {
     }
   });
 
+  it("lets no escape sequence in the names of a server reach the terminal", async () => {
+    const evil = createServer((_, response) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ agentControllers: [{ id: "a\u001b]0;mine\u0007\u001b[31mb" }] }));
+    });
+    await new Promise<void>((resolve) => evil.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = evil.address() as AddressInfo;
+      const { stderr, exitCode } = await chat("", "--url", `http://127.0.0.1:${port}`, "--agent", "other");
+      expect(stderr).toContain('has no controller "other". Its controllers: ab.');
+      expect(stderr).not.toContain("\u001b");
+      expect(exitCode).toBe(1);
+    } finally {
+      evil.close();
+    }
+  });
+
   it("says so when nobody listens there", { tags: ["long"] }, async () => {
     const { stderr, exitCode } = await chat("", "--url", "http://127.0.0.1:9");
-    expect(stderr).toMatch(/^selvedge: Cannot reach a server at http:\/\/127\.0\.0\.1:9 .*selvedge dev/);
+    expect(stderr).toMatch(
+      /^selvedge: Cannot reach a server at http:\/\/127\.0\.0\.1:9 \([^()]*\)\. Start one with `selvedge dev`/,
+    );
     expect(exitCode).toBe(1);
   });
 

@@ -67,7 +67,7 @@ export function formatRun(run: RunInfo): string {
 export function formatError(error: Error): string {
   const { message } = error;
   if ((error as { code?: unknown }).code === "connection-failed")
-    return `The server cannot be reached. Is it running? (${message})`;
+    return "The server cannot be reached. Is it running?";
   switch (statusOf(error)) {
     case 401:
       return `The server could not authenticate you (401). ${message}`;

@@ -27,13 +27,13 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "queue",
     usage: "[text | edit N text | remove N | steer N]",
-    summary: "queue a message, or list and change what is queued",
+    summary: "queue a message, or list and edit the queue",
     run: runQueue,
   },
   {
     name: "mode",
     usage: "[mode]",
-    summary: "list the modes, or change to another",
+    summary: "list the modes, or switch to another",
     complete: async (chat) =>
       (await chat.open.modes()).map(({ id, description }) => ({
         value: id,
@@ -51,7 +51,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "model",
     usage: "[model]",
-    summary: "list the models, or change to another",
+    summary: "list the models, or switch to another",
     complete: async (chat) => (await chat.open.models()).map(({ id }) => ({ value: id })),
     run: async (chat, modelId) => {
       if (modelId !== "") {
@@ -69,7 +69,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "threads",
     usage: "[number | title]",
-    summary: "list the conversations, or go to another",
+    summary: "list the conversations, or open another",
     complete: async (chat) => {
       const threads = await chat.session.thread.list();
       return threads.map((thread, index) => ({ value: titleOf(thread), description: `${index + 1}` }));
@@ -79,7 +79,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "new",
     usage: "[title]",
-    summary: "start another conversation",
+    summary: "start a new conversation",
     run: async (chat, title) => {
       await chat.session.thread.create(title === "" ? {} : { title });
       await chat.loaded();
@@ -116,19 +116,21 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "yolo",
     usage: "[on | off]",
-    summary: "run tools without asking, or ask again",
+    summary: "run tools without asking, or ask first again",
     complete: async () => [{ value: "on" }, { value: "off" }],
     run: async (chat, word) => {
-      if (!["", "on", "off"].includes(word)) return chat.say("/yolo is on or off.");
+      if (!["", "on", "off"].includes(word)) return chat.say("Say /yolo on or /yolo off.");
       const yolo = word === "" ? chat.session.state.get()["yolo"] !== true : word === "on";
       await chat.session.state.set({ yolo });
-      chat.say(yolo ? "Tools run without asking, except those that are denied." : "Tools ask again.");
+      chat.say(
+        yolo ? "Tools now run without asking, except those that are denied." : "Tools now ask first again.",
+      );
     },
   },
   {
     name: "usage",
     usage: "",
-    summary: "show the tokens of the conversation",
+    summary: "show how many tokens were used",
     run: (chat) => {
       const { promptTokens, completionTokens, totalTokens, cachedInputTokens } = chat.display.tokenUsage;
       list(chat, [
@@ -159,7 +161,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "quit",
     usage: "",
-    summary: "leave; the session continues next time",
+    summary: "quit; the session is kept for next time",
     run: (chat) => chat.onLeave(),
   },
 ];
@@ -167,8 +169,8 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
 /** Keys, beside those of every line editor. */
 export const CHAT_KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ["Enter", "sends, or steers the agent while it works"],
-  ["Alt-Enter", "queues the message for a separate run"],
-  ["Shift-Enter, Ctrl-J", "starts a new line, and so does \\ before Enter"],
+  ["Alt-Enter", "queues the message until the agent is done"],
+  ["Shift-Enter, Ctrl-J", "starts a new line; so does \\ before Enter"],
   ["Up, Down", "earlier messages, or the options of a question"],
   ["Tab", "completes commands and names"],
   ["Ctrl-C", "stops the run; a second time quits"],
@@ -207,7 +209,7 @@ async function runQueue(chat: Chat, text: string): Promise<void> {
     );
   }
   const found = (await chat.queue())[Number(number) - 1];
-  if (!found) return chat.say(`Nothing is queued as number ${number}. /queue lists what is.`);
+  if (!found) return chat.say(`There is no message ${number} in the queue. /queue lists them.`);
   const { id } = found;
   const { followUps } = chat.session;
   if (verb === "steer") await followUps.steer(id);
@@ -249,7 +251,9 @@ function titleOf({ title, id }: AgentControllerThread): string {
 }
 
 function when(date: Date): string {
-  return date.toISOString().slice(0, 16).replace("T", " ");
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
 async function runPermissions(chat: Chat, text: string): Promise<void> {
@@ -264,7 +268,7 @@ async function runPermissions(chat: Chat, text: string): Promise<void> {
       ...(state.get()["yolo"] === true ? ["yolo: tools run without asking"] : []),
       ...Object.entries({ ...rules.categories, ...rules.tools }).map(([what, rule]) => `${rule}  ${what}`),
       ...[...grants.categories, ...grants.tools].map((what) => `granted  ${what}`),
-      "Everything else asks.",
+      "Everything else asks first.",
     ]);
   }
   if (words[0] === "revoke" && name !== "")

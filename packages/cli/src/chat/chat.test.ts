@@ -106,6 +106,50 @@ describe("Chat", () => {
     expect(other.shown().at(-1)).toBe("Done.");
   });
 
+  it("says in plain words that an answer comes too late", async () => {
+    const { chat, notes } = await startChat([CALL, "Done."]);
+    await chat.submit("write");
+    await expect.poll(() => chat.questions.length).toBe(1);
+    // The screen is behind the store.
+    const late = { ...chat.questions[0]!, toolCallId: "gone" };
+    Object.defineProperty(chat, "questions", { get: () => [late] });
+    await chat.submit("n");
+    expect(notes).toEqual(["This question no longer needs an answer."]);
+  });
+
+  it("takes other words at a question as its end: a yes that follows at once does not allow the call", async () => {
+    const { chat, idle, shown } = await startChat([CALL, "As you like.", "Yes what?"]);
+    await chat.submit("write");
+    await expect.poll(() => chat.questions.length).toBe(1);
+    const sent = chat.submit("leave it");
+    expect(chat.questions).toEqual([]);
+    await Promise.all([sent, chat.submit("y")]);
+    await idle();
+    expect(shown()).toContain("write:failed");
+    expect(shown()).not.toContain("write:done");
+  });
+
+  it("leaves at the second Ctrl-C, but not if another run has begun since and some time has passed", async () => {
+    const { chat, notes, idle } = await startChat(["one", { text: ["two"], chunkDelayMs: 60_000 }, "three"]);
+    let left = 0;
+    chat.onLeave = () => left++;
+    chat.interrupt(1000);
+    expect(notes).toEqual(["Press Ctrl-C again to quit."]);
+    chat.interrupt(90_000);
+    expect(left).toBe(1);
+    await chat.submit("go");
+    await idle();
+    const now = Date.now();
+    chat.interrupt(now);
+    void chat.session.steer({ content: "from elsewhere" });
+    await expect.poll(() => chat.display.isRunning).toBe(true);
+    chat.interrupt(now + 60_000);
+    expect(left).toBe(1);
+    await idle();
+    chat.interrupt(now + 61_000);
+    expect(left).toBe(2);
+  });
+
   it("shows an error once, and takes the next message", async () => {
     const { notes, chat, idle, shown } = await startChat([{ error: new Error("out of order") }, "Fine now."]);
     await chat.submit("go");
@@ -124,6 +168,7 @@ describe("Chat", () => {
     await chat.submit("hello?");
     expect(unsent).toEqual(["hello?"]);
     expect(notes).toHaveLength(1);
+    expect(notes[0]).not.toMatch(/^[a-z-]+: /);
     expect(chat.pending).toEqual([]);
   });
 
@@ -168,11 +213,18 @@ describe("commands", () => {
     expect(shown()).toEqual([]);
     await says("/threads 2");
     expect(shown()).toEqual(["first", "one"]);
-    expect(await says("/threads knitting")).toBe(
-      'not-found: There is no conversation "knitting". /threads lists them.',
-    );
+    expect(await says("/threads knitting")).toBe('There is no conversation "knitting". /threads lists them.');
     await says("/clone A copy");
     expect(shown()).toEqual(["first", "one", "This is a copy. /threads lists the original."]);
+  });
+
+  it("does not look busy in a new conversation because the last one waits for an answer", async () => {
+    const { chat, says } = await startChat([CALL]);
+    await chat.submit("write");
+    await expect.poll(() => chat.questions.length).toBe(1);
+    await says("/new");
+    expect(chat.questions).toEqual([]);
+    expect(chat.workingSince).toBeUndefined();
   });
 
   it("queues, lists, edits, removes and steers", async () => {
@@ -189,7 +241,7 @@ describe("commands", () => {
     await says("/queue edit 2 zwei");
     await says("/queue remove 1");
     expect(chat.pending).toEqual([{ text: "zwei", state: "queued" }]);
-    expect(await says("/queue steer 7")).toBe("Nothing is queued as number 7. /queue lists what is.");
+    expect(await says("/queue steer 7")).toBe("There is no message 7 in the queue. /queue lists them.");
     expect(await says("/queue edit 1")).toBe("Add the new text: /queue edit 1 the new text");
     gate.resolve("first");
     await idle();
@@ -199,17 +251,17 @@ describe("commands", () => {
 
   it("shows and changes what tools may do", async () => {
     const { chat, says } = await startChat([]);
-    expect(await says("/permissions")).toBe("Everything else asks.");
-    expect(await says("/permissions edit allow")).toBe("allow  edit\nEverything else asks.");
+    expect(await says("/permissions")).toBe("Everything else asks first.");
+    expect(await says("/permissions edit allow")).toBe("allow  edit\nEverything else asks first.");
     expect(await says("/permissions write(notes/*) deny")).toBe(
-      "allow  edit\ndeny  write(notes/*)\nEverything else asks.",
+      "allow  edit\ndeny  write(notes/*)\nEverything else asks first.",
     );
     expect(await says("/permissions edit perhaps")).toMatch(/^Say what and how: /);
-    expect(await says("/yolo")).toMatch(/^Tools run without asking/);
+    expect(await says("/yolo")).toMatch(/^Tools now run without asking/);
     expect(chat.session.state.get()["yolo"]).toBe(true);
     expect(await says("/permissions")).toContain("yolo: tools run without asking");
-    expect(await says("/yolo off")).toBe("Tools ask again.");
-    expect(await says("/yolo maybe")).toBe("/yolo is on or off.");
+    expect(await says("/yolo off")).toBe("Tools now ask first again.");
+    expect(await says("/yolo maybe")).toBe("Say /yolo on or /yolo off.");
   });
 
   it("always allows a category, until it is revoked", async () => {
@@ -221,7 +273,7 @@ describe("commands", () => {
     expect(await says("/permissions")).toContain("granted  edit");
     await chat.submit("write");
     await idle();
-    expect(await says("/permissions revoke edit")).toBe("Everything else asks.");
+    expect(await says("/permissions revoke edit")).toBe("Everything else asks first.");
     await chat.submit("write");
     await expect.poll(() => chat.questions.length).toBe(1);
   });
@@ -235,7 +287,7 @@ describe("commands", () => {
     await idle();
     expect(await says("/tool")).toBe('write\n{\n  "path": "a"\n}\n→ {\n  "written": true\n}');
     expect(await says("/tasks")).toBe("There are no tasks.");
-    expect(await says("/help")).toMatch(/\/mode \[mode\] +list the modes, or change to another/);
+    expect(await says("/help")).toMatch(/\/mode \[mode\] +list the modes, or switch to another/);
     expect(await says("/nonsense")).toBe("Unknown command /nonsense. /help lists the commands.");
   });
 

@@ -15,6 +15,9 @@ export interface Pending {
 /** How many stored messages a chat begins with. */
 const SHOWN_MESSAGES = 40;
 
+/** Between two presses of a key that belong together. */
+const QUICKLY_MS = 2000;
+
 /**
  * A session in front of a person. It knows nothing of how things look: a terminal, or lines of text, show `transcript`,
  * `pending` and `questions`, and pass on what is typed.
@@ -39,13 +42,13 @@ export class Chat {
   connection: "live" | "reconnecting" = "live";
   /** What providers said that it cost, since the chat was opened. */
   cost: number | undefined;
-  workingSince: number | undefined;
+  #startedAt = Date.now();
   #pending: (Pending & { how: "steer" | "queue" })[] = [];
   #queue: { id: string; text: string }[] = [];
   /** Calls that were answered here and have not gone on yet. */
   readonly #answered = new Set<string>();
   readonly #told = new WeakSet<Error>();
-  #hasInterrupted = false;
+  #interruptedAt: number | undefined;
   #stored = 0;
   #unsubscribe: () => void = () => {};
   #loading: Promise<void> = Promise.resolve();
@@ -73,6 +76,11 @@ export class Chat {
     return isRunning || queuedFollowUps > 0 || this.#pending.length > 0 || this.#answered.size > 0;
   }
 
+  /** When the run that goes on began, as far as this chat knows. */
+  get workingSince(): number | undefined {
+    return this.display.isRunning ? this.#startedAt : undefined;
+  }
+
   /** What was typed and is not read by the agent yet, then what waits for a separate run, here and elsewhere. */
   get pending(): Pending[] {
     return [
@@ -85,7 +93,6 @@ export class Chat {
   async start(): Promise<number> {
     this.#unsubscribe = this.session.subscribe((event) => this.#take(event));
     this.open.onConnection((state) => this.#connected(state));
-    this.workingSince = this.display.isRunning ? Date.now() : undefined;
     await this.#load();
     return this.transcript.said().length === 0 ? 0 : this.#stored;
   }
@@ -97,7 +104,7 @@ export class Chat {
   /** What was typed: a command, an answer, or a message. */
   async submit(typed: string, how: "steer" | "queue" = "steer"): Promise<void> {
     const text = typed.trim();
-    this.#hasInterrupted = false;
+    this.typed();
     if (text === "") return;
     try {
       if (text.startsWith("/")) return await runChatCommand(this, text);
@@ -109,18 +116,31 @@ export class Chat {
     }
   }
 
-  /** Ctrl-C: aborts what goes on. A second time, with nothing typed in between, leaves. */
-  interrupt(): void {
-    if (this.#hasInterrupted) return this.onLeave();
-    this.#hasInterrupted = true;
+  /**
+   * Ctrl-C: aborts what goes on. A second time, with nothing typed in between, leaves. Some time later it aborts a run that
+   * has begun since, such as that of a queued message.
+   */
+  interrupt(now: number = Date.now()): void {
+    const before = this.#interruptedAt;
+    const hasNewRun = before !== undefined && this.workingSince !== undefined && this.workingSince >= before;
+    if (before !== undefined && (!hasNewRun || now - before < QUICKLY_MS)) return this.onLeave();
+    this.#interruptedAt = now;
     const { isRunning, pendingSuspensions } = this.display;
-    if (isRunning || pendingSuspensions.size > 0) this.session.abort();
+    if (isRunning || pendingSuspensions.size > 0) void this.#abort();
     this.say("Press Ctrl-C again to quit.");
+  }
+
+  async #abort(): Promise<void> {
+    try {
+      await this.session.abort();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** Something is typed, so the next Ctrl-C is a first one. */
   typed(): void {
-    this.#hasInterrupted = false;
+    this.#interruptedAt = undefined;
   }
 
   say(text: string): void {
@@ -133,8 +153,9 @@ export class Chat {
       if (this.#told.has(error)) return;
       this.#told.add(error);
     }
-    const code = AgentError.is(error) ? `${error.code}: ` : "";
-    this.#note("error", `${code}${errorMessage(error)}`);
+    const isOffline = this.connection === "reconnecting" && AgentError.is(error, "connection-failed");
+    const offline = "The server cannot be reached. Try again when the connection is back.";
+    this.#note("error", isOffline ? offline : errorMessage(error));
   }
 
   #note(kind: "info" | "error", text: string): void {
@@ -160,7 +181,8 @@ export class Chat {
       case "problem":
         return this.say(reply.message);
       case "message":
-        return this.#send(reply.content, "steer");
+        // It also declines the call.
+        return this.#decide(toolCallId, () => this.#send(reply.content, "steer"));
       case "approval":
         return this.#decide(toolCallId, () =>
           this.session.respondToToolApproval({ toolCallId, decision: reply.decision }),
@@ -179,8 +201,9 @@ export class Chat {
       await respond();
     } catch (error) {
       this.#answered.delete(toolCallId);
-      if (!AgentError.is(error, "already-decided")) throw error;
-      this.say("Another client has already answered this.");
+      if (AgentError.is(error, "already-decided")) this.say("Another client has already answered this.");
+      else if (AgentError.is(error, "not-found")) this.say("This question no longer needs an answer.");
+      else throw error;
     }
   }
 
@@ -225,19 +248,19 @@ export class Chat {
         return;
       case "error":
         // The terminal that gave the second answer says so itself.
-        if (!AgentError.is(event.error, "already-decided")) this.fail(event.error);
-        return;
+        if (AgentError.is(event.error, "already-decided")) return;
+        if (AgentError.is(event.error, "not-found") && this.#answered.size > 0) return;
+        return this.fail(event.error);
       case "info":
         return this.say(event.message);
       case "agent_start":
-        this.workingSince = Date.now();
+        this.#startedAt = Date.now();
         this.#answered.clear();
         if (this.#queue.length > 0) this.#refreshQueue();
         return;
       case "agent_end":
-        this.workingSince = undefined;
         if (event.reason !== "suspended") this.#answered.clear();
-        if (event.reason === "aborted") this.say("(stopped)");
+        if (event.reason === "aborted") this.say("Stopped.");
         return;
       case "message_start": {
         if (event.message.role !== "user") return;
@@ -260,6 +283,7 @@ export class Chat {
         return this.say(`Mode: ${event.modeId}`);
       case "thread_changed":
       case "thread_created":
+        this.#startedAt = Date.now();
         this.#pending = [];
         this.#queue = [];
         this.#answered.clear();

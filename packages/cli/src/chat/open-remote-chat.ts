@@ -2,6 +2,7 @@ import { MastraClient } from "@selvedge/client-js";
 import { AgentError } from "@selvedge/core/errors";
 import type { OpenChat } from "./chat-session.ts";
 import { pickController, type WantedChat } from "./open-host-chat.ts";
+import { oneLine } from "./printable.ts";
 
 /** A session of a server. If the connection breaks, it is taken up where it broke; the run goes on meanwhile. */
 export async function openRemoteChat(
@@ -30,7 +31,7 @@ export async function openRemoteChat(
   await session.open();
   return {
     session,
-    name: id,
+    name: oneLine(id),
     about: `on ${url}`,
     modes: () => controller.listModes(),
     models: () => controller.listAvailableModels(),
@@ -43,7 +44,12 @@ function unreachable(url: string, error: unknown): never {
   if (!AgentError.is(error) || error.code !== "connection-failed") throw error;
   throw new AgentError(
     "connection-failed",
-    `Cannot reach a server at ${url} (${error.message}). Start one with \`selvedge dev\`, which prints its address.`,
+    `Cannot reach a server at ${url} (${rootCause(error)}). Start one with \`selvedge dev\`, which prints its address.`,
     { cause: error },
   );
+}
+
+/** What happened at the bottom, such as `connect ECONNREFUSED 127.0.0.1:4111`. */
+function rootCause(error: Error): string {
+  return error.cause instanceof Error ? rootCause(error.cause) : error.message;
 }

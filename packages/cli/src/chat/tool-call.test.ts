@@ -16,7 +16,7 @@ describe("describeCall", () => {
     expect(describeCall(call({ args: { text: "a\nb" } }))).toBe('t "a b"');
     expect(describeCall(call({ args: { path: "a.ts", text: "x" } }))).toBe('t "a.ts"');
     expect(describeCall(call({ args: { a: 1, b: 2 } }))).toBe('t {"a":1,"b":2}');
-    expect(describeCall(call({ status: "waiting" }))).toBe("t · waits for you");
+    expect(describeCall(call({ status: "waiting" }))).toBe("t · waiting for you");
     expect(describeCall(call({ status: "stopped" }))).toBe("t · stopped");
     expect(describeCall(call({ status: "done", result: { value: 1 } }))).toBe('t → {"value":1}');
     expect(describeCall(call({ status: "done", result: { content: "It is done.", isError: false } }))).toBe(

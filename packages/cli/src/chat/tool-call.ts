@@ -15,7 +15,7 @@ export interface ShownCall {
 export function describeCall({ name, args, status, result }: ShownCall): string {
   const called = (length?: number) => `${oneLine(name)} ${describeArgs(args, length)}`.trimEnd();
   if (status === "running") return called();
-  if (status === "waiting") return `${called(SHORT)} · waits for you`;
+  if (status === "waiting") return `${called(SHORT)} · waiting for you`;
   if (status === "stopped") return `${called(SHORT)} · stopped`;
   return `${called(SHORT)} → ${describeResult(result)}`;
 }

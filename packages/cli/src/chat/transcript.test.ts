@@ -46,6 +46,20 @@ describe("Transcript", () => {
     expect(shown(transcript)).toEqual(["first", "second"]);
   });
 
+  it("knows what came of a call in a message that is not stored yet", () => {
+    const transcript = new Transcript();
+    const result: AgentControllerMessageContent = {
+      type: "tool_result",
+      id: "c",
+      name: "t",
+      result: 1,
+      isError: false,
+    };
+    transcript.load([], message("a", [CALL, result]));
+    transcript.take(event("message_end", message("a", [CALL, result])));
+    expect(shown(transcript)).toEqual(["t:done"]);
+  });
+
   it("shows how far a call is", () => {
     const transcript = new Transcript();
     transcript.take(event("message_start", message("a", [CALL])));

@@ -52,7 +52,9 @@ export class Transcript {
       if (known >= 0) at = known + 1;
       else this.#entries.splice(at++, 0, { id: message.id, pieces: [message], isOpen: false, notes: [] });
     }
-    if (current) this.#put(current, true);
+    if (!current) return;
+    this.#note(current.content);
+    this.#put(current, true);
   }
 
   take(event: AgentControllerEvent): void {

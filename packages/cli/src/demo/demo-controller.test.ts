@@ -47,7 +47,7 @@ describe("demoController", () => {
     await session.respondToToolSuspension({ resumeData: { action: "rejected", feedback: "no trains" } });
     await expect
       .poll(() => asked(session))
-      .toMatchObject({ plan: expect.stringContaining("As you said: no trains") });
+      .toMatchObject({ plan: expect.stringContaining("As you asked: no trains") });
     expect(session.mode.get()).toBe("plan");
     await session.respondToToolSuspension({ resumeData: { action: "approved" } });
     await expect
@@ -80,9 +80,7 @@ describe("demoController", () => {
       await session.sendMessage({ content: "ask me something" });
       expect((asked(session) as { selectionMode?: string }).selectionMode).toBe(kind);
       await session.respondToToolSuspension({ resumeData: resumeData as string });
-      await expect
-        .poll(() => lastText(session))
-        .toContain(`The user answered: ${[resumeData].flat().join(", ")}`);
+      await expect.poll(() => lastText(session)).toContain(`You answered: ${[resumeData].flat().join(", ")}`);
     }
   });
 

@@ -30,8 +30,8 @@ const WHAT_TO_TRY = `Try one of these:
 - **what is 12 * (3 + 4)?** makes a real tool call
 - **note that the cat is called Loom** asks for your approval first
 - **count to 8** takes a while: steer it, queue something, or stop it
-- **ask me something** asks you a question; asked again, another kind
-- **plan a trip** asks, plans, and carries the plan out when you approve it
+- **ask me something** asks you a question, and a different kind each time
+- **plan a trip** asks where to, makes a plan, and carries it out when you approve it
 - **what did I say?** shows that the conversation is remembered, also after a restart`;
 
 /** Whether a memory wants a name for a thread. */
@@ -79,7 +79,7 @@ function isOtherWish(prompt: Prompt): boolean {
 
 function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   const note = /\bnote(?:\s+down)?(?:\s+that)?[:\s]+(.+)/is.exec(text)?.[1]?.trim();
-  if (note !== undefined) return call("I will write that down, if you let me.", "write-note", { text: note });
+  if (note !== undefined) return call("I'll write that down if you let me.", "write-note", { text: note });
   if (/\bask me\b/i.test(text)) return call("I have a question.", "ask_user", nextQuestion(earlier));
   if (/what (did|have) i (say|said|tell|told|ask|write|written)|remember|earlier/i.test(text)) {
     return say(aboutHistory(earlier));
@@ -169,8 +169,8 @@ function goOnCounting({ to, reached, said }: Count): ScriptedReply {
     said === undefined
       ? ""
       : isSignal(said)
-        ? "News arrived while I was counting. I continue. "
-        : `You said "${shorten(said, 60)}" while I was counting. I continue. `;
+        ? "News arrived while I was counting. I'll go on. "
+        : `You said "${shorten(said, 60)}" while I was counting. I'll go on. `;
   if (reached >= to) return say(`${heard}${to}, and done. Every number was a step of one run.`);
   return call(`${heard}${reached === 0 ? "I count" : reached} …`, "wait", { seconds: 1 });
 }
@@ -193,7 +193,8 @@ function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string
   if (part.toolName === "notification-inbox" && Array.isArray(value["notifications"])) {
     return aboutInbox(value["notifications"] as Record<string, unknown>[]);
   }
-  if (part.toolName === "ask_user") return `${String(value["content"])}. Thank you.`;
+  if (part.toolName === "ask_user")
+    return `${String(value["content"]).replace("The user", "You")}. Thank you.`;
   if ("value" in value) {
     return `${String(value["expression"])} = ${String(value["value"])}. (A real tool calculated it; the sentence is scripted.)`;
   }

@@ -49,7 +49,7 @@ export function nextOfTrip(
   const trips = prompt.slice(0, at).filter(isAsked).length;
   const results = since.flatMap((message) => (message.role === "tool" ? message.content : []));
   const last = since.findLast(({ role }) => role === "tool" || role === "user");
-  const heard = last?.role === "user" ? `You said "${toText(last)}". I keep it in mind. ` : "";
+  const heard = last?.role === "user" ? `You said "${toText(last)}". I'll keep that in mind. ` : "";
   const step = stepAfter(results, trips);
   return { ...step, text: heard + step.text };
 }
@@ -87,7 +87,10 @@ function stepAfter(parts: readonly ToolPart[], trips: number): DemoStep {
   if (note === undefined) return writeDown(place);
   const isWritten = note.output.type === "json";
   if (!results.some(({ toolName }, index) => toolName === "task_complete" && index > results.indexOf(note)))
-    return { text: isWritten ? "It is written." : "I do not write it down.", calls: [complete("note")] };
+    return {
+      text: isWritten ? "I wrote it down." : "Then I won't write it down.",
+      calls: [complete("note")],
+    };
   return {
     text: `The trip to **${place.name}** is planned: ${place.days} days, ${costOf(place)} €${isWritten ? ", and it is in your notes" : ""}. Ask me to **plan another trip** for a different one.`,
   };
@@ -95,7 +98,7 @@ function stepAfter(parts: readonly ToolPart[], trips: number): DemoStep {
 
 function askWhere(places: readonly Place[], trips: number): DemoStep {
   return {
-    text: trips === 0 ? "First I need to know something." : "Another trip. Again, first a question.",
+    text: trips === 0 ? "First, I need to know one thing." : "Another trip! One question first.",
     calls: [
       {
         toolName: "ask_user",
@@ -114,7 +117,7 @@ function submit(place: Place, feedback: string | undefined): DemoStep {
     `A scout finds something to see in ${name}.`,
     `Add up the cost: ${days} days at ${perDay} €, and ${train} € to get there.`,
     "Write the trip into your notes. You will be asked first.",
-    ...(feedback ? [`As you said: ${feedback}`] : []),
+    ...(feedback ? [`As you asked: ${feedback}`] : []),
   ];
   const plan = steps.map((step, index) => `${index + 1}. ${step}`).join("\n");
   return {
@@ -126,7 +129,7 @@ function submit(place: Place, feedback: string | undefined): DemoStep {
 function begin({ name }: Place): DemoStep {
   const tasks = TASKS.map((task, index) => ({ ...task, status: index === 0 ? "in_progress" : "pending" }));
   return {
-    text: "Thank you. I begin.",
+    text: "Thank you. I'll start now.",
     calls: [
       { toolName: "task_write", input: { tasks } },
       { toolName: "subagent", input: { agentType: "scout", task: `Find something to see in ${name}.` } },
@@ -148,7 +151,7 @@ function addUp({ days, perDay, train }: Place): DemoStep {
 function writeDown(place: Place): DemoStep {
   const text = `${place.days} days in ${place.name}, ${costOf(place)} €: see ${place.see}`;
   return {
-    text: `That makes ${costOf(place)} €. I write it down, if you let me.`,
+    text: `That makes ${costOf(place)} €. I'll write it down if you let me.`,
     calls: [
       complete("cost"),
       { toolName: "task_update", input: { id: "note", status: "in_progress" } },
@@ -164,7 +167,7 @@ function complete(id: (typeof TASKS)[number]["id"]): { toolName: string; input: 
 /** What the scout says: first it takes a moment, then it has found something. */
 export function nextOfScout(prompt: Prompt, task: string): DemoStep {
   if (prompt.at(-1)?.role !== "tool")
-    return { text: "I look around.", calls: [{ toolName: "wait", input: { seconds: 1 } }] };
+    return { text: "I'll look around.", calls: [{ toolName: "wait", input: { seconds: 1 } }] };
   const place = PLACES.find(({ name }) => task.includes(name));
   return { text: `I found ${place?.see ?? "a good bench and a bakery"}.` };
 }

@@ -25,5 +25,5 @@ export async function createDemoMastra(options: {
     storage,
     notifications: { dispatch: { enabled: true, cron: "*/5 * * * * *" } },
   });
-  return { mastra, about: `no project found: the demo agent with ${choice.name}, ${choice.why}` };
+  return { mastra, about: `no project found: the demo with ${choice.name}, ${choice.why}` };
 }

@@ -75,7 +75,7 @@ export function Permissions({ live: { session, info } }: { live: UseAgentControl
           }}
         />
         <span>
-          Never ask <span className="hint">Everything runs that is not denied.</span>
+          Never ask <span className="hint">Runs everything that is not denied.</span>
         </span>
       </label>
     </>

@@ -111,7 +111,7 @@ export function ApprovalForm({ approval }: { approval: Approval }): ReactNode {
       </Button>
       <span className="hint">
         This call has not run yet. It runs once if you approve it.
-        {approval.reason !== undefined && ` It asks because of: ${approval.reason}.`}
+        {approval.reason !== undefined && ` Why it asks: ${approval.reason}.`}
       </span>
     </div>
   );

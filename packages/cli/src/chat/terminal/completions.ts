@@ -1,6 +1,7 @@
 import type { AutocompleteItem, AutocompleteProvider, AutocompleteSuggestions } from "@earendil-works/pi-tui";
 import type { Chat } from "../chat.ts";
 import { CHAT_COMMANDS } from "../chat-commands.ts";
+import { oneLine } from "../printable.ts";
 
 /** Completes commands after a slash, and names after a command. */
 export class Completions implements AutocompleteProvider {
@@ -30,7 +31,11 @@ export class Completions implements AutocompleteProvider {
     if (!known || known.some(({ value }) => value === rest)) return null;
     const items = known
       .filter(({ value, description }) => value.toLowerCase().includes(wanted) || description === rest)
-      .map(({ value, description }) => ({ value, label: value, ...(description && { description }) }));
+      .map(({ value, description }) => ({
+        value,
+        label: oneLine(value),
+        ...(description && { description: oneLine(description) }),
+      }));
     return items.length > 0 ? { items, prefix: rest } : null;
   }
 

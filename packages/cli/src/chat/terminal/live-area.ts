@@ -66,8 +66,8 @@ export class LiveArea implements Component {
       const about = description ? dim(`  ${description}`) : "";
       return [`${isHere ? cyan(line) : line}${about}`];
     });
-    const keys = many ? "Space marks, Enter answers" : "Enter answers";
-    const help = options.length > 0 ? `↑↓ choose, ${keys}, or ${hint}` : hint;
+    const keys = many ? "Space to mark, Enter to answer" : "Enter to answer";
+    const help = options.length > 0 ? `↑↓ to choose, ${keys}, or ${hint}` : hint;
     return [...asked, ...choices, ...wrapTextWithAnsi(dim(help), width)];
   }
 }

@@ -5,10 +5,17 @@ import type { TranscriptView } from "./transcript-view.ts";
 const CLEAR_ALL = "\u001b[2J\u001b[H\u001b[3J";
 const CLEAR_VISIBLE = "\u001b[H\u001b[J";
 
-/** A terminal whose scrollback is left alone: it also has what was there before the chat. */
+/** Whether the terminal continues on the next line what does not fit on one. */
+const WRAP_OFF = "\u001b[?7l";
+const WRAP_ON = "\u001b[?7h";
+
+/**
+ * A terminal whose scrollback is left alone: it also has what was there before the chat. Terminals disagree about the width
+ * of some emoji. A line that one of them finds too long is cut there: wrapped, it would push all others out of place.
+ */
 class KeepingTerminal extends ProcessTerminal {
   override write(data: string): void {
-    super.write(data.replace(CLEAR_ALL, CLEAR_VISIBLE));
+    super.write(`${WRAP_OFF}${data.replace(CLEAR_ALL, CLEAR_VISIBLE)}${WRAP_ON}`);
   }
 }
 

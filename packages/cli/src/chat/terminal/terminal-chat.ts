@@ -53,7 +53,10 @@ class TerminalChat {
       this.#followQuestion();
       this.#screen.requestRender();
     };
-    chat.onUnsent = (text) => this.#editor.getText() === "" && this.#editor.setText(text);
+    chat.onUnsent = (text) => {
+      // It is also in the history: something else may have been typed since.
+      if (this.#editor.getText() === "") this.#editor.setText(text);
+    };
     chat.onLeave = () => this.#left.resolve();
   }
 
@@ -92,6 +95,9 @@ class TerminalChat {
   #key(data: string): boolean {
     const editor = this.#editor;
     if (matchesKey(data, "ctrl+c")) {
+      // What was typed comes back with the arrow key.
+      const typed = editor.getExpandedText();
+      if (typed.trim() !== "") editor.addToHistory(typed);
       editor.setText("");
       this.#chat.interrupt();
       return true;

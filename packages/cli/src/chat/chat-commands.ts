@@ -27,13 +27,13 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "queue",
     usage: "[text | edit N text | remove N | steer N]",
-    summary: "queue a message, or list and change what is queued",
+    summary: "queue a message, or list and change the queue",
     run: runQueue,
   },
   {
     name: "mode",
     usage: "[mode]",
-    summary: "list the modes, or change to another",
+    summary: "list the modes, or switch to another",
     complete: async (chat) =>
       (await chat.open.modes()).map(({ id, description }) => ({
         value: id,
@@ -51,12 +51,12 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "model",
     usage: "[model]",
-    summary: "list the models, or change to another",
+    summary: "list the models, or switch to another",
     complete: async (chat) => (await chat.open.models()).map(({ id }) => ({ value: id })),
     run: async (chat, modelId) => {
       if (modelId !== "") {
         await chat.session.model.switch({ modelId });
-        return chat.say(`Model: ${modelId}, from the next run on.`);
+        return chat.say(`Model: ${modelId}, starting with the next run.`);
       }
       const models = (await chat.open.models()).filter(({ hasApiKey }) => hasApiKey !== false);
       list(
@@ -69,7 +69,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "threads",
     usage: "[number | title]",
-    summary: "list the conversations, or go to another",
+    summary: "list the conversations, or switch to another",
     complete: async (chat) => {
       const threads = await chat.session.thread.list();
       return threads.map((thread, index) => ({ value: titleOf(thread), description: `${index + 1}` }));
@@ -109,7 +109,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "permissions",
     usage: "[name allow | ask | deny, or revoke name]",
-    summary: "show what tools may do, or change it",
+    summary: "show or change tool permissions",
     complete: async () => ["revoke", ...CATEGORIES].map((value) => ({ value })),
     run: runPermissions,
   },
@@ -119,10 +119,10 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
     summary: "run tools without asking, or ask again",
     complete: async () => [{ value: "on" }, { value: "off" }],
     run: async (chat, word) => {
-      if (!["", "on", "off"].includes(word)) return chat.say("/yolo is on or off.");
+      if (!["", "on", "off"].includes(word)) return chat.say("Use /yolo on or /yolo off.");
       const yolo = word === "" ? chat.session.state.get()["yolo"] !== true : word === "on";
       await chat.session.state.set({ yolo });
-      chat.say(yolo ? "Tools run without asking, except those that are denied." : "Tools ask again.");
+      chat.say(yolo ? "Tools run without asking, unless a rule denies them." : "Tools ask again.");
     },
   },
   {
@@ -134,7 +134,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
       list(chat, [
         `${totalTokens} tokens: ${promptTokens} in, ${completionTokens} out`,
         ...(cachedInputTokens === undefined ? [] : [`${cachedInputTokens} read from the provider's cache`]),
-        ...(chat.cost === undefined ? [] : [`$${chat.cost.toFixed(4)} since this terminal was opened`]),
+        ...(chat.cost === undefined ? [] : [`$${chat.cost.toFixed(4)} since you opened this terminal`]),
       ]);
     },
   },
@@ -168,11 +168,11 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
 export const CHAT_KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ["Enter", "sends, or steers the agent while it works"],
   ["Alt-Enter", "queues the message for a separate run"],
-  ["Shift-Enter, Ctrl-J", "starts a new line, and so does \\ before Enter"],
+  ["Shift-Enter, Ctrl-J", "starts a new line, as does \\ before Enter"],
   ["Up, Down", "earlier messages, or the options of a question"],
   ["Tab", "completes commands and names"],
-  ["Ctrl-C", "stops the run; a second time quits"],
-  ["Ctrl-D", "quits, if nothing is typed"],
+  ["Ctrl-C", "stops the run; press it again to quit"],
+  ["Ctrl-D", "quits if the input is empty"],
 ];
 
 function helpText(): string {
@@ -207,7 +207,7 @@ async function runQueue(chat: Chat, text: string): Promise<void> {
     );
   }
   const found = (await chat.queue())[Number(number) - 1];
-  if (!found) return chat.say(`Nothing is queued as number ${number}. /queue lists what is.`);
+  if (!found) return chat.say(`There is no queued message ${number}. /queue lists them.`);
   const { id } = found;
   const { followUps } = chat.session;
   if (verb === "steer") await followUps.steer(id);
@@ -272,7 +272,9 @@ async function runPermissions(chat: Chat, text: string): Promise<void> {
       CATEGORIES.includes(name) ? { categories: [name as ToolCategory] } : { tools: [name] },
     );
   else if (!POLICIES.includes(policy) || name === "")
-    return chat.say("Say what and how: /permissions edit allow, /permissions write_file(notes/*) ask");
+    return chat.say(
+      "Name a rule and a policy: /permissions edit allow, /permissions write_file(notes/*) ask",
+    );
   else if (CATEGORIES.includes(name))
     await permissions.setForCategory({ category: name as ToolCategory, policy: policy as PermissionPolicy });
   else await permissions.setForTool({ toolName: name, policy: policy as PermissionPolicy });

@@ -134,7 +134,7 @@ describe("Chat", () => {
       await idle();
     }
     expect(await says("/usage")).toMatch(
-      /^\d+ tokens: \d+ in, \d+ out\n\$0\.7500 since this terminal was opened$/,
+      /^\d+ tokens: \d+ in, \d+ out\n\$0\.7500 since you opened this terminal$/,
     );
   });
 });
@@ -146,7 +146,7 @@ describe("commands", () => {
     expect(await says("/mode plan")).toBe("Mode: plan");
     expect(await says("/mode nowhere")).toContain('"nowhere"');
     expect(await says("/model")).toContain("test/one");
-    expect(await says("/model test/one")).toBe("Model: test/one, from the next run on.");
+    expect(await says("/model test/one")).toBe("Model: test/one, starting with the next run.");
     expect(await says("/model")).toContain("* test/one");
     await chat.submit("hi");
     await idle();
@@ -189,7 +189,7 @@ describe("commands", () => {
     await says("/queue edit 2 zwei");
     await says("/queue remove 1");
     expect(chat.pending).toEqual([{ text: "zwei", state: "queued" }]);
-    expect(await says("/queue steer 7")).toBe("Nothing is queued as number 7. /queue lists what is.");
+    expect(await says("/queue steer 7")).toBe("There is no queued message 7. /queue lists them.");
     expect(await says("/queue edit 1")).toBe("Add the new text: /queue edit 1 the new text");
     gate.resolve("first");
     await idle();
@@ -204,12 +204,12 @@ describe("commands", () => {
     expect(await says("/permissions write(notes/*) deny")).toBe(
       "allow  edit\ndeny  write(notes/*)\nEverything else asks.",
     );
-    expect(await says("/permissions edit perhaps")).toMatch(/^Say what and how: /);
+    expect(await says("/permissions edit perhaps")).toMatch(/^Name a rule and a policy: /);
     expect(await says("/yolo")).toMatch(/^Tools run without asking/);
     expect(chat.session.state.get()["yolo"]).toBe(true);
     expect(await says("/permissions")).toContain("yolo: tools run without asking");
     expect(await says("/yolo off")).toBe("Tools ask again.");
-    expect(await says("/yolo maybe")).toBe("/yolo is on or off.");
+    expect(await says("/yolo maybe")).toBe("Use /yolo on or /yolo off.");
   });
 
   it("always allows a category, until it is revoked", async () => {
@@ -235,7 +235,7 @@ describe("commands", () => {
     await idle();
     expect(await says("/tool")).toBe('write\n{\n  "path": "a"\n}\n→ {\n  "written": true\n}');
     expect(await says("/tasks")).toBe("There are no tasks.");
-    expect(await says("/help")).toMatch(/\/mode \[mode\] +list the modes, or change to another/);
+    expect(await says("/help")).toMatch(/\/mode \[mode\] +list the modes, or switch to another/);
     expect(await says("/nonsense")).toBe("Unknown command /nonsense. /help lists the commands.");
   });
 

@@ -29,7 +29,7 @@ const WHAT_TO_TRY = `Try one of these:
 
 - **what is 12 * (3 + 4)?** makes a real tool call
 - **note that the cat is called Loom** asks for your approval first
-- **count to 8** takes a while: steer it, queue something, or stop it
+- **count to 8** takes a while: steer it, queue a message, or stop it
 - **ask me something** asks you a question; asked again, another kind
 - **plan a trip** asks, plans, and carries the plan out when you approve it
 - **what did I say?** shows that the conversation is remembered, also after a restart`;

@@ -49,7 +49,7 @@ export function nextOfTrip(
   const trips = prompt.slice(0, at).filter(isAsked).length;
   const results = since.flatMap((message) => (message.role === "tool" ? message.content : []));
   const last = since.findLast(({ role }) => role === "tool" || role === "user");
-  const heard = last?.role === "user" ? `You said "${toText(last)}". I keep it in mind. ` : "";
+  const heard = last?.role === "user" ? `You said "${toText(last)}". I will keep it in mind. ` : "";
   const step = stepAfter(results, trips);
   return { ...step, text: heard + step.text };
 }
@@ -87,7 +87,7 @@ function stepAfter(parts: readonly ToolPart[], trips: number): DemoStep {
   if (note === undefined) return writeDown(place);
   const isWritten = note.output.type === "json";
   if (!results.some(({ toolName }, index) => toolName === "task_complete" && index > results.indexOf(note)))
-    return { text: isWritten ? "It is written." : "I do not write it down.", calls: [complete("note")] };
+    return { text: isWritten ? "It is written." : "I will not write it down.", calls: [complete("note")] };
   return {
     text: `The trip to **${place.name}** is planned: ${place.days} days, ${costOf(place)} €${isWritten ? ", and it is in your notes" : ""}. Ask me to **plan another trip** for a different one.`,
   };
@@ -95,7 +95,7 @@ function stepAfter(parts: readonly ToolPart[], trips: number): DemoStep {
 
 function askWhere(places: readonly Place[], trips: number): DemoStep {
   return {
-    text: trips === 0 ? "First I need to know something." : "Another trip. Again, first a question.",
+    text: trips === 0 ? "First I need to know something." : "Another trip. First, a question again.",
     calls: [
       {
         toolName: "ask_user",

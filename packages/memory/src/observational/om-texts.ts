@@ -22,7 +22,7 @@ ${MARKS.done} something that was finished, answered or cancelled`;
 
 const WHAT_TO_KEEP = `Rules:
 - Copy names, numbers, identifiers, paths, quotes and units exactly. Prefer the user's own words.
-- Distinguish statements from questions and requests. If users state something about themselves, it is a fact, whatever the assistant replied.
+- Distinguish statements from questions and requests. What the user states about themselves is a fact, whatever the assistant replied.
 - If something changed, write both: "The user now lives in Oslo, no longer in Turin." If something was withdrawn, write that too.
 - If a date is relative, such as "next Friday", add the exact date in brackets, based on the time of the message.
 - For a tool call, write what was requested and what it returned: the important values, and errors or refusals.

@@ -187,7 +187,7 @@ export class Memory implements MastraMemory {
     if (!this.#om)
       throw new AgentError(
         "invalid-argument",
-        "Observational memory is off. Switch it on: new Memory({ options: { observationalMemory: true } }).",
+        "Observational memory is off. Turn it on: new Memory({ options: { observationalMemory: true } }).",
       );
     checkOverrides(config);
     const thread = await this.#requireThread({ threadId, resourceId });

@@ -56,7 +56,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
     run: async (chat, modelId) => {
       if (modelId !== "") {
         await chat.session.model.switch({ modelId });
-        return chat.say(`Model: ${modelId}, from the next run on.`);
+        return chat.say(`Model: ${modelId}, starting with the next run.`);
       }
       const models = (await chat.open.models()).filter(({ hasApiKey }) => hasApiKey !== false);
       list(
@@ -109,7 +109,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   {
     name: "permissions",
     usage: "[name allow | ask | deny, or revoke name]",
-    summary: "show what tools may do, or change it",
+    summary: "show or change tool permissions",
     complete: async () => ["revoke", ...CATEGORIES].map((value) => ({ value })),
     run: runPermissions,
   },
@@ -136,7 +136,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
       list(chat, [
         `${totalTokens} tokens: ${promptTokens} in, ${completionTokens} out`,
         ...(cachedInputTokens === undefined ? [] : [`${cachedInputTokens} read from the provider's cache`]),
-        ...(chat.cost === undefined ? [] : [`$${chat.cost.toFixed(4)} since this terminal was opened`]),
+        ...(chat.cost === undefined ? [] : [`$${chat.cost.toFixed(4)} since you opened this terminal`]),
       ]);
     },
   },
@@ -173,8 +173,8 @@ export const CHAT_KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ["Shift-Enter, Ctrl-J", "starts a new line; so does \\ before Enter"],
   ["Up, Down", "earlier messages, or the options of a question"],
   ["Tab", "completes commands and names"],
-  ["Ctrl-C", "stops the run; a second time quits"],
-  ["Ctrl-D", "quits, if nothing is typed"],
+  ["Ctrl-C", "stops the run; press it again to quit"],
+  ["Ctrl-D", "quits if the input is empty"],
 ];
 
 function helpText(): string {
@@ -276,7 +276,9 @@ async function runPermissions(chat: Chat, text: string): Promise<void> {
       CATEGORIES.includes(name) ? { categories: [name as ToolCategory] } : { tools: [name] },
     );
   else if (!POLICIES.includes(policy) || name === "")
-    return chat.say("Say what and how: /permissions edit allow, /permissions write_file(notes/*) ask");
+    return chat.say(
+      "Name a rule and a policy: /permissions edit allow, /permissions write_file(notes/*) ask",
+    );
   else if (CATEGORIES.includes(name))
     await permissions.setForCategory({ category: name as ToolCategory, policy: policy as PermissionPolicy });
   else await permissions.setForTool({ toolName: name, policy: policy as PermissionPolicy });

@@ -179,7 +179,7 @@ describe("Chat", () => {
       await idle();
     }
     expect(await says("/usage")).toMatch(
-      /^\d+ tokens: \d+ in, \d+ out\n\$0\.7500 since this terminal was opened$/,
+      /^\d+ tokens: \d+ in, \d+ out\n\$0\.7500 since you opened this terminal$/,
     );
   });
 });
@@ -191,7 +191,7 @@ describe("commands", () => {
     expect(await says("/mode plan")).toBe("Mode: plan");
     expect(await says("/mode nowhere")).toContain('"nowhere"');
     expect(await says("/model")).toContain("test/one");
-    expect(await says("/model test/one")).toBe("Model: test/one, from the next run on.");
+    expect(await says("/model test/one")).toBe("Model: test/one, starting with the next run.");
     expect(await says("/model")).toContain("* test/one");
     await chat.submit("hi");
     await idle();

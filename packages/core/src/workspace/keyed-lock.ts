@@ -37,7 +37,7 @@ export class KeyedLock {
     if (isLate) {
       throw new AgentError(
         "conflict",
-        `Another change of ${key} has taken more than ${ms} ms. Try again later.`,
+        `Another change to ${key} did not finish within ${ms} ms. Try again later.`,
       );
     }
   }

@@ -242,7 +242,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     const file = this.#open(path);
     try {
       if (file.links > 1 && this.#options.hardLinks === "refuse") {
-        throw new PermissionError(path, "files with several names (hard links) cannot be read here.");
+        throw new PermissionError(path, "files with more than one hard link cannot be read here.");
       }
       return await work(file);
     } finally {

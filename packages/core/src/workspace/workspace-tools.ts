@@ -118,7 +118,7 @@ export async function workspaceTools(
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
-        `Two tools of the workspace have the name ${JSON.stringify(name)}.`,
+        `Two workspace tools have the name ${JSON.stringify(name)}. Give one of them another name.`,
       );
     }
     exposed[name] = expose(tool, name, source, rules, requestContext);

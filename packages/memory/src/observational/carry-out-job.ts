@@ -80,7 +80,7 @@ async function fail(job: OmJobRow, { server, threads }: JobContext, error: unkno
     ],
   );
   if (stored) server.warn(what, error);
-  else logger.warn(`${what} Another process has taken the work over.`);
+  else logger.warn(`${what} Another process has taken over the job.`);
 }
 
 /** 1, 2, 4 … 120 seconds, plus or minus a fifth. */

@@ -63,7 +63,7 @@ export class ObservationalMemory {
     if (!resolved)
       throw new AgentError(
         "invalid-argument",
-        "`enabled` must not be false for new ObservationalMemory({ … }).",
+        "`enabled` of new ObservationalMemory({ … }) cannot be false. Omit it.",
       );
     this.#system = system;
     this.#storage = () => storage;
@@ -284,7 +284,7 @@ export class ObservationalMemory {
       model: async () => {
         throw new AgentError(
           "invalid-argument",
-          "No model is configured: set `model` of observational memory.",
+          "Observational memory has no model. Set its `model` option.",
         );
       },
     };

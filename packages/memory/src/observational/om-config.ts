@@ -87,7 +87,7 @@ export function resolveOmConfig(
     refuse(
       "model",
       given.model,
-      `absent beside \`${PATH}.${role}.model\`: set one for both roles, or one per role`,
+      `omitted if \`${PATH}.${role}.model\` is set: set one model for both roles, or one per role`,
     );
   }
   const buffers = observation.bufferTokens !== false;
@@ -114,8 +114,7 @@ export function isOnForCall(call: unknown, config: OmConfig | undefined): boolea
       "A call can only switch it off: stored observations depend on the rest. Use updateObservationalMemoryConfig()";
     refuse(other, value, `set in new Memory({ options: { observationalMemory } }). ${advice}`);
   }
-  if (isOn && !config)
-    refuse("", call, "switched on in new Memory({ options: { observationalMemory } }) first");
+  if (isOn && !config) refuse("", call, "enabled in new Memory({ options: { observationalMemory } }) first");
   return isOn;
 }
 
@@ -152,7 +151,7 @@ function observationConfig(
   }
   const previous = given.previousObserverTokens ?? 2000;
   if (previous !== false && !(Number.isFinite(previous) && previous >= 0)) {
-    refuse(`${at}.previousObserverTokens`, previous, "a number from 0, or false for the whole log");
+    refuse(`${at}.previousObserverTokens`, previous, "0 or more tokens, or false for the whole log");
   }
   const manageWorkingMemory = flag(`${at}.manageWorkingMemory`, given.manageWorkingMemory, false);
   const role = roleConfig(at, given, given.model ?? top.model ?? otherModel, {
@@ -226,7 +225,8 @@ function roleConfig(
     given.modelSettings,
   );
   const maxWaitMs = given.maxWaitMs ?? 30_000;
-  if (!(isNumber(maxWaitMs) && maxWaitMs >= 0)) refuse(`${at}.maxWaitMs`, maxWaitMs, "a number from 0");
+  if (!(isNumber(maxWaitMs) && maxWaitMs >= 0))
+    refuse(`${at}.maxWaitMs`, maxWaitMs, "0 or more milliseconds");
   return {
     model: own,
     instruction: text(`${at}.instruction`, given.instruction),
@@ -248,7 +248,11 @@ function roleConfig(
 function blockAfter(path: string, given: unknown, threshold: number, buffers: boolean): number | undefined {
   if (given === undefined) return buffers ? 1.2 : undefined;
   if (!buffers)
-    refuse(path, given, "absent when observation.bufferTokens is false: then a run waits at the threshold");
+    refuse(
+      path,
+      given,
+      "omitted if observation.bufferTokens is false, because a run then waits at the threshold",
+    );
   if (isNumber(given) && ((given >= 1 && given < 100) || (given >= 100 && given >= threshold))) return given;
   return refuse(
     path,
@@ -288,7 +292,7 @@ function extractors(path: string, given: unknown): readonly Extractor[] {
     seen.add(slug);
     const isText = typeof instructions === "string" && instructions.trim() !== "";
     if (!isText && typeof instructions !== "function")
-      refuse(`${at}.instructions`, instructions, "a text or a function");
+      refuse(`${at}.instructions`, instructions, "a non-empty string or a function");
   });
   return given as readonly Extractor[];
 }
@@ -339,7 +343,7 @@ function tokens(path: string, given: unknown): number {
 }
 
 function text(path: string, given: unknown): string | undefined {
-  return given === undefined || typeof given === "string" ? given : refuse(path, given, "a text");
+  return given === undefined || typeof given === "string" ? given : refuse(path, given, "a string");
 }
 
 function flag(path: string, given: unknown, usual: boolean): boolean {

@@ -69,7 +69,10 @@ export class OmWorker {
     this.#looking = this.#look()
       .catch((error: unknown) => {
         if (!AgentError.is(error, "storage-closed"))
-          this.#threads.logger.warn("Looking for observations to make failed and will be retried", error);
+          this.#threads.logger.warn(
+            "Searching for observational memory jobs failed and will be retried",
+            error,
+          );
       })
       .finally(() => {
         this.#looking = undefined;

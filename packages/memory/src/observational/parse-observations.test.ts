@@ -177,7 +177,9 @@ describe("a faulty output", () => {
 
   test("that repeats its instructions has these lines dropped", () => {
     const lines = [OBSERVER_TASK, REFLECTOR_TASK].flatMap((text) => text.split("\n"));
-    const rules = lines.filter((line) => /^- (?:Keep|Tell|If|For|Write|Do not|The log)/.test(line));
+    const rules = lines.filter((line) =>
+      /^- (?:Keep|Copy|Distinguish|If|For|Write|Do not|The log)/.test(line),
+    );
     expect(rules.length).toBeGreaterThan(8);
     for (const rule of rules) {
       const { observations } = read(

@@ -45,7 +45,7 @@ const INPUT: JsonSchema = {
   type: "object",
   properties: {
     mode: choice(["messages", "threads", "search"], 'What to read. "messages" unless given.'),
-    query: text("For search: the words to look for."),
+    query: text("For search: the words to search for."),
     cursor: text("The id of a message to start at: one end of a range in the notes."),
     threadId: text('Another conversation with this user. "current" unless given.'),
     anchor: choice(["start", "end"], 'Without a cursor: where to start. "start" unless given.'),
@@ -70,7 +70,7 @@ export function recallTool(port: RecallPort, options: { timeZone?: string } = {}
   return createTool({
     id: RECALL_TOOL,
     description:
-      "Reads earlier messages of your conversations with this user: around a message id from the notes, by words, or by conversation.",
+      "Reads earlier messages of your conversations with this user: around a message id from the notes, by keyword, or by conversation.",
     inputSchema: INPUT,
     idempotent: true,
     execute: async ({ context }) => recall(port, context as RecallInput, time),
@@ -93,7 +93,7 @@ async function recall(port: RecallPort, input: RecallInput, time: Time): Promise
   }
   const limit = atMost(input.limit, MOST_MESSAGES);
   if (mode === "search") {
-    if (!input.query?.trim()) return hint("Pass the words to look for as query.");
+    if (!input.query?.trim()) return hint("Pass the words to search for as query.");
     const notes = threadId === undefined ? await port.searchNotes(input.query, MOST_NOTES) : [];
     const found = await port.search(input.query, { threadId, limit });
     if (found.length + notes.length === 0) return hint("Nothing was found. Try other or fewer words.");

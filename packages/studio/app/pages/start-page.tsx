@@ -11,9 +11,9 @@ import { toError } from "../use-load.ts";
 
 /** Things that the demo does well. */
 const TO_TRY: readonly { text: string; about: string; modeId?: string }[] = [
-  { text: "count to 8", about: "Takes a while: steer it, queue something, or stop it." },
-  { text: "note that the cat is called Loom", about: "Changes a file, and asks you first." },
-  { text: "plan a trip", about: "Asks, plans, and begins when you approve.", modeId: "plan" },
+  { text: "count to 8", about: "Takes a while: steer it, queue a message, or stop it." },
+  { text: "note that the cat is called Loom", about: "Asks you before it changes a file." },
+  { text: "plan a trip", about: "Asks, plans, and starts when you approve.", modeId: "plan" },
 ];
 /** The controller of `npm start`. */
 const DEMO = "demo";
@@ -108,7 +108,7 @@ export function StartPage(): ReactNode {
             {receivers.length > 1 && (
               <select
                 className="input fit"
-                aria-label="Who gets it"
+                aria-label="Recipient"
                 value={receiver?.key}
                 onChange={(event) => setChosen(event.target.value)}
               >

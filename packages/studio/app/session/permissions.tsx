@@ -144,7 +144,7 @@ function AddRule({ onAdd }: { onAdd(toolName: string, policy: Policy): Promise<b
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
-      <PolicySelect label="Policy of the new rule" value={policy} onChange={setPolicy} />
+      <PolicySelect label="Policy for the new rule" value={policy} onChange={setPolicy} />
       <Button size="small" icon="plus" label="Add the rule" type="submit" disabled={name.trim() === ""} />
     </form>
   );

@@ -154,7 +154,7 @@ export function toPathError(error: unknown, shown: string, what: "entry" | "pare
     case "ENAMETOOLONG":
       return new PermissionError(shown, "the name is too long.");
     case "EKERNELFS":
-      return new PermissionError(shown, "this is a file system of the kernel or of devices.");
+      return new PermissionError(shown, "kernel and device file systems cannot be used.");
     case "ESTALE":
       return new PermissionError(shown, "a directory in the path was replaced during the operation.");
     default:

@@ -238,7 +238,7 @@ async function requireRead(
 
 function requireUnprotected({ rules }: ToolFrame, path: string): void {
   if (rules.isProtected(normalize(path))) {
-    throw new PermissionError(path, "files of Git and Selvedge cannot be changed by file tools.");
+    throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
   }
 }
 

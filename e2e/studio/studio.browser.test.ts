@@ -72,7 +72,7 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
       "Ada: count to 3",
       /^Assistant: I count … wait/,
       "Ben: I am here too",
-      /^Assistant: You said "I am here too" while I was counting\. I'll go on\..* 3, and done\./,
+      /^Assistant: You said "I am here too" while I was counting\. I'll continue\..* 3, and done\./,
     ];
     await Promise.all([ada.reads(expected), ben.reads(expected)]);
     // The last sentence may still be on its way to one of them.

@@ -256,7 +256,7 @@ describe("commands", () => {
     expect(await says("/permissions write(notes/*) deny")).toBe(
       "allow  edit\ndeny  write(notes/*)\nEverything else asks first.",
     );
-    expect(await says("/permissions edit perhaps")).toMatch(/^Say what and how: /);
+    expect(await says("/permissions edit perhaps")).toMatch(/^Name a rule and a policy: /);
     expect(await says("/yolo")).toMatch(/^Tools now run without asking/);
     expect(chat.session.state.get()["yolo"]).toBe(true);
     expect(await says("/permissions")).toContain("yolo: tools run without asking");

@@ -25,7 +25,7 @@ export type Reply =
 const HINTS: Readonly<Record<Question["kind"], string>> = {
   approval: "y yes · n no · a always for this category · or say what to do instead",
   plan: "y approve · n reject · or say what to change",
-  choice: "type a number or an answer of your own",
+  choice: "type a number or your own answer",
   text: "type your answer",
   data: "type the answer, as text or JSON",
 };

@@ -169,8 +169,8 @@ function goOnCounting({ to, reached, said }: Count): ScriptedReply {
     said === undefined
       ? ""
       : isSignal(said)
-        ? "News arrived while I was counting. I'll go on. "
-        : `You said "${shorten(said, 60)}" while I was counting. I'll go on. `;
+        ? "News arrived while I was counting. I'll continue. "
+        : `You said "${shorten(said, 60)}" while I was counting. I'll continue. `;
   if (reached >= to) return say(`${heard}${to}, and done. Every number was a step of one run.`);
   return call(`${heard}${reached === 0 ? "I count" : reached} …`, "wait", { seconds: 1 });
 }

@@ -19,8 +19,9 @@ function textOf(input: Partial<SignalInput>): string {
 
 function parse(xml: string) {
   const parser = new DOMParser({
-    onError: (_, message) => {
-      throw new Error(String(message));
+    // A replacement character in the text is only a warning.
+    onError: (level, message) => {
+      if (level !== "warning") throw new Error(String(message));
     },
   });
   return parser.parseFromString(xml, "text/xml").documentElement!;

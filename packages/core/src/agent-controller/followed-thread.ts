@@ -44,7 +44,7 @@ export class FollowedThread {
   #queue: Recount | undefined;
   #stored: Recount | undefined;
   #isFirstHidden = false;
-  /** Whether all events of the run were heard as they came. */
+  /** Whether all events of the run were heard as they arrived, each step with its usage. */
   #isWhole = false;
   #closed = false;
 
@@ -239,7 +239,7 @@ export class FollowedThread {
   #take(chunk: AgentChunk, isPast: boolean): void {
     for (const { type } of this.events.take(chunk, isPast))
       if (type === "agent_start" && this.#mayHaveQueue) void this.countQueued();
-    if (isPast) this.#isWhole = false;
+    if (isPast || isUncounted(chunk)) this.#isWhole = false;
     else if (chunk.type === "start") this.#isWhole = true;
     else if (chunk.type === "finish" ? !this.#isWhole : BAD_ENDS.has(chunk.type)) void this.#stored?.now();
   }
@@ -261,6 +261,11 @@ export class FollowedThread {
     const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
     this.events.bus.emit({ type: "error", error });
   }
+}
+
+/** A step that another process had stored ends without its usage. */
+function isUncounted(chunk: AgentChunk): boolean {
+  return chunk.type === "step-finish" && chunk.payload.output.usage.totalTokens === undefined;
 }
 
 function shownFacts({ tokenUsage, tasks }: AgentControllerDisplayState): string {

@@ -20,8 +20,11 @@ import { ThreadFollower } from "./thread-follower.ts";
 import { HeldLock } from "./thread-locks.ts";
 import { TASK_STATE } from "./tools/task-tools.ts";
 
-/** After these the events may not tell everything that was stored. */
-const BAD_ENDS: ReadonlySet<string> = new Set(["error", "abort", "tripwire"]);
+/**
+ * After these the stored totals are read again. The events alone do not always add up: a process may store a step and die
+ * before it announces it, and the totals that were read may include a step that is announced later.
+ */
+const ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
 
 /** The thread that a session is on, as this process follows it: its stream, its queue, and what it comes to. */
 export class FollowedThread {
@@ -44,8 +47,6 @@ export class FollowedThread {
   #queue: Recount | undefined;
   #stored: Recount | undefined;
   #isFirstHidden = false;
-  /** Whether all events of the run were heard as they arrived, each step with its usage. */
-  #isWhole = false;
   #closed = false;
 
   constructor(host: SessionHost, row: () => StoredSession) {
@@ -239,9 +240,7 @@ export class FollowedThread {
   #take(chunk: AgentChunk, isPast: boolean): void {
     for (const { type } of this.events.take(chunk, isPast))
       if (type === "agent_start" && this.#mayHaveQueue) void this.countQueued();
-    if (isPast || isUncounted(chunk)) this.#isWhole = false;
-    else if (chunk.type === "start") this.#isWhole = true;
-    else if (chunk.type === "finish" ? !this.#isWhole : BAD_ENDS.has(chunk.type)) void this.#stored?.now();
+    if (!isPast && ENDS.has(chunk.type)) void this.#stored?.now();
   }
 
   /**
@@ -261,11 +260,6 @@ export class FollowedThread {
     const error = thrown instanceof Error ? thrown : new AgentError("internal", String(thrown));
     this.events.bus.emit({ type: "error", error });
   }
-}
-
-/** A step that another process had stored ends without its usage. */
-function isUncounted(chunk: AgentChunk): boolean {
-  return chunk.type === "step-finish" && chunk.payload.output.usage.totalTokens === undefined;
 }
 
 function shownFacts({ tokenUsage, tasks }: AgentControllerDisplayState): string {

@@ -60,11 +60,14 @@ export class QueueWatch {
     };
   }
 
-  /** Checks all watched threads. One check at a time: later changes are seen by the next. */
+  /** Called periodically, in case a notice was lost or a listener read too early. Also reports unchanged queues. */
   look(): void {
-    if (this.#threads.size > 0) this.#look();
+    if (this.#threads.size === 0) return;
+    for (const watched of this.#threads.values()) watched.seen &&= { ...watched.seen, mark: "" };
+    this.#look();
   }
 
+  /** Checks all watched threads. One check at a time: later changes are seen by the next. */
   #look(): void {
     if (this.#looking) {
       this.#lookAgain = true;

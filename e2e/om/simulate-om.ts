@@ -1,6 +1,6 @@
 import { Mastra, silentLogger } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
-import { InMemoryStorage, OM_DOMAIN, OM_JOBS } from "@selvedge/core/storage";
+import { InMemoryStorage, OM_DOMAIN, OM_EVENTS, OM_JOBS } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { Memory } from "@selvedge/memory";
 import { type ScriptedCall, scriptedModel } from "@selvedge/testing";
@@ -239,14 +239,16 @@ function disturb(world: World, live: readonly OmApp[]): void {
 }
 
 async function restlessness({ shared }: OmStage): Promise<string | undefined> {
-  const [actors, jobs] = await shared.selectAll([
+  const [actors, jobs, [event]] = await shared.selectAll([
     { table: ACTORS, where: {} },
     { table: OM_JOBS, where: { state: { in: ["waiting", "running"] } } },
+    { table: OM_EVENTS, limit: 1 },
   ]);
   const actor = actors.find((row) => row.run_id !== null || (row.mailbox_count ?? 0) > 0);
   if (actor) return `thread ${actor.thread_id} has a run or mail`;
   const [job] = jobs;
-  return job && `a job ${job.kind} of ${job.source} is ${job.state}, due ${job.due_at}, ${job.last_error}`;
+  if (job) return `a job ${job.kind} of ${job.source} is ${job.state}, due ${job.due_at}, ${job.last_error}`;
+  return event && `a chunk of ${event.source} waits for a number`;
 }
 
 async function rest(stage: OmStage): Promise<void> {

@@ -16,7 +16,7 @@ describe("simulated worlds with observational memory", () => {
 
   it.each(PLANTED_OM_FAULTS)("find out when $name", async (planted) => {
     let found: string | undefined;
-    for (let seed = 1; seed <= 80 && found === undefined; seed++)
+    for (let seed = 1; seed <= 200 && found === undefined; seed++)
       found = (await simulateOm(seed, { planted })).violation?.message;
     expect(found).toBeDefined();
   });

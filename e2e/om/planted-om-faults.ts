@@ -120,4 +120,9 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
         ? { ...query, where: { ...query.where, id: "" } }
         : query,
   },
+  {
+    name: "chunks that wait for a number are told by runs alone",
+    select: (query) =>
+      query.table.name === EVENTS && query.where === undefined ? { ...query, where: { id: "" } } : query,
+  },
 ];

@@ -1,6 +1,6 @@
 import { Mastra, silentLogger } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
-import { InMemoryStorage, OM_DOMAIN, OM_JOBS } from "@selvedge/core/storage";
+import { InMemoryStorage, OM_DOMAIN, OM_EVENTS, OM_JOBS } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { Memory } from "@selvedge/memory";
 import { type ScriptedCall, scriptedModel } from "@selvedge/testing";
@@ -39,6 +39,8 @@ export interface OmStage {
 }
 
 const REST_WITHIN_MS = 60 * 60_000;
+/** How long a chunk may wait for a number while nothing else is to do: two searches of a process, and slow answers. */
+const NUMBERED_WITHIN_MS = 5_000;
 const MAX_STEPS = 30_000;
 const WORDS = "word ".repeat(25);
 
@@ -249,16 +251,27 @@ async function restlessness({ shared }: OmStage): Promise<string | undefined> {
   return job && `a job ${job.kind} of ${job.source} is ${job.state}, due ${job.due_at}, ${job.last_error}`;
 }
 
+async function unnumbered({ shared }: OmStage): Promise<string | undefined> {
+  const [event] = await shared.select({ table: OM_EVENTS, limit: 1 });
+  return event && `a chunk of ${event.source} waits for a number`;
+}
+
 async function rest(stage: OmStage): Promise<void> {
+  await untilNone(stage, restlessness, REST_WITHIN_MS);
+  // What could not be numbered beside another process's run needs no further run.
+  await untilNone(stage, unnumbered, NUMBERED_WITHIN_MS);
+}
+
+async function untilNone(stage: OmStage, left: typeof restlessness, withinMs: number): Promise<void> {
   const { world } = stage;
-  const until = world.time + REST_WITHIN_MS;
+  const until = world.time + withinMs;
   const lastStep = world.steps + MAX_STEPS;
   for (;;) {
     await world.settle();
-    const restless = world.busy ? "something is under way" : await restlessness(stage);
+    const restless = world.busy ? "something is under way" : await left(stage);
     if (!restless) return;
     if (world.time > until || world.steps > lastStep || !world.step()) {
-      world.violate("rest", `without faults: ${restless}; ${await restlessness(stage)}`);
+      world.violate("rest", `without faults: ${restless}; ${await left(stage)}`);
       return world.settle();
     }
   }

@@ -498,6 +498,8 @@ export class ThreadJournal implements RunJournal {
     const thread = this.#thread;
     if (!thread.mayHaveMail) return [];
     thread.lookingIntoMailbox();
+    // As of now: they may be stored as taken while the mailbox is read.
+    const taken = new Set([this.#opener?.signal.id, ...this.#staged]);
     const items = await readMailbox(thread.storage, thread.threadId, {
       due: NOW,
       agentId: this.#options.agentId,
@@ -505,7 +507,7 @@ export class ThreadJournal implements RunJournal {
     });
     // All of them are taken now; only a full batch leaves some behind.
     if (items.length === ITEMS_PER_STEP) thread.mailMayHaveCome();
-    return items.filter(({ signal: { id } }) => id !== this.#opener?.signal.id && !this.#staged.has(id));
+    return items.filter(({ signal: { id } }) => !taken.has(id));
   }
 
   /** The calls are no longer awaited, nor the subagents that they waited for. */

@@ -83,11 +83,11 @@ describe.skipIf(chromium === undefined || "missing" in pty)("one session in two 
       expect(inTabs[0]).toBe(inTabs[1]);
       for (const piece of [
         "plan a trip",
-        "First I need to know something.",
+        "First, I need to know one thing.",
         "This is what I would do.",
-        "Thank you. I begin.",
+        "Thank you. I'll start now.",
         "The scout is back. Now the cost.",
-        "It is written.",
+        "I wrote it down.",
         "for a different one.",
         "a real tool calculated it",
       ].map((text) => new RegExp(text.replaceAll(".", "\\."), "gi")))

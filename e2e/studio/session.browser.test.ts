@@ -73,7 +73,16 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await page.getByRole("heading", { level: 1, name: "what is 6 * 7?" }).waitFor();
     // The session is in the list, under the name of its thread.
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
-    await page.getByRole("list", { name: "Sessions" }).getByText("what is 6 * 7?").click();
+    const entry = page.getByRole("list", { name: "Sessions" }).getByText("what is 6 * 7?");
+    // The thread gets its title shortly after the first answer.
+    await expect
+      .poll(async () => {
+        await page.reload();
+        await page.getByRole("list", { name: "Sessions" }).waitFor();
+        return entry.count();
+      })
+      .toBeGreaterThan(0);
+    await entry.click();
     await (await onSession(page)).reads(["You: what is 6 * 7?", "6 * 7 = 42."]);
     const address = page.url();
     // Its thread leads back to it.

@@ -154,6 +154,8 @@ function threadOf(writes: readonly Write[]): string | undefined {
   for (const write of writes) {
     // Rows of observational memory may be those of a resource.
     if (write.table.name.startsWith("selvedge_om_")) continue;
+    // A run that ends also aborts its subagents, on their threads.
+    if (write.op === "update" && write.table === ACTORS && write.set?.["abort_run"]) continue;
     const place = write.op === "insert" ? write.row : write.where;
     const id = place["thread_id"];
     if (typeof id === "string") return id;

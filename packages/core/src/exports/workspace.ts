@@ -36,3 +36,4 @@ export {
   StaleFileError,
   WorkspaceReadOnlyError,
 } from "../workspace/workspace-errors.ts";
+export { IgnoreRules } from "../workspace/ignore-rules.ts";

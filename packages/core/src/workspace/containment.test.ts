@@ -254,6 +254,13 @@ describe("containment", () => {
     await expect(files.readFile("cafe\u0301.txt")).rejects.toThrow("another Unicode form (NFC)");
   });
 
+  it("loses nothing of what several append at once", async () => {
+    const { files } = scratch();
+    await Promise.all("abcdef".split("").map((text) => files.appendFile("log", text)));
+    const log = (await files.readFile("log", { encoding: "utf8" })) as string;
+    expect(log.split("").toSorted()).toEqual("abcdef".split(""));
+  });
+
   it("keeps mode bits, and leaves no temporary files behind when a write fails", async () => {
     const { files, root } = scratch();
     writeFileSync(join(root, "tool.sh"), "#!/bin/sh", { mode: 0o755 });

@@ -13,7 +13,8 @@ export class IgnoreRules {
     const lines = texts.flatMap((text) => text.replace(/^\uFEFF/, "").split(/\r?\n/));
     if (lines.every((line) => line.trim() === "")) return this;
     const { default: ignore } = await import("ignore");
-    const rules = ignore();
+    // As Git is set up where file names have no case.
+    const rules = ignore({ ignoreCase: process.platform === "win32" || process.platform === "darwin" });
     if (this.#rules) rules.add(this.#rules);
     return new IgnoreRules(rules.add(lines.map((line) => below(directory, line))));
   }

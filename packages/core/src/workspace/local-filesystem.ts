@@ -3,6 +3,8 @@ import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
 import { containment } from "./contained/directory.ts";
 import { FileTree, hashFile, type OpenFile, type TreeEntry } from "./contained/file-tree.ts";
+import { fileIdentity } from "./file-identity.ts";
+import { KeyedLock } from "./keyed-lock.ts";
 import {
   DirectoryNotFoundError,
   FileLimitError,
@@ -26,6 +28,7 @@ const READ_BYTES = 10 * 1024 * 1024;
 const WRITE_BYTES = 10 * 1024 * 1024;
 const LIST_ENTRIES = 100_000;
 const LIST_DEPTH = 64;
+const LOCK_MS = 30_000;
 
 export interface LocalFilesystemOptions {
   id?: string;
@@ -52,6 +55,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
   readonly basePath: string;
   readonly #options: LocalFilesystemOptions;
   readonly #tree: FileTree;
+  readonly #locks: KeyedLock;
   #allowedPaths: string[];
   #status: ProviderStatus = "ready";
 
@@ -71,6 +75,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     }
     this.#options = options;
     this.id = options.id ?? `local-filesystem-${system.newId()}`;
+    this.#locks = new KeyedLock(system);
     this.readOnly = readOnly;
     this.basePath = resolve(basePath);
     this.#allowedPaths = contained ? allowedPaths : ["/"];
@@ -129,6 +134,10 @@ export class LocalFilesystem implements WorkspaceFilesystem {
 
   async writeFile(path: string, content: FileContent, options: WriteOptions = {}): Promise<void> {
     this.#checkWritable(path);
+    await this.#locked(path, () => this.#write(path, content, options));
+  }
+
+  async #write(path: string, content: FileContent, options: WriteOptions): Promise<void> {
     const { recursive = true, overwrite = true, expectedMtime, expectedHash } = options;
     await this.#tree.write(path, toBytes(path, content), {
       overwrite,
@@ -144,8 +153,15 @@ export class LocalFilesystem implements WorkspaceFilesystem {
 
   async appendFile(path: string, content: FileContent): Promise<void> {
     this.#checkWritable(path);
-    const before = (await this.exists(path)) ? ((await this.readFile(path)) as Buffer) : Buffer.alloc(0);
-    await this.writeFile(path, Buffer.concat([before, toBytes(path, content)]));
+    await this.#locked(path, async () => {
+      const before = (await this.exists(path)) ? ((await this.readFile(path)) as Buffer) : Buffer.alloc(0);
+      await this.#write(path, Buffer.concat([before, toBytes(path, content)]), {});
+    });
+  }
+
+  /** Changes of one file are serial in this process. */
+  async #locked(path: string, work: () => Promise<void>): Promise<void> {
+    await this.#locks.run(await fileIdentity(this, path), LOCK_MS, work);
   }
 
   async deleteFile(path: string, options: { force?: boolean } = {}): Promise<void> {

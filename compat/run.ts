@@ -1,0 +1,70 @@
+/**
+ *   npm run compat [-- words of a probe's name]
+ * Runs the same programs on the reference from npm and on Selvedge under the alias, and compares what they return.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+
+interface Line {
+  name: string;
+  reason?: string;
+  value?: unknown;
+  failed?: string;
+}
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const only = process.argv.slice(2).filter((word) => word !== "--all");
+
+if (!existsSync(new URL("node_modules", import.meta.url))) {
+  process.stderr.write("Installing the reference from npm …\n");
+  command("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund"]);
+}
+
+const reference = resultsOf("reference");
+const ours = resultsOf("ours");
+let same = 0;
+let meant = 0;
+const unexplained: string[] = [];
+for (const [name, theirs] of reference) {
+  const mine = ours.get(name) ?? { name, failed: "did not run" };
+  const equal = isDeepStrictEqual(withoutReason(theirs), withoutReason(mine));
+  if (equal && theirs.reason === undefined) same += 1;
+  else if (!equal && theirs.reason !== undefined) meant += 1;
+  else unexplained.push(name);
+  if (equal && theirs.reason !== undefined) console.log(`✗ ${name}: the same on both sides, but marked as different`);
+  else if (equal) console.log(`✓ ${name}`);
+  else if (theirs.reason !== undefined) console.log(`≠ ${name}\n    ${theirs.reason}`);
+  else console.log(`✗ ${name}\n    reference ${shown(theirs)}\n    selvedge  ${shown(mine)}`);
+}
+for (const name of ours.keys()) if (!reference.has(name)) unexplained.push(name);
+console.log(`\n${reference.size} probes: ${same} the same, ${meant} different on purpose, ${unexplained.length} unexplained`);
+process.exitCode = unexplained.length > 0 ? 1 : 0;
+
+function resultsOf(side: "reference" | "ours"): Map<string, Line> {
+  const flags = ["--conditions=selvedge-source", "--no-warnings", "--import", "./resolve.mjs", "./side.ts", ...only];
+  const child = spawnSync(process.execPath, flags, {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, SIDE: side, MASTRA_TELEMETRY_DISABLED: "1" },
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const lines = child.stdout.split("\n").filter((line) => line.startsWith("compat "));
+  if (child.status !== 0) throw new Error(`The probes ended with ${child.status ?? child.signal}:\n${child.stderr.slice(-2_000)}`);
+  return new Map(lines.map((line) => JSON.parse(line.slice("compat ".length)) as Line).map((line) => [line.name, line]));
+}
+
+function withoutReason({ value, failed }: Line): unknown {
+  return { value, failed: failed === undefined ? undefined : "failed" };
+}
+
+function shown(line: Line): string {
+  const text = line.failed === undefined ? JSON.stringify(line.value) : `failed: ${line.failed}`;
+  return text.length > 400 ? `${text.slice(0, 400)}…` : text;
+}
+
+function command(name: string, args: string[]): void {
+  const { status } = spawnSync(name, args, { cwd: folder, stdio: "inherit" });
+  if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}.`);
+}

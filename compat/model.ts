@@ -73,7 +73,8 @@ export function scripted(
         if (part.type === "tool-call") parts.push(part);
         else {
           parts.push({ type: `${part.type}-start`, id });
-          for (const word of part.text.split(/(?<= )/)) parts.push({ type: `${part.type}-delta`, id, delta: word });
+          for (const word of part.text.split(/(?<= )/))
+            parts.push({ type: `${part.type}-delta`, id, delta: word });
           parts.push({ type: `${part.type}-end`, id });
         }
       }

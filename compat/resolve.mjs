@@ -7,7 +7,8 @@ const probes = new URL(".", import.meta.url).href;
 if (process.env.SIDE === "ours") {
   registerHooks({
     resolve(specifier, context, next) {
-      if (!specifier.startsWith("@mastra/") || !context.parentURL?.startsWith(probes)) return next(specifier, context);
+      if (!specifier.startsWith("@mastra/") || !context.parentURL?.startsWith(probes))
+        return next(specifier, context);
       return next(specifier.replace("@mastra/", "@selvedge/"), { ...context, parentURL: root });
     },
   });

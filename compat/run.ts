@@ -33,17 +33,27 @@ for (const [name, theirs] of reference) {
   if (equal && theirs.reason === undefined) same += 1;
   else if (!equal && theirs.reason !== undefined) meant += 1;
   else unexplained.push(name);
-  if (equal && theirs.reason !== undefined) console.log(`✗ ${name}: the same on both sides, but marked as different`);
+  if (equal && theirs.reason !== undefined)
+    console.log(`✗ ${name}: the same on both sides, but marked as different`);
   else if (equal) console.log(`✓ ${name}`);
   else if (theirs.reason !== undefined) console.log(`≠ ${name}\n    ${theirs.reason}`);
   else console.log(`✗ ${name}\n    reference ${shown(theirs)}\n    selvedge  ${shown(mine)}`);
 }
 for (const name of ours.keys()) if (!reference.has(name)) unexplained.push(name);
-console.log(`\n${reference.size} probes: ${same} the same, ${meant} different on purpose, ${unexplained.length} unexplained`);
+console.log(
+  `\n${reference.size} probes: ${same} the same, ${meant} different on purpose, ${unexplained.length} unexplained`,
+);
 process.exitCode = unexplained.length > 0 ? 1 : 0;
 
 function resultsOf(side: "reference" | "ours"): Map<string, Line> {
-  const flags = ["--conditions=selvedge-source", "--no-warnings", "--import", "./resolve.mjs", "./side.ts", ...only];
+  const flags = [
+    "--conditions=selvedge-source",
+    "--no-warnings",
+    "--import",
+    "./resolve.mjs",
+    "./side.ts",
+    ...only,
+  ];
   const child = spawnSync(process.execPath, flags, {
     cwd: folder,
     encoding: "utf8",
@@ -51,8 +61,11 @@ function resultsOf(side: "reference" | "ours"): Map<string, Line> {
     maxBuffer: 64 * 1024 * 1024,
   });
   const lines = child.stdout.split("\n").filter((line) => line.startsWith("compat "));
-  if (child.status !== 0) throw new Error(`The probes ended with ${child.status ?? child.signal}:\n${child.stderr.slice(-2_000)}`);
-  return new Map(lines.map((line) => JSON.parse(line.slice("compat ".length)) as Line).map((line) => [line.name, line]));
+  if (child.status !== 0)
+    throw new Error(`The probes ended with ${child.status ?? child.signal}:\n${child.stderr.slice(-2_000)}`);
+  return new Map(
+    lines.map((line) => JSON.parse(line.slice("compat ".length)) as Line).map((line) => [line.name, line]),
+  );
 }
 
 function withoutReason({ value, failed }: Line): unknown {

@@ -6,13 +6,18 @@ const only = process.argv[2];
 const folder = new URL("./probes/", import.meta.url);
 const PATIENCE_MS = 30_000;
 
-for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts")).toSorted()) {
+for (const file of readdirSync(folder)
+  .filter((name) => name.endsWith(".ts"))
+  .toSorted()) {
   const subject = file.slice(0, -3);
   let probes: Probes;
   try {
     probes = ((await import(new URL(file, folder).href)) as { probes: Probes }).probes;
   } catch (error) {
-    say({ name: subject, failed: `does not load: ${error instanceof Error ? error.message.split("\n")[0] : error}` });
+    say({
+      name: subject,
+      failed: `does not load: ${error instanceof Error ? error.message.split("\n")[0] : error}`,
+    });
     continue;
   }
   for (const [title, probe] of Object.entries(probes)) {
@@ -21,10 +26,16 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts")).to
     const run = typeof probe === "function" ? probe : probe.run;
     const reason = typeof probe === "function" ? undefined : probe.ours;
     try {
-      const late = new Promise((_, reject) => setTimeout(reject, PATIENCE_MS, new Error("no result")).unref());
+      const late = new Promise((_, reject) =>
+        setTimeout(reject, PATIENCE_MS, new Error("no result")).unref(),
+      );
       say({ name, reason, value: await Promise.race([run(), late]) });
     } catch (error) {
-      say({ name, reason, failed: error instanceof Error ? `${error.name}: ${error.message.split("\n")[0]}` : String(error) });
+      say({
+        name,
+        reason,
+        failed: error instanceof Error ? `${error.name}: ${error.message.split("\n")[0]}` : String(error),
+      });
     }
   }
 }

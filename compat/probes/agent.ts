@@ -7,7 +7,13 @@ import { outcome, type Probes } from "../probe.ts";
 
 function agentOf(replies: readonly Reply[], more: Record<string, unknown> = {}) {
   const model = scripted(replies);
-  const agent = new Agent({ id: "helper", name: "Helper", instructions: "Be brief.", model: model as any, ...more });
+  const agent = new Agent({
+    id: "helper",
+    name: "Helper",
+    instructions: "Be brief.",
+    model: model as any,
+    ...more,
+  });
   return { agent, model };
 }
 
@@ -29,14 +35,30 @@ export const probes: Probes = {
   "generate returns text, finish reason and usage": async () => {
     const { agent } = agentOf(["Hello there"]);
     const { text, finishReason, usage } = await agent.generate("Hi");
-    return { text, finishReason, input: usage.inputTokens, output: usage.outputTokens, total: usage.totalTokens };
+    return {
+      text,
+      finishReason,
+      input: usage.inputTokens,
+      output: usage.outputTokens,
+      total: usage.totalTokens,
+    };
   },
   "generate works on a model of version 3": async () => {
-    const agent = new Agent({ id: "a", name: "a", instructions: "x", model: scripted(["Third"], "v3") as any });
+    const agent = new Agent({
+      id: "a",
+      name: "a",
+      instructions: "x",
+      model: scripted(["Third"], "v3") as any,
+    });
     return (await agent.generate("Hi")).text;
   },
   "generate works on a model of version 4": async () => {
-    const agent = new Agent({ id: "a", name: "a", instructions: "x", model: scripted(["Fourth"], "v4") as any });
+    const agent = new Agent({
+      id: "a",
+      name: "a",
+      instructions: "x",
+      model: scripted(["Fourth"], "v4") as any,
+    });
     return (await agent.generate("Hi")).text;
   },
   "generate works on a model with only doGenerate": async () => {
@@ -47,7 +69,10 @@ export const probes: Probes = {
   "instructions become the system message": async () => {
     const { agent, model } = agentOf(["ok"]);
     await agent.generate("Hi");
-    return model.prompts[0].prompt.map((m: any) => [m.role, typeof m.content === "string" ? m.content : m.content[0].text]);
+    return model.prompts[0].prompt.map((m: any) => [
+      m.role,
+      typeof m.content === "string" ? m.content : m.content[0].text,
+    ]);
   },
   "instructions may be a function of the request context": async () => {
     const { agent, model } = agentOf(["ok"], {
@@ -80,7 +105,9 @@ export const probes: Probes = {
   "context goes before the message": async () => {
     const { agent, model } = agentOf(["ok"]);
     await agent.generate("Now", { context: [{ role: "user", content: "Before" }] });
-    return model.prompts[0].prompt.flatMap((m: any) => (Array.isArray(m.content) ? m.content.map((p: any) => p.text) : []));
+    return model.prompts[0].prompt.flatMap((m: any) =>
+      Array.isArray(m.content) ? m.content.map((p: any) => p.text) : [],
+    );
   },
   "model settings reach the model": async () => {
     const { agent, model } = agentOf(["ok"]);
@@ -102,14 +129,27 @@ export const probes: Probes = {
   "toolCalls and toolResults of a result": async () => {
     const { agent } = agentOf([call, "It is 3"], { tools: { add } });
     const result = await agent.generate("1+2?");
-    const calls = result.toolCalls.map((one: any) => ({ type: one.type, name: one.payload?.toolName, args: one.payload?.args }));
-    const results = result.toolResults.map((one: any) => ({ type: one.type, name: one.payload?.toolName, result: one.payload?.result }));
+    const calls = result.toolCalls.map((one: any) => ({
+      type: one.type,
+      name: one.payload?.toolName,
+      args: one.payload?.args,
+    }));
+    const results = result.toolResults.map((one: any) => ({
+      type: one.type,
+      name: one.payload?.toolName,
+      result: one.payload?.result,
+    }));
     return { calls, results };
   },
   "a step has text, toolCalls and finishReason": async () => {
     const { agent } = agentOf([call, "It is 3"], { tools: { add } });
     const { steps } = await agent.generate("1+2?");
-    return steps.map((step: any) => ({ text: step.text, calls: step.toolCalls.length, results: step.toolResults.length, finish: step.finishReason }));
+    return steps.map((step: any) => ({
+      text: step.text,
+      calls: step.toolCalls.length,
+      results: step.toolResults.length,
+      finish: step.finishReason,
+    }));
   },
   "totalUsage adds up the steps": async () => {
     const { agent } = agentOf([call, "It is 3"], { tools: { add } });
@@ -124,10 +164,20 @@ export const probes: Probes = {
   "the model learns the tools": async () => {
     const { agent, model } = agentOf(["ok"], { tools: { add } });
     await agent.generate("Hi");
-    return model.prompts[0].tools.map((t: any) => ({ type: t.type, name: t.name, description: t.description, required: t.inputSchema.required }));
+    return model.prompts[0].tools.map((t: any) => ({
+      type: t.type,
+      name: t.name,
+      description: t.description,
+      required: t.inputSchema.required,
+    }));
   },
   "activeTools limits the tools": async () => {
-    const other = createTool({ id: "other", description: "Other", inputSchema: z.object({}), execute: async () => 1 });
+    const other = createTool({
+      id: "other",
+      description: "Other",
+      inputSchema: z.object({}),
+      execute: async () => 1,
+    });
     const { agent, model } = agentOf(["ok"], { tools: { add, other } });
     await agent.generate("Hi", { activeTools: ["other"] } as any);
     return model.prompts[0].tools.map((t: any) => t.name);
@@ -145,7 +195,9 @@ export const probes: Probes = {
   "clientTools stop the loop with a call": async () => {
     const { agent, model } = agentOf([{ calls: [{ tool: "pick", input: { color: "red" } }] }]);
     const result = await agent.generate("Hi", {
-      clientTools: { pick: { id: "pick", description: "Picks", inputSchema: z.object({ color: z.string() }) } as any },
+      clientTools: {
+        pick: { id: "pick", description: "Picks", inputSchema: z.object({ color: z.string() }) } as any,
+      },
     });
     return { asked: model.prompts.length, finish: result.finishReason, calls: result.toolCalls.length };
   },
@@ -163,12 +215,16 @@ export const probes: Probes = {
     return { text, told: JSON.stringify(model.prompts[1].prompt.at(-1)).includes("out of order") };
   },
   "invalid arguments are reported to the model": async () => {
-    const { agent, model } = agentOf([{ calls: [{ tool: "add", input: { a: "x" } }] }, "Sorry"], { tools: { add } });
+    const { agent, model } = agentOf([{ calls: [{ tool: "add", input: { a: "x" } }] }, "Sorry"], {
+      tools: { add },
+    });
     const { text } = await agent.generate("1+2?");
     return { text, asked: model.prompts.length };
   },
   "a call of an unknown tool does not end the run": async () => {
-    const { agent, model } = agentOf([{ calls: [{ tool: "nothing", input: {} }] }, "Sorry"], { tools: { add } });
+    const { agent, model } = agentOf([{ calls: [{ tool: "nothing", input: {} }] }, "Sorry"], {
+      tools: { add },
+    });
     const result = await outcome(async () => (await agent.generate("1+2?")).text);
     return { result, asked: model.prompts.length };
   },
@@ -181,22 +237,37 @@ export const probes: Probes = {
   },
   "structuredOutput that does not fit throws": async () => {
     const { agent } = agentOf(['{"city":7}']);
-    return outcome(async () => (await agent.generate("Where?", { structuredOutput: { schema: z.object({ city: z.string() }) } })).object);
+    return outcome(
+      async () =>
+        (await agent.generate("Where?", { structuredOutput: { schema: z.object({ city: z.string() }) } }))
+          .object,
+    );
   },
   "structuredOutput with a fallback value": async () => {
     const { agent } = agentOf(["no json"]);
     const result = await agent.generate("Where?", {
-      structuredOutput: { schema: z.object({ city: z.string() }), errorStrategy: "fallback", fallbackValue: { city: "?" } },
+      structuredOutput: {
+        schema: z.object({ city: z.string() }),
+        errorStrategy: "fallback",
+        fallbackValue: { city: "?" },
+      },
     });
     return result.object;
   },
   "structuredOutput of an array schema": async () => {
     const { agent } = agentOf(['{"elements":["a","b"]}']);
-    return outcome(async () => (await agent.generate("List", { structuredOutput: { schema: z.array(z.string()) } })).object);
+    return outcome(
+      async () =>
+        (await agent.generate("List", { structuredOutput: { schema: z.array(z.string()) } })).object,
+    );
   },
   "structuredOutput in a fence": async () => {
     const { agent } = agentOf(['```json\n{"city":"Rome"}\n```']);
-    return outcome(async () => (await agent.generate("Where?", { structuredOutput: { schema: z.object({ city: z.string() }) } })).object);
+    return outcome(
+      async () =>
+        (await agent.generate("Where?", { structuredOutput: { schema: z.object({ city: z.string() }) } }))
+          .object,
+    );
   },
   "reasoning is reported apart from the text": async () => {
     const { agent } = agentOf([{ reasoning: "Let me think", text: "Done" }]);
@@ -235,7 +306,12 @@ export const probes: Probes = {
     return outcome(async () => (await agent.generate("Hi")).text);
   },
   "a model may be a function": async () => {
-    const agent = new Agent({ id: "a", name: "a", instructions: "x", model: (() => scripted(["made"])) as any });
+    const agent = new Agent({
+      id: "a",
+      name: "a",
+      instructions: "x",
+      model: (() => scripted(["made"])) as any,
+    });
     return (await agent.generate("Hi")).text;
   },
   "getters of an agent": async () => {
@@ -256,7 +332,10 @@ export const probes: Probes = {
   "response.messages are model messages": async () => {
     const { agent } = agentOf([call, "It is 3"], { tools: { add } });
     const { response } = await agent.generate("1+2?");
-    return response.messages!.map((m: any) => [m.role, Array.isArray(m.content) ? m.content.map((p: any) => p.type) : typeof m.content]);
+    return response.messages!.map((m: any) => [
+      m.role,
+      Array.isArray(m.content) ? m.content.map((p: any) => p.type) : typeof m.content,
+    ]);
   },
   "response.uiMessages are UI messages": async () => {
     const { agent } = agentOf([call, "It is 3"], { tools: { add } });
@@ -264,14 +343,27 @@ export const probes: Probes = {
     return (response as any).uiMessages?.map((m: any) => [m.role, m.parts.map((p: any) => p.type)]);
   },
   "an agent among agents is a tool": async () => {
-    const { agent: child } = agentOf(["from the child"], { id: "child", name: "child", description: "Knows" });
-    const { agent, model } = agentOf([{ calls: [{ tool: "agent-child", input: { prompt: "Tell" } }] }, "done"], { agents: { child } });
+    const { agent: child } = agentOf(["from the child"], {
+      id: "child",
+      name: "child",
+      description: "Knows",
+    });
+    const { agent, model } = agentOf(
+      [{ calls: [{ tool: "agent-child", input: { prompt: "Tell" } }] }, "done"],
+      { agents: { child } },
+    );
     const { text } = await agent.generate("Ask");
-    return { text, tool: model.prompts[0].tools.map((t: any) => t.name), told: JSON.stringify(model.prompts[1].prompt.at(-1)).includes("from the child") };
+    return {
+      text,
+      tool: model.prompts[0].tools.map((t: any) => t.name),
+      told: JSON.stringify(model.prompts[1].prompt.at(-1)).includes("from the child"),
+    };
   },
   "providers see the keys of a request": async () => {
     const { agent, model } = agentOf(["ok"]);
     await agent.generate("Hi");
-    return keysOf(model.prompts[0]).filter((key) => ["prompt", "abortSignal", "toolChoice", "tools", "temperature"].includes(key));
+    return keysOf(model.prompts[0]).filter((key) =>
+      ["prompt", "abortSignal", "toolChoice", "tools", "temperature"].includes(key),
+    );
   },
 };

@@ -15,23 +15,36 @@ export const probes: Probes = {
     const mastra = new Mastra({ agents: { one: agentOf("first") }, logger: false });
     return (await mastra.getAgent("one").generate("Hi")).text;
   },
-  "getAgentById": () => new Mastra({ agents: { one: agentOf("first") }, logger: false }).getAgentById("first").name,
+  getAgentById: () =>
+    new Mastra({ agents: { one: agentOf("first") }, logger: false }).getAgentById("first").name,
   "getAgent of nothing": () => {
     const mastra = new Mastra({ agents: { one: agentOf("first") }, logger: false });
     return outcome(() => (mastra as any).getAgent("two"));
   },
-  "listAgents": () => Object.keys(new Mastra({ agents: { one: agentOf("first"), two: agentOf("second") }, logger: false }).listAgents()),
+  listAgents: () =>
+    Object.keys(
+      new Mastra({ agents: { one: agentOf("first"), two: agentOf("second") }, logger: false }).listAgents(),
+    ),
   "one agent under two keys": () => {
     const agent = agentOf("first");
-    return outcome(() => Object.keys(new Mastra({ agents: { one: agent, two: agent }, logger: false }).listAgents()));
+    return outcome(() =>
+      Object.keys(new Mastra({ agents: { one: agent, two: agent }, logger: false }).listAgents()),
+    );
   },
-  "getStorage": () => {
+  getStorage: () => {
     const storage = new LibSQLStore({ id: "s", url: ":memory:" });
     return new Mastra({ storage, logger: false }).getStorage() !== undefined;
   },
   "a logger receives messages": () => {
     const seen: string[] = [];
-    const logger: any = { debug() {}, info: (text: string) => seen.push(text), warn() {}, error() {}, trackException() {}, getTransports: () => new Map() };
+    const logger: any = {
+      debug() {},
+      info: (text: string) => seen.push(text),
+      warn() {},
+      error() {},
+      trackException() {},
+      getTransports: () => new Map(),
+    };
     const mastra = new Mastra({ logger });
     mastra.getLogger().info("hello");
     return seen;
@@ -47,7 +60,13 @@ export const probes: Probes = {
         return 1;
       },
     });
-    const agent = new Agent({ id: "a", name: "a", instructions: "x", model: scripted([{ calls: [{ tool: "look", input: {} }] }, "ok"]) as any, tools: { look } });
+    const agent = new Agent({
+      id: "a",
+      name: "a",
+      instructions: "x",
+      model: scripted([{ calls: [{ tool: "look", input: {} }] }, "ok"]) as any,
+      tools: { look },
+    });
     const mastra = new Mastra({ agents: { agent }, logger: false });
     await mastra.getAgent("agent").generate("Hi");
     return typeof (host as any)?.getAgent;
@@ -55,8 +74,18 @@ export const probes: Probes = {
   "a storage of the host serves the memory": async () => {
     const { Memory } = await import("@mastra/memory");
     const memory = new Memory({ options: { lastMessages: 5 } });
-    const agent = new Agent({ id: "a", name: "a", instructions: "x", model: scripted(["Hello"]) as any, memory: memory as any });
-    const mastra = new Mastra({ agents: { agent }, storage: new LibSQLStore({ id: "s", url: ":memory:" }), logger: false });
+    const agent = new Agent({
+      id: "a",
+      name: "a",
+      instructions: "x",
+      model: scripted(["Hello"]) as any,
+      memory: memory as any,
+    });
+    const mastra = new Mastra({
+      agents: { agent },
+      storage: new LibSQLStore({ id: "s", url: ":memory:" }),
+      logger: false,
+    });
     await mastra.getAgent("agent").generate("Hi", { memory: { thread: "t", resource: "r" } });
     return (await memory.recall({ threadId: "t", resourceId: "r" })).messages.length;
   },
@@ -73,13 +102,18 @@ export const probes: Probes = {
     await mastra.getAgent("one").generate("Hi");
     return types.has("message") || types.has("run");
   },
-  "addAgent": () => {
+  addAgent: () => {
     const mastra = new Mastra({ logger: false });
     mastra.addAgent(agentOf("late"), "late");
     return mastra.getAgent("late" as never as string as any).name;
   },
   "tools of the host": () => {
-    const look = createTool({ id: "look", description: "Looks", inputSchema: z.object({}), execute: async () => 1 });
+    const look = createTool({
+      id: "look",
+      description: "Looks",
+      inputSchema: z.object({}),
+      execute: async () => 1,
+    });
     return Object.keys((new Mastra({ tools: { look }, logger: false } as any) as any).listTools() ?? {});
   },
 };

@@ -40,9 +40,24 @@ const NAMES: Record<string, string[]> = {
   "@mastra/memory/processors": ["ObservationalMemory", "TokenLimiter"],
   "@mastra/libsql": ["LibSQLStore", "LibSQLVector"],
   "@mastra/mcp": ["MCPClient", "MCPServer"],
-  "@mastra/rag": ["MDocument", "createVectorQueryTool", "createGraphRAGTool", "createDocumentChunkerTool", "rerank", "GraphRAG", "Language"],
+  "@mastra/rag": [
+    "MDocument",
+    "createVectorQueryTool",
+    "createGraphRAGTool",
+    "createDocumentChunkerTool",
+    "rerank",
+    "GraphRAG",
+    "Language",
+  ],
   "@mastra/loggers": ["PinoLogger", "LogLevel"],
-  "@mastra/observability": ["Observability", "DefaultExporter", "CloudExporter", "ConsoleExporter", "SensitiveDataFilter", "SamplingStrategyType"],
+  "@mastra/observability": [
+    "Observability",
+    "DefaultExporter",
+    "CloudExporter",
+    "ConsoleExporter",
+    "SensitiveDataFilter",
+    "SamplingStrategyType",
+  ],
   "@mastra/client-js": ["MastraClient"],
 };
 

@@ -11,7 +11,11 @@ function setUp(replies: readonly Reply[], options: any = { lastMessages: 10 }) {
   const storage = new LibSQLStore({ id: `store-${(stores += 1)}`, url: ":memory:" });
   const memory = new Memory({ storage, options });
   const model = scripted(replies);
-  return { memory, model, agent: new Agent({ id: "a", name: "a", instructions: "x", model: model as any, memory: memory as any }) };
+  return {
+    memory,
+    model,
+    agent: new Agent({ id: "a", name: "a", instructions: "x", model: model as any, memory: memory as any }),
+  };
 }
 
 const place = { memory: { thread: "t1", resource: "ann" } };
@@ -37,15 +41,27 @@ export const probes: Probes = {
     const { agent, memory } = setUp(["Hello"]);
     await agent.generate("Hi", place);
     const [message] = (await memory.recall({ threadId: "t1", resourceId: "ann" })).messages as any[];
-    return { id: typeof message.id, date: message.createdAt instanceof Date, format: message.content.format, thread: message.threadId, resource: message.resourceId };
+    return {
+      id: typeof message.id,
+      date: message.createdAt instanceof Date,
+      format: message.content.format,
+      thread: message.threadId,
+      resource: message.resourceId,
+    };
   },
   "createThread and getThreadById": async () => {
     const { memory } = setUp(["x"]);
-    await memory.createThread({ threadId: "t9", resourceId: "ann", title: "Trip", metadata: { color: "red" } });
+    await memory.createThread({
+      threadId: "t9",
+      resourceId: "ann",
+      title: "Trip",
+      metadata: { color: "red" },
+    });
     const thread: any = await memory.getThreadById({ threadId: "t9" });
     return { id: thread.id, resource: thread.resourceId, title: thread.title, metadata: thread.metadata };
   },
-  "getThreadById of nothing": async () => (await setUp(["x"]).memory.getThreadById({ threadId: "none" })) ?? "null",
+  "getThreadById of nothing": async () =>
+    (await setUp(["x"]).memory.getThreadById({ threadId: "none" })) ?? "null",
   "listThreads by resource": async () => {
     const { memory } = setUp(["x"]);
     await memory.createThread({ threadId: "t1", resourceId: "ann" });
@@ -60,13 +76,13 @@ export const probes: Probes = {
     const thread: any = await memory.getThreadById({ threadId: "t1" });
     return { title: thread.title, metadata: thread.metadata };
   },
-  "deleteThread": async () => {
+  deleteThread: async () => {
     const { agent, memory } = setUp(["Hello"]);
     await agent.generate("Hi", place);
     await memory.deleteThread("t1");
     return { thread: (await memory.getThreadById({ threadId: "t1" })) ?? "null" };
   },
-  "deleteMessages": async () => {
+  deleteMessages: async () => {
     const { agent, memory } = setUp(["Hello"]);
     await agent.generate("Hi", place);
     const { messages } = await memory.recall({ threadId: "t1", resourceId: "ann" });
@@ -97,7 +113,9 @@ export const probes: Probes = {
   "another resource's thread is refused": async () => {
     const { agent } = setUp(["Hello"]);
     await agent.generate("Hi", place);
-    return outcome(async () => (await agent.generate("Hi", { memory: { thread: "t1", resource: "ben" } })).text);
+    return outcome(
+      async () => (await agent.generate("Hi", { memory: { thread: "t1", resource: "ben" } })).text,
+    );
   },
   "readOnly stores nothing": async () => {
     const { agent, memory } = setUp(["Hello"]);
@@ -127,16 +145,24 @@ export const probes: Probes = {
     const value = await memory.getWorkingMemory({ threadId: "t1", resourceId: "ann" });
     return typeof value === "string" ? JSON.parse(value) : value;
   },
-  "cloneThread": async () => {
+  cloneThread: async () => {
     const { agent, memory } = setUp(["Hello"]);
     await agent.generate("Hi", place);
-    const { thread, clonedMessages } = (await memory.cloneThread({ sourceThreadId: "t1", newThreadId: "t2" })) as any;
-    return { id: thread.id, count: clonedMessages?.length, texts: textsOf((await memory.recall({ threadId: "t2", resourceId: "ann" })).messages) };
+    const { thread, clonedMessages } = (await memory.cloneThread({
+      sourceThreadId: "t1",
+      newThreadId: "t2",
+    })) as any;
+    return {
+      id: thread.id,
+      count: clonedMessages?.length,
+      texts: textsOf((await memory.recall({ threadId: "t2", resourceId: "ann" })).messages),
+    };
   },
   "a title is generated": async () => {
     const { agent, memory } = setUp(["Hello", "A greeting"], { generateTitle: true });
     await agent.generate("Hi", place);
-    for (let n = 0; n < 50 && !(await memory.getThreadById({ threadId: "t1" }))?.title; n += 1) await new Promise((r) => setTimeout(r, 20));
+    for (let n = 0; n < 50 && !(await memory.getThreadById({ threadId: "t1" }))?.title; n += 1)
+      await new Promise((r) => setTimeout(r, 20));
     return typeof (await memory.getThreadById({ threadId: "t1" }))?.title;
   },
   "the older form of a call": async () => {

@@ -17,7 +17,13 @@ export const probes: Probes = {
     const shout = {
       id: "shout",
       processInput: ({ messages }: any) =>
-        messages.map((m: any) => ({ ...m, content: { ...m.content, parts: m.content.parts.map((p: any) => ({ ...p, text: p.text.toUpperCase() })) } })),
+        messages.map((m: any) => ({
+          ...m,
+          content: {
+            ...m.content,
+            parts: m.content.parts.map((p: any) => ({ ...p, text: p.text.toUpperCase() })),
+          },
+        })),
     };
     const { agent, model } = agentOf(["ok"], { inputProcessors: [shout] });
     await agent.generate("hi");
@@ -43,7 +49,15 @@ export const probes: Probes = {
       processOutputResult: ({ messages }: any) =>
         messages.map((m: any) =>
           m.role === "assistant"
-            ? { ...m, content: { ...m.content, parts: m.content.parts.map((p: any) => (p.type === "text" ? { ...p, text: `${p.text}!` } : p)) } }
+            ? {
+                ...m,
+                content: {
+                  ...m.content,
+                  parts: m.content.parts.map((p: any) =>
+                    p.type === "text" ? { ...p, text: `${p.text}!` } : p,
+                  ),
+                },
+              }
             : m,
         ),
     };
@@ -51,7 +65,11 @@ export const probes: Probes = {
     return (await agent.generate("hi")).text;
   },
   "processOutputStream drops a part": async () => {
-    const drop = { id: "drop", processOutputStream: async ({ part }: any) => (part.type === "text-delta" && part.payload.text.includes("two") ? null : part) };
+    const drop = {
+      id: "drop",
+      processOutputStream: async ({ part }: any) =>
+        part.type === "text-delta" && part.payload.text.includes("two") ? null : part,
+    };
     const { agent } = agentOf(["one two three"], { outputProcessors: [drop] });
     const stream = await agent.stream("hi");
     let text = "";
@@ -69,13 +87,19 @@ export const probes: Probes = {
     const mark = (id: string) => ({
       id,
       processInput: ({ messages }: any) =>
-        messages.map((m: any) => ({ ...m, content: { ...m.content, parts: m.content.parts.map((p: any) => ({ ...p, text: `${p.text} ${id}` })) } })),
+        messages.map((m: any) => ({
+          ...m,
+          content: {
+            ...m.content,
+            parts: m.content.parts.map((p: any) => ({ ...p, text: `${p.text} ${id}` })),
+          },
+        })),
     });
     const { agent, model } = agentOf(["ok"], { inputProcessors: [mark("agent")] });
     await agent.generate("hi", { inputProcessors: [mark("call")] } as any);
     return lastText(model);
   },
-  "UnicodeNormalizer": onPurpose(
+  UnicodeNormalizer: onPurpose(
     "Whitespace is kept unless collapseWhitespace is set, because collapsing it destroys code.",
     async () => {
       const { agent, model } = agentOf(["ok"], { inputProcessors: [new UnicodeNormalizer()] });
@@ -85,7 +109,9 @@ export const probes: Probes = {
   ),
   "UnicodeNormalizer with options": async () => {
     const { agent, model } = agentOf(["ok"], {
-      inputProcessors: [new UnicodeNormalizer({ stripControlChars: true, collapseWhitespace: true, trim: true })],
+      inputProcessors: [
+        new UnicodeNormalizer({ stripControlChars: true, collapseWhitespace: true, trim: true }),
+      ],
     });
     await agent.generate("  a  b\u0007 ");
     return lastText(model);

@@ -2,7 +2,8 @@ import { MDocument } from "@mastra/rag";
 import { LibSQLVector } from "@mastra/libsql";
 import { outcome, type Probes } from "../probe.ts";
 
-const TEXT = "# Title\n\nFirst paragraph has a few words.\n\nSecond paragraph has other words.\n\n## Part\n\nThird paragraph ends here.";
+const TEXT =
+  "# Title\n\nFirst paragraph has a few words.\n\nSecond paragraph has other words.\n\n## Part\n\nThird paragraph ends here.";
 
 async function store() {
   const vector = new LibSQLVector({ id: "v", url: ":memory:" });
@@ -36,19 +37,37 @@ export const probes: Probes = {
     return chunks.map((chunk: any) => chunk.text);
   },
   "chunk character": async () => {
-    const chunks = await MDocument.fromText(TEXT).chunk({ strategy: "character", separator: "\n\n", maxSize: 60, overlap: 0 } as any);
+    const chunks = await MDocument.fromText(TEXT).chunk({
+      strategy: "character",
+      separator: "\n\n",
+      maxSize: 60,
+      overlap: 0,
+    } as any);
     return chunks.map((chunk: any) => chunk.text);
   },
   "chunk markdown by headers": async () => {
-    const chunks = await MDocument.fromMarkdown(TEXT).chunk({ strategy: "markdown", headers: [["#", "title"], ["##", "part"]] } as any);
+    const chunks = await MDocument.fromMarkdown(TEXT).chunk({
+      strategy: "markdown",
+      headers: [
+        ["#", "title"],
+        ["##", "part"],
+      ],
+    } as any);
     return chunks.map((chunk: any) => [chunk.text, chunk.metadata]);
   },
   "chunk sentence": async () => {
-    const chunks = await MDocument.fromText("One is here. Two is here. Three is here.").chunk({ strategy: "sentence", maxSize: 30, overlap: 0 } as any);
+    const chunks = await MDocument.fromText("One is here. Two is here. Three is here.").chunk({
+      strategy: "sentence",
+      maxSize: 30,
+      overlap: 0,
+    } as any);
     return chunks.map((chunk: any) => chunk.text);
   },
   "chunk json": async () => {
-    const chunks = await MDocument.fromJSON(JSON.stringify({ a: { b: "one", c: "two" }, d: "three" })).chunk({ strategy: "json", maxSize: 40 } as any);
+    const chunks = await MDocument.fromJSON(JSON.stringify({ a: { b: "one", c: "two" }, d: "three" })).chunk({
+      strategy: "json",
+      maxSize: 40,
+    } as any);
     return chunks.length > 0;
   },
   "getText and getMetadata": async () => {
@@ -63,11 +82,11 @@ export const probes: Probes = {
   "filter with $not": () => idsOf({ $not: { kind: "x" } }),
   "filter with $all": () => outcome(() => idsOf({ tags: { $all: ["p", "q"] } })),
   "filter with $exists": () => idsOf({ kind: { $exists: true } }),
-  "describeIndex": async () => {
+  describeIndex: async () => {
     const { dimension, count, metric } = await (await store()).describeIndex({ indexName: "docs" });
     return { dimension, count, metric };
   },
-  "listIndexes": async () => (await store()).listIndexes(),
+  listIndexes: async () => (await store()).listIndexes(),
   "updateVector by id": async () => {
     const vector = await store();
     await vector.updateVector({ indexName: "docs", id: "a", update: { metadata: { kind: "z" } } });
@@ -76,11 +95,15 @@ export const probes: Probes = {
   },
   "updateVector by filter": async () => {
     const vector = await store();
-    await vector.updateVector({ indexName: "docs", filter: { kind: "y" }, update: { metadata: { kind: "z" } } } as any);
+    await vector.updateVector({
+      indexName: "docs",
+      filter: { kind: "y" },
+      update: { metadata: { kind: "z" } },
+    } as any);
     const results = await vector.query({ indexName: "docs", queryVector: [0, 1, 0], topK: 1 });
     return results[0]!.metadata;
   },
-  "deleteVector": async () => {
+  deleteVector: async () => {
     const vector = await store();
     await vector.deleteVector({ indexName: "docs", id: "a" });
     return (await vector.describeIndex({ indexName: "docs" })).count;

@@ -15,7 +15,13 @@ function agentOf(replies: readonly Reply[]) {
       return { sum: input.a + input.b };
     },
   });
-  return new Agent({ id: "a", name: "a", instructions: "x", model: scripted(replies) as any, tools: { add } });
+  return new Agent({
+    id: "a",
+    name: "a",
+    instructions: "x",
+    model: scripted(replies) as any,
+    tools: { add },
+  });
 }
 
 const call: Reply = { calls: [{ tool: "add", input: { a: 1, b: 2 } }] };
@@ -40,13 +46,19 @@ export const probes: Probes = {
   },
   "payload of a tool result": async () => {
     const { payload } = (await chunksOf([call, "Done"])).find((one) => one.type === "tool-result");
-    return { name: payload.toolName, args: payload.args, result: payload.result, isError: payload.isError ?? false };
+    return {
+      name: payload.toolName,
+      args: payload.args,
+      result: payload.result,
+      isError: payload.isError ?? false,
+    };
   },
   "payload of tool output": async () => {
     const chunk = (await chunksOf([call, "Done"])).find((one) => one.type === "tool-output");
     return { name: chunk?.payload.toolName, output: chunk?.payload.output };
   },
-  "data of a custom chunk": async () => (await chunksOf([call, "Done"])).find((one) => one.type === "data-note")?.data,
+  "data of a custom chunk": async () =>
+    (await chunksOf([call, "Done"])).find((one) => one.type === "data-note")?.data,
   "payload of finish": async () => {
     const { payload } = (await chunksOf(["One"])).find((one) => one.type === "finish");
     return { reason: payload.stepResult?.reason, total: payload.output?.usage?.totalTokens };
@@ -55,7 +67,7 @@ export const probes: Probes = {
     const { payload } = (await chunksOf(["One"])).find((one) => one.type === "step-finish");
     return { reason: payload.stepResult?.reason, total: payload.output?.usage?.totalTokens };
   },
-  "textStream": async () => {
+  textStream: async () => {
     const stream = await agentOf(["One two three"]).stream("Hi");
     const parts: string[] = [];
     for await (const text of stream.textStream) parts.push(text);
@@ -75,11 +87,11 @@ export const probes: Probes = {
     };
   },
   "promises without reading the stream": async () => (await agentOf(["Alone"]).stream("Hi")).text,
-  "getFullOutput": async () => {
+  getFullOutput: async () => {
     const full = await (await agentOf([call, "Done"]).stream("Hi")).getFullOutput();
     return { text: full.text, finish: full.finishReason, steps: full.steps.length };
   },
-  "consumeStream": async () => {
+  consumeStream: async () => {
     const stream = await agentOf(["Quiet"]).stream("Hi");
     await stream.consumeStream();
     return stream.text;
@@ -88,19 +100,24 @@ export const probes: Probes = {
     const stream = await agentOf(["One two"]).stream("Hi");
     const read = async () => {
       const parts: string[] = [];
-      for await (const chunk of stream.fullStream) if (chunk.type === "text-delta") parts.push(chunk.payload.text);
+      for await (const chunk of stream.fullStream)
+        if (chunk.type === "text-delta") parts.push(chunk.payload.text);
       return parts.join("");
     };
     return Promise.all([read(), read()]);
   },
-  "objectStream": async () => {
-    const stream = await agentOf(['{"city":"Rome"}']).stream("Hi", { structuredOutput: { schema: z.object({ city: z.string() }) } });
+  objectStream: async () => {
+    const stream = await agentOf(['{"city":"Rome"}']).stream("Hi", {
+      structuredOutput: { schema: z.object({ city: z.string() }) },
+    });
     let last: unknown;
     for await (const part of stream.objectStream) last = part;
     return { last, object: await stream.object };
   },
   "an error of the model": async () => {
-    const types = (await chunksOf([{ error: new Error("overloaded") }], { maxRetries: 0 })).map((chunk) => chunk.type);
+    const types = (await chunksOf([{ error: new Error("overloaded") }], { maxRetries: 0 })).map(
+      (chunk) => chunk.type,
+    );
     return { error: types.includes("error"), finish: types.includes("finish") };
   },
   "text after an error of the model": async () => {
@@ -109,14 +126,23 @@ export const probes: Probes = {
   },
   "onChunk sees text": async () => {
     const seen: string[] = [];
-    const stream = await agentOf(["One two"]).stream("Hi", { onChunk: (chunk: any) => void seen.push(chunk.type) } as any);
+    const stream = await agentOf(["One two"]).stream("Hi", {
+      onChunk: (chunk: any) => void seen.push(chunk.type),
+    } as any);
     await stream.consumeStream();
     return seen.filter((type) => type === "text-delta").length;
   },
   "onFinish has text, usage and steps": async () => {
     let seen: any;
-    const stream = await agentOf([call, "Done"]).stream("Hi", { onFinish: (result: any) => void (seen = result) } as any);
+    const stream = await agentOf([call, "Done"]).stream("Hi", {
+      onFinish: (result: any) => void (seen = result),
+    } as any);
     await stream.consumeStream();
-    return { text: seen.text, reason: seen.finishReason, steps: seen.steps.length, total: seen.totalUsage?.totalTokens };
+    return {
+      text: seen.text,
+      reason: seen.finishReason,
+      steps: seen.steps.length,
+      total: seen.totalUsage?.totalTokens,
+    };
   },
 };

@@ -7,7 +7,11 @@ import type { Probes } from "../probe.ts";
 function agentOf(replies: readonly Reply[]) {
   const memory = new Memory({ storage: new LibSQLStore({ id: "s", url: ":memory:" }) });
   const model = scripted(replies);
-  return { model, memory, agent: new Agent({ id: "a", name: "a", instructions: "x", model: model as any, memory: memory as any }) };
+  return {
+    model,
+    memory,
+    agent: new Agent({ id: "a", name: "a", instructions: "x", model: model as any, memory: memory as any }),
+  };
 }
 
 const place = { resourceId: "ann", threadId: "t" };
@@ -38,10 +42,16 @@ export const probes: Probes = {
   },
   "sendSignal persists without waking": async () => {
     const { agent, model, memory } = agentOf(["Hello"]);
-    const result: any = agent.sendSignal({ type: "notification", contents: "build failed" } as any, { ...place, ifIdle: { behavior: "persist" } } as any);
+    const result: any = agent.sendSignal(
+      { type: "notification", contents: "build failed" } as any,
+      { ...place, ifIdle: { behavior: "persist" } } as any,
+    );
     await result.accepted;
     await result.persisted;
-    return { asked: model.prompts.length, stored: (await memory.recall({ threadId: "t", resourceId: "ann" })).messages.length };
+    return {
+      asked: model.prompts.length,
+      stored: (await memory.recall({ threadId: "t", resourceId: "ann" })).messages.length,
+    };
   },
   "queueMessage is answered": async () => {
     const { agent } = agentOf(["Queued"]);

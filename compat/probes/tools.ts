@@ -9,7 +9,10 @@ import { outcome, type Probes } from "../probe.ts";
 
 function agentOf(replies: readonly Reply[], tools: Record<string, unknown>) {
   const model = scripted(replies);
-  return { agent: new Agent({ id: "a", name: "a", instructions: "x", model: model as any, tools: tools as any }), model };
+  return {
+    agent: new Agent({ id: "a", name: "a", instructions: "x", model: model as any, tools: tools as any }),
+    model,
+  };
 }
 
 function callOf(tool: string, input: unknown): Reply {
@@ -19,7 +22,12 @@ function callOf(tool: string, input: unknown): Reply {
 const city = z.object({ city: z.string() });
 
 async function argumentsOf(execute: (input: any, context: any) => unknown) {
-  const weather = createTool({ id: "weather", description: "Weather", inputSchema: city, execute: execute as any });
+  const weather = createTool({
+    id: "weather",
+    description: "Weather",
+    inputSchema: city,
+    execute: execute as any,
+  });
   const { agent } = agentOf([callOf("weather", { city: "Oslo" }), "done"], { weather });
   const requestContext = new RequestContext();
   requestContext.set("user", "ann");
@@ -38,8 +46,12 @@ export const probes: Probes = {
       suspend: typeof agent.suspend,
     })),
   "the second argument has an abort signal and a writer": () =>
-    argumentsOf((_, context) => ({ abort: context.abortSignal instanceof AbortSignal, writer: typeof context.writer?.write })),
-  "the input can be copied and compared": () => argumentsOf((input) => JSON.stringify(structuredClone({ ...input }))),
+    argumentsOf((_, context) => ({
+      abort: context.abortSignal instanceof AbortSignal,
+      writer: typeof context.writer?.write,
+    })),
+  "the input can be copied and compared": () =>
+    argumentsOf((input) => JSON.stringify(structuredClone({ ...input }))),
   "defaults of the schema are applied": async () => {
     const t = createTool({
       id: "t",
@@ -51,16 +63,32 @@ export const probes: Probes = {
     return ((await agent.generate("Hi")).toolResults[0] as any).payload.result;
   },
   "execute outside an agent": async () => {
-    const t = createTool({ id: "t", description: "t", inputSchema: city, execute: async (input: any) => ({ hello: input.city }) });
+    const t = createTool({
+      id: "t",
+      description: "t",
+      inputSchema: city,
+      execute: async (input: any) => ({ hello: input.city }),
+    });
     return (t as any).execute({ city: "Rome" }, {});
   },
   "execute outside an agent with invalid input": async () => {
-    const t = createTool({ id: "t", description: "t", inputSchema: city, execute: async (input: any) => ({ hello: input.city }) });
+    const t = createTool({
+      id: "t",
+      description: "t",
+      inputSchema: city,
+      execute: async (input: any) => ({ hello: input.city }),
+    });
     const result: any = await outcome(() => (t as any).execute({ city: 7 }, {}));
     return { error: result?.error };
   },
   "an invalid output is an error": async () => {
-    const t = createTool({ id: "t", description: "t", inputSchema: city, outputSchema: z.object({ n: z.number() }), execute: (async () => ({ n: "x" })) as any });
+    const t = createTool({
+      id: "t",
+      description: "t",
+      inputSchema: city,
+      outputSchema: z.object({ n: z.number() }),
+      execute: (async () => ({ n: "x" })) as any,
+    });
     const { agent, model } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
     await agent.generate("Hi");
     return { asked: model.prompts.length };
@@ -69,7 +97,10 @@ export const probes: Probes = {
     const t = createTool({ id: "now", description: "Now", execute: async () => ({ at: 1 }) });
     const { agent, model } = agentOf([callOf("now", {}), "done"], { now: t });
     await agent.generate("Hi");
-    return { type: model.prompts[0].tools[0].inputSchema.type, told: model.prompts[1].prompt.at(-1).content[0].output };
+    return {
+      type: model.prompts[0].tools[0].inputSchema.type,
+      told: model.prompts[1].prompt.at(-1).content[0].output,
+    };
   },
   "a result that is text": async () => {
     const t = createTool({ id: "t", description: "t", inputSchema: city, execute: async () => "sunny" });
@@ -90,17 +121,27 @@ export const probes: Probes = {
     return model.prompts[1].prompt.at(-1).content[0].output;
   },
   "a tool of the AI SDK": async () => {
-    const t = aiTool({ description: "Weather", inputSchema: city, execute: async ({ city: name }) => `sun in ${name}` });
+    const t = aiTool({
+      description: "Weather",
+      inputSchema: city,
+      execute: async ({ city: name }) => `sun in ${name}`,
+    });
     const { agent, model } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
     await agent.generate("Hi");
-    return { description: model.prompts[0].tools[0].description, told: model.prompts[1].prompt.at(-1).content[0].output };
+    return {
+      description: model.prompts[0].tools[0].description,
+      told: model.prompts[1].prompt.at(-1).content[0].output,
+    };
   },
   "a tool of the AI SDK with toModelOutput": async () => {
     const t = aiTool({
       description: "Weather",
       inputSchema: city,
       execute: async () => "sun",
-      toModelOutput: (({ output, ...rest }: any) => ({ type: "text", value: `it is ${output ?? JSON.stringify(rest)}` })) as any,
+      toModelOutput: (({ output, ...rest }: any) => ({
+        type: "text",
+        value: `it is ${output ?? JSON.stringify(rest)}`,
+      })) as any,
     });
     const { agent, model } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
     await agent.generate("Hi");
@@ -115,11 +156,21 @@ export const probes: Probes = {
     });
     const { agent, model } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
     const { toolResults } = await agent.generate("Hi");
-    return { required: model.prompts[0].tools[0].inputSchema.required, result: (toolResults[0] as any).payload.result };
+    return {
+      required: model.prompts[0].tools[0].inputSchema.required,
+      result: (toolResults[0] as any).payload.result,
+    };
   },
   "structuredOutput with zod 3": async () => {
     const { agent } = agentOf(['{"city":"Rome"}'], {});
-    return outcome(async () => (await agent.generate("Hi", { structuredOutput: { schema: z3.object({ city: z3.string() }) as any } })).object);
+    return outcome(
+      async () =>
+        (
+          await agent.generate("Hi", {
+            structuredOutput: { schema: z3.object({ city: z3.string() }) as any },
+          })
+        ).object,
+    );
   },
   "a JSON Schema as the input schema": async () => {
     const t = createTool({
@@ -143,7 +194,11 @@ export const probes: Probes = {
       execute: async () => ({ ran: (ran += 1) }),
     });
     const { agent } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
-    const mastra = new Mastra({ agents: { a: agent }, storage: new LibSQLStore({ id: "s", url: ":memory:" }), logger: false });
+    const mastra = new Mastra({
+      agents: { a: agent },
+      storage: new LibSQLStore({ id: "s", url: ":memory:" }),
+      logger: false,
+    });
     const stream = await mastra.getAgent("a").stream("Hi");
     const types: string[] = [];
     for await (const chunk of stream.fullStream) types.push(chunk.type);
@@ -156,9 +211,19 @@ export const probes: Probes = {
     const { Mastra } = await import("@mastra/core/mastra");
     const { LibSQLStore } = await import("@mastra/libsql");
     let ran = 0;
-    const t = createTool({ id: "t", description: "t", inputSchema: city, requireApproval: true, execute: async () => ({ ran: (ran += 1) }) });
+    const t = createTool({
+      id: "t",
+      description: "t",
+      inputSchema: city,
+      requireApproval: true,
+      execute: async () => ({ ran: (ran += 1) }),
+    });
     const { agent } = agentOf([callOf("t", { city: "Rome" }), "as you like"], { t });
-    const mastra = new Mastra({ agents: { a: agent }, storage: new LibSQLStore({ id: "s", url: ":memory:" }), logger: false });
+    const mastra = new Mastra({
+      agents: { a: agent },
+      storage: new LibSQLStore({ id: "s", url: ":memory:" }),
+      logger: false,
+    });
     const stream = await mastra.getAgent("a").stream("Hi");
     for await (const _ of stream.fullStream);
     const resumed = await mastra.getAgent("a").declineToolCall({ runId: stream.runId });
@@ -181,13 +246,19 @@ export const probes: Probes = {
       }) as any,
     });
     const { agent } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
-    const mastra = new Mastra({ agents: { a: agent }, storage: new LibSQLStore({ id: "s", url: ":memory:" }), logger: false });
+    const mastra = new Mastra({
+      agents: { a: agent },
+      storage: new LibSQLStore({ id: "s", url: ":memory:" }),
+      logger: false,
+    });
     const stream = await mastra.getAgent("a").stream("Hi");
     let payload: unknown;
-    for await (const chunk of stream.fullStream) if (chunk.type === "tool-call-suspended") payload = (chunk.payload as any).suspendPayload;
+    for await (const chunk of stream.fullStream)
+      if (chunk.type === "tool-call-suspended") payload = (chunk.payload as any).suspendPayload;
     const resumed = await mastra.getAgent("a").resumeStream({ go: true }, { runId: stream.runId });
     let result: unknown;
-    for await (const chunk of resumed.fullStream) if (chunk.type === "tool-result") result = chunk.payload.result;
+    for await (const chunk of resumed.fullStream)
+      if (chunk.type === "tool-result") result = chunk.payload.result;
     return { why: (payload as any)?.why, result };
   },
 };

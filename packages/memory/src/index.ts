@@ -71,7 +71,7 @@ export {
 } from "./working-memory-store.ts";
 
 // Messages for people
-export { toUIMessage, type UIMessage, type UIMessagePart } from "./to-ui-message.ts";
+export { toUIMessage, type UIMessage, type UIMessagePart } from "@selvedge/core/message";
 export { transcriptView } from "./transcript-view.ts";
 
 // The contract of core, so that an app needs one import

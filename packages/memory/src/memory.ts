@@ -8,7 +8,7 @@ import {
   realSystem,
   type System,
 } from "@selvedge/core/memory";
-import { type MessageLike, MessageList } from "@selvedge/core/message";
+import { type MessageLike, MessageList, toUIMessage } from "@selvedge/core/message";
 import type { Processor } from "@selvedge/core/processors";
 import {
   type CloneThreadOptions,
@@ -51,7 +51,6 @@ import {
   type SummarizeOptions,
 } from "./observational/summarize-conversation.ts";
 import { prepareRun } from "./prepare-run.ts";
-import { toUIMessage } from "./to-ui-message.ts";
 import { transcriptView } from "./transcript-view.ts";
 import { toWarn, type Warn } from "./warning.ts";
 import { WorkingMemoryStore } from "./working-memory-store.ts";
@@ -206,7 +205,12 @@ export class Memory implements MastraMemory {
   /** Creates a thread. If this resource already has one with the id, it is updated instead. */
   createThread({ resourceId, threadId, title, metadata }: CreateThreadOptions): Promise<StoredThread> {
     const now = new Date(this.#system.now());
-    const thread = { id: threadId ?? this.#system.newId(), resourceId, createdAt: now, updatedAt: now };
+    const thread = {
+      id: threadId ?? this.#system.newId({ idType: "thread", source: "memory", resourceId }),
+      resourceId,
+      createdAt: now,
+      updatedAt: now,
+    };
     return this.saveThread({
       thread: {
         ...thread,

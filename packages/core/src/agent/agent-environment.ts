@@ -37,6 +37,7 @@ export class AgentEnvironment {
   readonly #opened = new Set<Threads>();
   #host: AgentHost | undefined;
   #ephemeral: Storage | undefined;
+  #warned = false;
 
   /** `carrier` carries out the runs of the agent's threads. */
   constructor(id: string, config: AgentConfig, carrier: () => RunCarrier) {
@@ -98,6 +99,12 @@ export class AgentEnvironment {
     const { memory } = this.config;
     if (typeof memory !== "function") return this.threadsOf(memory?.storage);
     return this.memory().then((resolved) => this.threadsOf(resolved?.storage));
+  }
+
+  warnOnce(words: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    this.logger.warn(words);
   }
 
   /** The threads of a store, which this agent serves. Without a store, they are in this process alone. */

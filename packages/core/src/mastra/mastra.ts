@@ -9,7 +9,7 @@ import {
   NotificationDispatcher,
 } from "../notification/notification-dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";
-import { realSystem, type System } from "../system.ts";
+import { type IdPurpose, realSystem, type System } from "../system.ts";
 import type { ToolLike } from "../tool/tool.ts";
 import type { Vector } from "../vector/vector.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -54,7 +54,8 @@ export interface MastraConfig<
   durableContextKeys?: readonly string[];
   /** `false` disables logging. */
   logger?: Logger | false;
-  idGenerator?: () => string;
+  /** Makes the ids of threads, messages and runs. */
+  idGenerator?: (purpose?: IdPurpose) => string;
   system?: System;
 }
 
@@ -121,6 +122,24 @@ export class Mastra<
         Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id),
       );
     return agent;
+  }
+
+  /** Adds an agent to a host that exists already. Resolves when what it left unfinished is taken up. */
+  async addAgent(agent: Agent<any, any>, name: string = agent.id): Promise<void> {
+    const before = this.#config.agents;
+    if (before && Object.hasOwn(before, name)) {
+      if (before[name] === agent) return;
+      throw new AgentError("invalid-argument", `There is already an agent "${name}". Pass another name.`);
+    }
+    this.#config.agents = { ...before, [name]: agent } as unknown as Agents;
+    try {
+      this.#checkAgentIds();
+    } catch (error) {
+      this.#config.agents = before as Agents;
+      throw error;
+    }
+    agent.useHost(this);
+    if (this.#recovery) await agent.recover();
   }
 
   listAgents(): Agents {
@@ -244,14 +263,8 @@ export class Mastra<
     return this.logger;
   }
 
-  generateId(_purpose?: {
-    idType?: string;
-    source?: string;
-    entityId?: string;
-    threadId?: string;
-    resourceId?: string;
-  }): string {
-    return this.system.newId();
+  generateId(purpose: IdPurpose = { idType: "generic" }): string {
+    return this.system.newId(purpose);
   }
 
   /**
@@ -316,7 +329,7 @@ export class Mastra<
   }
 
   #checkAgentIds(): void {
-    const seen = new Map<string, string>();
+    const seen = new Map<string, { key: string; agent: object }>();
     const all = { ...this.#config.agents, ...this.#config.agentControllers };
     const shared = Object.keys(this.#config.agentControllers ?? {}).find((key) =>
       Object.hasOwn(this.#config.agents ?? {}, key),
@@ -328,24 +341,25 @@ export class Mastra<
       );
     for (const [key, agent] of Object.entries(all)) {
       const other = seen.get(agent.id);
-      if (other !== undefined) {
+      // One agent may have several names.
+      if (other !== undefined && other.agent !== agent) {
         throw new AgentError(
           "invalid-argument",
-          `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`,
+          `Agents "${other.key}" and "${key}" have the same id "${agent.id}". Give each its own.`,
         );
       }
-      seen.set(agent.id, key);
+      seen.set(agent.id, { key, agent });
     }
   }
 }
 
-function withIds(system: System, newId: (() => string) | undefined): System {
+function withIds(system: System, newId: MastraConfig["idGenerator"]): System {
   if (!newId) return system;
   return {
     now: () => system.now(),
     monotonic: () => system.monotonic(),
     setTimer: (ms, callback, options) => system.setTimer(ms, callback, options),
-    newId: () => newId(),
+    newId: (purpose) => (purpose ? newId(purpose) : system.newId()),
     random: () => system.random(),
   };
 }

@@ -1,3 +1,4 @@
+import type { System } from "../system.ts";
 import {
   type DataChunk,
   type JSONValue,
@@ -153,7 +154,7 @@ export class CreatedAgentSignal {
 /** Validates a signal and gives it an id. Throws before anything is stored. */
 export function createSignal(
   input: SignalInput,
-  make: { newId(): string; now(): number },
+  make: Pick<System, "newId" | "now">,
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
   if (typeof input !== "object" || input === null)
@@ -172,7 +173,7 @@ export function createSignal(
   if (input.metadata !== undefined) checkMetadata("metadata", input.metadata);
   const now = new Date(make.now());
   const signal = new CreatedAgentSignal({
-    id: input.id === undefined ? make.newId() : checkId("signal.id", input.id),
+    id: input.id === undefined ? make.newId({ idType: "message" }) : checkId("signal.id", input.id),
     type,
     tagName,
     contents: checkContents(input.contents),

@@ -288,6 +288,10 @@ export class ThreadJournal implements RunJournal {
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
+  async saveProgress(toolCallId: string, value: unknown): Promise<void> {
+    await this.#log.commit([this.#journal.saveProgress(toolCallId, value)], { quiet: true });
+  }
+
   async recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void> {
     await this.#log.commit([this.#journal.recordOutcome(toolCallId, outcome)], { quiet: true });
   }

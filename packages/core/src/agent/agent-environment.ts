@@ -6,6 +6,7 @@ import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
 import { openThreads, type RunCarrier, type Threads } from "../thread/threads.ts";
+import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, ThreadsConfig } from "./agent-config.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
@@ -16,6 +17,7 @@ export interface AgentHost {
   readonly logger?: Logger | undefined;
   readonly system?: System | undefined;
   readonly threads?: ThreadsConfig | undefined;
+  readonly telemetry?: TelemetrySettings | undefined;
   readonly durableContextKeys?: readonly string[] | undefined;
   getStorage(): MastraMemory["storage"];
 }

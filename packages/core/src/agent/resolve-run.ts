@@ -92,7 +92,7 @@ export async function resolveRun(
   const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
   const tools = await collectTools(environment, config, options, context, memory, workspace);
-  const telemetry = await openTelemetry(options.telemetry);
+  const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);

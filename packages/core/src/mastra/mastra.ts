@@ -10,6 +10,7 @@ import {
 } from "../notification/notification-dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type IdPurpose, realSystem, type System } from "../system.ts";
+import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolLike } from "../tool/tool.ts";
 import type { Vector } from "../vector/vector.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -24,6 +25,12 @@ export interface HostedController {
   getCurrentAgent(): Agent<any, any>;
   recover(): Promise<void>;
   destroy(): Promise<void>;
+}
+
+/** What traces the runs, as the host sees it. */
+export interface HostedObservability {
+  readonly telemetry?: TelemetrySettings | undefined;
+  shutdown?(): Promise<void>;
 }
 
 export interface MastraConfig<
@@ -50,6 +57,8 @@ export interface MastraConfig<
   notifications?: { dispatch?: NotificationDispatchConfig };
   /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
   threads?: ThreadsConfig;
+  /** Traces all runs: an `Observability` of @selvedge/observability. */
+  observability?: HostedObservability;
   /** Request context keys stored with a run, for agents that set none. */
   durableContextKeys?: readonly string[];
   /** `false` disables logging. */
@@ -99,6 +108,11 @@ export class Mastra<
     this.#dispatch?.catch(
       (error: unknown) => !this.#closed && this.logger.error("Notifications are not dispatched", error),
     );
+  }
+
+  /** The telemetry of runs that have none of their own. */
+  get telemetry(): TelemetrySettings | undefined {
+    return this.#config.observability?.telemetry;
   }
 
   get threads(): ThreadsConfig | undefined {
@@ -299,6 +313,7 @@ export class Mastra<
     await Promise.all(agents.map((agent) => agent.close()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
+    await this.#config.observability?.shutdown?.();
   }
 
   async #recover(): Promise<void> {

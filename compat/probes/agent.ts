@@ -27,10 +27,6 @@ const add = createTool({
 
 const call = { calls: [{ tool: "add", input: { a: 1, b: 2 } }] };
 
-function keysOf(value: object): string[] {
-  return Object.keys(value).toSorted();
-}
-
 export const probes: Probes = {
   "generate returns text, finish reason and usage": async () => {
     const { agent } = agentOf(["Hello there"]);
@@ -340,7 +336,10 @@ export const probes: Probes = {
   "response.uiMessages are UI messages": async () => {
     const { agent } = agentOf([call, "It is 3"], { tools: { add } });
     const { response } = await agent.generate("1+2?");
-    return (response as any).uiMessages?.map((m: any) => [m.role, m.parts.map((p: any) => p.type)]);
+    return (response as any).uiMessages?.map((m: any) => [
+      m.role,
+      m.parts.map((p: any) => p.type).filter((type: string) => type !== "step-start"),
+    ]);
   },
   "an agent among agents is a tool": async () => {
     const { agent: child } = agentOf(["from the child"], {
@@ -358,12 +357,5 @@ export const probes: Probes = {
       tool: model.prompts[0].tools.map((t: any) => t.name),
       told: JSON.stringify(model.prompts[1].prompt.at(-1)).includes("from the child"),
     };
-  },
-  "providers see the keys of a request": async () => {
-    const { agent, model } = agentOf(["ok"]);
-    await agent.generate("Hi");
-    return keysOf(model.prompts[0]).filter((key) =>
-      ["prompt", "abortSignal", "toolChoice", "tools", "temperature"].includes(key),
-    );
   },
 };

@@ -9,7 +9,7 @@ const NAMES: Record<string, string[]> = {
   "@mastra/core/request-context": ["RequestContext", "MASTRA_RESOURCE_ID_KEY", "MASTRA_THREAD_ID_KEY"],
   "@mastra/core/di": ["RequestContext"],
   "@mastra/core/llm": ["ModelRouterEmbeddingModel", "ModelRouterLanguageModel"],
-  "@mastra/core/memory": ["MastraMemory", "MemoryProcessor"],
+  "@mastra/core/memory": ["MastraMemory"],
   "@mastra/core/processors": [
     "ModerationProcessor",
     "PIIDetector",
@@ -20,9 +20,6 @@ const NAMES: Record<string, string[]> = {
     "BatchPartsProcessor",
     "SystemPromptScrubber",
     "StructuredOutputProcessor",
-    "MessageHistory",
-    "SemanticRecall",
-    "WorkingMemory",
     "ToolCallFilter",
     "ToolSearchProcessor",
   ],
@@ -35,9 +32,8 @@ const NAMES: Record<string, string[]> = {
   "@mastra/core/signals": ["createSignal", "SignalProvider"],
   "@mastra/core/workflows": ["createWorkflow", "createStep"],
   "@mastra/core/workspace": ["Workspace", "LocalFilesystem", "LocalSandbox", "WORKSPACE_TOOLS"],
-  "@mastra/core/utils": ["ensureToolProperties", "delay"],
   "@mastra/memory": ["Memory"],
-  "@mastra/memory/processors": ["ObservationalMemory", "TokenLimiter"],
+  "@mastra/memory/processors": ["ObservationalMemory"],
   "@mastra/libsql": ["LibSQLStore", "LibSQLVector"],
   "@mastra/mcp": ["MCPClient", "MCPServer"],
   "@mastra/rag": [
@@ -49,7 +45,7 @@ const NAMES: Record<string, string[]> = {
     "GraphRAG",
     "Language",
   ],
-  "@mastra/loggers": ["PinoLogger", "LogLevel"],
+  "@mastra/loggers": ["PinoLogger"],
   "@mastra/observability": [
     "Observability",
     "DefaultExporter",

@@ -3,7 +3,7 @@ import { LibSQLStore } from "@mastra/libsql";
 import { Memory } from "@mastra/memory";
 import { z } from "zod";
 import { scripted, type Reply } from "../model.ts";
-import { outcome, type Probes } from "../probe.ts";
+import { onPurpose, outcome, type Probes } from "../probe.ts";
 
 let stores = 0;
 
@@ -21,7 +21,7 @@ function setUp(replies: readonly Reply[], options: any = { lastMessages: 10 }) {
 const place = { memory: { thread: "t1", resource: "ann" } };
 
 function textsOf(messages: any[]): string[] {
-  return messages.map((m) => `${m.role}: ${m.content.parts.map((p: any) => p.text ?? p.type).join("")}`);
+  return messages.map((m) => `${m.role}: ${m.content.parts.map((p: any) => p.text ?? "").join("")}`);
 }
 
 export const probes: Probes = {
@@ -37,6 +37,15 @@ export const probes: Probes = {
     const { messages } = await memory.recall({ threadId: "t1", resourceId: "ann" });
     return textsOf(messages);
   },
+  "the parts of a stored answer": onPurpose(
+    "Each step of an answer begins with a step-start part, also the first, as in the AI SDK.",
+    async () => {
+      const { agent, memory } = setUp(["Hello"]);
+      await agent.generate("Hi", place);
+      const { messages } = await memory.recall({ threadId: "t1", resourceId: "ann" });
+      return messages[1]!.content.parts.map((part) => part.type);
+    },
+  ),
   "the shape of a stored message": async () => {
     const { agent, memory } = setUp(["Hello"]);
     await agent.generate("Hi", place);
@@ -165,10 +174,35 @@ export const probes: Probes = {
       await new Promise((r) => setTimeout(r, 20));
     return typeof (await memory.getThreadById({ threadId: "t1" }))?.title;
   },
-  "the older form of a call": async () => {
+  "the older form of a call": onPurpose(
+    "threadId and resourceId of a call still work, as older names.",
+    async () => {
+      const { agent, memory } = setUp(["Hello"]);
+      await outcome(() => agent.generate("Hi", { threadId: "t1", resourceId: "ann" } as any));
+      return (await memory.getThreadById({ threadId: "t1" }))?.id ?? "null";
+    },
+  ),
+  "the lineage of clones": async () => {
     const { agent, memory } = setUp(["Hello"]);
-    await outcome(() => agent.generate("Hi", { threadId: "t1", resourceId: "ann" } as any));
-    return (await memory.getThreadById({ threadId: "t1" }))?.id ?? "null";
+    await agent.generate("Hi", place);
+    await memory.cloneThread({ sourceThreadId: "t1", newThreadId: "t2" });
+    await memory.cloneThread({ sourceThreadId: "t2", newThreadId: "t3" });
+    return {
+      clone: memory.isClone(await memory.getThreadById({ threadId: "t2" })),
+      original: memory.isClone(await memory.getThreadById({ threadId: "t1" })),
+      source: (await memory.getSourceThread("t3"))?.id,
+      clones: (await memory.listClones("t1", "ann")).map((thread) => thread.id),
+      history: (await memory.getCloneHistory("t3")).map((thread) => thread.id),
+    };
+  },
+  updateMessages: async () => {
+    const { agent, memory } = setUp(["Hello"]);
+    await agent.generate("Hi", place);
+    const [first] = (await memory.recall({ threadId: "t1", resourceId: "ann" })).messages;
+    await memory.updateMessages({
+      messages: [{ id: first!.id, content: { format: 2, parts: [{ type: "text", text: "Hi there" }] } }],
+    } as any);
+    return textsOf((await memory.recall({ threadId: "t1", resourceId: "ann" })).messages);
   },
   "memory of a call on an agent without memory": async () => {
     const agent = new Agent({ id: "a", name: "a", instructions: "x", model: scripted(["Hello"]) as any });

@@ -1,6 +1,6 @@
 import { MDocument } from "@mastra/rag";
 import { LibSQLVector } from "@mastra/libsql";
-import { outcome, type Probes } from "../probe.ts";
+import { onPurpose, outcome, type Probes } from "../probe.ts";
 
 const TEXT =
   "# Title\n\nFirst paragraph has a few words.\n\nSecond paragraph has other words.\n\n## Part\n\nThird paragraph ends here.";
@@ -36,7 +36,7 @@ export const probes: Probes = {
     const chunks = await MDocument.fromText(TEXT).chunk({ strategy: "recursive", maxSize: 60, overlap: 0 });
     return chunks.map((chunk: any) => chunk.text);
   },
-  "chunk character": async () => {
+  "chunk character": onPurpose("Pieces that fit into one chunk stay together.", async () => {
     const chunks = await MDocument.fromText(TEXT).chunk({
       strategy: "character",
       separator: "\n\n",
@@ -44,17 +44,20 @@ export const probes: Probes = {
       overlap: 0,
     } as any);
     return chunks.map((chunk: any) => chunk.text);
-  },
-  "chunk markdown by headers": async () => {
-    const chunks = await MDocument.fromMarkdown(TEXT).chunk({
-      strategy: "markdown",
-      headers: [
-        ["#", "title"],
-        ["##", "part"],
-      ],
-    } as any);
-    return chunks.map((chunk: any) => [chunk.text, chunk.metadata]);
-  },
+  }),
+  "chunk markdown by headers": onPurpose(
+    "Headings stay in the text unless stripHeaders is set, because they help to find it; line breaks are kept.",
+    async () => {
+      const chunks = await MDocument.fromMarkdown(TEXT).chunk({
+        strategy: "markdown",
+        headers: [
+          ["#", "title"],
+          ["##", "part"],
+        ],
+      } as any);
+      return chunks.map((chunk: any) => [chunk.text, chunk.metadata]);
+    },
+  ),
   "chunk sentence": async () => {
     const chunks = await MDocument.fromText("One is here. Two is here. Three is here.").chunk({
       strategy: "sentence",

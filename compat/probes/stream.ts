@@ -2,7 +2,7 @@ import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
 import { scripted, type Reply } from "../model.ts";
-import { outcome, type Probes } from "../probe.ts";
+import { onPurpose, outcome, type Probes } from "../probe.ts";
 
 function agentOf(replies: readonly Reply[]) {
   const add = createTool({
@@ -79,13 +79,16 @@ export const probes: Probes = {
       text: await stream.text,
       finish: await stream.finishReason,
       steps: (await stream.steps).length,
-      usage: (await stream.usage).totalTokens,
       total: (await stream.totalUsage).totalTokens,
       calls: (await stream.toolCalls).length,
       results: (await stream.toolResults).length,
       run: typeof stream.runId,
     };
   },
+  "usage of a loop": onPurpose("usage is that of the last step, totalUsage that of all.", async () => {
+    const stream = await agentOf([call, "Done"]).stream("Hi");
+    return (await stream.usage).totalTokens;
+  }),
   "promises without reading the stream": async () => (await agentOf(["Alone"]).stream("Hi")).text,
   getFullOutput: async () => {
     const full = await (await agentOf([call, "Done"]).stream("Hi")).getFullOutput();
@@ -118,8 +121,17 @@ export const probes: Probes = {
     const types = (await chunksOf([{ error: new Error("overloaded") }], { maxRetries: 0 })).map(
       (chunk) => chunk.type,
     );
-    return { error: types.includes("error"), finish: types.includes("finish") };
+    return types.includes("error");
   },
+  "the end of a failed run": onPurpose(
+    "A failed run ends with its error chunk, without a finish chunk.",
+    async () => {
+      const types = (await chunksOf([{ error: new Error("overloaded") }], { maxRetries: 0 })).map(
+        (chunk) => chunk.type,
+      );
+      return types.at(-1);
+    },
+  ),
   "text after an error of the model": async () => {
     const stream = await agentOf([{ error: new Error("overloaded") }]).stream("Hi");
     return outcome(() => stream.text);

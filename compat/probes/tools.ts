@@ -5,7 +5,7 @@ import { tool as aiTool } from "ai";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
 import { scripted, type Reply } from "../model.ts";
-import { outcome, type Probes } from "../probe.ts";
+import { onPurpose, outcome, type Probes } from "../probe.ts";
 
 function agentOf(replies: readonly Reply[], tools: Record<string, unknown>) {
   const model = scripted(replies);
@@ -45,11 +45,10 @@ export const probes: Probes = {
       messages: Array.isArray(agent.messages),
       suspend: typeof agent.suspend,
     })),
-  "the second argument has an abort signal and a writer": () =>
-    argumentsOf((_, context) => ({
-      abort: context.abortSignal instanceof AbortSignal,
-      writer: typeof context.writer?.write,
-    })),
+  "the second argument has a writer": () => argumentsOf((_, context) => typeof context.writer?.write),
+  "the second argument has an abort signal": onPurpose("A tool always gets an abort signal.", () =>
+    argumentsOf((_, context) => context.abortSignal instanceof AbortSignal),
+  ),
   "the input can be copied and compared": () =>
     argumentsOf((input) => JSON.stringify(structuredClone({ ...input }))),
   "defaults of the schema are applied": async () => {
@@ -133,20 +132,31 @@ export const probes: Probes = {
       told: model.prompts[1].prompt.at(-1).content[0].output,
     };
   },
-  "a tool of the AI SDK with toModelOutput": async () => {
-    const t = aiTool({
+  "toModelOutput of an AI SDK 5 tool": async () => {
+    const t = {
       description: "Weather",
       inputSchema: city,
-      execute: async () => "sun",
-      toModelOutput: (({ output, ...rest }: any) => ({
-        type: "text",
-        value: `it is ${output ?? JSON.stringify(rest)}`,
-      })) as any,
-    });
+      execute: async () => ({ sky: "clear" }),
+      toModelOutput: (output: any) => ({ type: "text", value: `it is ${output.sky}` }),
+    };
     const { agent, model } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
     await agent.generate("Hi");
     return model.prompts[1].prompt.at(-1).content[0].output;
   },
+  "toModelOutput of an AI SDK 6 tool": onPurpose(
+    "It receives { toolCallId, input, output }, as the AI SDK passes it.",
+    async () => {
+      const t = aiTool({
+        description: "Weather",
+        inputSchema: city,
+        execute: async () => ({ sky: "clear" }),
+        toModelOutput: ({ output }: any) => ({ type: "text", value: `it is ${output?.sky}` }),
+      });
+      const { agent, model } = agentOf([callOf("t", { city: "Rome" }), "done"], { t });
+      await agent.generate("Hi");
+      return model.prompts[1].prompt.at(-1).content[0].output;
+    },
+  ),
   "a schema of zod 3": async () => {
     const t = createTool({
       id: "t",

@@ -343,10 +343,13 @@ export class Memory implements MastraMemory {
   }): Promise<StoredMessage[]> {
     const store = await this.#store();
     const ids = options.messages.map((message) => message.id);
-    const known = new Map((await store.listMessagesById({ messageIds: ids })).messages.map((one) => [one.id, one]));
+    const known = new Map(
+      (await store.listMessagesById({ messageIds: ids })).messages.map((one) => [one.id, one]),
+    );
     const changed = options.messages.flatMap(({ threadId: _, resourceId: __, ...change }) => {
       const before = known.get(change.id);
-      if (!before || (options.resourceId !== undefined && before.resourceId !== options.resourceId)) return [];
+      if (!before || (options.resourceId !== undefined && before.resourceId !== options.resourceId))
+        return [];
       return [{ ...before, ...change, content: { ...before.content, ...change.content } }];
     });
     if (changed.length === 0) return [];

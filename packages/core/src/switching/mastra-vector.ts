@@ -19,5 +19,6 @@ export abstract class MastraVector implements Vector {
   abstract query(options: Parameters<Vector["query"]>[0]): ReturnType<Vector["query"]>;
   abstract updateVector(options: Parameters<Vector["updateVector"]>[0]): Promise<void>;
   abstract deleteVector(options: { indexName: string; id: string }): Promise<void>;
+  abstract truncateIndex(options: { indexName: string }): Promise<void>;
   abstract deleteVectors(options: Parameters<Vector["deleteVectors"]>[0]): Promise<void>;
 }

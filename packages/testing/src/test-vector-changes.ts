@@ -149,9 +149,7 @@ export function testVectorChanges(test: VectorTest): void {
     expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 0 });
   });
 
-  test("changes all entries that match a filter, and refuses an empty one", async (vector, {
-    updatesById,
-  }) => {
+  test("changes all entries that match a filter, and refuses an empty one", async (vector) => {
     await axes(vector);
     const update = { metadata: { axis: "moved" } };
     for (const options of [{}, { filter: {} }, { id: "x", filter: { axis: "z" } }]) {

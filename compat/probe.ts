@@ -5,12 +5,19 @@ export type Probe = () => unknown;
 export interface Difference {
   ours: string;
   run: Probe;
+  /** Not built yet, rather than different on purpose. */
+  missing?: true;
 }
 
 export type Probes = Record<string, Probe | Difference>;
 
 export function onPurpose(ours: string, run: Probe): Difference {
   return { ours, run };
+}
+
+/** Marks a probe of something that is not built yet. */
+export function notYet(ours: string, run: Probe): Difference {
+  return { ours, run, missing: true };
 }
 
 /** The outcome of a call that may fail: what is thrown matters less than whether it is. */

@@ -3,13 +3,16 @@ import { registerHooks } from "node:module";
 
 const root = new URL("../package.json", import.meta.url).href;
 const probes = new URL(".", import.meta.url).href;
+const isOurs = process.env.SIDE === "ours";
 
-if (process.env.SIDE === "ours") {
-  registerHooks({
-    resolve(specifier, context, next) {
-      if (!specifier.startsWith("@mastra/") || !context.parentURL?.startsWith(probes))
-        return next(specifier, context);
-      return next(specifier.replace("@mastra/", "@selvedge/"), { ...context, parentURL: root });
-    },
-  });
-}
+registerHooks({
+  resolve(specifier, context, next) {
+    if (!context.parentURL?.startsWith(probes) || context.parentURL.includes("/node_modules/"))
+      return next(specifier, context);
+    const name = isOurs ? specifier.replace(/^@mastra\//, "@selvedge/") : specifier;
+    // Selvedge's own packages are those of this repository, also where a probe names them.
+    return name.startsWith("@selvedge/")
+      ? next(name, { ...context, parentURL: root })
+      : next(specifier, context);
+  },
+});

@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 interface Line {
   name: string;
   reason?: string;
+  missing?: true;
   value?: unknown;
   failed?: string;
 }
@@ -24,26 +25,30 @@ if (!existsSync(new URL("node_modules", import.meta.url))) {
 
 const reference = resultsOf("reference");
 const ours = resultsOf("ours");
-let same = 0;
-let meant = 0;
-const unexplained: string[] = [];
-for (const [name, theirs] of reference) {
+const marks = { same: "✓", "on purpose": "≠", missing: "…", unexplained: "✗" };
+const counts = { same: 0, "on purpose": 0, missing: 0, unexplained: 0 };
+for (const name of new Set([...reference.keys(), ...ours.keys()])) {
+  const theirs = reference.get(name) ?? { name, failed: "did not run" };
   const mine = ours.get(name) ?? { name, failed: "did not run" };
-  const equal = isDeepStrictEqual(withoutReason(theirs), withoutReason(mine));
-  if (equal && theirs.reason === undefined) same += 1;
-  else if (!equal && theirs.reason !== undefined) meant += 1;
-  else unexplained.push(name);
-  if (equal && theirs.reason !== undefined)
-    console.log(`✗ ${name}: the same on both sides, but marked as different`);
-  else if (equal) console.log(`✓ ${name}`);
-  else if (theirs.reason !== undefined) console.log(`≠ ${name}\n    ${theirs.reason}`);
-  else console.log(`✗ ${name}\n    reference ${shown(theirs)}\n    selvedge  ${shown(mine)}`);
+  const verdict = compare(theirs, mine);
+  counts[verdict] += 1;
+  console.log(`${marks[verdict]} ${name}`);
+  if (verdict === "unexplained")
+    console.log(
+      `    reference ${shown(theirs)}\n    selvedge  ${shown(mine)}${theirs.reason ? `\n    marked as: ${theirs.reason}` : ""}`,
+    );
+  else if (verdict !== "same") console.log(`    ${theirs.reason}`);
 }
-for (const name of ours.keys()) if (!reference.has(name)) unexplained.push(name);
-console.log(
-  `\n${reference.size} probes: ${same} the same, ${meant} different on purpose, ${unexplained.length} unexplained`,
-);
-process.exitCode = unexplained.length > 0 ? 1 : 0;
+const listed = Object.entries(counts).map(([verdict, count]) => `${count} ${verdict}`);
+console.log(`\n${reference.size} probes: ${listed.join(", ")}`);
+process.exitCode = counts.unexplained > 0 ? 1 : 0;
+
+function compare(theirs: Line, mine: Line): keyof typeof counts {
+  const equal = isDeepStrictEqual(withoutReason(theirs), withoutReason(mine));
+  if (equal) return theirs.reason === undefined ? "same" : "unexplained";
+  if (theirs.reason === undefined) return "unexplained";
+  return theirs.missing ? "missing" : "on purpose";
+}
 
 function resultsOf(side: "reference" | "ours"): Map<string, Line> {
   const flags = [

@@ -24,16 +24,18 @@ for (const file of readdirSync(folder)
     const name = `${subject}: ${title}`;
     if (only !== undefined && !name.includes(only)) continue;
     const run = typeof probe === "function" ? probe : probe.run;
-    const reason = typeof probe === "function" ? undefined : probe.ours;
+    const { ours: reason, missing } =
+      typeof probe === "function" ? { ours: undefined, missing: undefined } : probe;
     try {
       const late = new Promise((_, reject) =>
         setTimeout(reject, PATIENCE_MS, new Error("no result")).unref(),
       );
-      say({ name, reason, value: await Promise.race([run(), late]) });
+      say({ name, reason, missing, value: await Promise.race([run(), late]) });
     } catch (error) {
       say({
         name,
         reason,
+        missing,
         failed: error instanceof Error ? `${error.name}: ${error.message.split("\n")[0]}` : String(error),
       });
     }
@@ -41,7 +43,13 @@ for (const file of readdirSync(folder)
 }
 process.exit(0);
 
-function say(line: { name: string; reason?: string | undefined; value?: unknown; failed?: string }): void {
+function say(line: {
+  name: string;
+  reason?: string | undefined;
+  missing?: true | undefined;
+  value?: unknown;
+  failed?: string;
+}): void {
   const absent = (_: string, value: unknown) => (value === undefined ? "(undefined)" : value);
   const value = JSON.parse(JSON.stringify(line.value ?? "(undefined)", absent));
   process.stdout.write(`compat ${JSON.stringify({ ...line, value })}\n`);

@@ -1,4 +1,4 @@
-import type { Probes } from "../probe.ts";
+import { notYet, onPurpose, type Probes } from "../probe.ts";
 
 /** Names that public projects import, by module. */
 const NAMES: Record<string, string[]> = {
@@ -57,12 +57,23 @@ const NAMES: Record<string, string[]> = {
   "@mastra/client-js": ["MastraClient"],
 };
 
+const DIFFERENT: Record<string, string> = {
+  "@mastra/core/memory": "MastraMemory is a type: a memory is any object with its methods.",
+};
+
+const MISSING: Record<string, string> = {
+  "@mastra/core/signals":
+    "SignalProvider is not built yet. Send notifications from your own poller or webhook.",
+  "@mastra/core/workflows": "Workflows are not built yet.",
+};
+
 export const probes: Probes = Object.fromEntries(
-  Object.entries(NAMES).map(([specifier, names]) => [
-    specifier,
-    async () => {
+  Object.entries(NAMES).map(([specifier, names]) => {
+    const run = async () => {
       const module = (await import(specifier)) as Record<string, unknown>;
       return names.map((name) => `${name}: ${module[name] === undefined ? "absent" : "present"}`);
-    },
-  ]),
+    };
+    const [different, missing] = [DIFFERENT[specifier], MISSING[specifier]];
+    return [specifier, different ? onPurpose(different, run) : missing ? notYet(missing, run) : run];
+  }),
 );

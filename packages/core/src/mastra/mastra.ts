@@ -2,6 +2,7 @@ import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
+import type { ServerConfig } from "./server-config.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import {
@@ -57,6 +58,8 @@ export interface MastraConfig<
   notifications?: { dispatch?: NotificationDispatchConfig };
   /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
   threads?: ThreadsConfig;
+  /** How the host is served: its own routes, middleware, authentication, address. */
+  server?: ServerConfig;
   /** Traces all runs: an `Observability` of @selvedge/observability. */
   observability?: HostedObservability;
   /** Request context keys stored with a run, for agents that set none. */
@@ -201,6 +204,10 @@ export class Mastra<
 
   listTools(): Registry<ToolLike> {
     return { ...this.#config.tools };
+  }
+
+  getServer(): ServerConfig | undefined {
+    return this.#config.server;
   }
 
   getStorage(): Storage | undefined {

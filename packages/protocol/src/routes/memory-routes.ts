@@ -23,8 +23,10 @@ import * as shapes from "./shapes.ts";
 const route = routesOf("memory");
 const MAX_TITLE = 8192;
 const query = object({ ...shapes.threadQuery });
-const agentQuery = object({ agentId: optional(id()) });
+const agentQuery = object({ agentId: optional(id()), requestContext: optional(text()) });
 const title = optional(text({ maxLength: MAX_TITLE }));
+/** Fields that other clients of this API repeat in the body. They have no effect there. */
+const repeated = { agentId: optional(id()), requestContext: optional(anything()) };
 
 /** An accepted message that waits for its turn. */
 export const queuedMessage = named(
@@ -136,6 +138,10 @@ export const MEMORY_ROUTES = {
       includeSubagents: optional(flag()),
       orderBy: optional(oneOf("createdAt", "updatedAt")),
       direction: optional(oneOf("ASC", "DESC")),
+      "orderBy[field]": optional(oneOf("createdAt", "updatedAt")),
+      "orderBy[direction]": optional(oneOf("ASC", "DESC")),
+      /** Values that the metadata must have, as JSON. */
+      metadata: optional(text({ maxLength: 4096 })),
       ...shapes.page,
     }),
     response: openObject({
@@ -152,6 +158,7 @@ export const MEMORY_ROUTES = {
       resourceId: optional(shapes.resourceId),
       title,
       metadata: optional(shapes.metadata),
+      ...repeated,
     }),
     response: shapes.thread,
   }),
@@ -169,6 +176,7 @@ export const MEMORY_ROUTES = {
       resourceId: optional(shapes.resourceId),
       title,
       metadata: optional(shapes.metadata),
+      ...repeated,
     }),
     response: shapes.thread,
   }),
@@ -200,6 +208,7 @@ export const MEMORY_ROUTES = {
     body: object({
       messages: list(anyObject(), { maxItems: 1000 }),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
     }),
     response: openObject({ messages: list(shapes.storedMessage) }),
   }),
@@ -210,6 +219,7 @@ export const MEMORY_ROUTES = {
     body: object({
       messageIds: list(id(), { maxItems: 1000 }),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
     }),
     response: openObject({ success: only(true), message: text() }),
   }),
@@ -220,6 +230,7 @@ export const MEMORY_ROUTES = {
     body: object({
       newThreadId: optional(id()),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
       title,
       metadata: optional(shapes.metadata),
       options: optional(
@@ -254,6 +265,7 @@ export const MEMORY_ROUTES = {
     body: object({
       workingMemory: text({ maxLength: 262_144 }),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
     }),
     response: openObject({ success: only(true) }),
   }),

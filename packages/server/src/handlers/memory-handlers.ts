@@ -2,7 +2,13 @@ import { AgentError } from "@selvedge/core";
 import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
 import { type ThreadDomain, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
-import { MESSAGE_ROLES, type StoredMessage, type StoredThread } from "@selvedge/protocol";
+import {
+  isObject,
+  MESSAGE_ROLES,
+  showValue,
+  type StoredMessage,
+  type StoredThread,
+} from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
@@ -68,12 +74,14 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
   },
   listThreads: async ({ app, query, resourceId, caller }) => {
     const domain = await domainOf(app, query.agentId);
-    const { search, page = 0, perPage = THREADS_PER_PAGE, orderBy = "updatedAt", direction = "DESC" } = query;
+    const { search, page = 0, perPage = THREADS_PER_PAGE } = query;
+    const field = query.orderBy ?? query["orderBy[field]"] ?? "updatedAt";
+    const direction = query.direction ?? query["orderBy[direction]"] ?? "DESC";
     const list = () =>
       domain.listThreads({
-        filter: { resourceId, text: search },
+        filter: { resourceId, text: search, metadata: toMetadata(query.metadata) },
         includeSubagents: query.includeSubagents,
-        orderBy: { field: orderBy, direction },
+        orderBy: { field, direction },
         page,
         perPage,
       });
@@ -258,4 +266,21 @@ async function fullMemory(
   const memory = (await app.memory(agentName)) as Partial<FullMemory>;
   if (typeof memory[method] === "function") return memory as FullMemory;
   throw new AgentError("not-supported", `The memory of this app has no ${method}().`);
+}
+
+type Scalar = string | number | boolean | null;
+
+function toMetadata(json: string | undefined): Record<string, Scalar> | undefined {
+  if (json === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(json);
+    if (isObject(value) && Object.values(value).every((item) => typeof item !== "object" || item === null))
+      return value as Record<string, Scalar>;
+  } catch {
+    // Reported below.
+  }
+  throw new AgentError(
+    "invalid-argument",
+    `query.metadata must be a JSON object of plain values, got ${showValue(json)}.`,
+  );
 }

@@ -77,6 +77,7 @@ export class CreatedAgentSignal {
   readonly providerOptions: ProviderMetadata | undefined;
   readonly createdAt: Date;
   readonly acceptedAt: Date | undefined;
+  #known: SignalRecord | undefined;
 
   constructor(fields: SignalFields) {
     this.id = fields.id;
@@ -107,7 +108,7 @@ export class CreatedAgentSignal {
       type: this.tagName,
       content: {
         ...(message as StoredMessage).content,
-        metadata: { signal: this.#record() },
+        metadata: { signal: { ...this.#record() } },
         ...(this.providerOptions && { providerMetadata: this.providerOptions }),
       },
     };
@@ -138,7 +139,7 @@ export class CreatedAgentSignal {
   }
 
   #record(): SignalRecord {
-    return {
+    return (this.#known ??= {
       id: this.id,
       type: this.type,
       tagName: this.tagName,
@@ -146,7 +147,7 @@ export class CreatedAgentSignal {
       ...(this.acceptedAt && { acceptedAt: this.acceptedAt.toISOString() }),
       ...(this.attributes && { attributes: this.attributes }),
       ...(this.metadata && { metadata: this.metadata }),
-    };
+    });
   }
 }
 

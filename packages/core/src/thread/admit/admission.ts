@@ -166,7 +166,7 @@ export function deliveryWrites(
     // Nothing is inserted between the events of a run, even another agent's.
     if (delivery.branch === "active" || actor?.runId !== undefined) continue;
     const chunks = pseudoRun(signal, runId);
-    stored.push(insertEvents(threadId, runId, nextSeq, chunks, system.now()));
+    stored.push(insertEvents(threadId, runId, nextSeq, chunks, { now: system.now(), rests: true }));
     nextSeq += chunks.length;
   }
   if (stored.length === 0)

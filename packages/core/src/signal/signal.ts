@@ -78,6 +78,7 @@ export class CreatedAgentSignal {
   readonly providerOptions: ProviderMetadata | undefined;
   readonly createdAt: Date;
   readonly acceptedAt: Date | undefined;
+  #known: SignalRecord | undefined;
 
   constructor(fields: SignalFields) {
     this.id = fields.id;
@@ -108,7 +109,7 @@ export class CreatedAgentSignal {
       type: this.tagName,
       content: {
         ...(message as StoredMessage).content,
-        metadata: { signal: this.#record() },
+        metadata: { signal: { ...this.#record() } },
         ...(this.providerOptions && { providerMetadata: this.providerOptions }),
       },
     };
@@ -139,7 +140,7 @@ export class CreatedAgentSignal {
   }
 
   #record(): SignalRecord {
-    return {
+    return (this.#known ??= {
       id: this.id,
       type: this.type,
       tagName: this.tagName,
@@ -147,7 +148,7 @@ export class CreatedAgentSignal {
       ...(this.acceptedAt && { acceptedAt: this.acceptedAt.toISOString() }),
       ...(this.attributes && { attributes: this.attributes }),
       ...(this.metadata && { metadata: this.metadata }),
-    };
+    });
   }
 }
 

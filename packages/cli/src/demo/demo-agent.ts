@@ -3,6 +3,7 @@ import { createNotificationInboxTool } from "@selvedge/core/notifications";
 import type { Storage } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
 import type { ModelChoice } from "../choose-model.ts";
+import { demoObserver } from "./demo-observer.ts";
 import { calculator, createWriteNote, currentTime, wait } from "./demo-tools.ts";
 import { notesLane } from "./notes-lane.ts";
 
@@ -23,7 +24,16 @@ export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentO
   const scripted = choice.scripted === true;
   const memory = new Memory({
     storage,
-    options: { lastMessages: 40, threads: { generateTitle: true } },
+    options: {
+      lastMessages: 12,
+      threads: { generateTitle: true },
+      // Low, so that a newcomer sees messages become notes after a few turns.
+      observationalMemory: {
+        model: scripted ? demoObserver() : choice.model,
+        observation: { messageTokens: scripted ? 800 : 4_000, blockAfter: 5 },
+        reflection: { observationTokens: scripted ? 500 : 4_000 },
+      },
+    },
   });
   const inbox = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
   const writeNote = createWriteNote(notesFile);

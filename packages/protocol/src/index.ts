@@ -12,7 +12,7 @@ export type {
   ToolResultPayload,
 } from "./chunk.ts";
 
-export { type ChunkKind, type ChunkOf, ignoreChunk, isDataChunk } from "./chunk-kind.ts";
+export { type ChunkKind, type ChunkOf, ignoreChunk, isDataChunk, isMemoryChunk } from "./chunk-kind.ts";
 
 // Answers, from chunks
 export {

@@ -11,16 +11,20 @@ export interface DemoAgentOptions {
   choice: ModelChoice;
   storage: Storage;
   notesFile: string;
+  /** How long the scripted observer takes. */
+  observesMs?: number;
 }
 
 const INSTRUCTIONS = `You are a helpful assistant. Answer briefly, in Markdown.
 Use the tools when they help: they know the time, calculate exactly, keep notes and list your notifications.`;
 
 /** The agent of a newcomer: one of everything that a thread can carry. */
-export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentOptions): Promise<{
-  agent: Agent;
-  memory: Memory;
-}> {
+export async function createDemoAgent({
+  choice,
+  storage,
+  notesFile,
+  observesMs,
+}: DemoAgentOptions): Promise<{ agent: Agent; memory: Memory }> {
   const scripted = choice.scripted === true;
   const memory = new Memory({
     storage,
@@ -29,7 +33,7 @@ export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentO
       threads: { generateTitle: true },
       // Low, so that a newcomer sees messages become notes after a few turns.
       observationalMemory: {
-        model: scripted ? demoObserver() : choice.model,
+        model: scripted ? demoObserver(observesMs) : choice.model,
         observation: { messageTokens: scripted ? 800 : 4_000, blockAfter: 5 },
         reflection: { observationTokens: scripted ? 500 : 4_000 },
       },

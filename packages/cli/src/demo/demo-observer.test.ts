@@ -18,7 +18,12 @@ describe("the memory of the demo agent", () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const choice = { model: demoModel({ wordDelayMs: 0 }), name: "demo", why: "", scripted: true } as const;
     const storage = new InMemoryStore();
-    const { agent, memory } = await createDemoAgent({ choice, storage, notesFile: join(folder, "notes.md") });
+    const { agent, memory } = await createDemoAgent({
+      choice,
+      storage,
+      notesFile: join(folder, "notes.md"),
+      observesMs: 0,
+    });
     for (let turn = 1; turn <= 6; turn++) {
       await agent.generate(`hello ${turn}`, { memory: ADDRESS });
       await memory.settled();
@@ -30,7 +35,7 @@ describe("the memory of the demo agent", () => {
   });
 
   it("knows what was said first, long after it left the prompt and the notes were rewritten", async () => {
-    const observer = demoObserver({ thinksMs: 0 });
+    const observer = demoObserver(0);
     const observationalMemory = {
       model: observer,
       observation: { messageTokens: 800 },

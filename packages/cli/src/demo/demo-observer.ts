@@ -7,16 +7,11 @@ const FIRST_KEPT = 5;
 const LAST_KEPT = 10;
 const MOST = 80;
 
-export interface DemoObserverOptions {
-  /** How long it takes to answer. */
-  thinksMs?: number;
-}
-
 /**
  * The observer and the reflector of the demo on a machine without a model. It writes down what the user said, nearly
  * word for word, and when it rewrites its notes it keeps the first ones and the newest.
  */
-export function demoObserver({ thinksMs = THINKS_MS }: DemoObserverOptions = {}): ScriptedModel {
+export function demoObserver(thinksMs: number = THINKS_MS): ScriptedModel {
   const script = async ({ prompt, options }: ScriptedCall) => {
     await sleep(thinksMs, undefined, { signal: options.abortSignal });
     const quoted = textOf(prompt.at(-1));
@@ -62,6 +57,7 @@ function rewrite(quoted: string): string[] {
 }
 
 function textOf(message: ScriptedCall["prompt"][number] | undefined): string {
-  if (!message || typeof message.content === "string") return message?.content ?? "";
-  return message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const content = message?.content ?? "";
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }

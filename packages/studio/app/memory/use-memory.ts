@@ -1,3 +1,4 @@
+import { isMemoryChunk } from "@selvedge/protocol";
 import type { NumberedChunk, ObservationalMemoryView } from "@selvedge/protocol/routes";
 import { useCallback, useState } from "react";
 import { useStudio } from "../studio-context.tsx";
@@ -60,7 +61,7 @@ export function useMemory(
 export function useMemoryVersion(): [version: number, notice: (chunk: NumberedChunk) => void] {
   const [version, setVersion] = useState(0);
   const notice = useCallback((chunk: NumberedChunk) => {
-    if (chunk.type.startsWith("data-om-")) setVersion((count) => count + 1);
+    if (isMemoryChunk(chunk)) setVersion((count) => count + 1);
   }, []);
   return [version, notice];
 }

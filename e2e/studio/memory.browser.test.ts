@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator } from "playwright-core";
 import { type ScriptedCall, scriptedModel } from "@selvedge/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findChromium, launch, openContext } from "./browser.ts";
@@ -27,7 +27,7 @@ describe.skipIf(chromium === undefined)("The Memory panel", { tags: ["long"] }, 
         return "<observations>\n- 🔴 The user told much.\n</observations>";
       const said = quoted.match(/story \d+/g) ?? [];
       const notes = said.map((one) => `- 🔴 10:00 The user told ${one}, which was long and about yarn.`);
-      return `<observations>\nDate: 2026-11-17\n${notes.join("\n")}\n</observations>`;
+      return `<observations>\nDate: 2026-11-17\n${notes.join("\n") || "- 🟢 Greetings."}\n</observations>`;
     },
     { modelId: "note-taker" },
   );
@@ -204,14 +204,8 @@ describe.skipIf(chromium === undefined)("The Memory panel", { tags: ["long"] }, 
   it("fits on a phone", async () => {
     const [view] = await twoTabs();
     await view.page.setViewportSize({ width: 360, height: 700 });
-    await tellOnPhone(view);
+    await view.page.locator(".inspector").waitFor();
     await view.page.getByRole("meter", { name: "Messages" }).waitFor();
     expect(await view.page.evaluate<number>(PAGE_WIDTH)).toBeLessThanOrEqual(360);
   });
-
-  async function tellOnPhone(view: ThreadView): Promise<void> {
-    const shown: Page = view.page;
-    if (await shown.getByRole("button", { name: "Show thread details" }).count())
-      await shown.getByRole("button", { name: "Show thread details" }).click();
-  }
 });

@@ -67,7 +67,7 @@ async function takeMemory(page: Page): Promise<void> {
   const words = ["my cat is called Loom", "we live in Turin", "I weave denim", "my loom is from 1911"];
   const log = page.getByTestId("memory-chunk");
   for (let turn = 0; (await log.locator(".badge", { hasText: "tokens" }).count()) < 2; turn++) {
-    await view.say(words[turn] ?? `and that was day ${turn}`);
+    await view.say(words[turn] ?? `and then I wove row ${turn}`);
     await page.getByText("You said:").nth(turn).waitFor();
     await view.isIdle();
     await page.waitForTimeout(2_500);

@@ -5,6 +5,7 @@ import { useStudio } from "../studio-context.tsx";
 import { Failure, Loading } from "../ui/state.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../use-load.ts";
+import { NoteText } from "./note-text.tsx";
 import type { ThreadMemory } from "./use-memory.ts";
 
 const MARK = { "+": "added", "-": "removed", " ": undefined } as const;
@@ -50,7 +51,7 @@ function List({ memory, count }: { memory: ThreadMemory; count: number }): React
             <pre className="code">
               {diffLines(before, after).map(({ sign, text }, index) => (
                 <span key={index} className="diff-line" data-change={MARK[sign]}>
-                  {sign} {text}
+                  {sign} <NoteText text={text} />
                   {"\n"}
                 </span>
               ))}

@@ -4,6 +4,7 @@ import { formatNumber } from "../format.ts";
 import { Link, path, useRouter } from "../router.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Time } from "../ui/time.tsx";
+import { NoteText } from "./note-text.tsx";
 import type { ThreadMemory } from "./use-memory.ts";
 
 /** A piece of the notes, with the way to the messages it stands for. */
@@ -32,7 +33,9 @@ export function MemoryChunk({ chunk, memory }: { chunk: ObservationChunk; memory
             <Badge title="in the prompt">{formatNumber(chunk.tokens)} tokens</Badge>
           )}
         </summary>
-        <pre className="code">{chunk.text || "Nothing worth noting."}</pre>
+        <pre className="code">
+          <NoteText text={chunk.text || "Nothing worth noting."} />
+        </pre>
         <p className="hint">
           Written <Time at={chunk.createdAt} ago />
           {chunk.messageTokens > 0 && <> from {formatNumber(chunk.messageTokens)} tokens of messages</>}.{" "}
@@ -53,5 +56,6 @@ function titleOf({ kind, messageCount, text }: ObservationChunk): string {
   if (kind === "reflect") return "Rewritten notes";
   const line = text.split("\n").find((one) => /^[-*] /.test(one));
   const count = messageCount === 1 ? "1 message" : `${messageCount} messages`;
-  return line === undefined ? count : line.replace(/^[-*] /, "");
+  // Without its mark and time.
+  return line?.replace(/^[-* ]+(\p{Emoji_Presentation}\s*)?(\(?\d\d:\d\d\)?\s*)?/u, "") || count;
 }

@@ -26,7 +26,7 @@ export function MemoryPanel({ memory }: { memory: ThreadMemory }): ReactNode {
 }
 
 function Contents({ memory, view }: { memory: ThreadMemory; view: ObservationalMemoryView }): ReactNode {
-  const { chunks, jobs, windows, leftOut, generation } = view;
+  const { chunks, jobs, windows, leftOut, generation, models } = view;
   const buffered = chunks.filter(({ state }) => state === "buffered");
   const ready = buffered.reduce((sum, { messageTokens }) => sum + messageTokens, 0);
   const log = chunks.filter(({ state }) => state === "active");
@@ -56,8 +56,16 @@ function Contents({ memory, view }: { memory: ThreadMemory; view: ObservationalM
       )}
       {generation > 0 && <Generations memory={memory} count={generation} />}
       <p className="hint">
-        Observer: <span className="mono">{view.models.observer}</span>. Reflector:{" "}
-        <span className="mono">{view.models.reflector}</span>.
+        {models.observer === models.reflector ? (
+          <>
+            Observer and reflector: <span className="mono">{models.observer}</span>.
+          </>
+        ) : (
+          <>
+            Observer: <span className="mono">{models.observer}</span>. Reflector:{" "}
+            <span className="mono">{models.reflector}</span>.
+          </>
+        )}
         {view.scope === "resource" && " All threads of this resource share the notes."}
       </p>
       <MemoryActions memory={memory} isShared={view.scope === "resource"} isEmpty={chunks.length === 0} />
@@ -158,7 +166,7 @@ function Elapsed({ since }: { since: string }): ReactNode {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  return <span className="mono small">{Math.max(0, Math.floor((now - Date.parse(since)) / 1000))} s</span>;
+  return <span className="hint">{Math.max(0, Math.floor((now - Date.parse(since)) / 1000))} s</span>;
 }
 
 function MemoryActions({

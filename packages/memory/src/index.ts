@@ -54,6 +54,7 @@ export {
   type ObservationalMemoryConfig,
   type OmThread,
 } from "./observational/observational-memory.ts";
+export type { OmChunkView, OmGeneration, OmJobView, OmView } from "./observational/om-view.ts";
 export { getObservationsAsOf } from "./observational/observations-as-of.ts";
 export {
   type ConversationSummary,

@@ -87,6 +87,16 @@ const timelineStep = openObject({
   usage: optional(shapes.usage),
   text: optional(text()),
   toolCalls: list(timelineTool),
+  /** What observational memory changed in the prompt before the step. */
+  activations: optional(
+    list(
+      openObject({
+        kind: oneOf("observation", "reflection"),
+        removedTokens: integer(),
+        addedTokens: integer(),
+      }),
+    ),
+  ),
 });
 
 /** The configuration of a memory, in plain values. */
@@ -112,6 +122,51 @@ const memoryConfig = openObject({
   observationalMemory: optional(anyObject()),
   readOnly: flag(),
 });
+
+const omWindow = openObject({ tokens: number(), threshold: number() });
+
+export const omView = named(
+  "ObservationalMemoryView",
+  openObject({
+    scope: oneOf("thread", "resource"),
+    generation: integer(),
+    windows: openObject({ messages: omWindow, observations: omWindow }),
+    /** Unobserved messages that the prompt has no room for. */
+    leftOut: integer(),
+    models: openObject({ observer: text(), reflector: text() }),
+    /** The log in its order, then what waits to join it. */
+    chunks: list(
+      openObject({
+        id: id(),
+        kind: oneOf("observe", "reflect"),
+        state: oneOf("buffered", "active"),
+        threadId: id(),
+        text: text(),
+        tokens: integer(),
+        /** The messages it stands for. */
+        firstMessageId: optional(id()),
+        lastMessageId: optional(id()),
+        messageCount: integer(),
+        messageTokens: integer(),
+        createdAt: time(),
+        activatedAt: optional(time()),
+      }),
+    ),
+    /** Work that is not done. */
+    jobs: list(
+      openObject({
+        id: text(),
+        kind: oneOf("observe", "reflect"),
+        state: oneOf("waiting", "running", "failed"),
+        attempt: integer(),
+        tokens: integer(),
+        dueAt: time(),
+        startedAt: optional(time()),
+        error: optional(text()),
+      }),
+    ),
+  }),
+);
 
 /** A record of observational memory: times are texts. */
 const omRecord = either(anything(), nothing());
@@ -303,6 +358,43 @@ export const MEMORY_ROUTES = {
     owner: "resource",
     body: object({ ...shapes.threadQuery, threadId: optional(id()) }),
     response: openObject({ record: omRecord }),
+  }),
+  inspectObservationalMemory: route("GET /api/memory/threads/:threadId/observational-memory", {
+    summary: "The log of a thread by chunk, its windows, and the work that is not done; null where it is off",
+    owner: "thread",
+    query,
+    response: openObject({ view: either(omView, nothing()) }),
+  }),
+  workOnObservationalMemory: route("POST /api/memory/threads/:threadId/observational-memory", {
+    summary: "Observes everything unobserved and returns when it is done, or starts failed work again",
+    owner: "thread",
+    startsRun: true,
+    query,
+    body: object({ resourceId: optional(shapes.resourceId), action: oneOf("observe", "retry") }),
+    response: openObject({ done: only(true) }),
+  }),
+  forgetObservationalMemory: route("DELETE /api/memory/threads/:threadId/observational-memory", {
+    summary: "Deletes the log of a thread, or of its resource if they share one. Messages stay",
+    owner: "thread",
+    query,
+    response: openObject({ forgotten: only(true) }),
+  }),
+  listObservationalGenerations: route("GET /api/memory/threads/:threadId/observational-memory/generations", {
+    summary: "What each reflection made of the log before it, newest first",
+    owner: "thread",
+    query,
+    response: openObject({
+      generations: list(
+        openObject({
+          generation: integer(),
+          endedAt: time(),
+          before: text(),
+          after: text(),
+          beforeTokens: integer(),
+          afterTokens: integer(),
+        }),
+      ),
+    }),
   }),
   getThreadState: route("GET /api/memory/threads/:threadId/state", {
     summary:

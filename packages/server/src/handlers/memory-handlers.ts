@@ -33,8 +33,16 @@ interface FullMemory extends MastraMemory {
   readonly observationalMemory?: {
     describe(): Record<string, unknown>;
     waitForBuffering(threadId: string, resourceId: string): Promise<boolean>;
+    inspect(thread: { threadId: string }): Promise<OmView>;
+    generations(thread: { threadId: string }): Promise<Generations>;
+    observe(thread: { threadId: string }): Promise<boolean>;
+    retry(thread: { threadId: string }): Promise<void>;
+    clear(threadId: string): Promise<void>;
   };
 }
+
+type OmView = NonNullable<Answer<"inspectObservationalMemory">["view"]>;
+type Generations = Answer<"listObservationalGenerations">["generations"];
 
 /** A configuration with its defaults filled in. */
 type SetMemoryConfig = Omit<Answer<"memoryConfig">["config"], "threads"> & Pick<MemoryConfig, "threads">;
@@ -192,6 +200,24 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     const domain = await domainOf(app, agentId);
     return { record: await domain.getObservationalMemory(threadId ?? null, owner) };
   },
+  inspectObservationalMemory: async ({ app, query, params, caller }) => {
+    const memory = (await app.memory(query.agentId)) as Partial<FullMemory>;
+    const view = await memory.observationalMemory?.inspect(params);
+    if (!view) return { view: null };
+    return { view: caller.has("inspect") ? view : { ...view, jobs: view.jobs.map(withoutCause) } };
+  },
+  workOnObservationalMemory: async ({ app, query, params, body }) => {
+    const engine = await observationalMemory(app, query.agentId);
+    await engine[body.action](params);
+    return { done: true };
+  },
+  forgetObservationalMemory: async ({ app, query, params }) => {
+    await (await observationalMemory(app, query.agentId)).clear(params.threadId);
+    return { forgotten: true };
+  },
+  listObservationalGenerations: async ({ app, query, params }) => ({
+    generations: await (await observationalMemory(app, query.agentId)).generations(params),
+  }),
   searchMemory: async ({ app, query, resourceId, caller, request: { signal } }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
@@ -223,6 +249,19 @@ async function ownerOfLog(
   }
   if (resourceId !== undefined) return resourceId;
   throw new AgentError("invalid-argument", "Pass a threadId or a resourceId.");
+}
+
+async function observationalMemory(
+  app: App,
+  agentId: string | undefined,
+): Promise<NonNullable<FullMemory["observationalMemory"]>> {
+  const memory = (await app.memory(agentId)) as Partial<FullMemory>;
+  if (memory.observationalMemory) return memory.observationalMemory;
+  throw new AgentError("not-supported", "Observational memory is off. Turn it on in the options of Memory.");
+}
+
+function withoutCause(job: OmView["jobs"][number]): OmView["jobs"][number] {
+  return job.error === undefined ? job : { ...job, error: "The model failed" };
 }
 
 function toDate(name: string, value: string | undefined): Date | undefined {

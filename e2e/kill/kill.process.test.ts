@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPostgres } from "../../packages/testing/src/postgres/__fixtures__/postgres-server.ts";
+import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { commitSeed } from "../../packages/testing/src/simulator/__fixtures__/commit-seed.ts";
 import { libsqlStore } from "./libsql-store.ts";
 import { postgresStore } from "./postgres-store.ts";

@@ -10,7 +10,9 @@ export interface PostgresServer {
 }
 
 /** A real PostgreSQL in a temporary folder, on a free port of the loopback, or why it does not start here. */
-export async function startPostgres(): Promise<PostgresServer | { missing: string }> {
+export async function startPostgres(
+  flags: readonly string[] = [],
+): Promise<PostgresServer | { missing: string }> {
   const folder = await mkdtemp(join(tmpdir(), "selvedge-postgres-"));
   // PostgreSQL does not run as root: another user has to get to the data.
   await chmod(folder, 0o755);
@@ -23,7 +25,15 @@ export async function startPostgres(): Promise<PostgresServer | { missing: strin
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
+    postgresFlags: [
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "unix_socket_directories=",
+      "-c",
+      "fsync=off",
+      ...flags,
+    ],
     onLog: () => {},
     onError: () => {},
   });

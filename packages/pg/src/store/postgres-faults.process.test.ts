@@ -4,22 +4,22 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { AgentError } from "@selvedge/core/errors";
-import { type Change, insert, MESSAGES, RESOURCES, Storage, update } from "@selvedge/core/storage";
+import { type Change, insert, MESSAGES, RESOURCES, type Storage, update } from "@selvedge/core/storage";
+import { cuttingProxy } from "@selvedge/testing";
+import { Random } from "@selvedge/testing/simulator";
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import { cuttingProxy } from "../cutting-proxy.ts";
-import { Random } from "../simulator/random.ts";
-import { type PostgresServer, startPostgres } from "./__fixtures__/postgres-server.ts";
-import { PostgresDriver } from "./postgres-driver.ts";
+import { type PostgresServer, startPostgres } from "../__fixtures__/embedded-server.ts";
+import { PostgresStore } from "./postgres-store.ts";
 
-const WRITER = fileURLToPath(new URL("__fixtures__/writer.ts", import.meta.url));
+const WRITER = fileURLToPath(new URL("../__fixtures__/writer.ts", import.meta.url));
 
 const found = await startPostgres();
 if ("missing" in found) console.warn(`skipped: faults of PostgreSQL: ${found.missing}`);
 const { connectionString, stop } = found as PostgresServer;
 
-function open(schema: string, url = connectionString): Storage {
-  return new Storage(new PostgresDriver({ connectionString: url, schema }), { id: schema });
+function open(schemaName: string, url = connectionString): Storage {
+  return new PostgresStore({ connectionString: url, schemaName });
 }
 
 /** Whoever waits in vain runs into the timeout of the test. */

@@ -26,6 +26,7 @@ const ROUNDS: Record<TrialName, number> = {
   "session-kills": 200,
   takeovers: 100,
   pauses: 200,
+  "server-faults": 120,
   sessions: 20,
   losses: 400,
   races: 6_000,

@@ -10,6 +10,7 @@ import { postgresStore } from "../kill/postgres-store.ts";
 import { runDispatches } from "../kill/run-dispatches.ts";
 import { runKills } from "../kill/run-kills.ts";
 import { runPauses } from "../kill/run-pauses.ts";
+import { HARMS, runServerFaults } from "../kill/run-server-faults.ts";
 import { runTakeovers } from "../kill/run-takeovers.ts";
 import { openStore, type StoreFactory } from "../kill/store-factory.ts";
 import { runPowerLosses } from "../power/run-power-losses.ts";
@@ -114,6 +115,17 @@ export const TRIALS = {
       } as const;
       const { rounds, takeovers, slowestTakeoverMs, problems } = await runPauses(options);
       return { rounds, problems, figures: { takeovers, "slowest ms": slowestTakeoverMs } };
+    },
+  },
+  "server-faults": {
+    title: "faults of a PostgreSQL server",
+    batch: 20,
+    async run({ rounds, seed }, onRound) {
+      const harm = HARMS[Math.floor(seed / 20) % HARMS.length]!;
+      const report = await runServerFaults({ harm, rounds, seed, onRound });
+      const { harms, acknowledged, slowestMs, problems, skipped } = report;
+      const figures = { [harm]: harms, acknowledged, "slowest ms": slowestMs };
+      return { rounds, problems, figures, ...(skipped && { skipped }) };
     },
   },
   sessions: {

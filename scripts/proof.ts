@@ -21,6 +21,7 @@ Exits with 1 when something was found.`;
 
 const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
+  traces: 200,
   kills: 500,
   dispatches: 150,
   "session-kills": 200,

@@ -14,6 +14,7 @@ import {
   type StorageDriver,
   type System,
   type Table,
+  TABLES,
   type Where,
   type Write,
 } from "@selvedge/core/storage";
@@ -50,6 +51,7 @@ export class PostgresDriver implements StorageDriver {
   readonly #news: News;
   readonly #lines = new KeyLines();
   readonly #underWay = new Set<Promise<unknown>>();
+  #ready: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(settings: StoreSettings, system: System) {
@@ -68,20 +70,20 @@ export class PostgresDriver implements StorageDriver {
   }
 
   migrate(tables: readonly Table[]): Promise<void> {
-    const now = Math.trunc(this.#system.now());
-    return this.#track(() =>
-      this.#connections.session((client) => migrate(client, this.#schema, tables, now)),
-    );
+    return this.#track(() => this.#open(tables));
   }
 
   addTables(tables: readonly Table[]): Promise<void> {
-    return this.#track(() => this.#connections.session((client) => addTables(client, this.#schema, tables)));
+    return this.#track(async () => {
+      await this.#open();
+      await this.#connections.session((client) => addTables(client, this.#schema, tables));
+    });
   }
 
   async select(queries: readonly Select[], mentions?: Mentions): Promise<Row[][]> {
     for (const query of queries) checkSelect(query);
     const statements = queries.map((query) => this.#sql.select(query, mentions));
-    const results = await this.#track(() => this.#connections.read(statements));
+    const results = await this.#track(() => this.#read(statements));
     return queries.map(({ table, columns }, index) =>
       results[index]!.rows.map((cells: Cells) => decodeRow(table, showNuls(table, cells), columns)),
     );
@@ -89,14 +91,17 @@ export class PostgresDriver implements StorageDriver {
 
   async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
     checkSelect(query);
-    const mentions = await this.#track(() => this.#words.mentions(query, terms));
+    const mentions = await this.#track(async () => {
+      await this.#open();
+      return this.#words.mentions(query, terms);
+    });
     const [rows] = await this.select([query], mentions);
     return rows!;
   }
 
   async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
     const statement = this.#sql.count(table, where);
-    const [result] = await this.#track(() => this.#connections.read([statement]));
+    const [result] = await this.#track(() => this.#read([statement]));
     return (result!.rows[0] as { n: number }).n;
   }
 
@@ -125,6 +130,22 @@ export class PostgresDriver implements StorageDriver {
   /** The statements of a transaction: the locks of its keys, and then what it writes. */
   protected statements(keys: readonly string[], writes: readonly Statement[]): Statement[] {
     return keys.length === 0 ? [...writes] : [{ text: LOCK, values: [keys, this.#schema] }, ...writes];
+  }
+
+  /** Whatever is done first creates or upgrades the tables. A failed attempt is forgotten, so that a later one can succeed. */
+  #open(tables: readonly Table[] = TABLES as readonly Table[]): Promise<void> {
+    this.#ready ??= this.#connections
+      .session((client) => migrate(client, this.#schema, tables, Math.trunc(this.#system.now())))
+      .catch((error: unknown) => {
+        this.#ready = undefined;
+        throw toPgError(error);
+      });
+    return this.#ready;
+  }
+
+  async #read(statements: readonly Statement[]): Promise<QueryResult[]> {
+    await this.#open();
+    return this.#connections.read(statements);
   }
 
   async #close(): Promise<void> {
@@ -187,6 +208,7 @@ export class PostgresDriver implements StorageDriver {
     const statements = this.statements(keys, writing);
     const before = statements.length - writing.length;
     return this.#lines.run(keys, async () => {
+      await this.#open();
       try {
         const results = await this.#connections.transaction(statements);
         this.#news.changed(keys);

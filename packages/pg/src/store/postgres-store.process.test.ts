@@ -210,6 +210,18 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
+  it("creates its tables with whatever is done first", async () => {
+    for (const use of [
+      (store: Storage): Promise<unknown> => store.count({ table: RESOURCES }),
+      (store: Storage): Promise<unknown> => store.commit([insert(RESOURCES, { id: "a" })]),
+      (store: Storage): Promise<unknown> => store.selectMentioning({ table: MESSAGES }, ["word"]),
+    ]) {
+      const store = withOptions()(`t${schemas++}`);
+      await use(store);
+      await store.close();
+    }
+  });
+
   it("asks for changes where it cannot listen", async () => {
     const schema = `t${schemas++}`;
     const [store, other] = [withOptions({ pollMs: 20 })(schema), withOptions()(schema)];

@@ -82,16 +82,23 @@ export class SqlWriter {
     return { text: `WITH changed AS (${text} RETURNING 1) ${counted}`, values: params.values };
   }
 
+  /** Rows with the same columns, in one statement. */
+  insertAll(table: Table, rows: readonly Cells[]): Statement | undefined {
+    const lists = toLists(table, rows);
+    const into = lists && `INSERT INTO ${this.#name(table)} (${lists.columns.map(quote).join(", ")})`;
+    return lists && { text: `${into} SELECT * FROM ${lists.unnest}`, values: lists.values };
+  }
+
   /** Writes of one shape as one statement, or `undefined` if their kind or shape does not allow it. */
   writeAll(writes: readonly Write[]): Statement | undefined {
     const [first] = writes;
     if (first?.op === "insert") {
       const { table, onConflict = "fail" } = first;
       if (onConflict !== "fail" || table.auto !== undefined) return undefined;
-      const rows = writes.map((write) => encodeNewRow(table, (write as typeof first).row));
-      const lists = toLists(table, rows);
-      const into = lists && `INSERT INTO ${this.#name(table)} (${lists.columns.map(quote).join(", ")})`;
-      return lists && { text: `${into} SELECT * FROM ${lists.unnest}`, values: lists.values };
+      return this.insertAll(
+        table,
+        writes.map((write) => encodeNewRow(table, (write as typeof first).row)),
+      );
     }
     if (first?.op !== "require" || !first.exists) return undefined;
     const { table } = first;

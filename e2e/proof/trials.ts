@@ -176,10 +176,17 @@ export const TRIALS = {
       const folder = mkdtempSync(join(tmpdir(), "selvedge-races-"));
       const inMemory = postgres === undefined && random.chance(0.7);
       const factory = postgres === undefined ? libsqlStore() : postgresStore(postgres);
-      const store = inMemory ? new InMemoryStorage() : await openStore(factory.create(folder));
-      const { races, problems } = await runRaces({ store, moments, onRound });
+      const place = factory.create(folder);
+      const store = inMemory ? new InMemoryStorage() : await openStore(place);
+      const elsewhere = !inMemory && random.chance(0.7) ? await openStore(place) : undefined;
+      const { races, problems } = await runRaces({
+        store,
+        ...(elsewhere && { elsewhere }),
+        moments,
+        onRound,
+      });
       rmSync(folder, { recursive: true, force: true });
-      return { rounds: races, problems, figures: { "in memory": inMemory ? races : 0 } };
+      return { rounds: races, problems, figures: { "from elsewhere": elsewhere ? races : 0 } };
     },
   },
 } satisfies Record<string, Trial>;

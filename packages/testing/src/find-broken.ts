@@ -1,8 +1,8 @@
-import { testCommit } from "../test-store-commit.ts";
-import { testConnections } from "../test-store-connections.ts";
-import { testIsolation } from "../test-store-isolation.ts";
-import { testOrder } from "../test-store-order.ts";
-import { runStoreTest, type StoreHarness, type StoreTest } from "../test-store.ts";
+import { testCommit } from "./test-store-commit.ts";
+import { testConnections } from "./test-store-connections.ts";
+import { testIsolation } from "./test-store-isolation.ts";
+import { testOrder } from "./test-store-order.ts";
+import { runStoreTest, type StoreHarness, type StoreTest } from "./test-store.ts";
 
 /** The tests of the suite about commits that a store does not pass, with the first line of why. */
 export async function findBroken(

@@ -6,6 +6,7 @@ export {
 } from "../workspace/workspace.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
+  DeleteOptions,
   FileContent,
   FileEntry,
   FilesystemInfo,
@@ -23,9 +24,11 @@ export {
   type WorkspaceToolsConfig,
 } from "../workspace/workspace-tools.ts";
 export type { WorkspaceChange } from "../workspace/workspace-change.ts";
+export type { StoredChange } from "../workspace/workspace-domain.ts";
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,
+  FileChangedError,
   FileExistsError,
   FileLimitError,
   FileNotFoundError,

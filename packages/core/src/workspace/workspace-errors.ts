@@ -88,6 +88,22 @@ export class StaleFileError extends PathError {
   }
 }
 
+/** A file was changed from outside after the process that was about to change it had died. */
+export class FileChangedError extends PathError {
+  constructor(path: string, marks: { before: string | null; after: string | null; found: string | null }) {
+    const { before, after, found } = marks;
+    const show = (mark: string | null) => (mark === null ? "no file" : mark);
+    super(
+      "FileChangedError",
+      "file-changed",
+      path,
+      `The process ended before it had changed ${path}, and something else has changed the path since. Nothing was written. ` +
+        `Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read the file to see what it contains.`,
+      marks,
+    );
+  }
+}
+
 export class WorkspaceReadOnlyError extends PathError {
   constructor(path: string) {
     super(

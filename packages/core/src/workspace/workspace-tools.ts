@@ -2,10 +2,12 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
-import { fileIdentity } from "./file-identity.ts";
+import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
+import { normalize } from "./find-entries.ts";
+import { PermissionError } from "./workspace-errors.ts";
 import { fileRules, type FileRules } from "./file-rules.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import type { ReadRecords } from "./read-records.ts";
+import type { FileRecords } from "./file-records.ts";
 import {
   deleteTool,
   editFileTool,
@@ -97,7 +99,7 @@ export interface WorkspaceToolsSource {
   files: WorkspaceFilesystem;
   config: WorkspaceToolsConfig;
   system: System;
-  records: ReadRecords;
+  records: FileRecords;
   locks: KeyedLock;
 }
 
@@ -133,7 +135,7 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, files, system, records, locks } = source;
+  const { config, files, system, records, locks, id } = source;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -142,6 +144,11 @@ function expose(
     rules,
     records,
     system,
+    key: (path) => fileKey(id, files, path),
+    async requireUnprotected(path) {
+      if (rules.isProtected(normalize(path)) || rules.isProtected(await pathWithoutLinks(files, path)))
+        throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
+    },
     locked: async (path, work) =>
       locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
     requireReadBeforeWrite: (args) =>
@@ -154,7 +161,7 @@ function expose(
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
     requireApproval: (args: Record<string, unknown>) =>
-      asks === undefined ? (tool.asks?.(args, rules) ?? false) : decide(asks, { ...context, args }, true),
+      asks === undefined ? asksItself(tool, args, files, rules) : decide(asks, { ...context, args }, true),
     execute: (_input, options) => {
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
@@ -164,6 +171,20 @@ function expose(
       );
     },
   }) as Tool;
+}
+
+/** Whether a tool asks for approval, also under the path without links. */
+async function asksItself(
+  tool: WorkspaceTool,
+  args: Record<string, unknown>,
+  files: WorkspaceFilesystem,
+  rules: FileRules,
+): Promise<boolean> {
+  if (!tool.asks) return false;
+  if (tool.asks(args, rules) || typeof args["path"] !== "string") return tool.asks(args, rules);
+  // A path that cannot be reached is refused when the tool runs.
+  const path = await pathWithoutLinks(files, args["path"]).catch(() => "");
+  return path !== "" && tool.asks({ ...args, path }, rules);
 }
 
 async function withHooks(

@@ -2,8 +2,12 @@ import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import type { Storage } from "../storage/storage.ts";
+import { fileIdentity, fileKey } from "./file-identity.ts";
+import { undoChange } from "./undo-change.ts";
+import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
 import { KeyedLock } from "./keyed-lock.ts";
-import { ReadRecords } from "./read-records.ts";
+import { FileRecords } from "./file-records.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
 
@@ -29,6 +33,15 @@ export interface WorkspaceOptions {
   system?: System;
 }
 
+interface ChangeFilter {
+  threadId?: string;
+  toolCallId?: string;
+  /** For a filesystem that depends on the request. */
+  requestContext?: RequestContext | undefined;
+}
+
+const LOCK_MS = 30_000;
+
 export interface WorkspaceInfo {
   id: string;
   name: string;
@@ -45,8 +58,11 @@ export class Workspace {
   readonly createdAt: Date;
   readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
   readonly #system: System;
-  readonly #records: ReadRecords;
+  readonly #records = new FileRecords();
+  /** The id that was given: it names the workspace in every process. */
+  readonly #storedId: string;
   readonly #locks: KeyedLock;
+  #storage: Storage | undefined;
   #tools: WorkspaceToolsConfig;
   #status: WorkspaceStatus = "pending";
   #starting: Promise<void> | undefined;
@@ -67,7 +83,7 @@ export class Workspace {
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
     this.#tools = tools;
-    this.#records = new ReadRecords(this.id);
+    this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
   }
 
@@ -128,6 +144,41 @@ export class Workspace {
     this.#tools = config;
   }
 
+  /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
+  useStorage(storage: Storage | undefined): void {
+    if (storage) this.#storage = storage;
+  }
+
+  /** What the calls of threads changed, oldest first: at most 1,000. */
+  async changes(filter: ChangeFilter = {}): Promise<StoredChange[]> {
+    const { store, root } = await this.#stored(filter);
+    return store.changes(root, filter);
+  }
+
+  /** Puts back what a call changed. Rejects with `conflict` if it has changed since. */
+  async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
+    const { store, root, files } = await this.#stored({ requestContext });
+    const change = await store.change(root, toolCallId);
+    const key = await fileIdentity(files, change.path);
+    return this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+  }
+
+  async #stored({ requestContext }: ChangeFilter): Promise<{
+    store: WorkspaceStore;
+    root: string;
+    files: WorkspaceFilesystem;
+  }> {
+    if (!this.#storage) {
+      throw new AgentError(
+        "storage-required",
+        `Workspace "${this.id}" knows no store. Pass it to an agent with a memory, or to a Mastra with a store.`,
+      );
+    }
+    const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    const { root } = await fileKey(this.#storedId, files, ".");
+    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
+  }
+
   /** The tools for a run, under their exposed names. */
   async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
     const requestContext = context.requestContext ?? new RequestContext();
@@ -135,7 +186,7 @@ export class Workspace {
     return workspaceTools(
       {
         workspace: this,
-        id: this.id,
+        id: this.#storedId,
         files: await this.resolveFilesystem({ requestContext }),
         config: this.#tools,
         system: this.#system,

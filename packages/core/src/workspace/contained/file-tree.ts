@@ -51,6 +51,8 @@ export interface TreeEntry {
 export interface TreeStat {
   /** The path without links. */
   realPath: string;
+  /** Tells the entry from a later one with the same name. */
+  id: string;
   type: EntryType;
   size: number;
   links: number;
@@ -68,7 +70,7 @@ export interface OpenFile extends TreeStat {
 export interface TreeWrite {
   overwrite: boolean;
   createParents: boolean;
-  /** Called with the existing file before it is replaced; throws to refuse. */
+  /** Called with the existing file right before it is replaced; throws to refuse. */
   check?: ((existing: OpenFile | undefined) => Promise<void>) | undefined;
 }
 
@@ -154,15 +156,9 @@ export class FileTree {
     try {
       if (place.name === undefined) throw new IsDirectoryError(path);
       const existing = openIfThere(place, path);
-      let mode = 0o666;
-      try {
-        if (existing && !options.overwrite) throw new FileExistsError(path);
-        await options.check?.(existing);
-        if (existing) mode = existing.mode;
-      } finally {
-        await existing?.close();
-      }
-      await this.#replace(place, path, content, existing ? mode : undefined, options.overwrite);
+      await existing?.close();
+      if (existing && !options.overwrite) throw new FileExistsError(path);
+      await this.#replace(place, path, content, existing?.mode, options);
     } catch (error) {
       throw toPathError(error, path, "parent");
     } finally {
@@ -175,7 +171,7 @@ export class FileTree {
     shown: string,
     content: Uint8Array,
     mode: number | undefined,
-    overwrite: boolean,
+    { overwrite, check }: TreeWrite,
   ): Promise<void> {
     const temporary = place.directory.at(`.selvedge-${this.#system.newId()}.tmp`);
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
@@ -188,6 +184,10 @@ export class FileTree {
         fsyncSync(handle);
       } finally {
         closeSync(handle);
+      }
+      if (check) {
+        const existing = openIfThere(place, shown);
+        await check(existing).finally(() => existing?.close());
       }
       if (overwrite) renameSync(temporary, place.path);
       else {
@@ -423,6 +423,7 @@ function removeQuietly(path: string): void {
 function toStat(place: Place, stats: Stats): TreeStat {
   return {
     realPath: place.realPath,
+    id: `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`,
     type: typeOf(stats),
     size: stats.size,
     links: stats.nlink,

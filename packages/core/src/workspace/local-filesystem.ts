@@ -175,6 +175,10 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     }
   }
 
+  async removeLeftovers(path: string): Promise<void> {
+    if (!this.readOnly) await this.#tree.removeLeftovers(path);
+  }
+
   async copyFile(source: string, target: string, options: { overwrite?: boolean } = {}): Promise<void> {
     this.#checkWritable(target);
     const content = (await this.readFile(source)) as Buffer;

@@ -60,6 +60,8 @@ export async function makeChange(
     const key = await frame.key(path);
     const now = await stateOf(frame.files, path, { follow });
     const intent = call.progress as Intent | undefined;
+    // Nothing depends on it, and the directory may be gone.
+    if (intent) await frame.files.removeLeftovers?.(path).catch(() => {});
     if (intent && isReached(now, intent.after)) {
       const change = await frame.records.changeOf(call, key);
       if (change) await announceChange(call.writer, change);

@@ -37,6 +37,8 @@ const write = promisify(writeCallback);
 const close = promisify(closeCallback);
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
 
+/** With the number of the process that made it. */
+const TEMPORARY = /^\.selvedge-(\d+)-.*\.tmp$/;
 const READ_PIECE = 256 * 1024;
 const MAX_ENTRIES = 100_000;
 const MAX_DEPTH = 64;
@@ -173,7 +175,7 @@ export class FileTree {
     mode: number | undefined,
     { overwrite, check }: TreeWrite,
   ): Promise<void> {
-    const temporary = place.directory.at(`.selvedge-${this.#system.newId()}.tmp`);
+    const temporary = place.directory.at(`.selvedge-${process.pid}-${this.#system.newId()}.tmp`);
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
     try {
       try {
@@ -202,6 +204,22 @@ export class FileTree {
       throw error;
     }
     flushDirectory(place);
+  }
+
+  /** Deletes temporary files that dead processes left beside a file. */
+  async removeLeftovers(path: string): Promise<void> {
+    const place = walk(path, this.#roots, { follow: true });
+    try {
+      for await (const { name } of await opendir(place.directory.self, { bufferSize: 256 })) {
+        const pid = Number(TEMPORARY.exec(name)?.[1]);
+        if (pid && isLeftover(place.directory.at(name), pid, this.#system))
+          removeQuietly(place.directory.at(name));
+      }
+    } catch (error) {
+      throw toPathError(error, path);
+    } finally {
+      place.close();
+    }
   }
 
   /** Deletes a file or a link. */
@@ -409,6 +427,20 @@ function flushDirectory(place: Place): void {
     // Not every file system can flush a directory.
   } finally {
     closeSync(handle);
+  }
+}
+
+/** Whether a temporary file belongs to a process that is gone. The number of one may be used again. */
+function isLeftover(path: string, pid: number, system: System): boolean {
+  if (pid === process.pid) {
+    const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    return made < system.now() - process.uptime() * 1000;
+  }
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "ESRCH";
   }
 }
 

@@ -24,7 +24,7 @@ export {
   type WorkspaceToolsConfig,
 } from "../workspace/workspace-tools.ts";
 export type { WorkspaceChange } from "../workspace/workspace-change.ts";
-export type { StoredChange } from "../workspace/workspace-domain.ts";
+export { type StoredChange, WORKSPACE_DOMAIN } from "../workspace/workspace-domain.ts";
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,

@@ -45,7 +45,8 @@ export class FileRecords {
     const stored = await storeOf(call);
     if (stored) {
       const { store, threadId } = stored;
-      await store.commit(threadId, store.withdraw(threadId, key, call.toolCallId, known));
+      // With the progress, so that only the process that has the thread does it.
+      await call.saveProgress(null, store.withdraw(threadId, key, call.toolCallId, known));
     } else if (known === undefined) this.#local.delete(key.file);
     else this.#local.set(key.file, known);
   }

@@ -36,7 +36,7 @@ function scene() {
         }),
       };
       const saveProgress = async (value: unknown) => {
-        saved = value;
+        saved ??= value;
         throw died;
       };
       const options = { threadId: "t", threadState: threadState as never, saveProgress };

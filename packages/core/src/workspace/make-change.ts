@@ -37,7 +37,7 @@ interface Intent {
 /**
  * Makes a change to a path: records it with the call, acts, and announces it. If the process dies in between, the call
  * runs again, and the path decides: what was reached is not done again, what was not touched is, and a path that
- * somebody else changed is left alone.
+ * something else changed is left alone.
  */
 export async function makeChange(
   frame: ToolFrame,
@@ -59,7 +59,7 @@ export async function makeChange(
   return frame.locked(path, async () => {
     const key = await frame.key(path);
     const now = await stateOf(frame.files, path, { follow });
-    const intent = call.progress as Intent | undefined;
+    const intent = (call.progress ?? undefined) as Intent | undefined;
     // Nothing depends on it, and the directory may be gone.
     if (intent) await frame.files.removeLeftovers?.(path).catch(() => {});
     if (intent && isReached(now, intent.after)) {
@@ -67,22 +67,20 @@ export async function makeChange(
       if (change) await announceChange(call.writer, change);
       return intent.text;
     }
-    if (intent && now.mark !== intent.before) {
-      await frame.records.withdraw(call, key, undefined);
+    // It may have been made before somebody else changed the path. Its record stays.
+    if (intent && now.mark !== intent.before)
       throw new FileChangedError(path, { ...intent, found: now.mark });
-    }
     if (!intent) await check?.(now);
     const planned = await plan(now);
     const { change, after, text } = planned;
     const known = intent ? undefined : await frame.records.get(call, key);
-    if (!intent) {
-      const progress: Intent = { before: now.mark, after, text };
-      await frame.records.begin(call, key, change, now.content, progress);
-    }
     try {
+      const progress: Intent = { before: now.mark, after, text };
+      if (!intent) await frame.records.begin(call, key, change, now.content, progress);
       await planned.act();
     } catch (error) {
-      await frame.records.withdraw(call, key, known);
+      // If that fails, too, the call is not this process's any more.
+      await frame.records.withdraw(call, key, known).catch(() => {});
       throw error;
     }
     await announceChange(call.writer, change);

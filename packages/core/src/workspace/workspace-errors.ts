@@ -88,7 +88,7 @@ export class StaleFileError extends PathError {
   }
 }
 
-/** A file was changed from outside after the process that was about to change it had died. */
+/** The process died while it changed a file, and something else has changed the file since. */
 export class FileChangedError extends PathError {
   constructor(path: string, marks: { before: string | null; after: string | null; found: string | null }) {
     const { before, after, found } = marks;
@@ -97,8 +97,8 @@ export class FileChangedError extends PathError {
       "FileChangedError",
       "file-changed",
       path,
-      `The process ended before it had changed ${path}, and something else has changed the path since. Nothing was written. ` +
-        `Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read the file to see what it contains.`,
+      `The process ended while it changed ${path}, and now the path is neither as it was before nor as it should be: something else has changed it. ` +
+        `Nothing more was written. Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read it to see what it contains.`,
       marks,
     );
   }

@@ -20,8 +20,13 @@ export interface StepRecord {
   usage: Usage;
   /** Of this step alone. */
   own: Usage;
-  /** What is stored in the same commit as the step. */
-  also?: readonly Write[];
+  also?: StepAddition;
+}
+
+/** What belongs to a step beside its message: stored in the same commit, and told with it. */
+export interface StepAddition {
+  writes: readonly Write[];
+  chunks: readonly AgentChunk[];
 }
 
 /** A call about to be executed. */

@@ -331,7 +331,7 @@ export class ThreadJournal implements RunJournal {
       ...(closes && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
     };
-    const closing = (await finish?.(signals.length > 0)) ?? [];
+    const closing = [...(step?.also?.chunks ?? []), ...((await finish?.(signals.length > 0)) ?? [])];
     // If the end is stored right after this, one commit does both.
     if (endsNow && !joins && !this.#journal.isOpen) {
       this.#log.stage({ writes, run: progress });
@@ -367,6 +367,7 @@ export class ThreadJournal implements RunJournal {
           open_step: null,
           ...this.#places.row(step),
         },
+        chunks: step.also?.chunks ?? [],
       },
     );
     this.#places.stored(step);

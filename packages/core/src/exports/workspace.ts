@@ -4,6 +4,11 @@ export {
   type WorkspaceOptions,
   type WorkspaceStatus,
 } from "../workspace/workspace.ts";
+export {
+  CompositeFilesystem,
+  type CompositeFilesystemOptions,
+  type OnMount,
+} from "../workspace/composite-filesystem.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
   DeleteOptions,

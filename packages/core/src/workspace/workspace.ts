@@ -2,6 +2,7 @@ import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import { CompositeFilesystem, type OnMount } from "./composite-filesystem.ts";
 import type { Storage } from "../storage/storage.ts";
 import { fileIdentity, fileKey } from "./file-identity.ts";
 import { undoChange } from "./undo-change.ts";
@@ -28,7 +29,10 @@ export interface WorkspaceOptions {
   id?: string;
   name?: string;
   /** A filesystem, or a function that returns the one of a request. */
-  filesystem: WorkspaceFilesystem | FilesystemResolver;
+  filesystem?: WorkspaceFilesystem | FilesystemResolver;
+  /** Several filesystems by path, instead of one. */
+  mounts?: Record<string, WorkspaceFilesystem>;
+  onMount?: OnMount;
   tools?: WorkspaceToolsConfig;
   system?: System;
 }
@@ -69,7 +73,13 @@ export class Workspace {
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { filesystem, tools = {}, system = realSystem } = options ?? {};
+    const { mounts, onMount, tools = {}, system = realSystem } = options ?? {};
+    if (mounts && options.filesystem)
+      throw new AgentError(
+        "invalid-argument",
+        "A workspace has either filesystem or mounts. Leave one of them out.",
+      );
+    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
     if (typeof filesystem !== "function" && typeof filesystem?.readFile !== "function") {
       throw new AgentError(
         "invalid-argument",

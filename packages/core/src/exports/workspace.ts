@@ -33,6 +33,7 @@ export { type StoredChange, WORKSPACE_DOMAIN } from "../workspace/workspace-doma
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,
+  DiskFullError,
   FileChangedError,
   FileExistsError,
   FileLimitError,

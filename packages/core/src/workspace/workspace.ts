@@ -7,6 +7,7 @@ import type { Storage } from "../storage/storage.ts";
 import { fileIdentity, fileKey } from "./file-identity.ts";
 import { undoChange } from "./undo-change.ts";
 import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
+import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { FileRecords } from "./file-records.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
@@ -66,6 +67,7 @@ export class Workspace {
   /** The id that was given: it names the workspace in every process. */
   readonly #storedId: string;
   readonly #locks: KeyedLock;
+  readonly #openRoots = new OpenRoots();
   #storage: Storage | undefined;
   #tools: WorkspaceToolsConfig;
   #status: WorkspaceStatus = "pending";
@@ -116,7 +118,9 @@ export class Workspace {
 
   async resolveFilesystem(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceFilesystem> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
-    return this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    await this.#openRoots.add(files);
+    return files;
   }
 
   /** Optional. Concurrent calls share one start, and a failed start can be repeated. */

@@ -254,6 +254,7 @@ export class Mastra<
     if (known && known !== workspace) {
       throw new AgentError("invalid-argument", `Another workspace has the id ${showValue(workspace.id)}.`);
     }
+    workspace.useStorage(this.getStorage());
     this.#workspaces.set(workspace.id, workspace);
   }
 

@@ -29,7 +29,7 @@ export interface HostedController {
 }
 
 /** What traces the runs, as the host sees it. */
-export interface HostedObservability {
+interface HostedObservability {
   readonly telemetry?: TelemetrySettings | undefined;
   shutdown?(): Promise<void>;
 }

@@ -40,6 +40,8 @@ export interface ToolRunContext {
   requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
+  /** What the agent has besides tools; passed to each of them. */
+  belongings?: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   runId: string;
@@ -222,6 +224,7 @@ function executionOptions(
     idempotencyKey: `${runId}:${toolCallId}`,
     elicitation: NO_ELICITATION,
     flushMessages,
+    ...context.belongings,
   };
   if (context.threadState) options.threadState = context.threadState;
   if (resumeData !== undefined) options.resumeData = resumeData;

@@ -56,6 +56,10 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
+  /** The `Workspace` of the agent. */
+  workspace?: any;
+  /** The browser of the agent. */
+  browser?: any;
   /** Absent if the run is not stored. */
   threadState?: ToolThreadState | undefined;
   /** The conversation before this step is already stored. */

@@ -1,3 +1,4 @@
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
@@ -26,6 +27,8 @@ export interface WorkspaceOptions {
   /** A filesystem, or a function that returns the one of a request. */
   filesystem: WorkspaceFilesystem | FilesystemResolver;
   tools?: WorkspaceToolsConfig;
+  /** A browser for the agents of this workspace. It is closed with the workspace. */
+  browser?: MastraBrowser;
   system?: System;
 }
 
@@ -43,6 +46,7 @@ export class Workspace {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
+  readonly browser: MastraBrowser | undefined;
   readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
   readonly #system: System;
   readonly #records: ReadRecords;
@@ -66,6 +70,7 @@ export class Workspace {
     this.createdAt = new Date(system.now());
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
+    this.browser = options.browser;
     this.#tools = tools;
     this.#records = new ReadRecords(this.id);
     this.#locks = new KeyedLock(system);
@@ -115,6 +120,7 @@ export class Workspace {
   async destroy(): Promise<void> {
     if (this.#status === "destroyed") return;
     this.#status = "destroying";
+    await this.browser?.close();
     await this.filesystem?.destroy?.();
     this.#status = "destroyed";
   }

@@ -20,7 +20,11 @@ export class AddressRules {
   readonly #resolve: ResolveHost;
   readonly #anyPublic: boolean;
 
-  constructor({ allowedOrigins, allowPrivateNetwork = false, resolve = systemAddresses }: AddressRuleOptions) {
+  constructor({
+    allowedOrigins,
+    allowPrivateNetwork = false,
+    resolve = systemAddresses,
+  }: AddressRuleOptions) {
     this.#anyPublic = allowedOrigins?.includes("*") ?? true;
     this.#named = new Set(allowedOrigins?.filter((origin) => origin !== "*").map(toPlace));
     this.#allowPrivate = allowPrivateNetwork;

@@ -150,7 +150,8 @@ export class AgentBrowser extends MastraBrowser {
     await chromium?.close().catch(() => {});
     this.#proxy?.close();
     this.#proxy = undefined;
-    if (this.#downloadsFolder !== undefined) await rm(this.#downloadsFolder, { recursive: true, force: true });
+    if (this.#downloadsFolder !== undefined)
+      await rm(this.#downloadsFolder, { recursive: true, force: true });
     this.#downloadsFolder = undefined;
   }
 
@@ -249,10 +250,15 @@ export class AgentBrowser extends MastraBrowser {
     return "refused" in admission ? admission.refused : undefined;
   }
 
-  async #filesFor({ workspace, requestContext }: ToolExecutionOptions): Promise<WorkspaceFilesystem | undefined> {
+  async #filesFor({
+    workspace,
+    requestContext,
+  }: ToolExecutionOptions): Promise<WorkspaceFilesystem | undefined> {
     const { downloads = false } = this.#options;
     if (typeof downloads === "object") return downloads;
-    return downloads ? (workspace as Workspace | undefined)?.resolveFilesystem({ requestContext }) : undefined;
+    return downloads
+      ? (workspace as Workspace | undefined)?.resolveFilesystem({ requestContext })
+      : undefined;
   }
 
   async #session(key: string): Promise<ThreadSession> {
@@ -319,7 +325,10 @@ export class AgentBrowser extends MastraBrowser {
       await this.#closeSession(key, undefined);
       if (this.#sessions.size === 0 && this.#calls === 0) await this.close();
     };
-    this.#timers.set(key, this.system.setTimer(idleMs, () => void close().catch(() => {}), { background: true }));
+    this.#timers.set(
+      key,
+      this.system.setTimer(idleMs, () => void close().catch(() => {}), { background: true }),
+    );
   }
 }
 

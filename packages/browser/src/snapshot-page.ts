@@ -9,7 +9,11 @@ const MEASURE = `[document.getElementsByTagName("*").length, document.documentEl
 /** The accessibility tree of a page, with refs. */
 export async function snapshotPage(
   page: Page,
-  { interactiveOnly, depth, timeout }: { interactiveOnly: boolean; depth: number | undefined; timeout: number },
+  {
+    interactiveOnly,
+    depth,
+    timeout,
+  }: { interactiveOnly: boolean; depth: number | undefined; timeout: number },
 ): Promise<string> {
   await refuseHuge(page);
   const tree = await page.ariaSnapshot({ mode: "ai", timeout, ...(depth !== undefined && { depth }) });
@@ -49,5 +53,7 @@ function onlyInteractive(tree: string): string {
     kept.push(`${"  ".repeat(around.length)}- ${node.length > 500 ? `${node.slice(0, 500)}…` : node}`);
     if (isUsable) around.push(at);
   }
-  return kept.length > 0 ? kept.join("\n") : "(no interactive elements; pass interactiveOnly: false for the text)";
+  return kept.length > 0
+    ? kept.join("\n")
+    : "(no interactive elements; pass interactiveOnly: false for the text)";
 }

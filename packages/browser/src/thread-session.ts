@@ -145,10 +145,12 @@ export class ThreadSession {
     const page = await this.page();
     if (page !== this.#snapshotOf) return undefined;
     const locator = page.getByRef(name);
-    const count = await within(this.#options.system, this.#options.timeout, locator.count()).catch((error) => {
-      if (/Invalid frame/.test(errorMessage(error))) return 0;
-      throw error;
-    });
+    const count = await within(this.#options.system, this.#options.timeout, locator.count()).catch(
+      (error) => {
+        if (/Invalid frame/.test(errorMessage(error))) return 0;
+        throw error;
+      },
+    );
     return count === 1 ? locator : undefined;
   }
 
@@ -160,10 +162,12 @@ export class ThreadSession {
     const page = await this.page();
     const before = this.#navigations;
     await work();
-    await new Promise<void>((resolve) => void this.#options.system.setTimer(SETTLE_MS, resolve));
-    if (page.isClosed()) return;
-    if (waitUntil || this.#navigations > before)
-      await page.waitForLoadState(waitUntil ?? "domcontentloaded", { timeout });
+    const { system } = this.#options;
+    const deadline = system.monotonic() + (waitUntil ? EXPECTED_NAVIGATION_MS : NAVIGATION_MS);
+    while (this.#navigations === before && !page.isClosed() && system.monotonic() < deadline)
+      await new Promise<void>((resolve) => void system.setTimer(CHECK_MS, resolve));
+    if (page.isClosed() || (this.#navigations === before && !waitUntil)) return;
+    await page.waitForLoadState(waitUntil ?? "domcontentloaded", { timeout });
   }
 
   /** Answers the next dialog while `work` runs. */
@@ -215,8 +219,7 @@ export class ThreadSession {
     const active = this.#active && !this.#active.isClosed() ? this.#active : tabs.at(-1)!;
     const described = await Promise.all(tabs.map((page) => this.#describe(page)));
     const currentUrl = active.url();
-    const urlChangedBy =
-      currentUrl === this.#agentUrl ? "agent" : this.#options.hasUser ? "user" : undefined;
+    const urlChangedBy = currentUrl === this.#agentUrl ? "agent" : this.#options.hasUser ? "user" : undefined;
     return {
       currentUrl,
       tabs: tabs.map((page, at) => ({ id: this.#ids.get(page) ?? "", ...described[at]! })),
@@ -318,5 +321,7 @@ export class ThreadSession {
 
 export type WaitUntil = "load" | "domcontentloaded" | "networkidle";
 
-/** A click starts its navigation within this time, or it starts none. */
-const SETTLE_MS = 50;
+/** How long an action may take to start a navigation; longer where the model expects one. */
+const NAVIGATION_MS = 100;
+const EXPECTED_NAVIGATION_MS = 2000;
+const CHECK_MS = 20;

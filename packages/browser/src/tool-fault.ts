@@ -31,7 +31,9 @@ export function toFailure(error: unknown, { acts, crashed }: Circumstances): Too
     const { code, hint } = (error.details ?? {}) as { code?: string; hint?: string };
     return failure(code ?? error.code, error.message, hint ?? "The app has to fix this. Tell the user.");
   }
-  const [line = ""] = errorMessage(error).replaceAll(/\u001b\[\d+m/g, "").split("\n");
+  const [line = ""] = errorMessage(error)
+    .replaceAll(/\u001b\[\d+m/g, "")
+    .split("\n");
   const text = line.slice(0, 300).toWellFormed();
   if (/(?:Target|page|context|browser|Frame).*(?:closed|crashed|detached)/i.test(text)) {
     const what = crashed ? "The page or the browser crashed" : "The tab was closed";

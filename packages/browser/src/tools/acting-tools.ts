@@ -124,10 +124,7 @@ export const dragTool: BrowserTool<{
   name: "browser_drag",
   description: "Drag one element onto another. Name each by ref, or by CSS selector.",
   category: "execute",
-  inputSchema: fields(
-    {},
-    { sourceRef: REF, targetRef: REF, sourceSelector: TEXT, targetSelector: TEXT },
-  ),
+  inputSchema: fields({}, { sourceRef: REF, targetRef: REF, sourceSelector: TEXT, targetSelector: TEXT }),
   async run({ session, timeout }, { sourceRef, targetRef, sourceSelector, targetSelector }) {
     const source = await locate(session, sourceRef, sourceSelector);
     const target = await locate(session, targetRef, targetSelector);
@@ -151,7 +148,7 @@ export const evaluateTool: BrowserTool<{ script: string; arg?: unknown }> = {
   inputSchema: fields({ script: { type: "string", maxLength: 100_000 } }, { arg: {} }),
   async run({ session, system, timeout }, { script, arg }) {
     const page = await session.page();
-    const evaluate = (body: string) => within(system, timeout, page.evaluate<string>(wrap(body), arg ?? null));
+    const evaluate = (body: string) => within(system, timeout, page.evaluate<string>(wrap(body, arg)));
     try {
       const text = await evaluate(`(${script}\n)`).catch((error: unknown) => {
         if (!/SyntaxError/.test(errorMessage(error))) throw error;
@@ -172,11 +169,11 @@ export const evaluateTool: BrowserTool<{ script: string; arg?: unknown }> = {
 };
 
 /** Makes the result text in the page, so that a large one is not sent. */
-function wrap(body: string): string {
-  return `async (arg) => {
+function wrap(body: string, arg: unknown): string {
+  return `(async (arg) => {
     let result = await ${body};
     if (typeof result === "function") result = await result(arg);
     const text = JSON.stringify(result) ?? "undefined";
     return text.length > ${4 * MAX_TEXT} ? text.slice(0, ${4 * MAX_TEXT}) : text;
-  }`;
+  })(${JSON.stringify(arg) ?? ""})`;
 }

@@ -5,6 +5,8 @@ import type { WaitUntil } from "../thread-session.ts";
 import { fault } from "../tool-fault.ts";
 import type { ToolCall } from "./browser-tool.ts";
 
+const ERROR_PAGE_MS = 2000;
+
 /** The URL of a page that an agent may open. */
 function checkUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -34,13 +36,19 @@ export async function openPage(
       waitUntil: input.waitUntil ?? "domcontentloaded",
       timeout: input.timeout ?? timeout,
     } as const;
-    const response = await page.goto(url.href, options);
+    const response = await page.goto(url.href, options).catch((error: unknown) => {
+      // A page that was still opening, such as an error page, came in between.
+      if (!errorMessage(error).includes("interrupted by another navigation")) throw error;
+      return page.goto(url.href, options);
+    });
     if (response?.status() === 403) refuse(refusalOf(response.url()));
     return response ? { status: response.status() } : {};
   } catch (error) {
     // The address was a file. What happened to it is among the notices.
     if (/Download is starting/.test(errorMessage(error))) return {};
-    if (/net::ERR_/.test(errorMessage(error))) refuse(refusalOf(failedUrl));
+    if (!/net::ERR_/.test(errorMessage(error))) throw error;
+    await page.waitForURL(/^chrome-error:/, { timeout: ERROR_PAGE_MS, waitUntil: "commit" }).catch(() => {});
+    refuse(refusalOf(failedUrl));
     throw error;
   } finally {
     page.off("requestfailed", onFailed);

@@ -58,11 +58,9 @@ export const screenshotTool: BrowserTool<{ fullPage?: boolean }> = {
 async function picture(page: Page, fullPage: boolean, quality: number, timeout: number): Promise<Buffer> {
   const options = { type: "jpeg", quality, timeout, animations: "disabled", caret: "initial" } as const;
   if (!fullPage) return page.screenshot(options);
-  const height = await page.locator("html").evaluate("(element) => element.scrollHeight", undefined, {
-    timeout,
-  });
+  const height = await page.evaluate<number>("document.documentElement.scrollHeight");
   const width = page.viewportSize()?.width ?? 1280;
-  const clip = { x: 0, y: 0, width, height: Math.min(Math.max(1, Number(height)), MAX_IMAGE_HEIGHT) };
+  const clip = { x: 0, y: 0, width, height: Math.min(height, MAX_IMAGE_HEIGHT) };
   return page.screenshot({ ...options, fullPage: true, clip });
 }
 

@@ -61,10 +61,7 @@ export class ControllerRuns {
     );
   }
 
-  async #toolsFor(
-    { requestContext }: RunAddress,
-    { fork }: RunIds,
-  ): Promise<ControllerTools> {
+  async #toolsFor({ requestContext }: RunAddress, { fork }: RunIds): Promise<ControllerTools> {
     const { config, mastra } = this.#host;
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
     const workspace = context.workspace ? await context.workspace.tools({ requestContext }) : {};

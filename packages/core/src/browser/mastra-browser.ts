@@ -58,6 +58,7 @@ export abstract class MastraBrowser {
   readonly #closeReasons = new Map<string, BrowserCloseReason>();
   #status: BrowserStatus = "pending";
   #launching: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
   #currentThread: string | undefined;
 
   constructor(options: BrowserOptions = {}) {
@@ -65,7 +66,10 @@ export abstract class MastraBrowser {
     if (options.screencast)
       throw new AgentError("not-supported", "screencast is not supported yet. Leave it out.");
     if (scope !== "thread" && scope !== "shared")
-      throw new AgentError("invalid-argument", `scope must be "thread" or "shared", got ${showValue(scope)}.`);
+      throw new AgentError(
+        "invalid-argument",
+        `scope must be "thread" or "shared", got ${showValue(scope)}.`,
+      );
     this.system = system;
     this.scope = scope;
     this.id = options.id ?? system.newId();
@@ -98,6 +102,7 @@ export abstract class MastraBrowser {
   }
 
   async #launch(): Promise<void> {
+    await this.#closing;
     this.#status = "launching";
     try {
       await this.launch();
@@ -110,8 +115,13 @@ export abstract class MastraBrowser {
   }
 
   /** Ends the browser. The next call of a tool starts it again. */
-  async close(): Promise<void> {
-    await this.#launching?.catch(() => {});
+  close(): Promise<void> {
+    this.#closing ??= this.#close().finally(() => (this.#closing = undefined));
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#status === "launching") await this.#launching?.catch(() => {});
     const ran = this.isBrowserRunning();
     this.#status = "closing";
     await this.shutdown();

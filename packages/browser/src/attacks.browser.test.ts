@@ -1,6 +1,7 @@
 import { LocalFilesystem } from "@selvedge/core/workspace";
 import { createSocket } from "node:dgram";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,10 +86,8 @@ describe.skipIf(chromiumPath() === undefined)("A hostile page", () => {
 
   it("cannot redirect to this machine", async () => {
     const secret = await secretService();
-    const to =
-      (location: string) =>
-      (_req: unknown, res: { writeHead(status: number, headers: object): { end(): void } }) =>
-        res.writeHead(302, { location }).end();
+    const to = (location: string) => (_req: unknown, res: ServerResponse) =>
+      void res.writeHead(302, { location }).end();
     const target = `http://127.0.0.1:${secret.port}/`;
     const site = await openSite({
       "/302": to(target),

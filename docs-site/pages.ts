@@ -58,6 +58,7 @@ const GROUPS: Record<string, string[]> = {
     "vector-stores",
     "mcp",
     "workspace",
+    "browser",
     "server",
     "client",
     "react",

@@ -37,7 +37,7 @@ export function toFailure(error: unknown, { acts, crashed }: Circumstances): Too
   const text = line.slice(0, 300).toWellFormed();
   if (/(?:Target|page|context|browser|Frame).*(?:closed|crashed|detached)/i.test(text)) {
     const what = crashed ? "The page or the browser crashed" : "The tab was closed";
-    const hint = "Look at the current state with browser_tabs or browser_snapshot before you go on.";
+    const hint = "Look at the current state with browser_tabs or browser_snapshot before you continue.";
     if (acts && crashed)
       return failure("tool-outcome-unknown", `${what}, so it is unknown whether this took effect.`, hint);
     const unknown = acts ? " during the call, so it is unknown whether this took effect" : " during the call";

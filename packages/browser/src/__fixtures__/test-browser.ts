@@ -71,7 +71,7 @@ export async function serve(routes: Record<string, Route>): Promise<TestSite> {
     hits.push(req.url!);
     const route = routes[new URL(req.url!, "http://x").pathname];
     if (route === undefined) return void res.writeHead(404).end();
-    if (typeof route === "function") return void route(req, res);
+    if (typeof route === "function") return route(req, res);
     return void res.writeHead(200, { "content-type": "text/html" }).end(route);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

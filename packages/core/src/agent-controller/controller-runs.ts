@@ -5,7 +5,7 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { currentRun } from "../run/current-run.ts";
 import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
-import type { Tool, ToolsInput } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { ControllerHost } from "./controller-host.ts";
 import { type AgentControllerRequestContext, CONTROLLER_KEY, emitOnStream } from "./request-context.ts";

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { chromiumPath, openBrowser, refOf, serve, toolsOf } from "./__fixtures__/test-browser.ts";
 
@@ -208,8 +209,7 @@ describe.skipIf(chromiumPath() === undefined)("AgentBrowser", () => {
     await call("goto", { url: site.origin });
     const page = await call("snapshot");
     const clicking = call("click", { ref: refOf(page, "Hang") });
-    const chromium = await chromiumOf(browser);
-    chromium();
+    killChromium();
     expect(await clicking).toMatchObject({ success: false, code: "tool-outcome-unknown" });
     expect(browser.closeReason("thread")).toBe("error");
     expect(await call("goto", { url: site.origin })).toMatchObject({ success: true });
@@ -227,16 +227,11 @@ describe.skipIf(chromiumPath() === undefined)("AgentBrowser", () => {
   });
 });
 
-/** Ends the Chromium of a browser. */
-async function chromiumOf(browser: object): Promise<() => void> {
-  const { execFileSync } = await import("node:child_process");
-  void browser;
+/** Kills the Chromium of this process. */
+function killChromium(): void {
   const children = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)], {
     encoding: "utf8",
   });
-  const pids = children
-    .split("\n")
-    .filter((line) => line.includes("chrom") && line.includes("--remote-debugging-pipe"))
-    .map((line) => Number.parseInt(line, 10));
-  return () => pids.forEach((pid) => process.kill(pid, "SIGKILL"));
+  for (const line of children.split("\n"))
+    if (line.includes("--remote-debugging-pipe")) process.kill(Number.parseInt(line, 10), "SIGKILL");
 }

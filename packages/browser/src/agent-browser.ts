@@ -111,7 +111,7 @@ export class AgentBrowser extends MastraBrowser {
     return this.#tools;
   }
 
-  async getState(threadId = this.getCurrentThread()): Promise<BrowserState | undefined> {
+  async getState(threadId: string | undefined = this.getCurrentThread()): Promise<BrowserState | undefined> {
     if (threadId === undefined && this.scope === "thread") return undefined;
     const session = this.#sessions.get(this.sessionKey(threadId ?? SHARED));
     return (await session?.catch(() => undefined))?.state();

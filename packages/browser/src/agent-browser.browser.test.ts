@@ -1,5 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { chromiumPath, openBrowser, refOf, serve, toolsOf } from "./__fixtures__/test-browser.ts";
 
 const FORM = `<title>Form</title><h1>Order</h1><p>Plain words</p>
@@ -127,7 +131,7 @@ describe.skipIf(chromiumPath() === undefined)("AgentBrowser", () => {
       "/": (_req, res) =>
         res.writeHead(200, { "content-security-policy": "default-src 'none'" }).end("<title>CSP</title>"),
     });
-    const call = toolsOf(openBrowser({ allowedOrigins: [site.origin], timeout: 3000 }));
+    const call = toolsOf(openBrowser({ allowedOrigins: [site.origin] }));
     await call("goto", { url: site.origin });
     const result = async (script: string, arg: unknown = null) =>
       (await call("evaluate", { script, arg })).content?.split("\n")[1];
@@ -137,12 +141,45 @@ describe.skipIf(chromiumPath() === undefined)("AgentBrowser", () => {
     expect(await call("evaluate", { script: "nothing.here" })).toMatchObject({ code: "script-failed" });
     const long = await call("evaluate", { script: "'x'.repeat(200e6)" });
     expect(long.content!.length).toBeLessThan(26_000);
+  });
+
+  it("closes a tab whose script does not end, and continues", async () => {
+    const site = await serve({ "/": "<title>x</title>" });
+    const call = toolsOf(openBrowser({ allowedOrigins: [site.origin], timeout: 2000 }));
+    const page = { url: site.origin, timeout: 60_000 };
+    await call("goto", page);
     expect(await call("evaluate", { script: "(() => { for (;;); })()" })).toMatchObject({
       success: false,
       code: "timeout",
       notices: [expect.stringContaining("closed")],
     });
-    expect(await call("goto", { url: site.origin })).toMatchObject({ success: true });
+    expect(await call("goto", page)).toMatchObject({ success: true });
+  });
+
+  it("uses a running browser, and leaves it and its pages as they are", async () => {
+    const site = await serve({ "/": "<title>x</title>" });
+    const folder = await mkdtemp(join(tmpdir(), "selvedge-cdp-"));
+    const args = ["--headless", "--no-sandbox", "--remote-debugging-port=0", `--user-data-dir=${folder}`];
+    const running = spawn(chromiumPath()!, [...args, "about:blank"], { detached: true });
+    onTestFinished(async () => {
+      process.kill(-running.pid!, "SIGKILL");
+      await once(running, "exit");
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+    });
+    let said = "";
+    running.stderr.on("data", (piece) => (said += String(piece)));
+    const address = (): string | undefined => /listening on (ws:\S+)/.exec(said)?.[1];
+    await expect.poll(address).toBeDefined();
+    const cdpUrl = address()!;
+    const browser = openBrowser({ cdpUrl, allowedOrigins: [site.origin] });
+    const [ada, ben] = [toolsOf(browser, "ada"), toolsOf(browser, "ben")];
+    expect(browser.scope).toBe("shared");
+    expect(await ada("goto", { url: site.origin })).toMatchObject({ success: true, title: "x" });
+    expect(await ben("goto", { url: "http://127.0.0.1:8080/" })).toMatchObject({ code: "address-refused" });
+    expect((await ben("tabs", { action: "list" })).content).toContain(site.origin);
+    await browser.close();
+    const again = toolsOf(openBrowser({ cdpUrl, allowedOrigins: [site.origin] }));
+    expect((await again("tabs", { action: "list" })).content).toContain(site.origin);
   });
 
   it("gives each thread its own cookies and storage, in one Chromium", async () => {

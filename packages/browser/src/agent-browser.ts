@@ -64,6 +64,7 @@ const TOOLS: readonly BrowserTool[] = [
 ];
 
 const SHARED = "shared";
+const LAUNCH_MS = 60_000;
 const GRACE_MS = 10_000;
 /** When there is no room for another thread, one that was idle for this long makes room. */
 const EVICT_MS = 30_000;
@@ -130,14 +131,14 @@ export class AgentBrowser extends MastraBrowser {
         executablePath: this.#options.executablePath,
         chromiumSandbox: this.#options.chromiumSandbox ?? true,
         headless,
-        timeout: this.#timeout,
+        timeout: LAUNCH_MS,
         proxyUrl: this.#proxy.url,
         downloadsPath: this.#downloadsFolder,
         fitWindow: viewport === "window",
       });
     } else {
       const { chromium } = await import("playwright-core");
-      this.#chromium = await chromium.connectOverCDP(cdpUrl, { timeout: this.#timeout });
+      this.#chromium = await chromium.connectOverCDP(cdpUrl, { timeout: LAUNCH_MS });
     }
     const launched = this.#chromium;
     launched.on("disconnected", () => this.#chromium === launched && this.#crashed());
@@ -289,6 +290,7 @@ export class AgentBrowser extends MastraBrowser {
     return new ThreadSession(context, {
       system: this.system,
       timeout: this.#timeout,
+      isBorrowed: existing !== undefined,
       hasUser: !headless || cdpUrl !== undefined,
       downloadsFolder: this.#downloadsFolder,
       refusalOf: (url) => this.#proxy?.refusalOf(url),

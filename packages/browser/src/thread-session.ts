@@ -20,6 +20,8 @@ const PAGE_SCHEME = /^(?:https?|about|blob|chrome-error):/;
 export interface SessionOptions {
   system: System;
   timeout: number;
+  /** The pages belong to a browser that others started: they stay open. */
+  isBorrowed: boolean;
   /** A person can use the same window. */
   hasUser: boolean;
   downloadsFolder: string | undefined;
@@ -229,7 +231,8 @@ export class ThreadSession {
   }
 
   async close(): Promise<void> {
-    await this.#context.close().catch(() => {});
+    if (this.#options.isBorrowed) await this.#context.removeAllListeners(undefined, { behavior: "default" });
+    else await this.#context.close().catch(() => {});
   }
 
   #adopt(page: Page): void {

@@ -15,8 +15,9 @@ export interface LaunchOptions {
 /** Nothing may go around the proxy: no name lookups, no UDP, no exception for loopback. */
 const CONTAINED = [
   "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-  "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
   "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+  // Its older name.
+  "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
   "--disable-quic",
   "--dns-prefetch-disable",
   "--no-pings",

@@ -2,11 +2,8 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { Agent } from "../agent/agent.ts";
-<<<<<<< HEAD
 import { ScriptedBrowser } from "../browser/__fixtures__/scripted-browser.ts";
-=======
 import { AgentError } from "../errors.ts";
->>>>>>> main
 import { silentLogger } from "../logger.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { createTool } from "../tool/tool.ts";

@@ -26,6 +26,7 @@ const ROOMS = [
   "agent",
   "mastra",
   "agent-controller",
+  "switching",
   "exports",
 ];
 

@@ -3,8 +3,14 @@ import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import { CompositeFilesystem, type OnMount } from "./composite-filesystem.ts";
+import type { Storage } from "../storage/storage.ts";
+import { fileIdentity, fileKey } from "./file-identity.ts";
+import { undoChange } from "./undo-change.ts";
+import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
+import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
-import { ReadRecords } from "./read-records.ts";
+import { FileRecords } from "./file-records.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
 
@@ -25,12 +31,24 @@ export interface WorkspaceOptions {
   id?: string;
   name?: string;
   /** A filesystem, or a function that returns the one of a request. */
-  filesystem: WorkspaceFilesystem | FilesystemResolver;
+  filesystem?: WorkspaceFilesystem | FilesystemResolver;
+  /** Several filesystems by path, instead of one. */
+  mounts?: Record<string, WorkspaceFilesystem>;
+  onMount?: OnMount;
   tools?: WorkspaceToolsConfig;
   /** A browser for the agents of this workspace. It is closed with the workspace. */
   browser?: MastraBrowser;
   system?: System;
 }
+
+interface ChangeFilter {
+  threadId?: string;
+  toolCallId?: string;
+  /** For a filesystem that depends on the request. */
+  requestContext?: RequestContext | undefined;
+}
+
+const LOCK_MS = 30_000;
 
 export interface WorkspaceInfo {
   id: string;
@@ -49,15 +67,25 @@ export class Workspace {
   readonly browser: MastraBrowser | undefined;
   readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
   readonly #system: System;
-  readonly #records: ReadRecords;
+  readonly #records = new FileRecords();
+  /** The id that was given: it names the workspace in every process. */
+  readonly #storedId: string;
   readonly #locks: KeyedLock;
+  readonly #openRoots = new OpenRoots();
+  #storage: Storage | undefined;
   #tools: WorkspaceToolsConfig;
   #status: WorkspaceStatus = "pending";
   #starting: Promise<void> | undefined;
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { filesystem, tools = {}, system = realSystem } = options ?? {};
+    const { mounts, onMount, tools = {}, system = realSystem } = options ?? {};
+    if (mounts && options.filesystem)
+      throw new AgentError(
+        "invalid-argument",
+        "A workspace has either filesystem or mounts. Leave one of them out.",
+      );
+    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
     if (typeof filesystem !== "function" && typeof filesystem?.readFile !== "function") {
       throw new AgentError(
         "invalid-argument",
@@ -72,7 +100,7 @@ export class Workspace {
     this.#filesystem = filesystem;
     this.browser = options.browser;
     this.#tools = tools;
-    this.#records = new ReadRecords(this.id);
+    this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
   }
 
@@ -95,7 +123,9 @@ export class Workspace {
 
   async resolveFilesystem(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceFilesystem> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
-    return this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    await this.#openRoots.add(files);
+    return files;
   }
 
   /** Optional. Concurrent calls share one start, and a failed start can be repeated. */
@@ -134,6 +164,41 @@ export class Workspace {
     this.#tools = config;
   }
 
+  /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
+  useStorage(storage: Storage | undefined): void {
+    if (storage) this.#storage = storage;
+  }
+
+  /** What the calls of threads changed, oldest first: at most 1,000. */
+  async changes(filter: ChangeFilter = {}): Promise<StoredChange[]> {
+    const { store, root } = await this.#stored(filter);
+    return store.changes(root, filter);
+  }
+
+  /** Puts back what a call changed. Rejects with `conflict` if it has changed since. */
+  async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
+    const { store, root, files } = await this.#stored({ requestContext });
+    const change = await store.change(root, toolCallId);
+    const key = await fileIdentity(files, change.path);
+    return this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+  }
+
+  async #stored({ requestContext }: ChangeFilter): Promise<{
+    store: WorkspaceStore;
+    root: string;
+    files: WorkspaceFilesystem;
+  }> {
+    if (!this.#storage) {
+      throw new AgentError(
+        "storage-required",
+        `Workspace "${this.id}" knows no store. Pass it to an agent with a memory, or to a Mastra with a store.`,
+      );
+    }
+    const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    const { root } = await fileKey(this.#storedId, files, ".");
+    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
+  }
+
   /** The tools for a run, under their exposed names. */
   async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
     const requestContext = context.requestContext ?? new RequestContext();
@@ -141,7 +206,7 @@ export class Workspace {
     return workspaceTools(
       {
         workspace: this,
-        id: this.id,
+        id: this.#storedId,
         files: await this.resolveFilesystem({ requestContext }),
         config: this.#tools,
         system: this.#system,

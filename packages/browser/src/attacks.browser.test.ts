@@ -1,4 +1,4 @@
-import { LocalFilesystem } from "@selvedge/core/workspace";
+import { LocalFilesystem, Workspace } from "@selvedge/core/workspace";
 import { createSocket } from "node:dgram";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
@@ -276,8 +276,8 @@ describe.skipIf(chromiumPath() === undefined)("A hostile page", () => {
     expect(await download(toolsOf(openBrowser(site.options)), ["file"])).toEqual([
       expect.stringContaining("downloads are off"),
     ]);
-    const files = new LocalFilesystem({ basePath: folder });
-    const on = toolsOf(openBrowser({ ...site.options, downloads: files }));
+    const workspace = new Workspace({ filesystem: new LocalFilesystem({ basePath: folder }) });
+    const on = toolsOf(openBrowser({ ...site.options, downloads: true }), "thread", { workspace });
     const said = await download(on, ["file", "file", "huge"]);
     expect(said[0]).toMatch(/^Saved a download as downloads\//);
     expect(said.at(-1)).toMatch(/huge\.bin.*was not saved/);

@@ -21,6 +21,7 @@ const ROOMS = [
   "thread",
   "notification",
   "guard",
+  "browser",
   "workspace",
   "agent",
   "mastra",

@@ -81,7 +81,7 @@ export interface AgentControllerWorkspace {
   tools(context: { requestContext: RequestContext }): Awaitable<ToolsInput>;
 }
 
-/** Handed to tools as it is. */
+/** A `MastraBrowser` adds its tools. Any other object is only passed to tools. */
 export type AgentControllerBrowser = object;
 
 type Made<Value> =

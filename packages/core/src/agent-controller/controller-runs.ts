@@ -1,14 +1,15 @@
 import type { RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { resolveDynamic } from "../agent/dynamic.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { currentRun } from "../run/current-run.ts";
 import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
-import type { Tool, ToolsInput } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { ControllerHost } from "./controller-host.ts";
 import { type AgentControllerRequestContext, CONTROLLER_KEY, emitOnStream } from "./request-context.ts";
-import { profileOf, type RunIds } from "./run-profile.ts";
+import { type ControllerTools, profileOf, type RunIds } from "./run-profile.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./subagent-models.ts";
@@ -60,10 +61,7 @@ export class ControllerRuns {
     );
   }
 
-  async #toolsFor(
-    { requestContext }: RunAddress,
-    { fork }: RunIds,
-  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }> {
+  async #toolsFor({ requestContext }: RunAddress, { fork }: RunIds): Promise<ControllerTools> {
     const { config, mastra } = this.#host;
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
     const workspace = context.workspace ? await context.workspace.tools({ requestContext }) : {};
@@ -72,7 +70,13 @@ export class ControllerRuns {
       (await resolveDynamic(config.tools, { requestContext, runtimeContext: requestContext, mastra }));
     const subagent = this.#subagentTool();
     const stub = fork && subagent ? withoutEffect(subagent) : subagent;
-    return { builtIn: builtInTools(config, stub), own: { ...own }, workspace };
+    const browser = context.browser && "getTools" in context.browser ? context.browser : undefined;
+    return {
+      builtIn: builtInTools(config, stub),
+      own: { ...own },
+      workspace,
+      browser: browser as MastraBrowser | undefined,
+    };
   }
 
   #subagentTool(): Tool | undefined {
@@ -127,7 +131,7 @@ export class ControllerRuns {
         return currentRun()?.controller.signal;
       },
       workspace,
-      browser: open?.browser,
+      browser: open?.browser ?? (typeof config.browser === "function" ? undefined : config.browser),
       emitEvent: emitOnStream,
       getSubagentModelId: ({ agentType } = {}) => (record ? subagentModel(record.current, agentType) : null),
     };

@@ -1,6 +1,7 @@
 import type { JSONValue } from "@selvedge/protocol";
 import type { AgentConfig, RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { type DynamicContext, resolveDynamic } from "../agent/dynamic.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { Processor } from "../processor/processor.ts";
@@ -43,17 +44,21 @@ export interface RunIds {
   fork?: boolean | undefined;
 }
 
+/** What a controller adds to the tools of a run. */
+export interface ControllerTools {
+  builtIn: ToolsInput;
+  own: ToolsInput;
+  workspace: ToolsInput;
+  browser: MastraBrowser | undefined;
+}
+
 /** What a controller lends to its runs. */
 export interface ProfileHost {
   readonly config: AgentControllerConfig;
   readonly storage: Storage;
   readonly system: System;
   session(id: string): Promise<StoredSession | undefined>;
-  /** Tools of the controller for a run: built in, of the workspace, and its own. */
-  toolsFor(
-    run: RunAddress,
-    ids: RunIds,
-  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }>;
+  toolsFor(run: RunAddress, ids: RunIds): Promise<ControllerTools>;
   /** Puts what tools may want to know into the request context. */
   describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
 }
@@ -93,7 +98,8 @@ async function ofMode(
   const mode = modeOf(config, ids.modeId);
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own, workspace } = await toolsFor(run, ids);
+  const { builtIn, own, workspace, ...live } = await toolsFor(run, ids);
+  const browser = live.browser ?? (base.browser && (await resolveDynamic(base.browser, context)));
   const allowed = { rules: rulesOf(session), grants: grantsOf(session) };
   const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), allowed);
   const agentTools = mode.tools ?? {
@@ -101,7 +107,13 @@ async function ofMode(
     ...mode.additionalTools,
   };
   const tools = Object.fromEntries(
-    Object.entries({ ...builtIn, ...workspace, ...own, ...agentTools }).filter(isOffered),
+    Object.entries({
+      ...builtIn,
+      ...workspace,
+      ...browser?.getTools(),
+      ...own,
+      ...agentTools,
+    }).filter(isOffered),
   );
   const exempt = new Set(Object.keys(builtIn).filter((name) => tools[name] === builtIn[name]));
   const defaults = base.defaultOptions && (await resolveDynamic(base.defaultOptions, context));
@@ -114,6 +126,7 @@ async function ofMode(
       instructions: await instructionsOf(config, mode, base, context),
       model: modelOf(config, ids.modelId) ?? base.model!,
       tools,
+      ...(browser && { browser }),
       inputProcessors: [...(ownProcessors ?? []), ...lane],
       defaultOptions: {
         ...defaults,
@@ -134,8 +147,8 @@ async function ofSubagent(
 ): Promise<Made> {
   const base: Partial<AgentConfig> = (modeOf(config, ids.modeId).agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own, workspace } = await toolsFor(run, ids);
-  const { subagent: _, ...pool } = { ...builtIn, ...own };
+  const { builtIn, own, workspace, browser } = await toolsFor(run, ids);
+  const { subagent: _, ...pool } = { ...builtIn, ...browser?.getTools(), ...own };
   const allowed = subagent.allowedControllerTools ?? subagent.allowedAgentControllerTools ?? [];
   const pick = (tools: ToolsInput, names: readonly string[]) =>
     Object.fromEntries(Object.entries(tools).filter(([name]) => names.includes(name)));

@@ -6,6 +6,8 @@ import { toSystemMessages } from "../message/system-message.ts";
 import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
+import { BrowserContextProcessor } from "../browser/browser-context-processor.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
@@ -82,6 +84,7 @@ export async function resolveRun(
   const model = await resolveEntries(options.model ?? (await resolveDynamic(config.model, context)), context);
   const list = new MessageList(system);
   const workspace = await workspaceOf(environment, config, context);
+  const browser = config.browser ? await resolveDynamic(config.browser, context) : workspace?.browser;
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
     ...toSystemMessages(workspace?.getInstructions()),
@@ -91,7 +94,7 @@ export async function resolveRun(
   list.add(input, "input");
   const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory, workspace);
+  const tools = await collectTools(environment, config, options, context, memory, { workspace, browser });
   const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
@@ -109,13 +112,18 @@ export async function resolveRun(
     options,
     requestContext,
     mastra,
+    belongings: { ...(workspace && { workspace }), ...(browser && { browser }) },
     threadId: memory?.target.threadId,
     resourceId: memory?.target.resourceId,
     journal: memory?.journal,
     storage: memory?.storage,
     mayWait: options.asTool !== true,
     signals: start?.signals ?? [],
-    inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
+    inputProcessors: [
+      ...(memory?.parts.inputProcessors ?? []),
+      ...inputProcessors,
+      ...browserContext(browser, inputProcessors),
+    ],
     outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
     limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
     transform: openTransform(config, tools),
@@ -374,13 +382,19 @@ async function workspaceOf(
   return (host as { getWorkspace?(): Workspace | undefined } | undefined)?.getWorkspace?.();
 }
 
+/** Without memory it has no lane and adds only its line to the system message. */
+function browserContext(browser: MastraBrowser | undefined, own: readonly Processor[]): Processor[] {
+  if (!browser || own.some(({ id }) => id === "browser-context")) return [];
+  return [new BrowserContextProcessor({ browser })];
+}
+
 async function collectTools(
   environment: AgentEnvironment,
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memory: OpenMemory | undefined,
-  workspace: Workspace | undefined,
+  { workspace, browser }: { workspace?: Workspace | undefined; browser?: MastraBrowser | undefined },
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
   workspace?.useStorage(memory?.storage);
@@ -394,6 +408,8 @@ async function collectTools(
   return compiler.prepare([
     memory?.parts.tools,
     workspace && (await workspace.tools(context)),
+    // The tools of a session are those that its rules offer.
+    config.profile ? undefined : browser?.getTools(),
     own,
     agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),

@@ -41,6 +41,7 @@ export interface RunSpec {
   options: AgentExecutionOptions;
   requestContext: RequestContext;
   mastra: unknown;
+  belongings: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   journal: RunJournal | undefined;

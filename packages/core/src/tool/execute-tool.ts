@@ -41,6 +41,8 @@ export interface ToolRunContext {
   requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
+  /** What the agent has besides tools; passed to each of them. */
+  belongings?: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   runId: string;
@@ -242,6 +244,7 @@ function executionOptions(
     saveProgress: async (value, alongside) => context.progress?.save(toolCallId, value, alongside),
     elicitation: NO_ELICITATION,
     flushMessages,
+    ...context.belongings,
   };
   if (context.progress?.saved.has(toolCallId)) options.progress = context.progress.saved.get(toolCallId);
   if (context.threadState) options.threadState = context.threadState;

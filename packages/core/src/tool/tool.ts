@@ -61,6 +61,10 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
+  /** The `Workspace` of the agent. */
+  workspace?: any;
+  /** The browser of the agent. */
+  browser?: any;
   /**
    * Stores a small JSON value with the call before it resolves. If the process dies, the call runs again with it as
    * `progress`. Does nothing if the run is not stored. Writes `alongside` go in the same commit.

@@ -1,3 +1,4 @@
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
@@ -35,6 +36,8 @@ export interface WorkspaceOptions {
   mounts?: Record<string, WorkspaceFilesystem>;
   onMount?: OnMount;
   tools?: WorkspaceToolsConfig;
+  /** A browser for the agents of this workspace. It is closed with the workspace. */
+  browser?: MastraBrowser;
   system?: System;
 }
 
@@ -61,6 +64,7 @@ export class Workspace {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
+  readonly browser: MastraBrowser | undefined;
   readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
   readonly #system: System;
   readonly #records = new FileRecords();
@@ -94,6 +98,7 @@ export class Workspace {
     this.createdAt = new Date(system.now());
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
+    this.browser = options.browser;
     this.#tools = tools;
     this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
@@ -145,6 +150,7 @@ export class Workspace {
   async destroy(): Promise<void> {
     if (this.#status === "destroyed") return;
     this.#status = "destroying";
+    await this.browser?.close();
     await this.filesystem?.destroy?.();
     this.#status = "destroyed";
   }

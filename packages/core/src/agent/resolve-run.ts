@@ -84,7 +84,7 @@ export async function resolveRun(
   const workspace = await workspaceOf(environment, config, context);
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
-    ...toSystemMessages(workspace?.getInstructions()),
+    ...toSystemMessages(await workspace?.getInstructionsAsync(context)),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");

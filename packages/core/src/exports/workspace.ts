@@ -4,6 +4,27 @@ export {
   type WorkspaceOptions,
   type WorkspaceStatus,
 } from "../workspace/workspace.ts";
+export {
+  type CommandLimits,
+  LocalSandbox,
+  type LocalSandboxOptions,
+  type NativeSandboxOptions,
+} from "../workspace/sandbox/local-sandbox.ts";
+export type { DetectedIsolation } from "../workspace/sandbox/isolation.ts";
+export type {
+  CommandAccess,
+  CommandOptions,
+  CommandResult,
+  Isolation,
+  OutputStream,
+  ProcessHandle,
+  ProcessInfo,
+  SandboxInfo,
+  SandboxProcessManager,
+  SpawnOptions,
+  WorkspaceSandbox,
+} from "../workspace/sandbox/workspace-sandbox.ts";
+export type { BackgroundProcessOptions } from "../workspace/tools/command-tools.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
   FileContent,
@@ -33,6 +54,7 @@ export {
   IsDirectoryError,
   NotDirectoryError,
   PermissionError,
+  SandboxFeatureNotSupportedError,
   StaleFileError,
   WorkspaceReadOnlyError,
 } from "../workspace/workspace-errors.ts";

@@ -122,6 +122,7 @@ export async function executeTool(
   const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
     const options = executionOptions(call, context, wait.signal, resumeData, suspension);
+    options.timeoutMs = wait.ms;
     const output = definition.execute!(toolArgument(input, options) as never, options);
     const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
@@ -158,15 +159,20 @@ class ToolWait {
     return this.#controller.signal;
   }
 
+  /** How long it may take; 0 means no limit. */
+  get ms(): number {
+    return this.#tool.definition.timeoutMs ?? this.#context.limits.toolTimeoutMs;
+  }
+
   for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const { abortSignal, limits, system } = this.#context;
+    const { abortSignal, system } = this.#context;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       work.then(resolve, reject);
       // From here on; nothing else can happen before the tool returns its promise.
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);
-      const ms = this.#tool.definition.timeoutMs ?? limits.toolTimeoutMs;
+      const { ms } = this;
       if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
     });
   }
@@ -297,14 +303,21 @@ async function permissionFor(
   try {
     const call = { toolName: tool.name, args: input, requestContext };
     const said = typeof requireApproval === "function" ? await requireApproval(call) : requireApproval;
-    if (typeof said === "object" && said !== null) return said.decision in ANSWERS ? said : ASK;
-    if (said) return ASK;
-    const own = tool.definition.requireApproval;
+    const rule = typeof said === "object" && said !== null ? known(said) : said ? ASK : undefined;
+    if (rule?.decision === "deny") return rule;
+    const { requireApproval: own } = tool.definition;
     const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
-    return asks ? ASK : ALLOW;
+    const itself = typeof asks === "object" ? known(asks) : asks ? ASK : ALLOW;
+    if (!rule || itself.always) return itself;
+    // Whoever is asked also sees what the tool says about the call.
+    return rule.decision === "ask" ? { ...itself, ...rule } : rule;
   } catch {
     return ASK;
   }
+}
+
+function known(permission: ToolPermission): ToolPermission {
+  return permission.decision in ANSWERS ? permission : ASK;
 }
 
 const ANSWERS: Record<ToolPermission["decision"], true> = { allow: true, ask: true, deny: true };

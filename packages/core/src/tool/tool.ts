@@ -2,7 +2,9 @@ import type { StoredMessage, ToolArgument } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
+import type { Domain } from "../storage/domain.ts";
 import { directCall } from "./direct-call.ts";
+import type { ToolPermission } from "./tool-limits.ts";
 import type { ToolTransform } from "./transform.ts";
 
 /** Where a call comes from. */
@@ -40,6 +42,8 @@ export interface ToolThreadState {
   get(type: string): Promise<unknown>;
   /** Updates a value on top of concurrent changes: `change` may be called more than once. Returns the new value. */
   update(type: string, change: (value: unknown) => unknown): Promise<unknown>;
+  /** Tables in the thread's store. Their rows go with the thread if `thread_id` is the partition. */
+  domain<Store>(domain: Domain<Store>): Promise<Store>;
 }
 
 /** The second argument of `execute`. */
@@ -56,6 +60,8 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
+  /** How many milliseconds the call may take; 0 means no limit. */
+  timeoutMs?: number;
   /** Absent if the run is not stored. */
   threadState?: ToolThreadState | undefined;
   /** The conversation before this step is already stored. */
@@ -99,10 +105,16 @@ export interface ToolDefinition<
   outputSchema?: OutputSchema;
   suspendSchema?: Schema;
   resumeSchema?: Schema;
-  /** Requires approval for each call, or for those the function selects; if it throws, approval is required. */
+  /**
+   * Requires approval for each call, or for those the function selects; if it throws, approval is required. The function
+   * can also return a decision with a reason, which the person who is asked sees.
+   */
   requireApproval?:
     | boolean
-    | ((input: ToolInput<InputSchema>, context: { requestContext: RequestContext }) => Awaitable<boolean>);
+    | ((
+        input: ToolInput<InputSchema>,
+        context: { requestContext: RequestContext },
+      ) => Awaitable<boolean | ToolPermission>);
   /** Running it twice with one idempotency key is harmless, so it may run again after a crash. */
   idempotent?: boolean;
   /** Milliseconds a call may take; 0 means no limit. Default: the run's `toolTimeoutMs`. */

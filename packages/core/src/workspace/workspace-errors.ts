@@ -99,6 +99,16 @@ export class WorkspaceReadOnlyError extends PathError {
   }
 }
 
+export class SandboxFeatureNotSupportedError extends AgentError {
+  constructor(sandbox: string, feature: string) {
+    super(
+      "not-supported",
+      `${sandbox} does not support ${feature}. Use another sandbox, such as LocalSandbox.`,
+    );
+    this.name = "SandboxFeatureNotSupportedError";
+  }
+}
+
 /** A path or value over a limit of the workspace. */
 export class FileLimitError extends PathError {
   constructor(path: string, message: string) {

@@ -15,6 +15,15 @@ import {
   writeFileTool,
 } from "./tools/file-tools.ts";
 import { grepTool, listFilesTool } from "./tools/find-tools.ts";
+import {
+  type BackgroundProcessOptions,
+  executeCommandTool,
+  getProcessOutputTool,
+  killProcessTool,
+} from "./tools/command-tools.ts";
+import type { ToolPermission } from "../tool/tool-limits.ts";
+import type { BackgroundProcesses } from "./sandbox/background-processes.ts";
+import type { WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -39,6 +48,8 @@ export interface WorkspaceToolOptions {
   maxOutputTokens?: number;
   /** The name the model sees. */
   name?: string;
+  /** Of `execute_command`: for processes that outlive their call. */
+  backgroundProcesses?: BackgroundProcessOptions;
 }
 
 export interface WorkspaceToolCall {
@@ -75,6 +86,9 @@ const TOOLS: readonly WorkspaceTool[] = [
   fileStatTool,
   mkdirTool,
   grepTool,
+  executeCommandTool,
+  getProcessOutputTool,
+  killProcessTool,
 ];
 
 /** The original names of all tools. */
@@ -89,12 +103,19 @@ export const WORKSPACE_TOOLS = {
     MKDIR: "mastra_workspace_mkdir",
     GREP: "mastra_workspace_grep",
   },
+  SANDBOX: {
+    EXECUTE_COMMAND: "mastra_workspace_execute_command",
+    GET_PROCESS_OUTPUT: "mastra_workspace_get_process_output",
+    KILL_PROCESS: "mastra_workspace_kill_process",
+  },
 } as const;
 
 export interface WorkspaceToolsSource {
-  workspace: unknown;
+  workspace: { id: string; name: string; status: string };
   id: string;
-  files: WorkspaceFilesystem;
+  files: WorkspaceFilesystem | undefined;
+  sandbox: WorkspaceSandbox | undefined;
+  processes: BackgroundProcesses;
   config: WorkspaceToolsConfig;
   system: System;
   records: ReadRecords;
@@ -106,11 +127,12 @@ export async function workspaceTools(
   source: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files } = source;
+  const { config, files, sandbox } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
   for (const tool of TOOLS) {
-    if (files.readOnly && !tool.readOnly) continue;
+    if (!(tool.needs === "sandbox" ? sandbox : files)) continue;
+    if (files?.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
@@ -133,7 +155,9 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, files, system, records, locks } = source;
+  const { config, system, records, locks, sandbox, processes, workspace } = source;
+  // Tools that need files do not exist without them.
+  const files = source.files as WorkspaceFilesystem;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -147,14 +171,23 @@ function expose(
     requireReadBeforeWrite: (args) =>
       decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
+    workspace,
+    sandbox,
+    processes,
+    background: own.backgroundProcesses ?? {},
   };
   return createTool({
     id: name,
     description: tool.description,
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
-    requireApproval: (args: Record<string, unknown>) =>
-      asks === undefined ? (tool.asks?.(args, rules) ?? false) : decide(asks, { ...context, args }, true),
+    requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
+      const itself = (await tool.asks?.(args, rules, sandbox)) ?? false;
+      const said = typeof itself === "object" ? itself : undefined;
+      if (asks === undefined || said?.always) return itself;
+      const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
+      return said ? { ...said, decision } : decision === "ask";
+    },
     execute: (_input, options) => {
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(

@@ -7,6 +7,7 @@ import { announceChange, describeChange, hashOf } from "../workspace-change.ts";
 import { fileIdentity } from "../file-identity.ts";
 import { normalize } from "../find-entries.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
+import { readStoredOutput } from "./command-tools.ts";
 import { fields, PATH, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
 
 const READ_TOKENS = 12_000;
@@ -37,9 +38,11 @@ export const readFileTool: WorkspaceTool<{
     },
   ),
   asks: ({ path }, rules) => rules.isSensitive(normalize(path)),
-  async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, { threadState }) {
-    const bytes = (await frame.files.readFile(path)) as Buffer;
-    await frame.records.set(threadState, await fileIdentity(frame.files, path), hashOf(bytes));
+  async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, options) {
+    const output = await readStoredOutput(path, options);
+    const bytes = output ?? ((await frame.files.readFile(path)) as Buffer);
+    if (!output)
+      await frame.records.set(options.threadState, await fileIdentity(frame.files, path), hashOf(bytes));
     const size = `${bytes.length.toLocaleString("en")} bytes`;
     if (encoding && !["utf-8", "utf8"].includes(encoding)) {
       return cutOutput(`${path} (${size}, ${encoding})\n${bytes.toString(encoding)}`, frame.maxOutputTokens);

@@ -1,9 +1,13 @@
 import type { JsonSchema } from "../../schema/schema.ts";
 import type { System } from "../../system.ts";
+import type { ToolPermission } from "../../tool/tool-limits.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
 import type { FileRules } from "../file-rules.ts";
 import type { ReadRecords } from "../read-records.ts";
+import type { BackgroundProcesses } from "../sandbox/background-processes.ts";
+import type { WorkspaceSandbox } from "../sandbox/workspace-sandbox.ts";
 import type { WorkspaceFilesystem } from "../workspace-filesystem.ts";
+import type { BackgroundProcessOptions } from "./command-tools.ts";
 
 type ToolCategory = "read" | "edit" | "execute" | null;
 
@@ -17,6 +21,11 @@ export interface ToolFrame {
   locked<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
+  workspace: { id: string; name: string; status: string };
+  /** Present for tools that need it. */
+  sandbox: WorkspaceSandbox | undefined;
+  processes: BackgroundProcesses;
+  background: BackgroundProcessOptions;
 }
 
 /** A tool of a workspace, before it gets its exposed name. */
@@ -26,11 +35,17 @@ export interface WorkspaceTool<Input = unknown> {
   description: string;
   category: ToolCategory;
   inputSchema: JsonSchema;
+  /** What a workspace must have for the tool to exist. Default: files. */
+  needs?: "sandbox";
   /** Present in a read-only workspace, too. */
   readOnly: boolean;
   maxOutputTokens: number;
   /** Whether a call asks for approval, unless the configuration says otherwise. */
-  asks?(input: Input, rules: FileRules): boolean;
+  asks?(
+    input: Input,
+    rules: FileRules,
+    sandbox: WorkspaceSandbox | undefined,
+  ): boolean | ToolPermission | Promise<boolean | ToolPermission>;
   /** Running it again after a crash is harmless. */
   idempotent: boolean;
   run(frame: ToolFrame, input: Input, options: ToolExecutionOptions): Promise<string>;

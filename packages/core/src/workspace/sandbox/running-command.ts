@@ -1,0 +1,138 @@
+import { StringDecoder } from "node:string_decoder";
+import { onAbort, offAbort } from "../../abort.ts";
+import type { System } from "../../system.ts";
+import type { ToolWriter } from "../../tool/tool.ts";
+import { BeginningAndEnd } from "./kept-output.ts";
+import { OutputPieces } from "./output-pieces.ts";
+import type { ProcessRow, ProcessStore } from "./process-domain.ts";
+import { StoredOutput } from "./stored-output.ts";
+import type { CommandResult, OutputStream, ProcessHandle } from "./workspace-sandbox.ts";
+
+/** What is kept for the model of the beginning, and of the end. */
+const KEPT_BYTES = 256 * 1024;
+
+export interface CommandCall {
+  /** Empty if the run has no thread. */
+  threadId: string;
+  toolCallId: string;
+  idempotencyKey: string;
+  command: string;
+  /** Absent if the run is not stored. */
+  store: ProcessStore | undefined;
+  writer: ToolWriter;
+  system: System;
+  /** Called with output after the call has ended. */
+  background: {
+    onStdout?(text: string, process: { pid: string }): void;
+    onStderr?(text: string, process: { pid: string }): void;
+  };
+}
+
+/** A command that a tool call started: its process, and where its output goes. */
+export class RunningCommand {
+  readonly threadId: string;
+  readonly #call: CommandCall;
+  readonly #kept = new BeginningAndEnd(KEPT_BYTES);
+  readonly #pieces: OutputPieces;
+  readonly #stored: StoredOutput | undefined;
+  #handle: ProcessHandle | undefined;
+  #result: CommandResult | undefined;
+  #inCall = true;
+  readonly #decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
+
+  constructor(call: CommandCall) {
+    this.#call = call;
+    this.threadId = call.threadId;
+    const { writer, toolCallId, system, store } = call;
+    this.#pieces = new OutputPieces(system, ({ stream, ...piece }) => {
+      const data = { ...piece, timestamp: system.now(), toolCallId };
+      // Not awaited: a slow reader must not slow the command.
+      void writer.custom({ type: `data-sandbox-${stream}`, data, transient: true }).catch(() => {});
+    });
+    this.#stored = store && new StoredOutput(store, this.#key, system, () => void this.#handle?.kill());
+  }
+
+  get handle(): ProcessHandle {
+    return this.#handle!;
+  }
+
+  /** How it ended; `undefined` while it runs. */
+  get result(): CommandResult | undefined {
+    return this.#result;
+  }
+
+  get isStored(): boolean {
+    return this.#stored !== undefined;
+  }
+
+  output(): string {
+    return this.#kept.text();
+  }
+
+  readonly take = (stream: OutputStream, bytes: Buffer): void => {
+    this.#kept.append(bytes);
+    this.#stored?.push(stream, bytes);
+    if (this.#inCall) this.#pieces.push(stream, bytes);
+    else this.#tellBackground(stream, bytes);
+  };
+
+  #tellBackground(stream: OutputStream, bytes: Buffer): void {
+    const { onStdout, onStderr } = this.#call.background;
+    const listener = stream === "stdout" ? onStdout : onStderr;
+    listener?.(this.#decoders[stream].write(bytes), { pid: this.handle.pid });
+  }
+
+  /** Records the process before its command runs. */
+  async begin(handle: ProcessHandle, background: boolean): Promise<void> {
+    this.#handle = handle;
+    const { store, command, toolCallId, writer } = this.#call;
+    await store?.begin(this.#key, {
+      tool_call_id: toolCallId,
+      command,
+      background: background ? 1 : 0,
+      pid: handle.pid,
+    });
+    const data = { command, pid: handle.pid, toolCallId };
+    await writer.custom({ type: "data-sandbox-command", data });
+  }
+
+  /** Waits for the end, which it stores. */
+  async finish(): Promise<CommandResult> {
+    const result = await this.handle.wait();
+    this.#result = result;
+    const { exitCode, success, executionTimeMs, killed, timedOut } = result;
+    this.#pieces.flush();
+    const ending: Partial<ProcessRow> = {
+      state: "exited",
+      exit_code: exitCode,
+      ending: timedOut ? "timed out" : killed ? "killed" : null,
+    };
+    await this.#stored?.finish(ending);
+    if (this.#inCall) {
+      const how = { ...(killed && { killed }), ...(timedOut && { timedOut }) };
+      const data = { exitCode, success, executionTimeMs, toolCallId: this.#call.toolCallId, ...how };
+      await this.#call.writer.custom({ type: "data-sandbox-exit", data });
+    }
+    return result;
+  }
+
+  /** Kills the process when the signal aborts, until the returned function is called. */
+  endWith(signal: AbortSignal): () => void {
+    const waiter = { handleEvent: () => void this.handle.kill() };
+    if (signal.aborted) waiter.handleEvent();
+    onAbort(signal, waiter);
+    return () => offAbort(signal, waiter);
+  }
+
+  /** The call ends and the process goes on: its output is no longer a part of the run's stream. */
+  async detach(): Promise<void> {
+    this.#pieces.flush();
+    this.#inCall = false;
+    await this.#call.store?.background(this.#key);
+  }
+
+  get #key(): { thread_id: string; id: string; tool_call_id: string } {
+    const { threadId, idempotencyKey, toolCallId } = this.#call;
+    return { thread_id: threadId, id: idempotencyKey, tool_call_id: toolCallId };
+  }
+}

@@ -24,7 +24,7 @@ export type {
   SpawnOptions,
   WorkspaceSandbox,
 } from "../workspace/sandbox/workspace-sandbox.ts";
-export type { BackgroundProcessOptions } from "../workspace/tools/command-tools.ts";
+export type { BackgroundProcessOptions } from "../workspace/tools/run-command.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
   FileContent,

@@ -15,12 +15,8 @@ import {
   writeFileTool,
 } from "./tools/file-tools.ts";
 import { grepTool, listFilesTool } from "./tools/find-tools.ts";
-import {
-  type BackgroundProcessOptions,
-  executeCommandTool,
-  getProcessOutputTool,
-  killProcessTool,
-} from "./tools/command-tools.ts";
+import { executeCommandTool, getProcessOutputTool, killProcessTool } from "./tools/command-tools.ts";
+import type { BackgroundProcessOptions } from "./tools/run-command.ts";
 import type { ToolPermission } from "../tool/tool-limits.ts";
 import type { BackgroundProcesses } from "./sandbox/background-processes.ts";
 import type { WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";

@@ -1,5 +1,6 @@
 import { AgentError } from "../../errors.ts";
 import type { Domain } from "../../storage/domain.ts";
+import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import type { Table } from "../../storage/table.ts";
 import { insert, update } from "../../storage/writes.ts";
@@ -75,6 +76,8 @@ const OUTPUT: Table<OutputRow> = {
   partition: "thread_id",
   indexes: [{ columns: ["thread_id", "tool_call_id"] }],
 };
+
+const LOOK_MS = 30_000;
 
 export type ProcessKey = Pick<ProcessRow, "thread_id" | "id">;
 
@@ -161,6 +164,33 @@ export class ProcessStore {
 
   async background({ thread_id, id }: ProcessKey): Promise<void> {
     await this.#commit(thread_id, [update(PROCESSES, { where: { thread_id, id }, set: { background: 1 } })]);
+  }
+
+  /** Calls back when a thread is deleted, by this process at once, by others within half a minute. */
+  onDeletion(threadId: string, onDeleted: () => void): () => void {
+    const listeners = deletionListeners(this.#storage);
+    const listener = (deleted: string) => deleted === threadId && onDeleted();
+    const look = async () => {
+      const rows = await this.#storage.count({ table: PROCESSES, where: { thread_id: threadId } });
+      if (rows === 0) onDeleted();
+    };
+    let isOver = false;
+    let cancel: () => void;
+    const lookLater = () => {
+      if (isOver) return;
+      const turn = () =>
+        void look()
+          .catch(() => {})
+          .then(lookLater);
+      cancel = this.#system.setTimer(LOOK_MS, turn, { background: true });
+    };
+    lookLater();
+    listeners.add(listener);
+    return () => {
+      isOver = true;
+      cancel();
+      listeners.delete(listener);
+    };
   }
 
   /** Background processes on this machine, of one thread or of all. */

@@ -5,6 +5,7 @@ import type { ToolWriter } from "../../tool/tool.ts";
 import { BeginningAndEnd } from "./kept-output.ts";
 import { OutputPieces } from "./output-pieces.ts";
 import type { ProcessRow, ProcessStore } from "./process-domain.ts";
+import { OUTPUT_FOLDER, showOutput, type ShowOptions } from "./show-output.ts";
 import { StoredOutput } from "./stored-output.ts";
 import type { CommandResult, OutputStream, ProcessHandle } from "./workspace-sandbox.ts";
 
@@ -61,12 +62,10 @@ export class RunningCommand {
     return this.#result;
   }
 
-  get isStored(): boolean {
-    return this.#stored !== undefined;
-  }
-
-  output(): string {
-    return this.#kept.text();
+  /** For a model. */
+  show(options: ShowOptions): string {
+    const path = this.#stored && OUTPUT_FOLDER + this.#call.toolCallId;
+    return showOutput(this.#kept.text(), { ...options, path, leftOutBytes: this.#kept.leftOutBytes });
   }
 
   readonly take = (stream: OutputStream, bytes: Buffer): void => {
@@ -93,7 +92,7 @@ export class RunningCommand {
       pid: handle.pid,
     });
     const data = { command, pid: handle.pid, toolCallId };
-    await writer.custom({ type: "data-sandbox-command", data });
+    void writer.custom({ type: "data-sandbox-command", data }).catch(() => {});
   }
 
   /** Waits for the end, which it stores. */
@@ -105,7 +104,7 @@ export class RunningCommand {
     const ending: Partial<ProcessRow> = {
       state: "exited",
       exit_code: exitCode,
-      ending: timedOut ? "timed out" : killed ? "killed" : null,
+      ending: timedOut ? "killed after its time limit" : killed ? "killed" : null,
     };
     await this.#stored?.finish(ending);
     if (this.#inCall) {
@@ -128,7 +127,11 @@ export class RunningCommand {
   async detach(): Promise<void> {
     this.#pieces.flush();
     this.#inCall = false;
-    await this.#call.store?.background(this.#key);
+    const { store, threadId } = this.#call;
+    if (!store) return;
+    await store.background(this.#key);
+    const stop = store.onDeletion(threadId, () => void this.handle.kill());
+    void this.handle.wait().then(stop);
   }
 
   get #key(): { thread_id: string; id: string; tool_call_id: string } {

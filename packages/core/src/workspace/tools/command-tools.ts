@@ -1,50 +1,14 @@
 import { AgentError } from "../../errors.ts";
-import { sleep } from "../../system.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
-import { describeIsolation, LocalSandbox } from "../sandbox/local-sandbox.ts";
+import { describeIsolation } from "../sandbox/local-sandbox.ts";
 import { PROCESS_DOMAIN, type ProcessRow, type ProcessStore } from "../sandbox/process-domain.ts";
 import { RunningCommand } from "../sandbox/running-command.ts";
-import { showOutput } from "../sandbox/show-output.ts";
-import type {
-  CommandAccess,
-  OutputStream,
-  ProcessHandle,
-  SpawnOptions,
-  WorkspaceSandbox,
-} from "../sandbox/workspace-sandbox.ts";
-import { SandboxFeatureNotSupportedError } from "../workspace-errors.ts";
+import { OUTPUT_FOLDER, showOutput } from "../sandbox/show-output.ts";
+import { ending, type ExecuteInput, FOREGROUND_MS, longestWait, runCommand, within } from "./run-command.ts";
 import { fields, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
 
 const OUTPUT_TOKENS = 4000;
-/** A command without `timeout` that takes longer becomes a background process. */
-const FOREGROUND_MS = 120_000;
-const BACKGROUND_MS = 3_600_000;
-/** What ending a process takes at most, so that the call ends in time. */
-const KILL_MS = 6000;
 const LAST_LINES = 50;
-
-/** Callbacks and rules for processes that outlive their call. */
-export interface BackgroundProcessOptions {
-  onStdout?(text: string, process: { pid: string }): void;
-  onStderr?(text: string, process: { pid: string }): void;
-  onExit?(exit: { pid: string; exitCode: number; success: boolean }): void;
-  /** Kills them when it aborts. */
-  abortSignal?: AbortSignal;
-  /** Send the thread a notification when one ends. */
-  notifyOnExit?: boolean;
-  /** Default: one hour. */
-  maxProcessMs?: number;
-}
-
-interface ExecuteInput {
-  command: string;
-  timeout?: number;
-  cwd?: string;
-  tail?: number;
-  background?: boolean;
-  access?: CommandAccess;
-  reason?: string;
-}
 
 const TAIL = {
   type: "integer",
@@ -99,112 +63,6 @@ export const executeCommandTool: WorkspaceTool<ExecuteInput> = {
   },
 };
 
-async function runCommand(
-  frame: ToolFrame,
-  input: ExecuteInput,
-  options: ToolExecutionOptions,
-  store: ProcessStore | undefined,
-): Promise<string> {
-  const { command, cwd, access, background = false, tail } = input;
-  const { threadId = "", toolCallId, idempotencyKey, writer, abortSignal } = options;
-  const { system, processes } = frame;
-  if (background) await processes.requireRoom(threadId, store);
-  const running: RunningCommand = new RunningCommand({
-    threadId,
-    toolCallId,
-    idempotencyKey,
-    command,
-    store,
-    writer,
-    system,
-    background: frame.background,
-  });
-  await announce(frame, options);
-  await start(frame.sandbox!, command, running, background, {
-    ...(cwd !== undefined && { cwd }),
-    ...(access && { access }),
-    abortSignal,
-  });
-  const free = running.endWith(abortSignal);
-  const ended = running.finish();
-  ended.catch(() => {});
-  const longest = longestWait(options);
-  const { timeout } = input;
-  const foreground = timeout === undefined ? FOREGROUND_MS : timeout * 1000;
-  const waited = background ? "background" : await within(Math.min(foreground, longest), ended, frame);
-  if (waited === "ended") {
-    free();
-    const result = await ended;
-    return showResult(frame, running, toolCallId, tail, result);
-  }
-  if (waited === "late" && timeout !== undefined) {
-    await running.handle.kill();
-    free();
-    const text = showResult(frame, running, toolCallId, tail, await ended);
-    return `${text}\nThe command did not end within ${Math.min(foreground, longest) / 1000} s and was killed.`;
-  }
-  if (!background)
-    await processes.requireRoom(threadId, store).catch(async (error: unknown) => {
-      await running.handle.kill();
-      throw error;
-    });
-  free();
-  processes.add(running);
-  await running.detach();
-  watchBackground(frame, running, options, ended);
-  const { pid } = running.handle;
-  if (background)
-    return `Started in the background as process ${pid}. Read its output with get_process_output.`;
-  const shown = showOutput(running.output(), { tail, maxTokens: frame.maxOutputTokens });
-  return `${shown}\nThe command is still running after ${foreground / 1000} s. It continues in the background as process ${pid}: use get_process_output or kill_process.`;
-}
-
-/** Starts the process. Its row is stored before the command runs, if the sandbox can hold it that long. */
-async function start(
-  sandbox: WorkspaceSandbox,
-  command: string,
-  running: RunningCommand,
-  background: boolean,
-  options: SpawnOptions,
-): Promise<void> {
-  const { processes } = sandbox;
-  if (!processes) throw new SandboxFeatureNotSupportedError(sandbox.name, "processes");
-  let begun = false;
-  const beforeRun = async (handle: ProcessHandle) => {
-    begun = true;
-    await running.begin(handle, background);
-  };
-  const text = (stream: OutputStream) => (piece: string) => running.take(stream, Buffer.from(piece));
-  const handle = await processes.spawn(command, {
-    ...options,
-    stdin: false,
-    beforeRun,
-    ...(sandbox instanceof LocalSandbox
-      ? { onOutput: running.take }
-      : { onStdout: text("stdout"), onStderr: text("stderr") }),
-  });
-  if (!begun) await running.begin(handle, background);
-}
-
-async function within(ms: number, ended: Promise<unknown>, { system }: ToolFrame): Promise<"ended" | "late"> {
-  if (ms === Infinity) return ended.then(() => "ended");
-  const controller = new AbortController();
-  const late = sleep(system, ms, controller.signal).then(
-    () => "late" as const,
-    () => "ended" as const,
-  );
-  try {
-    return await Promise.race([ended.then(() => "ended" as const), late]);
-  } finally {
-    controller.abort();
-  }
-}
-
-/** How long a call can wait for a process and still end it in time. */
-function longestWait({ timeoutMs = 0 }: ToolExecutionOptions): number {
-  return timeoutMs > 0 ? Math.max(timeoutMs - KILL_MS, timeoutMs / 2) : Infinity;
-}
-
 /** What is said about a call that runs again because its process died. */
 async function afterCrash(
   frame: ToolFrame,
@@ -227,52 +85,6 @@ async function afterCrash(
   throw new AgentError(
     "tool-outcome-unknown",
     `The process that ran this command ended before the command did, so its outcome is unknown. It was not run again. ${fate} Find out what it did before you run it again.\nCommand: ${row.command}\nOutput until then:\n${text || "(none)"}`,
-  );
-}
-
-/** A background process belongs to the thread: it ends after an hour, with the configuration's signal, or by itself. */
-function watchBackground(
-  frame: ToolFrame,
-  running: RunningCommand,
-  options: ToolExecutionOptions,
-  ended: Promise<{ exitCode: number; success: boolean }>,
-): void {
-  const { onExit, abortSignal, notifyOnExit, maxProcessMs = BACKGROUND_MS } = frame.background;
-  const { handle } = running;
-  const cancel = frame.system.setTimer(maxProcessMs, () => void handle.kill(), { background: true });
-  const free = abortSignal && running.endWith(abortSignal);
-  ended
-    .then(async ({ exitCode, success }) => {
-      cancel();
-      free?.();
-      onExit?.({ pid: handle.pid, exitCode, success });
-      if (notifyOnExit) await notifyThread(options, handle, exitCode);
-    })
-    .catch(() => {});
-}
-
-/** The part of a host that can reach an agent. */
-interface AgentHost {
-  getAgentById(id: string): {
-    sendNotificationSignal(input: object, target: object): Promise<unknown>;
-  };
-}
-
-async function notifyThread(
-  { mastra, agent, threadId, resourceId }: ToolExecutionOptions,
-  { pid, command }: ProcessHandle,
-  exitCode: number,
-): Promise<void> {
-  if (!mastra || !agent || threadId === undefined) return;
-  await (mastra as AgentHost).getAgentById(agent.agentId).sendNotificationSignal(
-    {
-      source: "workspace",
-      kind: "process-exit",
-      summary: `Background process ${pid} exited with code ${exitCode}: ${command.slice(0, 200)}`,
-      payload: { pid, command, exitCode },
-      dedupeKey: pid,
-    },
-    { threadId, resourceId },
   );
 }
 
@@ -301,7 +113,7 @@ export const getProcessOutputTool: WorkspaceTool<{ pid: string; tail?: number; w
       free.stop();
     }
     const status = found.result ? ended(pid, found.result.exitCode) : `Process ${pid} is running.`;
-    const text = showOutput(found.output(), { tail, maxTokens: frame.maxOutputTokens });
+    const text = found.show({ tail, maxTokens: frame.maxOutputTokens });
     return [status, text].filter(Boolean).join("\n");
   },
 };
@@ -324,7 +136,7 @@ export const killProcessTool: WorkspaceTool<{ pid: string }> = {
     }
     const killed = await found.handle.kill();
     const said = killed ? `Process ${pid} was killed.` : ended(pid, found.handle.exitCode ?? 0);
-    const text = showOutput(found.output(), { tail: LAST_LINES, maxTokens: frame.maxOutputTokens });
+    const text = found.show({ tail: LAST_LINES, maxTokens: frame.maxOutputTokens });
     return [said, text].filter(Boolean).join("\n");
   },
 };
@@ -366,29 +178,6 @@ function ended(pid: string, exitCode: number): string {
   return `Process ${pid} exited with code ${exitCode}.`;
 }
 
-function showResult(
-  frame: ToolFrame,
-  running: RunningCommand,
-  toolCallId: string,
-  tail: number | undefined,
-  { exitCode, killed }: { exitCode: number; killed?: boolean },
-): string {
-  const text = showOutput(running.output(), {
-    tail,
-    maxTokens: frame.maxOutputTokens,
-    ...(running.isStored && { path: outputPath(toolCallId) }),
-  });
-  return [text, ending(exitCode, killed ? "killed" : null)].filter(Boolean).join("\n") || "(no output)";
-}
-
-function ending(exitCode: number, how: string | null): string {
-  if (exitCode === 0 && !how) return "";
-  return `Exit code: ${exitCode}${how ? ` (${how})` : ""}`;
-}
-
-/** Where `read_file` finds the whole output of a call. */
-export const OUTPUT_FOLDER = ".selvedge/output/";
-
 function outputPath(toolCallId: string): string {
   return OUTPUT_FOLDER + toolCallId;
 }
@@ -410,22 +199,6 @@ async function storeOf({ threadState, threadId }: ToolExecutionOptions): Promise
   const store = await threadState.domain(PROCESS_DOMAIN);
   await store.killLeftovers();
   return store;
-}
-
-async function announce(
-  { sandbox, workspace }: ToolFrame,
-  { writer, toolCallId }: ToolExecutionOptions,
-): Promise<void> {
-  const { id, name, status } = workspace;
-  const data = {
-    toolName: executeCommandTool.name,
-    toolCallId,
-    id,
-    name,
-    status,
-    sandbox: await sandbox!.getInfo(),
-  };
-  await writer.custom({ type: "data-workspace-metadata", data, transient: true });
 }
 
 function onceAborted(signal: AbortSignal): { aborted: Promise<void>; stop(): void } {

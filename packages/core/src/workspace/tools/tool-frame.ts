@@ -7,7 +7,7 @@ import type { ReadRecords } from "../read-records.ts";
 import type { BackgroundProcesses } from "../sandbox/background-processes.ts";
 import type { WorkspaceSandbox } from "../sandbox/workspace-sandbox.ts";
 import type { WorkspaceFilesystem } from "../workspace-filesystem.ts";
-import type { BackgroundProcessOptions } from "./command-tools.ts";
+import type { BackgroundProcessOptions } from "./run-command.ts";
 
 type ToolCategory = "read" | "edit" | "execute" | null;
 

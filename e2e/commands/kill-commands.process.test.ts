@@ -11,8 +11,11 @@ import { LibSQLStore } from "@selvedge/libsql";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { processesWith } from "../../packages/core/src/workspace/sandbox/__fixtures__/sandbox.ts";
+import { nap, processesWith } from "../../packages/core/src/workspace/sandbox/__fixtures__/sandbox.ts";
 import type { ChildConfig } from "./child.ts";
+
+/** Seconds that no other command sleeps. */
+const NAP = nap();
 
 const PROGRAM = fileURLToPath(new URL("./child.ts", import.meta.url));
 const { backend, available, message } = await LocalSandbox.detectIsolation();
@@ -95,25 +98,24 @@ describe.each([{ isolation: "none" as const }, { isolation: "bwrap" as const }])
     });
 
     it_("while it runs, leaves nothing of it running", async () => {
-      await killed({ isolation, kill: "when marked", command: `${mark}; sleep 98751.1` });
+      await killed({ isolation, kill: "when marked", command: `${mark}; sleep ${NAP}7511` });
       const given = await recovered(isolation);
       expect(given).toContain(UNKNOWN);
       expect(given).toContain(
         isolation === "none" ? "It was still running and has been killed." : "It is no longer running.",
       );
       expect(effects()).toBe(1);
-      expect(processesWith("98751.1")).toBe(0);
+      expect(processesWith(`${NAP}7511`)).toBe(0);
     });
 
     it_.each([1, 3])("during its output, keeps what was stored (commit %i)", async (nth) => {
-      const command =
-        "echo effect >> effects; for i in 1 2 3 4 5 6; do echo said $i; sleep 0.3; done; sleep 98751.2";
+      const command = `echo effect >> effects; for i in 1 2 3 4 5 6; do echo said $i; sleep 0.3; done; sleep ${NAP}7512`;
       await killed({ isolation, kill: "output", nth, command });
       const given = await recovered(isolation);
       expect(given).toContain(UNKNOWN);
       expect(given).toContain(`said ${nth === 1 ? 1 : 2}`);
       expect(effects()).toBe(1);
-      expect(processesWith("98751.2")).toBe(0);
+      expect(processesWith(`${NAP}7512`)).toBe(0);
     });
 
     it_("after it ended and before its result was stored, returns its result", async () => {
@@ -131,7 +133,7 @@ describe.each([{ isolation: "none" as const }, { isolation: "bwrap" as const }])
     });
 
     it_("in the background, says that it is lost and shows its stored output", async () => {
-      const command = `echo effect >> effects; echo pid $$; sleep 1; touch marked; exec sleep 98751.3`;
+      const command = `echo effect >> effects; echo pid $$; sleep 1; touch marked; exec sleep ${NAP}7513`;
       await killed({ isolation, kill: "when marked", background: true, command });
       const storage = new LibSQLStore({ url: `file:${join(folder, "store.db")}` });
       const { messages } = await (await storage.getStore("memory"))!.listMessages({ threadId: "t" });
@@ -142,7 +144,7 @@ describe.each([{ isolation: "none" as const }, { isolation: "bwrap" as const }])
       expect(given).toContain(`Process ${pid} is lost`);
       expect(given).toContain("pid ");
       expect(effects()).toBe(1);
-      expect(processesWith("98751.3")).toBe(0);
+      expect(processesWith(`${NAP}7513`)).toBe(0);
     });
   },
 );

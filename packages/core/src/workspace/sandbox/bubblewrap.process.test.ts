@@ -7,7 +7,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { bubblewrapMissing, processesWith, sandboxIn } from "./__fixtures__/sandbox.ts";
+import { bubblewrapMissing, nap, processesWith, sandboxIn } from "./__fixtures__/sandbox.ts";
+
+/** Seconds that no other command sleeps. */
+const NAP = nap();
 
 const missing = await bubblewrapMissing();
 if (missing) console.warn(`skipped: commands in bubblewrap (scripts/ensure-bubblewrap): ${missing}`);
@@ -115,16 +118,16 @@ describe.skipIf(missing)("a command in bubblewrap", () => {
 
   it("takes everything it started with it: on exit, on timeout and when it is killed", async () => {
     const { sandbox } = sandboxIn();
-    const sleeper = "setsid sleep 98765.1 & (trap '' TERM; sleep 98765.2) &";
+    const sleeper = `setsid sleep ${NAP}7651 & (trap '' TERM; sleep ${NAP}7652) &`;
     expect((await sandbox.executeCommand(`${sleeper} echo done`)).stdout).toBe("done\n");
-    expect(processesWith("98765.")).toBe(0);
+    expect(processesWith(`${NAP}765`)).toBe(0);
     const late = await sandbox.executeCommand(`${sleeper} wait`, [], { timeout: 300 });
     expect(late).toMatchObject({ timedOut: true, killed: true, success: false });
-    expect(processesWith("98765.")).toBe(0);
+    expect(processesWith(`${NAP}765`)).toBe(0);
     const handle = await sandbox.processes.spawn(`${sleeper} wait`);
-    await expect.poll(() => processesWith("sleep\u000098765.")).toBe(2);
+    await expect.poll(() => processesWith(`sleep\u0000${NAP}765`)).toBe(2);
     expect(await handle.kill()).toBe(true);
-    expect(processesWith("98765.")).toBe(0);
+    expect(processesWith(`${NAP}765`)).toBe(0);
   });
 
   it("can end in order when it is asked to", async () => {
@@ -139,13 +142,13 @@ describe.skipIf(missing)("a command in bubblewrap", () => {
     const { root } = sandboxIn();
     const program = fileURLToPath(new URL("__fixtures__/start-and-hang.ts", import.meta.url));
     const flags = ["--conditions=selvedge-source", "--no-warnings"];
-    const child = spawn(process.execPath, [...flags, program, root, "sleep 98764.1"], {
+    const child = spawn(process.execPath, [...flags, program, root, `sleep ${NAP}7641`], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await once(child.stdout, "data");
-    await expect.poll(() => processesWith("sleep\u000098764.1")).toBe(1);
+    await expect.poll(() => processesWith(`sleep\u0000${NAP}7641`)).toBe(1);
     child.kill("SIGKILL");
-    await expect.poll(() => processesWith("98764.1")).toBe(0);
+    await expect.poll(() => processesWith(`${NAP}7641`)).toBe(0);
   });
 
   it("ends at a limit: output, file size and processes", async () => {
@@ -157,10 +160,10 @@ describe.skipIf(missing)("a command in bubblewrap", () => {
     await sandbox.executeCommand("head -c 4000000 /dev/zero > big");
     expect(readFileSync(join(root, "big")).length).toBeLessThanOrEqual(1 << 20);
     // As root, the kernel does not limit the number: the end of the sandbox ends them all.
-    const bomb = "i=0; while [ $i -lt 300 ]; do setsid sleep 98763.1 & i=$((i+1)); done; wait";
+    const bomb = `i=0; while [ $i -lt 300 ]; do setsid sleep ${NAP}7631 & i=$((i+1)); done; wait`;
     const ended = await sandbox.executeCommand(bomb, [], { timeout: 3000 });
     expect(ended.timedOut).toBe(true);
-    expect(processesWith("98763.1")).toBe(0);
+    expect(processesWith(`${NAP}7631`)).toBe(0);
   });
 
   it.runIf(process.getuid?.() === 0)(

@@ -1,7 +1,10 @@
 import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { processesWith, sandboxIn } from "./__fixtures__/sandbox.ts";
+import { nap, processesWith, sandboxIn } from "./__fixtures__/sandbox.ts";
+
+/** Seconds that no other command sleeps. */
+const NAP = nap();
 
 const plain = (options: Parameters<typeof sandboxIn>[0] = {}) => sandboxIn({ isolation: "none", ...options });
 
@@ -21,8 +24,8 @@ describe("a command without isolation", () => {
     const { sandbox } = plain();
     const command = "printf '%s' 'ü\r\t\"\\\\$HOME`x`' # a | tail -5";
     expect((await sandbox.executeCommand(command)).stdout).toBe('ü\r\t"\\\\$HOME`x`');
-    const handle = await sandbox.processes.spawn(`sleep 98762.1;  true `);
-    await expect.poll(() => processesWith("sleep 98762.1;  true \0")).toBeGreaterThan(0);
+    const handle = await sandbox.processes.spawn(`sleep ${NAP}7621;  true `);
+    await expect.poll(() => processesWith(`sleep ${NAP}7621;  true \0`)).toBeGreaterThan(0);
     await handle.kill();
   });
 
@@ -38,35 +41,35 @@ describe("a command without isolation", () => {
 
   it("ends with its group: on timeout, on abort, when it is killed, and when the sandbox stops", async () => {
     const { sandbox } = plain();
-    const loud = "sleep 98761.1 & sleep 98761.2 & wait";
-    const deaf = "sleep 98761.1 & (trap '' TERM; sleep 98761.2) & wait";
+    const loud = `sleep ${NAP}7611 & sleep ${NAP}7612 & wait`;
+    const deaf = `sleep ${NAP}7611 & (trap '' TERM; sleep ${NAP}7612) & wait`;
     const late = await sandbox.executeCommand(deaf, [], { timeout: 200 });
     expect(late).toMatchObject({ timedOut: true, killed: true });
-    expect(processesWith("98761.")).toBe(0);
+    expect(processesWith(`${NAP}761`)).toBe(0);
     const controller = new AbortController();
     const aborted = sandbox.executeCommand(loud, [], { abortSignal: controller.signal });
-    await expect.poll(() => processesWith("sleep\u000098761.")).toBe(2);
+    await expect.poll(() => processesWith(`sleep\u0000${NAP}761`)).toBe(2);
     controller.abort();
     expect(await aborted).toMatchObject({ killed: true });
-    expect(processesWith("98761.")).toBe(0);
+    expect(processesWith(`${NAP}761`)).toBe(0);
     await sandbox.processes.spawn(loud);
-    const second = await sandbox.processes.spawn("exec sleep 98761.3");
+    const second = await sandbox.processes.spawn(`exec sleep ${NAP}7613`);
     expect(await sandbox.processes.list()).toContainEqual({
       pid: second.pid,
-      command: "exec sleep 98761.3",
+      command: `exec sleep ${NAP}7613`,
       running: true,
     });
     expect(await sandbox.processes.kill(second.pid)).toBe(true);
     expect(await sandbox.processes.kill(second.pid)).toBe(false);
     await sandbox.stop();
-    expect(processesWith("98761.")).toBe(0);
+    expect(processesWith(`${NAP}761`)).toBe(0);
     expect((await sandbox.executeCommand("echo again")).stdout).toBe("again\n");
   });
 
   it("does not leave children behind when it exits by itself", async () => {
     const { sandbox } = plain();
-    expect((await sandbox.executeCommand("sleep 98760.1 & echo done")).stdout).toBe("done\n");
-    expect(processesWith("98760.1")).toBe(0);
+    expect((await sandbox.executeCommand(`sleep ${NAP}7601 & echo done`)).stdout).toBe("done\n");
+    expect(processesWith(`${NAP}7601`)).toBe(0);
   });
 
   it("takes input from its handle, and its output can be read as a stream", async () => {

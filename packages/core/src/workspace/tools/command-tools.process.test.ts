@@ -6,11 +6,15 @@ import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Agent } from "../../agent/agent.ts";
 import { Mastra } from "../../mastra/mastra.ts";
+import { realSystem, type System } from "../../system.ts";
 import type { Tool } from "../../tool/tool.ts";
-import { bubblewrapMissing, processesWith, sandboxIn } from "../sandbox/__fixtures__/sandbox.ts";
+import { bubblewrapMissing, nap, processesWith, sandboxIn } from "../sandbox/__fixtures__/sandbox.ts";
 import { PROCESS_DOMAIN } from "../sandbox/process-domain.ts";
 import type { LocalSandboxOptions } from "../sandbox/local-sandbox.ts";
 import { Workspace, type WorkspaceOptions } from "../workspace.ts";
+
+/** Seconds that no other command sleeps. */
+const NAP = nap();
 
 const missing = await bubblewrapMissing();
 if (missing) console.warn(`skipped: approvals of isolated commands (scripts/ensure-bubblewrap): ${missing}`);
@@ -57,6 +61,12 @@ function scene(
     return String(said?.payload?.result ?? said?.payload?.error?.message ?? "");
   };
   return { ...made, workspace, agent, mastra, storage, chunks, say };
+}
+
+/** What output could be kept in. The process's size also has what the collector has not taken yet. */
+function memory(): number {
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
 }
 
 const FREE = { [RUN]: { requireApproval: false } };
@@ -156,17 +166,60 @@ describe("execute_command", () => {
 
   it("is killed after its timeout, and with its run", async () => {
     const { say, agent } = scene(
-      [{ command: "echo before; sleep 98755.1", timeout: 0.5 }, { command: "sleep 98755.2" }],
+      [{ command: `echo before; sleep ${NAP}7551`, timeout: 0.5 }, { command: `sleep ${NAP}7552` }],
       { isolation: "none", tools: FREE },
     );
     expect(await say()).toBe("before\nExit code: 143 (killed after 0.5 s)");
-    expect(processesWith("98755.1")).toBe(0);
+    expect(processesWith(`${NAP}7551`)).toBe(0);
     const controller = new AbortController();
     const run = await agent.stream("Go.", { ...ON, abortSignal: controller.signal });
     void run.consumeStream();
-    await expect.poll(() => processesWith("sleep\u000098755.2")).toBe(1);
+    await expect.poll(() => processesWith(`sleep\u0000${NAP}7552`)).toBe(1);
     controller.abort();
-    await expect.poll(() => processesWith("98755.2")).toBe(0);
+    await expect.poll(() => processesWith(`${NAP}7552`)).toBe(0);
+  });
+
+  it("continues in the background when it takes longer than two minutes", async () => {
+    const { sandbox } = sandboxIn({ isolation: "none" });
+    let hurries = 0;
+    const hurried: System = {
+      ...realSystem,
+      setTimer: (ms, ...rest) => realSystem.setTimer(ms === 120_000 && hurries++ === 0 ? 500 : ms, ...rest),
+    };
+    const workspace = new Workspace({ sandbox, system: hurried });
+    const tools = (await workspace.tools()) as Record<string, Tool>;
+    expect(Object.keys(tools).map((name) => name.replace("mastra_workspace_", ""))).toEqual([
+      "execute_command",
+      "get_process_output",
+      "kill_process",
+    ]);
+    const said = String(
+      await tools[RUN]!.execute({
+        context: { command: "echo first; while [ ! -e go ]; do sleep 0.02; done; echo last" },
+      }),
+    );
+    expect(said).toMatch(/^first\nThe command is still running after 120 s\./);
+    const pid = /process (\d+)/.exec(said)![1]!;
+    await sandbox.executeCommand("touch go");
+    const context = { pid, wait: true };
+    expect(await tools["mastra_workspace_get_process_output"]!.execute({ context })).toBe(
+      `Process ${pid} exited with code 0.\nfirst\nlast`,
+    );
+  });
+
+  it("needs no more memory for more output", async () => {
+    const { sandbox } = sandboxIn({ isolation: "none" });
+    const workspace = new Workspace({ sandbox });
+    const tools = (await workspace.tools()) as Record<string, Tool>;
+    const write = (bytes: number) =>
+      tools[RUN]!.execute({ context: { command: `head -c ${bytes} /dev/zero | tr '\\0' 'x'` } });
+    await write(20_000_000);
+    let most = 0;
+    const before = memory();
+    const timer = setInterval(() => (most = Math.max(most, memory())), 5);
+    await write(100_000_000);
+    clearInterval(timer);
+    expect(most - before).toBeLessThan(32 << 20);
   });
 
   it("emits a bounded part of what it writes, and keeps ten megabytes", async () => {
@@ -198,7 +251,7 @@ describe("a background process", () => {
     });
     const tools = (await workspace.tools()) as Record<string, Tool>;
     const call = (name: string, context: object) => tools[`mastra_workspace_${name}`]!.execute({ context });
-    const command = "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; sleep 98754.1";
+    const command = `echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; sleep ${NAP}7541`;
     const started = String(await call("execute_command", { command, background: true }));
     const pid = /process (\d+)/.exec(started)![1]!;
     await expect.poll(() => call("get_process_output", { pid })).toBe(`Process ${pid} is running.\none`);
@@ -208,15 +261,15 @@ describe("a background process", () => {
     expect(await call("get_process_output", { pid })).toContain("exited with code 143");
     expect(exits).toEqual([{ pid, exitCode: 143, success: false }]);
     await expect(call("get_process_output", { pid: "1" })).rejects.toThrow('This thread has no process "1"');
-    await call("execute_command", { command: "sleep 98754.2", background: true });
-    expect(processesWith("sleep 98754.2")).toBe(1);
+    await call("execute_command", { command: `sleep ${NAP}7542`, background: true });
+    await expect.poll(() => processesWith(`sleep ${NAP}7542`)).toBe(1);
     await workspace.stop();
-    expect(processesWith("98754.")).toBe(0);
+    expect(processesWith(`${NAP}754`)).toBe(0);
     expect(readdirSync(root)).toEqual(["go"]);
   });
 
   it("belongs to its thread: another thread cannot see it, and deleting the thread ends it", async () => {
-    const { agent, say, storage } = scene([{ command: "sleep 98753.1", background: true }], {
+    const { agent, say, storage } = scene([{ command: `sleep ${NAP}7531`, background: true }], {
       isolation: "none",
       tools: FREE,
     });
@@ -233,9 +286,9 @@ describe("a background process", () => {
     });
     const { steps } = await other.generate("Go.", { memory: { thread: "u", resource: "r2" } });
     expect(JSON.stringify(steps)).toContain("This thread has no process");
-    expect(processesWith("sleep 98753.1")).toBe(1);
+    await expect.poll(() => processesWith(`sleep ${NAP}7531`)).toBe(1);
     await (await storage.getStore("memory"))!.deleteThread({ threadId: "t" });
-    await expect.poll(() => processesWith("98753.1")).toBe(0);
+    await expect.poll(() => processesWith(`${NAP}7531`)).toBe(0);
     await other.close();
   });
 
@@ -260,10 +313,11 @@ describe("a background process", () => {
   it("is one of at most 16 of its thread", async () => {
     const { workspace } = scene([], { isolation: "none", tools: FREE });
     const tools = (await workspace.tools()) as Record<string, Tool>;
-    const start = () => tools[RUN]!.execute({ context: { command: "exec sleep 98752.1", background: true } });
+    const start = () =>
+      tools[RUN]!.execute({ context: { command: `exec sleep ${NAP}7521`, background: true } });
     await Promise.all(Array.from({ length: 16 }, start));
     await expect(start()).rejects.toThrow("16 background processes of this thread are running");
     await workspace.destroy();
-    expect(processesWith("98752.1")).toBe(0);
+    expect(processesWith(`${NAP}7521`)).toBe(0);
   });
 });

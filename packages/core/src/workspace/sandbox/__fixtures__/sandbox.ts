@@ -11,7 +11,12 @@ export function sandboxIn(options: LocalSandboxOptions = {}): Scratch & { sandbo
   return { ...made, sandbox };
 }
 
-/** How many processes of the machine have a word in their command line or environment. */
+/** A time for `sleep` that marks the processes of one test file on this machine. Add digits to it. */
+export function nap(): string {
+  return `98765.${Math.random().toString().slice(2, 11)}`;
+}
+
+/** How many processes of the machine have a word in their command line. */
 export function processesWith(word: string): number {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

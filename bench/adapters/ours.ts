@@ -124,6 +124,12 @@ export default {
         };
       },
 
+      async sandbox(options) {
+        const { LocalSandbox } = await peerImport(PEER, "@selvedge/core/workspace");
+        const sandbox = new LocalSandbox({ ...options, logger: false });
+        await sandbox.start();
+        return (command) => sandbox.executeCommand(command);
+      },
       async sessions({ model, file }) {
         const { AgentController } = await peerImport(PEER, "@selvedge/core/agent-controller");
         const { storage, memory } = await openMemory(file, 20);

@@ -50,15 +50,29 @@ export function bubblewrapArguments(reach: Reach, cwd: string): string[] {
     ...(reach.systemBinaries ? [...read("/usr"), ...SYSTEM.flatMap(systemDirectory)] : []),
     ...CONFIGURATION.flatMap((name) => read(`/etc/${name}`)),
     ...(network ? RESOLVER.flatMap((name) => read(`/etc/${name}`)) : []),
-    ...["--proc", "/proc", "--dev", "/dev"],
-    ...["--size", `${TEMPORARY_BYTES}`, "--tmpfs", "/tmp", "--size", `${HOME_BYTES}`, "--tmpfs", "/home"],
-    ...["--dir", SANDBOX_HOME],
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--size",
+    `${TEMPORARY_BYTES}`,
+    "--tmpfs",
+    "/tmp",
+    "--size",
+    `${HOME_BYTES}`,
+    "--tmpfs",
+    "/home",
+    "--dir",
+    SANDBOX_HOME,
     ...reach.readOnlyPaths.flatMap((path) => ["--ro-bind", path, path]),
     ...reach.readWritePaths.flatMap((path) => ["--bind", path, path]),
     // Last: it may be below one of the above.
-    ...[readOnly ? "--ro-bind" : "--bind", workingDirectory, workingDirectory],
+    readOnly ? "--ro-bind" : "--bind",
+    workingDirectory,
+    workingDirectory,
     ...(readOnly ? [] : protectedPaths(workingDirectory)),
-    ...["--chdir", cwd],
+    "--chdir",
+    cwd,
   ];
 }
 
@@ -89,7 +103,9 @@ function protectedPaths(workingDirectory: string): string[] {
 function protectGit(git: string): string[] {
   if (kindOf(git) !== "directory") return protect(git);
   return [
-    ...["--bind", git, git],
+    "--bind",
+    git,
+    git,
     ...protect(join(git, "hooks")),
     ...(kindOf(join(git, "config")) === undefined
       ? ["--ro-bind", "/dev/null", join(git, "config")]

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
-import { Readable, Writable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { AgentError } from "../../errors.ts";
 import { type System, sleep } from "../../system.ts";

@@ -23,6 +23,7 @@ const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
   kills: 500,
   dispatches: 150,
+  edits: 500,
   "session-kills": 200,
   takeovers: 100,
   pauses: 200,

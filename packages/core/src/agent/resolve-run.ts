@@ -359,6 +359,7 @@ async function collectTools(
   workspace: Workspace | undefined,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
+  workspace?.useStorage(memory?.storage);
   // Where this run can wait, its subagents can.
   const storage = memory?.journal && options.asTool !== true ? memory.storage : undefined;
   const own = config.tools && (await resolveDynamic(config.tools, context));

@@ -27,6 +27,7 @@ export type {
 export type { BackgroundProcessOptions } from "../workspace/tools/run-command.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
+  DeleteOptions,
   FileContent,
   FileEntry,
   FilesystemInfo,
@@ -44,9 +45,11 @@ export {
   type WorkspaceToolsConfig,
 } from "../workspace/workspace-tools.ts";
 export type { WorkspaceChange } from "../workspace/workspace-change.ts";
+export { type StoredChange, WORKSPACE_DOMAIN } from "../workspace/workspace-domain.ts";
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,
+  FileChangedError,
   FileExistsError,
   FileLimitError,
   FileNotFoundError,

@@ -214,6 +214,7 @@ export class Mastra<
     if (known && known !== workspace) {
       throw new AgentError("invalid-argument", `Another workspace has the id ${showValue(workspace.id)}.`);
     }
+    workspace.useStorage(this.getStorage());
     this.#workspaces.set(workspace.id, workspace);
   }
 
@@ -284,6 +285,8 @@ export class Mastra<
       ...this.#controllers.map((controller) => controller.getCurrentAgent()),
     ];
     await Promise.all(agents.map((agent) => agent.close()));
+    // A process without an owner would be killed by the next one.
+    await Promise.all([...this.#workspaces.values()].map((workspace) => workspace.stop()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
   }

@@ -6,6 +6,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { ApprovalRule, ToolLimits, ToolPermission } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, type InputCheck, inputError } from "./check-payload.ts";
 import { limitError } from "./limit-error.ts";
@@ -51,7 +52,7 @@ export interface ToolRunContext {
   /** What calls saved of their progress before a crash, and where to save it. Absent if the run is not stored. */
   progress?: {
     saved: ReadonlyMap<string, unknown>;
-    save(toolCallId: string, value: unknown): Promise<void>;
+    save(toolCallId: string, value: unknown, alongside?: readonly Write[]): Promise<void>;
   };
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that were answered, with the answers: they need no further approval. */
@@ -231,7 +232,7 @@ function executionOptions(
     abortSignal,
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
-    saveProgress: async (value) => context.progress?.save(toolCallId, value),
+    saveProgress: async (value, alongside) => context.progress?.save(toolCallId, value, alongside),
     elicitation: NO_ELICITATION,
     flushMessages,
   };

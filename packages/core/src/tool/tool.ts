@@ -3,6 +3,7 @@ import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
 import type { Domain } from "../storage/domain.ts";
+import type { Write } from "../storage/storage.ts";
 import { directCall } from "./direct-call.ts";
 import type { ToolPermission } from "./tool-limits.ts";
 import type { ToolTransform } from "./transform.ts";
@@ -64,9 +65,9 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   timeoutMs?: number;
   /**
    * Stores a small JSON value with the call before it resolves. If the process dies, the call runs again with it as
-   * `progress`. Does nothing if the run is not stored.
+   * `progress`. Does nothing if the run is not stored. Writes `alongside` go in the same commit.
    */
-  saveProgress(value: unknown): Promise<void>;
+  saveProgress(value: unknown, alongside?: readonly Write[]): Promise<void>;
   /** What an earlier attempt of this call saved last. */
   progress?: any;
   /** Absent if the run is not stored. */

@@ -2,10 +2,12 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
-import { fileIdentity } from "./file-identity.ts";
+import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
+import { normalize } from "./find-entries.ts";
+import { PermissionError } from "./workspace-errors.ts";
 import { fileRules, type FileRules } from "./file-rules.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import type { ReadRecords } from "./read-records.ts";
+import type { FileRecords } from "./file-records.ts";
 import {
   deleteTool,
   editFileTool,
@@ -114,7 +116,7 @@ export interface WorkspaceToolsSource {
   processes: BackgroundProcesses;
   config: WorkspaceToolsConfig;
   system: System;
-  records: ReadRecords;
+  records: FileRecords;
   locks: KeyedLock;
 }
 
@@ -151,7 +153,7 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, system, records, locks, sandbox, processes, workspace } = source;
+  const { config, system, records, locks, sandbox, processes, workspace, id } = source;
   // Tools that need files do not exist without them.
   const files = source.files as WorkspaceFilesystem;
   const own = optionsOf(config, tool);
@@ -162,6 +164,11 @@ function expose(
     rules,
     records,
     system,
+    key: (path) => fileKey(id, files, path),
+    async requireUnprotected(path) {
+      if (rules.isProtected(normalize(path)) || rules.isProtected(await pathWithoutLinks(files, path)))
+        throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
+    },
     locked: async (path, work) =>
       locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
     requireReadBeforeWrite: (args) =>
@@ -178,7 +185,7 @@ function expose(
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
     requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
-      const itself = (await tool.asks?.(args, rules, sandbox)) ?? false;
+      const itself = await asksItself(tool, args, source, rules);
       const said = typeof itself === "object" ? itself : undefined;
       if (asks === undefined || said?.always) return itself;
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
@@ -193,6 +200,20 @@ function expose(
       );
     },
   }) as Tool;
+}
+
+/** Whether a tool asks for approval, also under the path without links. */
+async function asksItself(
+  tool: WorkspaceTool,
+  args: Record<string, unknown>,
+  { files, sandbox }: WorkspaceToolsSource,
+  rules: FileRules,
+): Promise<boolean | ToolPermission> {
+  const said = (await tool.asks?.(args, rules, sandbox)) ?? false;
+  if (!tool.asks || said || !files || typeof args["path"] !== "string") return said;
+  // A path that cannot be reached is refused when the tool runs.
+  const path = await pathWithoutLinks(files, args["path"]).catch(() => "");
+  return path !== "" && tool.asks({ ...args, path }, rules, sandbox);
 }
 
 async function withHooks(

@@ -2,12 +2,17 @@ import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import type { Storage } from "../storage/storage.ts";
+import { fileIdentity, fileKey } from "./file-identity.ts";
+import { undoChange } from "./undo-change.ts";
+import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { BackgroundProcesses } from "./sandbox/background-processes.ts";
 import { describeIsolation } from "./sandbox/local-sandbox.ts";
+import { PROCESS_DOMAIN } from "./sandbox/process-domain.ts";
 import { ResolvedSandboxes, type SandboxResolver } from "./sandbox/resolved-sandboxes.ts";
 import type { SandboxInfo, WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
-import { ReadRecords } from "./read-records.ts";
+import { FileRecords } from "./file-records.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
 
@@ -41,7 +46,25 @@ export interface WorkspaceOptions {
   system?: System;
 }
 
+/** Ends what dead processes of this machine left running, without waiting for it: every command also does. */
+async function killLeftovers(storage: Storage): Promise<void> {
+  try {
+    await (await storage.domain(PROCESS_DOMAIN)).killLeftovers();
+  } catch {
+    // The store may be closed already.
+  }
+}
+
 const DYNAMIC_SANDBOX = "Commands: run by execute_command, in a sandbox that depends on the request.";
+
+interface ChangeFilter {
+  threadId?: string;
+  toolCallId?: string;
+  /** For a filesystem that depends on the request. */
+  requestContext?: RequestContext | undefined;
+}
+
+const LOCK_MS = 30_000;
 
 export interface WorkspaceInfo {
   id: string;
@@ -63,8 +86,11 @@ export class Workspace {
   readonly #processes = new BackgroundProcesses();
   readonly #instructions: NonNullable<WorkspaceOptions["instructions"]>;
   readonly #system: System;
-  readonly #records: ReadRecords;
+  readonly #records = new FileRecords();
+  /** The id that was given: it names the workspace in every process. */
+  readonly #storedId: string;
   readonly #locks: KeyedLock;
+  #storage: Storage | undefined;
   #tools: WorkspaceToolsConfig;
   #status: WorkspaceStatus = "pending";
   #starting: Promise<void> | undefined;
@@ -88,7 +114,7 @@ export class Workspace {
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
     this.#tools = tools;
-    this.#records = new ReadRecords(this.id);
+    this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
   }
 
@@ -180,6 +206,44 @@ export class Workspace {
     this.#tools = config;
   }
 
+  /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
+  useStorage(storage: Storage | undefined): void {
+    if (!storage || storage === this.#storage) return;
+    this.#storage = storage;
+    if (this.#sandboxes) void killLeftovers(storage);
+  }
+
+  /** What the calls of threads changed, oldest first: at most 1,000. */
+  async changes(filter: ChangeFilter = {}): Promise<StoredChange[]> {
+    const { store, root } = await this.#stored(filter);
+    return store.changes(root, filter);
+  }
+
+  /** Puts back what a call changed. Rejects with `conflict` if it has changed since. */
+  async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
+    const { store, root, files } = await this.#stored({ requestContext });
+    const change = await store.change(root, toolCallId);
+    const key = await fileIdentity(files, change.path);
+    return this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+  }
+
+  async #stored({ requestContext }: ChangeFilter): Promise<{
+    store: WorkspaceStore;
+    root: string;
+    files: WorkspaceFilesystem;
+  }> {
+    if (!this.#storage) {
+      throw new AgentError(
+        "storage-required",
+        `Workspace "${this.id}" knows no store. Pass it to an agent with a memory, or to a Mastra with a store.`,
+      );
+    }
+    const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    if (!files) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
+    const { root } = await fileKey(this.#storedId, files, ".");
+    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
+  }
+
   /** The tools for a run, under their exposed names. */
   async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
     const requestContext = context.requestContext ?? new RequestContext();
@@ -187,7 +251,7 @@ export class Workspace {
     return workspaceTools(
       {
         workspace: this,
-        id: this.id,
+        id: this.#storedId,
         files: await this.resolveFilesystem({ requestContext }),
         sandbox: await this.resolveSandbox({ requestContext }),
         processes: this.#processes,

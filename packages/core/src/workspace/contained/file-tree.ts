@@ -37,6 +37,8 @@ const write = promisify(writeCallback);
 const close = promisify(closeCallback);
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
 
+/** With the number of the process that made it. */
+const TEMPORARY = /^\.selvedge-(\d+)-.*\.tmp$/;
 const READ_PIECE = 256 * 1024;
 const MAX_ENTRIES = 100_000;
 const MAX_DEPTH = 64;
@@ -51,6 +53,8 @@ export interface TreeEntry {
 export interface TreeStat {
   /** The path without links. */
   realPath: string;
+  /** Tells the entry from a later one with the same name. */
+  id: string;
   type: EntryType;
   size: number;
   links: number;
@@ -68,7 +72,7 @@ export interface OpenFile extends TreeStat {
 export interface TreeWrite {
   overwrite: boolean;
   createParents: boolean;
-  /** Called with the existing file before it is replaced; throws to refuse. */
+  /** Called with the existing file right before it is replaced; throws to refuse. */
   check?: ((existing: OpenFile | undefined) => Promise<void>) | undefined;
 }
 
@@ -154,15 +158,9 @@ export class FileTree {
     try {
       if (place.name === undefined) throw new IsDirectoryError(path);
       const existing = openIfThere(place, path);
-      let mode = 0o666;
-      try {
-        if (existing && !options.overwrite) throw new FileExistsError(path);
-        await options.check?.(existing);
-        if (existing) mode = existing.mode;
-      } finally {
-        await existing?.close();
-      }
-      await this.#replace(place, path, content, existing ? mode : undefined, options.overwrite);
+      await existing?.close();
+      if (existing && !options.overwrite) throw new FileExistsError(path);
+      await this.#replace(place, path, content, existing?.mode, options);
     } catch (error) {
       throw toPathError(error, path, "parent");
     } finally {
@@ -175,9 +173,9 @@ export class FileTree {
     shown: string,
     content: Uint8Array,
     mode: number | undefined,
-    overwrite: boolean,
+    { overwrite, check }: TreeWrite,
   ): Promise<void> {
-    const temporary = place.directory.at(`.selvedge-${this.#system.newId()}.tmp`);
+    const temporary = place.directory.at(`.selvedge-${process.pid}-${this.#system.newId()}.tmp`);
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
     try {
       try {
@@ -188,6 +186,10 @@ export class FileTree {
         fsyncSync(handle);
       } finally {
         closeSync(handle);
+      }
+      if (check) {
+        const existing = openIfThere(place, shown);
+        await check(existing).finally(() => existing?.close());
       }
       if (overwrite) renameSync(temporary, place.path);
       else {
@@ -202,6 +204,22 @@ export class FileTree {
       throw error;
     }
     flushDirectory(place);
+  }
+
+  /** Deletes temporary files that dead processes left beside a file. */
+  async removeLeftovers(path: string): Promise<void> {
+    const place = walk(path, this.#roots, { follow: true });
+    try {
+      for await (const { name } of await opendir(place.directory.self, { bufferSize: 256 })) {
+        const pid = Number(TEMPORARY.exec(name)?.[1]);
+        if (pid && isLeftover(place.directory.at(name), pid, this.#system))
+          removeQuietly(place.directory.at(name));
+      }
+    } catch (error) {
+      throw toPathError(error, path);
+    } finally {
+      place.close();
+    }
   }
 
   /** Deletes a file or a link. */
@@ -412,6 +430,20 @@ function flushDirectory(place: Place): void {
   }
 }
 
+/** Whether a temporary file belongs to a process that is gone. The number of one may be used again. */
+function isLeftover(path: string, pid: number, system: System): boolean {
+  if (pid === process.pid) {
+    const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    return made < system.now() - process.uptime() * 1000;
+  }
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "ESRCH";
+  }
+}
+
 function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
@@ -423,6 +455,7 @@ function removeQuietly(path: string): void {
 function toStat(place: Place, stats: Stats): TreeStat {
   return {
     realPath: place.realPath,
+    id: `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`,
     type: typeOf(stats),
     size: stats.size,
     links: stats.nlink,

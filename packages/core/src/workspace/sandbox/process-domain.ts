@@ -13,7 +13,6 @@ export type ProcessState = "running" | "exited" | "lost";
 
 export type ProcessRow = {
   thread_id: string;
-  /** The idempotency key of the call that started it. */
   id: string;
   tool_call_id: string;
   host: string;
@@ -37,7 +36,7 @@ export type ProcessRow = {
   ended_at: number | null;
 };
 
-type OutputRow = { thread_id: string; id: string; seq: number; tool_call_id: string; output: string };
+type OutputRow = { thread_id: string; id: string; seq: number; output: string };
 
 /** The processes of a thread. A row is stored before the command runs, so it tells whether a call ran before. */
 const PROCESSES: Table<ProcessRow> = {
@@ -65,16 +64,20 @@ const PROCESSES: Table<ProcessRow> = {
   },
   key: ["thread_id", "id"],
   partition: "thread_id",
-  indexes: [{ columns: ["host", "state"] }, { columns: ["thread_id", "pid"] }],
+  indexes: [
+    { columns: ["host", "state"] },
+    { columns: ["thread_id", "pid"] },
+    { columns: ["thread_id", "tool_call_id"] },
+  ],
 };
 
 /** What processes wrote, in order. */
 const OUTPUT: Table<OutputRow> = {
   name: "selvedge_workspace_output",
-  columns: { thread_id: "text", id: "text", seq: "integer", tool_call_id: "text", output: "text" },
+  columns: { thread_id: "text", id: "text", seq: "integer", output: "text" },
   key: ["thread_id", "id", "seq"],
   partition: "thread_id",
-  indexes: [{ columns: ["thread_id", "tool_call_id"] }],
+  indexes: [],
 };
 
 const LOOK_MS = 30_000;
@@ -93,38 +96,30 @@ export class ProcessStore {
     this.#system = system;
   }
 
-  /** Records a process that is about to run its command. */
-  async begin(
-    { thread_id, id }: ProcessKey,
-    start: Pick<ProcessRow, "tool_call_id" | "command" | "background" | "pid">,
-  ): Promise<void> {
+  /** The write that records a process which is about to run its command. */
+  begin(start: ProcessKey & Pick<ProcessRow, "tool_call_id" | "command" | "background" | "pid">): Write {
     const pid = Number(start.pid);
-    await this.#commit(thread_id, [
-      insert(PROCESSES, {
-        ...start,
-        thread_id,
-        id,
-        host: this.#machine.host,
-        boot_id: this.#machine.bootId,
-        pgid: pid,
-        start_time: identify(pid).startTime ?? null,
-        owner_pid: this.#self.pid,
-        owner_start: this.#self.startTime ?? null,
-        state: "running",
-        output_bytes: 0,
-        started_at: this.#now(),
-      }),
-    ]);
+    return insert(PROCESSES, {
+      ...start,
+      host: this.#machine.host,
+      boot_id: this.#machine.bootId,
+      pgid: pid,
+      start_time: identify(pid).startTime ?? null,
+      owner_pid: this.#self.pid,
+      owner_start: this.#self.startTime ?? null,
+      state: "running",
+      output_bytes: 0,
+      started_at: this.#now(),
+    });
   }
 
   /** Adds output, and with `end` how the process ended. A `conflict` if the thread was deleted. */
   async append(
-    key: ProcessKey & { tool_call_id: string },
+    { thread_id, id }: ProcessKey,
     pieces: readonly { seq: number; output: string }[],
     bytes: number,
     end?: Partial<ProcessRow>,
   ): Promise<void> {
-    const { thread_id, id, tool_call_id } = key;
     await this.#commit(thread_id, [
       update(PROCESSES, {
         where: { thread_id, id },
@@ -132,7 +127,7 @@ export class ProcessStore {
         ...(end && { set: { ...end, ended_at: this.#now() } }),
         require: true,
       }),
-      ...pieces.map((piece) => insert(OUTPUT, { thread_id, id, tool_call_id, ...piece })),
+      ...pieces.map((piece) => insert(OUTPUT, { thread_id, id, ...piece })),
     ]);
   }
 
@@ -141,22 +136,25 @@ export class ProcessStore {
     return row;
   }
 
-  /** The last process of a thread with this number. */
-  async findByPid(threadId: string, pid: string): Promise<ProcessRow | undefined> {
+  /** The last process of a thread with this number, or of this call. */
+  async findLast(
+    threadId: string,
+    which: { pid: string } | { tool_call_id: string },
+  ): Promise<ProcessRow | undefined> {
     const [row] = await this.#storage.select({
       table: PROCESSES,
-      where: { thread_id: threadId, pid },
+      where: { thread_id: threadId, ...which },
       orderBy: [{ column: "started_at", direction: "desc" }],
       limit: 1,
     });
     return row;
   }
 
-  /** What a call's process wrote, as far as it is stored. */
-  async output(threadId: string, call: { id: string } | { tool_call_id: string }): Promise<string> {
+  /** What a process wrote, as far as it is stored. */
+  async output({ thread_id, id }: ProcessKey): Promise<string> {
     const rows = await this.#storage.select({
       table: OUTPUT,
-      where: { thread_id: threadId, ...call },
+      where: { thread_id, id },
       orderBy: [{ column: "seq" }],
     });
     return rows.map((row) => row.output).join("");

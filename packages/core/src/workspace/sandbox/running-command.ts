@@ -1,10 +1,10 @@
 import { StringDecoder } from "node:string_decoder";
 import { onAbort, offAbort } from "../../abort.ts";
 import type { System } from "../../system.ts";
-import type { ToolWriter } from "../../tool/tool.ts";
+import type { ToolExecutionOptions, ToolWriter } from "../../tool/tool.ts";
 import { BeginningAndEnd } from "./kept-output.ts";
 import { OutputPieces } from "./output-pieces.ts";
-import type { ProcessRow, ProcessStore } from "./process-domain.ts";
+import type { ProcessKey, ProcessRow, ProcessStore } from "./process-domain.ts";
 import { OUTPUT_FOLDER, showOutput, type ShowOptions } from "./show-output.ts";
 import { StoredOutput } from "./stored-output.ts";
 import type { CommandResult, OutputStream, ProcessHandle } from "./workspace-sandbox.ts";
@@ -16,11 +16,11 @@ export interface CommandCall {
   /** Empty if the run has no thread. */
   threadId: string;
   toolCallId: string;
-  idempotencyKey: string;
   command: string;
   /** Absent if the run is not stored. */
   store: ProcessStore | undefined;
   writer: ToolWriter;
+  saveProgress: ToolExecutionOptions["saveProgress"];
   system: System;
   /** Called with output after the call has ended. */
   background: {
@@ -32,6 +32,7 @@ export interface CommandCall {
 /** A command that a tool call started: its process, and where its output goes. */
 export class RunningCommand {
   readonly threadId: string;
+  readonly #key: ProcessKey;
   readonly #call: CommandCall;
   readonly #kept = new BeginningAndEnd(KEPT_BYTES);
   readonly #pieces: OutputPieces;
@@ -44,6 +45,7 @@ export class RunningCommand {
   constructor(call: CommandCall) {
     this.#call = call;
     this.threadId = call.threadId;
+    this.#key = { thread_id: call.threadId, id: call.system.newId() };
     const { writer, toolCallId, system, store } = call;
     this.#pieces = new OutputPieces(system, ({ stream, ...piece }) => {
       const data = { ...piece, timestamp: system.now(), toolCallId };
@@ -84,13 +86,11 @@ export class RunningCommand {
   /** Records the process before its command runs. */
   async begin(handle: ProcessHandle, background: boolean): Promise<void> {
     this.#handle = handle;
-    const { store, command, toolCallId, writer } = this.#call;
-    await store?.begin(this.#key, {
-      tool_call_id: toolCallId,
-      command,
-      background: background ? 1 : 0,
-      pid: handle.pid,
-    });
+    const { store, command, toolCallId, writer, saveProgress } = this.#call;
+    const { pid } = handle;
+    const start = { ...this.#key, tool_call_id: toolCallId, command, background: background ? 1 : 0, pid };
+    // If the call runs again, this is how it knows that it ran before.
+    if (store) await saveProgress({ process: this.#key.id }, [store.begin(start)]);
     const data = { command, pid: handle.pid, toolCallId };
     void writer.custom({ type: "data-sandbox-command", data }).catch(() => {});
   }
@@ -132,10 +132,5 @@ export class RunningCommand {
     await store.background(this.#key);
     const stop = store.onDeletion(threadId, () => void this.handle.kill());
     void this.handle.wait().then(stop);
-  }
-
-  get #key(): { thread_id: string; id: string; tool_call_id: string } {
-    const { threadId, idempotencyKey, toolCallId } = this.#call;
-    return { thread_id: threadId, id: idempotencyKey, tool_call_id: toolCallId };
   }
 }

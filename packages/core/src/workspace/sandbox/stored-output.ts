@@ -16,7 +16,7 @@ const JOIN_MS = 200;
  */
 export class StoredOutput {
   readonly #store: ProcessStore;
-  readonly #key: ProcessKey & { tool_call_id: string };
+  readonly #key: ProcessKey;
   readonly #system: System;
   /** Called once, if the thread was deleted. */
   readonly #onGone: () => void;
@@ -30,12 +30,7 @@ export class StoredOutput {
   #cancelTimer: (() => void) | undefined;
   #gone = false;
 
-  constructor(
-    store: ProcessStore,
-    key: ProcessKey & { tool_call_id: string },
-    system: System,
-    onGone: () => void,
-  ) {
+  constructor(store: ProcessStore, key: ProcessKey, system: System, onGone: () => void) {
     this.#store = store;
     this.#key = key;
     this.#system = system;

@@ -164,6 +164,13 @@ describe("execute_command", () => {
     expect(await say()).toMatch(/ lines and [\d,]+ bytes left out …\n/);
   });
 
+  it("runs each time, even if a model repeats the id of a call", async () => {
+    const { agent, root } = scene([], { isolation: "none", tools: FREE });
+    const again = { toolCalls: [{ toolName: RUN, toolCallId: "same", input: { command: "echo x >> ran" } }] };
+    await agent.generate("Go.", { ...ON, model: scriptedModel([again, again, "Done."]) });
+    expect(readFileSync(join(root, "ran"), "utf8")).toBe("x\nx\n");
+  });
+
   it("is killed after its timeout, and with its run", async () => {
     const { say, agent } = scene(
       [{ command: `echo before; sleep ${NAP}7551`, timeout: 0.5 }, { command: `sleep ${NAP}7552` }],
@@ -234,7 +241,8 @@ describe("execute_command", () => {
     const pieces = chunks.filter(({ type }) => type === "data-sandbox-stdout");
     const emitted = pieces.reduce((sum, { data }) => sum + data.output.length, 0);
     expect(emitted).toBeLessThan(300 * 1024);
-    const kept = await (await storage.domain(PROCESS_DOMAIN)).output("t", { tool_call_id: "big" });
+    const processes = await storage.domain(PROCESS_DOMAIN);
+    const kept = await processes.output((await processes.findLast("t", { tool_call_id: "big" }))!);
     expect(kept.length).toBeGreaterThan(9 << 20);
     expect(kept.length).toBeLessThan((10 << 20) + 100);
     expect(kept).toContain("bytes left out …");

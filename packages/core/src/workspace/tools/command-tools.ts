@@ -56,8 +56,8 @@ export const executeCommandTool: WorkspaceTool<ExecuteInput> = {
     if (access !== "sandbox" && !reason?.trim())
       throw new AgentError("invalid-argument", `access: "${access}" needs a reason. Say why in \`reason\`.`);
     const store = await storeOf(options);
-    const key = { thread_id: options.threadId ?? "", id: options.idempotencyKey };
-    const earlier = await store?.find(key);
+    const id = (options.progress as { process: string } | undefined)?.process;
+    const earlier = id === undefined ? undefined : await store?.find({ thread_id: options.threadId!, id });
     if (earlier) return afterCrash(frame, input, store!, earlier);
     return runCommand(frame, input, options, store);
   },
@@ -71,7 +71,7 @@ async function afterCrash(
   earlier: ProcessRow,
 ): Promise<string> {
   const row = earlier.state === "running" && store.isHere(earlier) ? await store.lose(earlier) : earlier;
-  const output = await store.output(row.thread_id, { id: row.id });
+  const output = await store.output(row);
   const limits = { tail, maxTokens: frame.maxOutputTokens, path: outputPath(row.tool_call_id) };
   const text = showOutput(output, limits);
   if (row.state === "exited") return [text, ending(row.exit_code!, row.ending)].filter(Boolean).join("\n");
@@ -151,10 +151,10 @@ async function findProcess(
   const running = frame.processes.get(threadId, pid);
   if (running) return running;
   const store = await storeOf(options);
-  const row = await store?.findByPid(threadId, pid);
+  const row = await store?.findLast(threadId, { pid });
   if (!store || !row) throw new AgentError("not-found", `This thread has no process ${JSON.stringify(pid)}.`);
   const isLost = row.state === "running" && !store.hasOwner(row);
-  const output = await store.output(threadId, { id: row.id });
+  const output = await store.output(row);
   return { row: isLost ? await store.lose(row) : row, output, store };
 }
 
@@ -189,8 +189,8 @@ export async function readStoredOutput(
 ): Promise<Buffer | undefined> {
   if (!path.startsWith(OUTPUT_FOLDER) || options.threadId === undefined) return undefined;
   const store = await storeOf(options);
-  const text = await store?.output(options.threadId, { tool_call_id: path.slice(OUTPUT_FOLDER.length) });
-  return text ? Buffer.from(text) : undefined;
+  const row = await store?.findLast(options.threadId, { tool_call_id: path.slice(OUTPUT_FOLDER.length) });
+  return row && Buffer.from(await store!.output(row));
 }
 
 /** Processes in the thread's store; what dead processes left running is killed first. */

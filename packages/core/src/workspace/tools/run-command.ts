@@ -50,16 +50,16 @@ export async function runCommand(
   store: ProcessStore | undefined,
 ): Promise<string> {
   const { command, cwd, access, background = false, tail } = input;
-  const { threadId = "", toolCallId, idempotencyKey, writer, abortSignal } = options;
+  const { threadId = "", toolCallId, writer, saveProgress, abortSignal } = options;
   const { system, processes } = frame;
   if (background) await processes.requireRoom(threadId, store);
   const running: RunningCommand = new RunningCommand({
     threadId,
     toolCallId,
-    idempotencyKey,
     command,
     store,
     writer,
+    saveProgress,
     system,
     background: frame.background,
   });

@@ -3,7 +3,8 @@ import type { System } from "../../system.ts";
 import type { ToolPermission } from "../../tool/tool-limits.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
 import type { FileRules } from "../file-rules.ts";
-import type { ReadRecords } from "../read-records.ts";
+import type { FileRecords } from "../file-records.ts";
+import type { FileKey } from "../workspace-domain.ts";
 import type { BackgroundProcesses } from "../sandbox/background-processes.ts";
 import type { WorkspaceSandbox } from "../sandbox/workspace-sandbox.ts";
 import type { WorkspaceFilesystem } from "../workspace-filesystem.ts";
@@ -15,8 +16,11 @@ type ToolCategory = "read" | "edit" | "execute" | null;
 export interface ToolFrame {
   files: WorkspaceFilesystem;
   rules: FileRules;
-  records: ReadRecords;
+  records: FileRecords;
   system: System;
+  /** Identifies a file for records. */
+  key(path: string): Promise<FileKey>;
+  requireUnprotected(path: string): Promise<void>;
   /** Runs work on a file while no other tool of this process works on it. */
   locked<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
   requireReadBeforeWrite(input: object): Promise<boolean>;

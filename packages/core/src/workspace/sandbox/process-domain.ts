@@ -90,6 +90,7 @@ export class ProcessStore {
   readonly #system: System;
   readonly #machine: Machine = thisMachine();
   readonly #self = identify(process.pid);
+  readonly #losing = new Map<string, Promise<ProcessRow>>();
 
   constructor(storage: Storage, system: System) {
     this.#storage = storage;
@@ -220,7 +221,17 @@ export class ProcessStore {
   }
 
   /** Kills a process by number and start time, and records that no one saw it end. */
-  async lose(row: ProcessRow): Promise<ProcessRow> {
+  lose(row: ProcessRow): Promise<ProcessRow> {
+    // Once: a second look would find it killed, and say that it was not alive.
+    let losing = this.#losing.get(row.id);
+    if (!losing) {
+      losing = this.#lose(row).finally(() => this.#losing.delete(row.id));
+      this.#losing.set(row.id, losing);
+    }
+    return losing;
+  }
+
+  async #lose(row: ProcessRow): Promise<ProcessRow> {
     const { thread_id, id, pid, start_time } = row;
     const leader = { pid: Number(pid), startTime: start_time ?? undefined };
     const isAlive = this.isHere(row) && row.boot_id === this.#machine.bootId && isSame(leader);

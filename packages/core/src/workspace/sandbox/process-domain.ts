@@ -9,7 +9,7 @@ import { identify, isSame, killProcess } from "./kill-process.ts";
 import { type Machine, thisMachine } from "./machine.ts";
 
 /** `lost`: its owner died before it ended. */
-export type ProcessState = "running" | "exited" | "lost";
+type ProcessState = "running" | "exited" | "lost";
 
 export type ProcessRow = {
   thread_id: string;

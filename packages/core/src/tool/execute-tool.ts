@@ -313,12 +313,24 @@ async function permissionFor(
     const said = typeof requireApproval === "function" ? await requireApproval(call) : requireApproval;
     const rule = typeof said === "object" && said !== null ? known(said) : said ? ASK : undefined;
     if (rule?.decision === "deny") return rule;
-    const { requireApproval: own } = tool.definition;
-    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
-    const itself = typeof asks === "object" ? known(asks) : asks ? ASK : ALLOW;
+    const itself = await ownPermission(tool, input, requestContext);
     if (!rule || itself.always) return itself;
     // Whoever is asked also sees what the tool says about the call.
     return rule.decision === "ask" ? { ...itself, ...rule } : rule;
+  } catch {
+    return ASK;
+  }
+}
+
+/** What the tool itself says about a call. If its check fails, it asks. */
+async function ownPermission(
+  { definition: { requireApproval: own } }: PreparedTool,
+  input: unknown,
+  requestContext: RequestContext,
+): Promise<ToolPermission> {
+  try {
+    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
+    return typeof asks === "object" ? known(asks) : asks ? ASK : ALLOW;
   } catch {
     return ASK;
   }

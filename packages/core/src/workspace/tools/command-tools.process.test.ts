@@ -229,6 +229,16 @@ describe("execute_command", () => {
     expect(most - before).toBeLessThan(32 << 20);
   });
 
+  it.each([true, false])("never waits for a reader (with a thread: %s)", async (isStored) => {
+    const command = "seq 1 1000000; touch written";
+    const { agent, root } = scene([{ command }], { isolation: "none", tools: FREE });
+    const run = await agent.stream("Go.", isStored ? ON : {});
+    const reader = run.fullStream[Symbol.asyncIterator]();
+    await reader.next();
+    await expect.poll(() => existsSync(join(root, "written"))).toBe(true);
+    await reader.return?.();
+  });
+
   it("emits a bounded part of what it writes, and keeps ten megabytes", async () => {
     const { say, chunks, storage } = scene(
       [{ command: "head -c 30000000 /dev/zero | tr '\\0' 'x'", id: "big" }],

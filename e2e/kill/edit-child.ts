@@ -20,7 +20,7 @@ for (const name of ["renameSync", "unlinkSync", "rmdirSync", "mkdirSync"] as con
   (fs as Record<string, unknown>)[name] = (...args: unknown[]) => {
     const isChange =
       String(args[0]).startsWith("/proc/self/fd/") &&
-      (name === "renameSync" || !/\.tmp$/.test(String(args[0])));
+      (name === "renameSync" || !String(args[0]).endsWith(".tmp"));
     if (isChange) maybeDie("act", "before");
     const result = real(...args);
     if (isChange) maybeDie("act", "after");

@@ -25,6 +25,11 @@ export type {
   WorkspaceSandbox,
 } from "../workspace/sandbox/workspace-sandbox.ts";
 export type { BackgroundProcessOptions } from "../workspace/tools/run-command.ts";
+export {
+  CompositeFilesystem,
+  type CompositeFilesystemOptions,
+  type OnMount,
+} from "../workspace/composite-filesystem.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
   DeleteOptions,
@@ -49,6 +54,7 @@ export { type StoredChange, WORKSPACE_DOMAIN } from "../workspace/workspace-doma
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,
+  DiskFullError,
   FileChangedError,
   FileExistsError,
   FileLimitError,

@@ -24,7 +24,7 @@ export async function fileKey(
   path: string,
 ): Promise<FileKey> {
   return {
-    root: `${workspaceId}:${await fileIdentity(files, ".")}`,
+    root: `${workspaceId}:${await rootIdentity(files)}`,
     file: await fileIdentity(files, path),
   };
 }
@@ -33,4 +33,9 @@ export async function fileKey(
 export async function pathWithoutLinks(files: WorkspaceFilesystem, path: string): Promise<string> {
   const [root, real] = [await fileIdentity(files, "."), await fileIdentity(files, path)];
   return normalize(real.startsWith(`${root}/`) ? real.slice(root.length) : real);
+}
+
+/** Where the files are. Filesystems that cannot tell are only equal to themselves. */
+export async function rootIdentity(files: WorkspaceFilesystem): Promise<string> {
+  return (await files.identity?.()) ?? (await files.realpath?.(".")) ?? files.id;
 }

@@ -125,6 +125,17 @@ export class SandboxFeatureNotSupportedError extends AgentError {
   }
 }
 
+export class DiskFullError extends PathError {
+  constructor(path: string) {
+    super(
+      "DiskFullError",
+      "limit-exceeded",
+      path,
+      `${path}: the disk is full. The file is as it was. Delete something, or ask for more space.`,
+    );
+  }
+}
+
 /** A path or value over a limit of the workspace. */
 export class FileLimitError extends PathError {
   constructor(path: string, message: string) {

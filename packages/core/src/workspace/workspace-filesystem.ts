@@ -92,6 +92,8 @@ export interface WorkspaceFilesystem {
   exists(path: string): Promise<boolean>;
   /** Without `follow`, of a link itself. Default: true. */
   stat(path: string, options?: { follow?: boolean }): Promise<FileStat>;
+  /** Where the files are, the same in every process. Default: `realpath(".")`, or `id`. */
+  identity?(): Promise<string>;
   /** Deletes what a process that died while it wrote a file left beside it. */
   removeLeftovers?(path: string): Promise<void>;
   /** The path without links. */

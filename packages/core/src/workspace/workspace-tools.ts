@@ -6,6 +6,7 @@ import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
 import { normalize } from "./find-entries.ts";
 import { PermissionError } from "./workspace-errors.ts";
 import { fileRules, type FileRules } from "./file-rules.ts";
+import { type MediaFile, mediaFile, type MediaOptions } from "./media-file.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { FileRecords } from "./file-records.ts";
 import {
@@ -36,7 +37,7 @@ export interface WorkspaceToolContext {
 
 type Switch = boolean | ((context: WorkspaceToolContext) => Awaitable<boolean>);
 
-export interface WorkspaceToolOptions {
+export interface WorkspaceToolOptions extends MediaOptions {
   /** A function that throws disables the tool. */
   enabled?: Switch;
   /** A function that throws requires approval. */
@@ -159,11 +160,17 @@ function expose(
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
+  const shown = new Map<string, MediaFile>();
   const frame: ToolFrame = {
     files,
     rules,
     records,
     system,
+    showMedia(path, bytes, toolCallId) {
+      const file = mediaFile(path, bytes, own);
+      if (file) shown.set(toolCallId, file);
+      return file?.mediaType;
+    },
     key: (path) => fileKey(id, files, path),
     async requireUnprotected(path) {
       if (rules.isProtected(normalize(path)) || rules.isProtected(await pathWithoutLinks(files, path)))
@@ -191,6 +198,13 @@ function expose(
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
       return said ? { ...said, decision } : decision === "ask";
     },
+    ...(tool.showsMedia && {
+      toModelOutput(output: unknown, call?: { toolCallId: string }) {
+        const file = shown.get(call?.toolCallId ?? "");
+        shown.delete(call?.toolCallId ?? "");
+        return file && { type: "content", value: [{ type: "text", text: String(output) }, file] };
+      },
+    }),
     execute: (_input, options) => {
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(

@@ -2,10 +2,12 @@ import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import { CompositeFilesystem, type OnMount } from "./composite-filesystem.ts";
 import type { Storage } from "../storage/storage.ts";
 import { fileIdentity, fileKey } from "./file-identity.ts";
 import { undoChange } from "./undo-change.ts";
 import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
+import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { BackgroundProcesses } from "./sandbox/background-processes.ts";
 import { describeIsolation } from "./sandbox/local-sandbox.ts";
@@ -42,6 +44,9 @@ export interface WorkspaceOptions {
     /** What the system message says about a sandbox that a function returns. Default: `"placeholder"`. */
     dynamicSandbox?: "placeholder" | "resolve" | ((context: { requestContext: RequestContext }) => string);
   };
+  /** Several filesystems by path, instead of one. */
+  mounts?: Record<string, WorkspaceFilesystem>;
+  onMount?: OnMount;
   tools?: WorkspaceToolsConfig;
   system?: System;
 }
@@ -90,6 +95,7 @@ export class Workspace {
   /** The id that was given: it names the workspace in every process. */
   readonly #storedId: string;
   readonly #locks: KeyedLock;
+  readonly #openRoots = new OpenRoots();
   #storage: Storage | undefined;
   #tools: WorkspaceToolsConfig;
   #status: WorkspaceStatus = "pending";
@@ -97,7 +103,18 @@ export class Workspace {
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { filesystem, sandbox, tools = {}, system = realSystem, instructions = {} } = options ?? {};
+    const { mounts, onMount, sandbox, tools = {}, system = realSystem, instructions = {} } = options ?? {};
+    if (mounts && options.filesystem)
+      throw new AgentError(
+        "invalid-argument",
+        "A workspace has either filesystem or mounts. Leave one of them out.",
+      );
+    if (mounts && typeof sandbox === "function")
+      throw new AgentError(
+        "invalid-argument",
+        "A workspace with mounts needs one sandbox, not a function: the sandbox of a request could not show the mounts.",
+      );
+    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
     const isFilesystem = typeof filesystem === "function" || typeof filesystem?.readFile === "function";
     if (!isFilesystem && (filesystem !== undefined || sandbox === undefined)) {
       throw new AgentError(
@@ -159,7 +176,9 @@ export class Workspace {
     context: { requestContext?: RequestContext } = {},
   ): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
-    return this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    await this.#openRoots.add(files);
+    return files;
   }
 
   /** Optional. Concurrent calls share one start, and a failed start can be repeated. */

@@ -19,6 +19,7 @@ import {
   write as writeCallback,
 } from "node:fs";
 import { opendir } from "node:fs/promises";
+import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { AgentError, showValue } from "../../errors.ts";
 import type { System } from "../../system.ts";
@@ -83,11 +84,13 @@ export interface TreeWrite {
 export class FileTree {
   readonly #system: System;
   #roots: string[];
+  #aliases: string[];
 
   /** Resolves the roots once. The first is the tree's own; the others can be reached by their absolute paths. */
   constructor(roots: readonly string[], system: System) {
     this.#system = system;
     this.#roots = roots.map(toRoot);
+    this.#aliases = roots.map((root) => resolve(root));
   }
 
   get roots(): readonly string[] {
@@ -96,6 +99,7 @@ export class FileTree {
 
   allow(paths: readonly string[]): void {
     this.#roots = [this.#roots[0]!, ...paths.map(toRoot)];
+    this.#aliases = [this.#aliases[0]!, ...paths.map((path) => resolve(path))];
   }
 
   /** The path without links: the identity of an entry that may not exist yet. */
@@ -120,7 +124,7 @@ export class FileTree {
 
   /** The entries of a directory, unsorted. Yields to the event loop while it reads. */
   async list(path: string): Promise<TreeEntry[]> {
-    const place = walk(path, this.#roots, { follow: true });
+    const place = this.#walk(path, { follow: true });
     try {
       const directory = place.name === undefined ? place.directory : place.directory.child(place.name);
       try {
@@ -154,7 +158,7 @@ export class FileTree {
    * reader sees half a file, and a hard link is broken instead of written through.
    */
   async write(path: string, content: Uint8Array, options: TreeWrite): Promise<void> {
-    const place = walk(path, this.#roots, { follow: true, createParents: options.createParents });
+    const place = this.#walk(path, { follow: true, createParents: options.createParents });
     try {
       if (place.name === undefined) throw new IsDirectoryError(path);
       const existing = openIfThere(place, path);
@@ -208,7 +212,7 @@ export class FileTree {
 
   /** Deletes temporary files that dead processes left beside a file. */
   async removeLeftovers(path: string): Promise<void> {
-    const place = walk(path, this.#roots, { follow: true });
+    const place = this.#walk(path, { follow: true });
     try {
       for await (const { name } of await opendir(place.directory.self, { bufferSize: 256 })) {
         const pid = Number(TEMPORARY.exec(name)?.[1]);
@@ -239,7 +243,7 @@ export class FileTree {
 
   /** Deletes a directory. With `recursive`, links in it are deleted and not followed, and other mounts are refused. */
   async removeDirectory(path: string, recursive: boolean): Promise<void> {
-    const place = walk(path, this.#roots, { follow: false });
+    const place = this.#walk(path, { follow: false });
     try {
       if (place.name === undefined)
         throw new PermissionError(path, "the root of a workspace cannot be deleted.");
@@ -302,8 +306,12 @@ export class FileTree {
     });
   }
 
+  #walk(path: string, options: WalkOptions): Place {
+    return walk(path, this.#roots, { ...options, aliases: this.#aliases });
+  }
+
   #at<Result>(path: string, options: WalkOptions, work: (place: Place) => Result): Result {
-    const place = walk(path, this.#roots, options);
+    const place = this.#walk(path, options);
     try {
       return work(place);
     } catch (error) {

@@ -67,7 +67,8 @@ export class StoredOutput {
   }
 
   async #save(end: Partial<ProcessRow> | undefined): Promise<void> {
-    const text = this.#waiting.join("");
+    // Not every store takes NUL in text.
+    const text = this.#waiting.join("").replaceAll("\0", "\u{fffd}");
     const bytes = this.#waitingBytes;
     this.#waiting = [];
     this.#waitingBytes = 0;

@@ -34,6 +34,7 @@ export const readFileTool: WorkspaceTool<{
   readOnly: true,
   idempotent: true,
   maxOutputTokens: READ_TOKENS,
+  showsMedia: true,
   inputSchema: fields(
     { path: PATH },
     {
@@ -52,6 +53,8 @@ export const readFileTool: WorkspaceTool<{
     if (encoding && !["utf-8", "utf8"].includes(encoding)) {
       return cutOutput(`${path} (${size}, ${encoding})\n${bytes.toString(encoding)}`, frame.maxOutputTokens);
     }
+    const media = frame.showMedia(path, bytes, call.toolCallId);
+    if (media !== undefined) return `${path} (${media}, ${size})`;
     const file = toText(bytes);
     if (typeof file === "string") return `${path} (${size}) is ${file}. Pass an encoding to see its bytes.`;
     const lines = toLines(file.text);

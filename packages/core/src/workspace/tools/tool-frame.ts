@@ -23,6 +23,8 @@ export interface ToolFrame {
   requireUnprotected(path: string): Promise<void>;
   /** Runs work on a file while no other tool of this process works on it. */
   locked<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
+  /** Shows an image or document to the model beside the result. Returns its type, or `undefined` if it is none. */
+  showMedia(path: string, bytes: Buffer, toolCallId: string): string | undefined;
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
   workspace: { id: string; name: string; status: string };
@@ -50,6 +52,8 @@ export interface WorkspaceTool<Input = unknown> {
     rules: FileRules,
     sandbox: WorkspaceSandbox | undefined,
   ): boolean | ToolPermission | Promise<boolean | ToolPermission>;
+  /** Some results come with an image or a document. */
+  showsMedia?: true;
   /** Running it again after a crash is harmless. */
   idempotent: boolean;
   run(frame: ToolFrame, input: Input, options: ToolExecutionOptions): Promise<string>;

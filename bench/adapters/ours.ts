@@ -124,6 +124,13 @@ export default {
         };
       },
 
+      async sandbox(options) {
+        const { LocalSandbox } = await peerImport(PEER, "@selvedge/core/workspace");
+        const sandbox = new LocalSandbox({ ...options, logger: false });
+        await sandbox.start();
+        return (command) => sandbox.executeCommand(command);
+      },
+
       async observing({ model, file, tools, om, observer }) {
         const { Memory } = await peerImport(PEER, "@selvedge/memory");
         const { LibSQLStore } = await peerImport(PEER, "@selvedge/libsql");

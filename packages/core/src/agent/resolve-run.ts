@@ -87,7 +87,7 @@ export async function resolveRun(
   const browser = config.browser ? await resolveDynamic(config.browser, context) : workspace?.browser;
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
-    ...toSystemMessages(workspace?.getInstructions()),
+    ...toSystemMessages(await workspace?.getInstructionsAsync(context)),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");

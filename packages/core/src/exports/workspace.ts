@@ -5,6 +5,27 @@ export {
   type WorkspaceStatus,
 } from "../workspace/workspace.ts";
 export {
+  type CommandLimits,
+  LocalSandbox,
+  type LocalSandboxOptions,
+  type NativeSandboxOptions,
+} from "../workspace/sandbox/local-sandbox.ts";
+export type { DetectedIsolation } from "../workspace/sandbox/isolation.ts";
+export type {
+  CommandAccess,
+  CommandOptions,
+  CommandResult,
+  Isolation,
+  OutputStream,
+  ProcessHandle,
+  ProcessInfo,
+  SandboxInfo,
+  SandboxProcessManager,
+  SpawnOptions,
+  WorkspaceSandbox,
+} from "../workspace/sandbox/workspace-sandbox.ts";
+export type { BackgroundProcessOptions } from "../workspace/tools/run-command.ts";
+export {
   CompositeFilesystem,
   type CompositeFilesystemOptions,
   type OnMount,
@@ -42,6 +63,7 @@ export {
   IsDirectoryError,
   NotDirectoryError,
   PermissionError,
+  SandboxFeatureNotSupportedError,
   StaleFileError,
   WorkspaceReadOnlyError,
 } from "../workspace/workspace-errors.ts";

@@ -319,6 +319,8 @@ export class Mastra<
       ...this.#controllers.map((controller) => controller.getCurrentAgent()),
     ];
     await Promise.all(agents.map((agent) => agent.close()));
+    // A process without an owner would be killed by the next one.
+    await Promise.all([...this.#workspaces.values()].map((workspace) => workspace.stop()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
     await this.#config.observability?.shutdown?.();

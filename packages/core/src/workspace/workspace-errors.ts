@@ -115,6 +115,16 @@ export class WorkspaceReadOnlyError extends PathError {
   }
 }
 
+export class SandboxFeatureNotSupportedError extends AgentError {
+  constructor(sandbox: string, feature: string) {
+    super(
+      "not-supported",
+      `${sandbox} does not support ${feature}. Use another sandbox, such as LocalSandbox.`,
+    );
+    this.name = "SandboxFeatureNotSupportedError";
+  }
+}
+
 export class DiskFullError extends PathError {
   constructor(path: string) {
     super(

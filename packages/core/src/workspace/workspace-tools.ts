@@ -18,6 +18,11 @@ import {
   writeFileTool,
 } from "./tools/file-tools.ts";
 import { grepTool, listFilesTool } from "./tools/find-tools.ts";
+import { executeCommandTool, getProcessOutputTool, killProcessTool } from "./tools/command-tools.ts";
+import type { BackgroundProcessOptions } from "./tools/run-command.ts";
+import type { ToolPermission } from "../tool/tool-limits.ts";
+import type { BackgroundProcesses } from "./sandbox/background-processes.ts";
+import type { WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -42,6 +47,8 @@ export interface WorkspaceToolOptions extends MediaOptions {
   maxOutputTokens?: number;
   /** The name the model sees. */
   name?: string;
+  /** Of `execute_command`: for processes that outlive their call. */
+  backgroundProcesses?: BackgroundProcessOptions;
 }
 
 export interface WorkspaceToolCall {
@@ -78,6 +85,9 @@ const TOOLS: readonly WorkspaceTool[] = [
   fileStatTool,
   mkdirTool,
   grepTool,
+  executeCommandTool,
+  getProcessOutputTool,
+  killProcessTool,
 ];
 
 /** The original names of all tools. */
@@ -92,12 +102,19 @@ export const WORKSPACE_TOOLS = {
     MKDIR: "mastra_workspace_mkdir",
     GREP: "mastra_workspace_grep",
   },
+  SANDBOX: {
+    EXECUTE_COMMAND: "mastra_workspace_execute_command",
+    GET_PROCESS_OUTPUT: "mastra_workspace_get_process_output",
+    KILL_PROCESS: "mastra_workspace_kill_process",
+  },
 } as const;
 
 export interface WorkspaceToolsSource {
-  workspace: unknown;
+  workspace: { id: string; name: string; status: string };
   id: string;
-  files: WorkspaceFilesystem;
+  files: WorkspaceFilesystem | undefined;
+  sandbox: WorkspaceSandbox | undefined;
+  processes: BackgroundProcesses;
   config: WorkspaceToolsConfig;
   system: System;
   records: FileRecords;
@@ -109,11 +126,12 @@ export async function workspaceTools(
   source: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files } = source;
+  const { config, files, sandbox } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
   for (const tool of TOOLS) {
-    if (files.readOnly && !tool.readOnly) continue;
+    if (!(tool.needs === "sandbox" ? sandbox : files)) continue;
+    if (files?.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
@@ -136,7 +154,9 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, files, system, records, locks, id } = source;
+  const { config, system, records, locks, sandbox, processes, workspace, id } = source;
+  // Tools that need files do not exist without them.
+  const files = source.files as WorkspaceFilesystem;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -161,14 +181,23 @@ function expose(
     requireReadBeforeWrite: (args) =>
       decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
+    workspace,
+    sandbox,
+    processes,
+    background: own.backgroundProcesses ?? {},
   };
   return createTool({
     id: name,
     description: tool.description,
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
-    requireApproval: (args: Record<string, unknown>) =>
-      asks === undefined ? asksItself(tool, args, files, rules) : decide(asks, { ...context, args }, true),
+    requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
+      const itself = await asksItself(tool, args, source, rules);
+      const said = typeof itself === "object" ? itself : undefined;
+      if (asks === undefined || said?.always) return itself;
+      const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
+      return said ? { ...said, decision } : decision === "ask";
+    },
     ...(tool.showsMedia && {
       toModelOutput(output: unknown, call?: { toolCallId: string }) {
         const file = shown.get(call?.toolCallId ?? "");
@@ -191,14 +220,14 @@ function expose(
 async function asksItself(
   tool: WorkspaceTool,
   args: Record<string, unknown>,
-  files: WorkspaceFilesystem,
+  { files, sandbox }: WorkspaceToolsSource,
   rules: FileRules,
-): Promise<boolean> {
-  if (!tool.asks) return false;
-  if (tool.asks(args, rules) || typeof args["path"] !== "string") return tool.asks(args, rules);
+): Promise<boolean | ToolPermission> {
+  const said = (await tool.asks?.(args, rules, sandbox)) ?? false;
+  if (!tool.asks || said || !files || typeof args["path"] !== "string") return said;
   // A path that cannot be reached is refused when the tool runs.
   const path = await pathWithoutLinks(files, args["path"]).catch(() => "");
-  return path !== "" && tool.asks({ ...args, path }, rules);
+  return path !== "" && tool.asks({ ...args, path }, rules, sandbox);
 }
 
 async function withHooks(

@@ -10,6 +10,11 @@ import { undoChange } from "./undo-change.ts";
 import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
 import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
+import { BackgroundProcesses } from "./sandbox/background-processes.ts";
+import { describeIsolation } from "./sandbox/local-sandbox.ts";
+import { PROCESS_DOMAIN } from "./sandbox/process-domain.ts";
+import { ResolvedSandboxes, type SandboxResolver } from "./sandbox/resolved-sandboxes.ts";
+import type { SandboxInfo, WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
 import { FileRecords } from "./file-records.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
@@ -32,6 +37,14 @@ export interface WorkspaceOptions {
   name?: string;
   /** A filesystem, or a function that returns the one of a request. */
   filesystem?: WorkspaceFilesystem | FilesystemResolver;
+  /** Where commands run, or a function that returns the sandbox of a request. */
+  sandbox?: WorkspaceSandbox | SandboxResolver;
+  /** Requests with the same key share the sandbox that the function returned. Default: one per request context. */
+  sandboxCacheKey?(context: { requestContext: RequestContext }): string;
+  instructions?: {
+    /** What the system message says about a sandbox that a function returns. Default: `"placeholder"`. */
+    dynamicSandbox?: "placeholder" | "resolve" | ((context: { requestContext: RequestContext }) => string);
+  };
   /** Several filesystems by path, instead of one. */
   mounts?: Record<string, WorkspaceFilesystem>;
   onMount?: OnMount;
@@ -40,6 +53,17 @@ export interface WorkspaceOptions {
   browser?: MastraBrowser;
   system?: System;
 }
+
+/** Ends what dead processes of this machine left running, without waiting for it: every command also does. */
+async function killLeftovers(storage: Storage): Promise<void> {
+  try {
+    await (await storage.domain(PROCESS_DOMAIN)).killLeftovers();
+  } catch {
+    // The store may be closed already.
+  }
+}
+
+const DYNAMIC_SANDBOX = "Commands: run by execute_command, in a sandbox that depends on the request.";
 
 interface ChangeFilter {
   threadId?: string;
@@ -57,15 +81,19 @@ export interface WorkspaceInfo {
   createdAt: Date;
   lastAccessedAt: Date;
   filesystem?: FilesystemInfo;
+  sandbox?: SandboxInfo;
 }
 
-/** Files for agents, as tools with bounds. Pass one to an agent as `workspace`. */
+/** Files and commands for agents, as tools with bounds. Pass one to an agent as `workspace`. */
 export class Workspace {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
   readonly browser: MastraBrowser | undefined;
-  readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
+  readonly #filesystem: WorkspaceFilesystem | FilesystemResolver | undefined;
+  readonly #sandboxes: ResolvedSandboxes | undefined;
+  readonly #processes = new BackgroundProcesses();
+  readonly #instructions: NonNullable<WorkspaceOptions["instructions"]>;
   readonly #system: System;
   readonly #records = new FileRecords();
   /** The id that was given: it names the workspace in every process. */
@@ -79,19 +107,27 @@ export class Workspace {
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { mounts, onMount, tools = {}, system = realSystem } = options ?? {};
+    const { mounts, onMount, sandbox, tools = {}, system = realSystem, instructions = {} } = options ?? {};
     if (mounts && options.filesystem)
       throw new AgentError(
         "invalid-argument",
         "A workspace has either filesystem or mounts. Leave one of them out.",
       );
-    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
-    if (typeof filesystem !== "function" && typeof filesystem?.readFile !== "function") {
+    if (mounts && typeof sandbox === "function")
       throw new AgentError(
         "invalid-argument",
-        `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), but got ${showValue(filesystem)}.`,
+        "A workspace with mounts needs one sandbox, not a function: the sandbox of a request could not show the mounts.",
+      );
+    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
+    const isFilesystem = typeof filesystem === "function" || typeof filesystem?.readFile === "function";
+    if (!isFilesystem && (filesystem !== undefined || sandbox === undefined)) {
+      throw new AgentError(
+        "invalid-argument",
+        `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), or a sandbox, but got ${showValue(filesystem)}.`,
       );
     }
+    this.#instructions = instructions;
+    this.#sandboxes = sandbox && new ResolvedSandboxes(sandbox, options.sandboxCacheKey);
     this.#system = system;
     this.id = options.id ?? system.newId();
     this.name = options.name ?? `workspace-${this.id}`;
@@ -118,10 +154,32 @@ export class Workspace {
   }
 
   hasFilesystemConfig(): boolean {
-    return true;
+    return this.#filesystem !== undefined;
   }
 
-  async resolveFilesystem(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceFilesystem> {
+  /** Undefined if a function chooses it per request. */
+  get sandbox(): WorkspaceSandbox | undefined {
+    return this.#sandboxes?.fixed;
+  }
+
+  hasSandboxConfig(): boolean {
+    return this.#sandboxes !== undefined;
+  }
+
+  async resolveSandbox(
+    context: { requestContext?: RequestContext } = {},
+  ): Promise<WorkspaceSandbox | undefined> {
+    return this.#sandboxes?.of(context.requestContext ?? new RequestContext());
+  }
+
+  /** Forgets sandboxes that a function returned. They belong to the caller, who stops them. */
+  clearSandboxCache(key?: string): void {
+    this.#sandboxes?.clear(key);
+  }
+
+  async resolveFilesystem(
+    context: { requestContext?: RequestContext } = {},
+  ): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
     const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
     await this.#openRoots.add(files);
@@ -139,6 +197,7 @@ export class Workspace {
     this.#status = "initializing";
     try {
       await this.filesystem?.init?.();
+      await this.sandbox?.start?.();
       this.#status = "ready";
     } catch (error) {
       this.#status = "error";
@@ -146,11 +205,20 @@ export class Workspace {
     }
   }
 
-  /** Releases the filesystem. Never deletes files. */
+  /** Ends all processes. Files keep working, and the next command starts the sandbox again. */
+  async stop(): Promise<void> {
+    await this.browser?.close();
+    await this.#processes.killAll();
+    await this.sandbox?.stop?.();
+  }
+
+  /** Ends all processes and releases the filesystem. Never deletes files. */
   async destroy(): Promise<void> {
     if (this.#status === "destroyed") return;
     this.#status = "destroying";
     await this.browser?.close();
+    await this.#processes.killAll();
+    await this.sandbox?.destroy?.();
     await this.filesystem?.destroy?.();
     this.#status = "destroyed";
   }
@@ -166,7 +234,9 @@ export class Workspace {
 
   /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
   useStorage(storage: Storage | undefined): void {
-    if (storage) this.#storage = storage;
+    if (!storage || storage === this.#storage) return;
+    this.#storage = storage;
+    if (this.#sandboxes) void killLeftovers(storage);
   }
 
   /** What the calls of threads changed, oldest first: at most 1,000. */
@@ -195,6 +265,7 @@ export class Workspace {
       );
     }
     const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    if (!files) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
     const { root } = await fileKey(this.#storedId, files, ".");
     return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
   }
@@ -208,6 +279,8 @@ export class Workspace {
         workspace: this,
         id: this.#storedId,
         files: await this.resolveFilesystem({ requestContext }),
+        sandbox: await this.resolveSandbox({ requestContext }),
+        processes: this.#processes,
         config: this.#tools,
         system: this.#system,
         records: this.#records,
@@ -217,20 +290,47 @@ export class Workspace {
     );
   }
 
-  async getInfo(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceInfo> {
-    const filesystem = await this.resolveFilesystem(context);
+  async getInfo(
+    context: { requestContext?: RequestContext; resolveDynamicProviders?: boolean } = {},
+  ): Promise<WorkspaceInfo> {
+    const { resolveDynamicProviders = true } = context;
+    const resolve = resolveDynamicProviders || this.filesystem !== undefined;
+    const filesystem = resolve ? await this.resolveFilesystem(context) : undefined;
+    const sandbox = resolveDynamicProviders ? await this.resolveSandbox(context) : this.sandbox;
     return {
       id: this.id,
       name: this.name,
       status: this.#status,
       createdAt: this.createdAt,
       lastAccessedAt: this.#lastAccessedAt,
-      filesystem: filesystem.getInfo(),
+      ...(filesystem && { filesystem: filesystem.getInfo() }),
+      ...(sandbox && { sandbox: await sandbox.getInfo() }),
     };
   }
 
-  /** Text for the system message. The same for the same configuration. */
+  /** Text for the system message, without what has to be found out first. The same for the same configuration. */
   getInstructions(): string {
-    return this.filesystem?.getInstructions() ?? "Files: paths are relative to the workspace root.";
+    return this.#text(this.sandbox?.getInstructions());
+  }
+
+  /** Text for the system message. It says what bounds commands. */
+  async getInstructionsAsync(context: { requestContext?: RequestContext } = {}): Promise<string> {
+    return this.#text(await this.#commandText(context.requestContext ?? new RequestContext()));
+  }
+
+  #text(commands: string | undefined): string {
+    const files = this.filesystem?.getInstructions() ?? "Files: paths are relative to the workspace root.";
+    const known = commands ?? (this.#sandboxes && DYNAMIC_SANDBOX);
+    return [this.#filesystem && files, known].filter(Boolean).join("\n");
+  }
+
+  async #commandText(requestContext: RequestContext): Promise<string | undefined> {
+    const { dynamicSandbox = "placeholder" } = this.#instructions;
+    if (!this.sandbox && typeof dynamicSandbox === "function") return dynamicSandbox({ requestContext });
+    const resolve = this.sandbox !== undefined || dynamicSandbox === "resolve";
+    const sandbox = resolve ? await this.resolveSandbox({ requestContext }) : undefined;
+    if (!sandbox) return undefined;
+    const { isolation, network = false } = await sandbox.getInfo();
+    return `${sandbox.getInstructions()} ${describeIsolation(isolation, network)}`;
   }
 }

@@ -1,0 +1,15 @@
+import { grepFiles } from "../grep-files.ts";
+import { listFiles } from "../list-files.ts";
+import { changedFiles } from "../search/changed-files.ts";
+
+/** What threads can do with files, by name. */
+export const SCAN_JOBS = { list: listFiles, grep: grepFiles, changed: changedFiles } as const;
+
+export type ScanJobs = typeof SCAN_JOBS;
+export type ScanJobName = keyof ScanJobs;
+export type ScanInput<Name extends ScanJobName> = Parameters<ScanJobs[Name]>[1];
+export type ScanResult<Name extends ScanJobName> = Awaited<ReturnType<ScanJobs[Name]>>;
+/** What a job reports before it ends. */
+export type ScanPart<Name extends ScanJobName> = Parameters<
+  NonNullable<NonNullable<Parameters<ScanJobs[Name]>[2]>["report"]>
+>[0];

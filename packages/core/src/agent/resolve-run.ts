@@ -6,6 +6,8 @@ import { toSystemMessages } from "../message/system-message.ts";
 import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
+import type { System } from "../system.ts";
+import type { WorkspaceSkills } from "../workspace/skills/workspace-skills.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
@@ -81,19 +83,28 @@ export async function resolveRun(
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
   const model = options.model ?? (await resolveDynamic(config.model, context));
   const list = new MessageList(system);
-  const workspace = await workspaceOf(environment, config, context);
+  const agentSkills = config.skills ? await resolveDynamic(config.skills, context) : [];
+  const workspace =
+    (await workspaceOf(environment, config, context)) ??
+    (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
+  const forWorkspace = { requestContext, agentSkills };
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
-    ...toSystemMessages(workspace?.getInstructions()),
+    ...toSystemMessages(await workspace?.getInstructionsAsync(forWorkspace)),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
   const runId = options.runId ?? system.newId();
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory, workspace);
+  const workspaceTools = await workspace?.tools(forWorkspace);
+  const tools = await collectTools(environment, config, options, context, memory, workspaceTools);
   const telemetry = await openTelemetry(options.telemetry);
-  const inputProcessors = await processors("inputProcessors", options, config, context);
+  const skills = await workspace?.resolveSkills(forWorkspace);
+  const inputProcessors = [
+    ...(await processors("inputProcessors", options, config, context)),
+    ...(skills ? [await skillCommand(skills)] : []),
+  ];
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
   return {
@@ -350,13 +361,24 @@ async function workspaceOf(
   return (host as { getWorkspace?(): Workspace | undefined } | undefined)?.getWorkspace?.();
 }
 
+/** For the skills of an agent without a workspace. Loaded on use: most agents have none. */
+async function emptyWorkspace(system: System): Promise<Workspace> {
+  const { Workspace } = await import("../workspace/workspace.ts");
+  return new Workspace({ skills: [], system });
+}
+
+async function skillCommand(skills: WorkspaceSkills): Promise<Processor> {
+  const { SkillCommand } = await import("../workspace/skills/skill-command.ts");
+  return new SkillCommand(skills);
+}
+
 async function collectTools(
   environment: AgentEnvironment,
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memory: OpenMemory | undefined,
-  workspace: Workspace | undefined,
+  workspaceTools: ToolsInput | undefined,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
   // Where this run can wait, its subagents can.
@@ -368,7 +390,7 @@ async function collectTools(
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
     memory?.parts.tools,
-    workspace && (await workspace.tools(context)),
+    workspaceTools,
     own,
     agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),

@@ -16,7 +16,5 @@ export function toWords(text: string): string[] {
 
 /** Separates the words inside names: `getUserName` becomes `get User Name`. */
 export function splitNames(text: string): string {
-  return text
-    .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2")
-    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2");
+  return text.replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1 $2").replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2");
 }

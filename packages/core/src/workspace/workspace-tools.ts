@@ -15,6 +15,10 @@ import {
   writeFileTool,
 } from "./tools/file-tools.ts";
 import { grepTool, listFilesTool } from "./tools/find-tools.ts";
+import { keepIndexed, searchTools } from "./tools/search-tools.ts";
+import { skillTools } from "./tools/skill-tools.ts";
+import type { WorkspaceSearch } from "./search/workspace-search.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -66,7 +70,7 @@ export interface WorkspaceToolsConfig {
 
 const PREFIX = "mastra_workspace_";
 const WRITE_LOCK_MS = 30_000;
-const TOOLS: readonly WorkspaceTool[] = [
+const FILE_TOOLS: readonly WorkspaceTool[] = [
   readFileTool,
   writeFileTool,
   editFileTool,
@@ -89,12 +93,17 @@ export const WORKSPACE_TOOLS = {
     MKDIR: "mastra_workspace_mkdir",
     GREP: "mastra_workspace_grep",
   },
+  SEARCH: { SEARCH: "mastra_workspace_search", INDEX: "mastra_workspace_index" },
+  SKILLS: { SKILL: "skill", SKILL_SEARCH: "skill_search", SKILL_READ: "skill_read" },
 } as const;
 
 export interface WorkspaceToolsSource {
   workspace: unknown;
   id: string;
-  files: WorkspaceFilesystem;
+  files: WorkspaceFilesystem | undefined;
+  search: WorkspaceSearch | undefined;
+  /** Absent without skills. */
+  skills: WorkspaceSkills | undefined;
   config: WorkspaceToolsConfig;
   system: System;
   records: ReadRecords;
@@ -106,15 +115,20 @@ export async function workspaceTools(
   source: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files } = source;
+  const { config, files, search, skills } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  for (const tool of TOOLS) {
-    if (files.readOnly && !tool.readOnly) continue;
+  const tools = [
+    ...(files ? FILE_TOOLS.map((tool) => (search ? keepIndexed(tool, search) : tool)) : []),
+    ...(search ? searchTools(search) : []),
+    ...(skills ? skillTools(skills) : []),
+  ];
+  for (const tool of tools) {
+    if (files?.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? PREFIX + tool.name;
+    const name = own.name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -138,12 +152,13 @@ function expose(
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
   const frame: ToolFrame = {
-    files,
+    // Only the tools of files use it.
+    files: files!,
     rules,
     records,
     system,
     locked: async (path, work) =>
-      locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
+      locks.run(await fileIdentity(files!, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
     requireReadBeforeWrite: (args) =>
       decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
@@ -159,7 +174,7 @@ function expose(
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
         config,
-        { toolName: name, workspaceToolName: PREFIX + tool.name, input, context: options },
+        { toolName: name, workspaceToolName: originalName(tool), input, context: options },
         () => tool.run(frame, input, options),
       );
     },
@@ -183,8 +198,12 @@ async function withHooks(
   }
 }
 
+function originalName({ name, hasPrefix = true }: WorkspaceTool): string {
+  return hasPrefix ? PREFIX + name : name;
+}
+
 function optionsOf(config: WorkspaceToolsConfig, tool: WorkspaceTool): WorkspaceToolOptions {
-  return (config[PREFIX + tool.name] ?? {}) as WorkspaceToolOptions;
+  return (config[originalName(tool)] ?? {}) as WorkspaceToolOptions;
 }
 
 /** What a switch says; a function that throws means `onError`. */

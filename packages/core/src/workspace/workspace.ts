@@ -1,9 +1,18 @@
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { ReadRecords } from "./read-records.ts";
+import { SearchConfig, type WorkspaceSearchOptions } from "./search/search-config.ts";
+import type { SearchOptions } from "./search/search-index.ts";
+import type { IndexOptions, SearchResult, WorkspaceSearch } from "./search/workspace-search.ts";
+import { type InlineSkill } from "./skills/skill.ts";
+import { skillListing } from "./skills/skill-listing.ts";
+import { SkillConfig, type WorkspaceSkillOptions } from "./skills/skill-config.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { SearchNotAvailableError } from "./workspace-errors.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
 
@@ -20,12 +29,14 @@ type FilesystemResolver = (context: {
   requestContext: RequestContext;
 }) => WorkspaceFilesystem | Promise<WorkspaceFilesystem>;
 
-export interface WorkspaceOptions {
+export interface WorkspaceOptions extends WorkspaceSearchOptions, WorkspaceSkillOptions {
   id?: string;
   name?: string;
-  /** A filesystem, or a function that returns the one of a request. */
-  filesystem: WorkspaceFilesystem | FilesystemResolver;
+  /** A filesystem, or a function that returns the one of a request. Optional in a workspace for search or skills. */
+  filesystem?: WorkspaceFilesystem | FilesystemResolver;
   tools?: WorkspaceToolsConfig;
+  /** For warnings, such as those about skills that are left out. */
+  logger?: Logger;
   system?: System;
 }
 
@@ -38,12 +49,20 @@ export interface WorkspaceInfo {
   filesystem?: FilesystemInfo;
 }
 
-/** Files for agents, as tools with bounds. Pass one to an agent as `workspace`. */
+interface WorkspaceContext {
+  requestContext?: RequestContext;
+  /** Skills of the agent. */
+  agentSkills?: readonly InlineSkill[];
+}
+
+/** Files, search and skills for agents, as tools with bounds. Pass one to an agent as `workspace`. */
 export class Workspace {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
-  readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
+  readonly #filesystem: WorkspaceFilesystem | FilesystemResolver | undefined;
+  readonly #search: SearchConfig;
+  readonly #skills: SkillConfig;
   readonly #system: System;
   readonly #records: ReadRecords;
   readonly #locks: KeyedLock;
@@ -53,8 +72,10 @@ export class Workspace {
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { filesystem, tools = {}, system = realSystem } = options ?? {};
-    if (typeof filesystem !== "function" && typeof filesystem?.readFile !== "function") {
+    const { filesystem, tools = {}, system = realSystem, logger = defaultLogger } = options ?? {};
+    const isFilesystem = typeof filesystem === "function" || typeof filesystem?.readFile === "function";
+    const hasOther = Boolean(options?.bm25 || options?.vectorStore || options?.skills);
+    if (!isFilesystem && (filesystem !== undefined || !hasOther)) {
       throw new AgentError(
         "invalid-argument",
         `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), but got ${showValue(filesystem)}.`,
@@ -66,6 +87,8 @@ export class Workspace {
     this.createdAt = new Date(system.now());
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
+    this.#search = new SearchConfig(options, this.id, system);
+    this.#skills = new SkillConfig(options, system, logger);
     this.#tools = tools;
     this.#records = new ReadRecords(this.id);
     this.#locks = new KeyedLock(system);
@@ -84,11 +107,28 @@ export class Workspace {
     return typeof this.#filesystem === "function" ? undefined : this.#filesystem;
   }
 
-  hasFilesystemConfig(): boolean {
-    return true;
+  /** Undefined if a function chooses them per request, or if there are none. */
+  get skills(): WorkspaceSkills | undefined {
+    return typeof this.#filesystem === "function" ? undefined : this.#skills.of(this.#filesystem);
   }
 
-  async resolveFilesystem(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceFilesystem> {
+  get canBM25(): boolean {
+    return this.#search.canBM25;
+  }
+
+  get canVector(): boolean {
+    return this.#search.canVector;
+  }
+
+  get canHybrid(): boolean {
+    return this.canBM25 && this.canVector;
+  }
+
+  hasFilesystemConfig(): boolean {
+    return this.#filesystem !== undefined;
+  }
+
+  async resolveFilesystem(context: WorkspaceContext = {}): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
     return this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
   }
@@ -104,6 +144,7 @@ export class Workspace {
     this.#status = "initializing";
     try {
       await this.filesystem?.init?.();
+      if (typeof this.#filesystem !== "function") await this.#search.of(this.#filesystem)?.refresh();
       this.#status = "ready";
     } catch (error) {
       this.#status = "error";
@@ -128,15 +169,41 @@ export class Workspace {
     this.#tools = config;
   }
 
+  /** Adds a text to the index, or replaces it. No file is written. */
+  async index(path: string, content: string, options: IndexOptions & WorkspaceContext = {}): Promise<void> {
+    await (await this.#requireSearch(options)).index(path, content, options);
+  }
+
+  async removeFromIndex(path: string, context: WorkspaceContext = {}): Promise<void> {
+    await (await this.#requireSearch(context)).remove(path);
+  }
+
+  /** Passages of the indexed files and texts, best first. */
+  async search(query: string, options: SearchOptions & WorkspaceContext = {}): Promise<SearchResult[]> {
+    return (await this.#requireSearch(options)).search(query, options);
+  }
+
+  /** The skills of a request, and those of an agent. Undefined if there are none. */
+  async resolveSkills(context: WorkspaceContext = {}): Promise<WorkspaceSkills | undefined> {
+    return this.#skills.resolve(
+      await this.resolveFilesystem(context),
+      requestOf(context),
+      context.agentSkills,
+    );
+  }
+
   /** The tools for a run, under their exposed names. */
-  async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
-    const requestContext = context.requestContext ?? new RequestContext();
+  async tools(context: WorkspaceContext = {}): Promise<ToolsInput> {
+    const requestContext = requestOf(context);
     this.#lastAccessedAt = new Date(this.#system.now());
+    const files = await this.resolveFilesystem({ requestContext });
     return workspaceTools(
       {
         workspace: this,
         id: this.id,
-        files: await this.resolveFilesystem({ requestContext }),
+        files,
+        search: this.#search.of(files),
+        skills: await this.resolveSkills(context),
         config: this.#tools,
         system: this.#system,
         records: this.#records,
@@ -146,7 +213,7 @@ export class Workspace {
     );
   }
 
-  async getInfo(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceInfo> {
+  async getInfo(context: WorkspaceContext = {}): Promise<WorkspaceInfo> {
     const filesystem = await this.resolveFilesystem(context);
     return {
       id: this.id,
@@ -154,12 +221,30 @@ export class Workspace {
       status: this.#status,
       createdAt: this.createdAt,
       lastAccessedAt: this.#lastAccessedAt,
-      filesystem: filesystem.getInfo(),
+      ...(filesystem && { filesystem: filesystem.getInfo() }),
     };
   }
 
-  /** Text for the system message. The same for the same configuration. */
+  /** Text for the system message, without skills. The same for the same configuration. */
   getInstructions(): string {
+    if (!this.#filesystem) return "";
     return this.filesystem?.getInstructions() ?? "Files: paths are relative to the workspace root.";
   }
+
+  /** Text for the system message, with a list of skills. The same for the same configuration and skills. */
+  async getInstructionsAsync(context: WorkspaceContext = {}): Promise<string> {
+    const skills = await this.resolveSkills(context);
+    const listing = skills && skillListing(await skills.list());
+    return [this.getInstructions(), listing].filter(Boolean).join("\n\n");
+  }
+
+  async #requireSearch(context: WorkspaceContext): Promise<WorkspaceSearch> {
+    const search = this.#search.of(await this.resolveFilesystem(context));
+    if (!search) throw new SearchNotAvailableError(undefined, undefined);
+    return search;
+  }
+}
+
+function requestOf({ requestContext }: WorkspaceContext): RequestContext {
+  return requestContext ?? new RequestContext();
 }

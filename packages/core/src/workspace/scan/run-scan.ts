@@ -5,6 +5,7 @@ import type { ScanContext } from "./scan-context.ts";
 import { SCAN_JOBS, type ScanInput, type ScanJobName, type ScanPart, type ScanResult } from "./scan-jobs.ts";
 import { filesystemSource, type ScanSource } from "./scan-source.ts";
 import { scanThreads } from "./scan-threads.ts";
+import { turns } from "./turns.ts";
 
 export interface ScanOptions<Part = never> {
   system: System;
@@ -15,8 +16,6 @@ export interface ScanOptions<Part = never> {
 }
 
 export const SCAN_TIME_LIMIT_MS = 20_000;
-/** Other work gets a turn at least this often. */
-const SLICE_MS = 10;
 
 /** A scan did not end in time. */
 export class ScanTimeoutError extends AgentError {
@@ -55,7 +54,7 @@ export async function runScan<Name extends ScanJobName>(
       input: ScanInput<Name>,
       context: ScanContext<ScanPart<Name>>,
     ) => Promise<ScanResult<Name>>;
-    return await run(filesystemSource(files), input, { pause: pauses(system, stop.signal), report: onPart });
+    return await run(filesystemSource(files), input, { pause: turns(system, stop.signal), report: onPart });
   } finally {
     cancel();
     signal?.removeEventListener("abort", forward);
@@ -65,18 +64,4 @@ export async function runScan<Name extends ScanJobName>(
 /** How many threads can scan a filesystem at once; 0 if it has to be done here. */
 export function threadsFor(files: WorkspaceFilesystem): number {
   return files.scanRoots ? scanThreads.size : 0;
-}
-
-function pauses(system: System, signal: AbortSignal): () => Promise<void> | void {
-  let sliceEnd = system.monotonic() + SLICE_MS;
-  return () => {
-    signal.throwIfAborted();
-    if (system.monotonic() < sliceEnd) return undefined;
-    return new Promise((resolve) => {
-      system.setTimer(0, () => {
-        sliceEnd = system.monotonic() + SLICE_MS;
-        resolve();
-      });
-    });
-  };
 }

@@ -1,9 +1,9 @@
 import { grepFiles } from "../grep-files.ts";
 import { listFiles } from "../list-files.ts";
-import { changedFiles } from "../search/changed-files.ts";
+import { filesToIndex } from "../search/files-to-index.ts";
 
 /** What threads can do with files, by name. */
-export const SCAN_JOBS = { list: listFiles, grep: grepFiles, changed: changedFiles } as const;
+export const SCAN_JOBS = { list: listFiles, grep: grepFiles, index: filesToIndex } as const;
 
 export type ScanJobs = typeof SCAN_JOBS;
 export type ScanJobName = keyof ScanJobs;

@@ -1,3 +1,4 @@
+import { AgentError } from "../../errors.ts";
 import { fileRules } from "../file-rules.ts";
 import { findFiles } from "../grep-files.ts";
 import type { ScanContext } from "../scan/scan-context.ts";
@@ -9,8 +10,11 @@ export interface FileFacts {
   modifiedAt: number;
 }
 
-/** The files that paths and globs name, with what shows a change. Ignored and sensitive ones are left out. */
-export async function changedFiles(
+/**
+ * The files that paths and globs name, with what shows a change. Ignored, sensitive and large ones are left out, and so
+ * are paths that do not exist.
+ */
+export async function filesToIndex(
   source: ScanSource,
   input: { paths: readonly string[]; sensitive: readonly string[]; most: number; maxBytes: number },
   { pause }: ScanContext = {},
@@ -18,11 +22,14 @@ export async function changedFiles(
   const { isSensitive } = await fileRules(input.sensitive);
   const found = new Map<string, FileFacts>();
   for (const path of input.paths) {
-    await findFiles(source, { path, includeHidden: false, pause }, async (file, folder) => {
+    const visiting = findFiles(source, { path, includeHidden: false, pause }, async (file, folder) => {
       if (found.has(file.path) || isSensitive(file.path)) return false;
       const facts = await folder.facts(file.name);
       if (facts && facts.size <= input.maxBytes) found.set(file.path, { path: file.path, ...facts });
       return found.size >= input.most;
+    });
+    await visiting.catch((error: unknown) => {
+      if (!AgentError.is(error, "not-found")) throw error;
     });
   }
   return [...found.values()];

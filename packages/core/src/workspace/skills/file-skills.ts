@@ -65,20 +65,22 @@ export class FileSkills {
   async #look(directory: string): Promise<KnownFile | undefined> {
     const file = join(directory, SKILL_FILE);
     const known = this.#known.get(directory);
+    let version = "";
     try {
       const { size, modifiedAt } = await this.source.stat(file);
-      const version = `${size} ${modifiedAt.getTime()}`;
+      version = `${size} ${modifiedAt.getTime()}`;
       if (known?.version === version) return known;
-      if (size > MAX_BYTES)
+      if (size > MAX_BYTES) {
         throw new AgentError(
           "limit-exceeded",
           `the file has more than ${MAX_BYTES.toLocaleString("en")} bytes.`,
         );
+      }
       return { version, skill: await this.#parse(directory, file) };
     } catch (error) {
       if (AgentError.is(error, "not-found")) return undefined;
       this.#warn(file, errorMessage(error));
-      return { version: "" };
+      return { version };
     }
   }
 

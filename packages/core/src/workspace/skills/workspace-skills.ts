@@ -134,14 +134,13 @@ export class WorkspaceSkills {
       }
     }
     await index.put(
-      [...texts].map(([path, { text, skillName }]) => ({ path, content: `${skillName}\n${text}` })),
+      [...texts].map(([path, { text }]) => ({ path, content: text })),
       () => {},
     );
     return (await index.search(query, { topK })).map(({ path, score, ...place }) => {
       const { skillName, source, text } = texts.get(path)!;
-      const lineRange = { start: Math.max(1, place.start - 1), end: Math.max(1, place.end - 1) };
-      const content = passageIn(`${skillName}\n${text}`, place);
-      return { skillName, source, content, score, lineRange };
+      const lineRange = { start: place.start, end: place.end };
+      return { skillName, source, content: passageIn(text, place), score, lineRange };
     });
   }
 

@@ -2,10 +2,13 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { Agent } from "../agent/agent.ts";
+import { AgentError } from "../errors.ts";
 import { silentLogger } from "../logger.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { createTool } from "../tool/tool.ts";
 import { call, controllerWith, Listener, systemOf, toolsOf } from "./__fixtures__/controller-with.ts";
 import { AgentController } from "./agent-controller.ts";
+import { FILES_STATE } from "./modified-files.ts";
 import type { AgentControllerRequestContext } from "./request-context.ts";
 
 const open = { id: "s", ownerId: "o" };
@@ -366,6 +369,26 @@ describe("a session", () => {
     const again = await elsewhere.createSession(open);
     expect(again.displayState.get()).toEqual(session.displayState.get());
     expect(again.displayState.get().modifiedFiles).toEqual(modifiedFiles);
+  });
+
+  it("shows no files of a step that could not be stored", async () => {
+    class FullDisk extends InMemoryStorage {
+      override async commit(...[writes, options]: Parameters<InMemoryStorage["commit"]>) {
+        if (writes.some((write) => write.op === "insert" && write.row["type"] === FILES_STATE))
+          throw new AgentError("storage-failed", "The disk is full.");
+        return super.commit(writes, options);
+      }
+    }
+    const storage = new FullDisk();
+    const { controller } = controllerWith([call("write", { path: "a.txt" }), "Done."], {
+      storage,
+      initialState: { yolo: true },
+    });
+    const session = await controller.createSession(open);
+    await session.sendMessage({ content: "Go" });
+    const elsewhere = await controllerWith([], { storage }).controller.createSession(open);
+    expect(session.displayState.get()).toEqual(elsewhere.displayState.get());
+    expect(session.displayState.get().modifiedFiles).toEqual(new Map());
   });
 
   it("leaves a call waiting where the answer does not fit, and says why", async () => {

@@ -1,28 +1,29 @@
 import type { MessagePart } from "@selvedge/protocol";
 import { type ModifiedFiles, readFiles } from "@selvedge/protocol/session";
-import type { StepRecord } from "../run/run-journal.ts";
+import type { StepAddition, StepRecord } from "../run/run-journal.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
 import type { System } from "../system.ts";
 import { PATH_ARGUMENTS } from "./call-pattern.ts";
 import { categoryOf } from "./categories.ts";
 import type { AgentControllerConfig } from "./config.ts";
-import { emitOnStream } from "./request-context.ts";
+import { controllerChunk } from "./request-context.ts";
 
 /** Where the files that a thread's tools changed are among its states. */
 export const FILES_STATE = "files";
 
 const MAX_FILES = 1000;
+const NOTHING: StepAddition = { writes: [], chunks: [] };
 
-/** Keeps the files that edit tools changed with the thread, in the commit that stores the step. */
+/** Keeps the files that edit tools changed with the thread, and announces them, in the commit that stores the step. */
 export function fileKeeper(
   { config, storage, system }: { config: AgentControllerConfig; storage: Storage; system: System },
   threadId: string,
-): (step: StepRecord) => Promise<readonly Write[]> {
+): (step: StepRecord) => Promise<StepAddition> {
   let known: { files: ModifiedFiles; version: number } | undefined;
   return async ({ parts }) => {
     const edits = parts.flatMap((part) => editOf(config, part));
-    if (edits.length === 0) return [];
+    if (edits.length === 0) return NOTHING;
     known ??= await read(storage, threadId);
     const changed: ModifiedFiles = {};
     for (const { path, operation } of edits) {
@@ -30,11 +31,13 @@ export function fileKeeper(
       if (!operations.includes(operation))
         changed[path] = { operations: [...operations, operation], firstModified };
     }
-    if (Object.keys(changed).length === 0) return [];
+    if (Object.keys(changed).length === 0) return NOTHING;
     const files = Object.fromEntries(Object.entries({ ...known.files, ...changed }).slice(-MAX_FILES));
     known = { files, version: known.version + 1 };
-    emitOnStream({ type: "files_modified", files: changed });
-    return [putThreadState(threadId, FILES_STATE, files, known.version, system.now())];
+    return {
+      writes: [putThreadState(threadId, FILES_STATE, files, known.version, system.now())],
+      chunks: [controllerChunk({ type: "files_modified", files: changed })],
+    };
   };
 }
 

@@ -4,7 +4,7 @@ import { type DynamicContext, resolveDynamic } from "../agent/dynamic.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { Processor } from "../processor/processor.ts";
-import type { StepRecord } from "../run/run-journal.ts";
+import type { StepAddition, StepRecord } from "../run/run-journal.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { Storage, Write } from "../storage/storage.ts";
 import { RUNS } from "../storage/thread-tables.ts";
@@ -222,16 +222,23 @@ async function permissionFor(
   return { decision, reason: decision === "deny" ? `Not allowed in this session: ${reason}.` : reason };
 }
 
-type Alongside = (step: StepRecord) => Promise<readonly Write[]>;
+type Alongside = (step: StepRecord) => Promise<StepAddition>;
 
 /** What a thread keeps of each step beside its messages. Only the run that holds the thread writes it. */
 function alongside(host: ProfileHost, threadId: string): Alongside {
-  const keepers = [usageCounter(host, threadId), fileKeeper(host, threadId)];
-  return async (step) => (await Promise.all(keepers.map((keep) => keep(step)))).flat();
+  const countUsage = usageCounter(host, threadId);
+  const keepFiles = fileKeeper(host, threadId);
+  return async (step) => {
+    const [usage, { writes, chunks }] = await Promise.all([countUsage(step), keepFiles(step)]);
+    return { writes: [...usage, ...writes], chunks };
+  };
 }
 
 /** Adds the tokens of each step to those of its thread. */
-function usageCounter({ storage, system }: ProfileHost, threadId: string): Alongside {
+function usageCounter(
+  { storage, system }: ProfileHost,
+  threadId: string,
+): (step: StepRecord) => Promise<readonly Write[]> {
   let known: { usage: TokenUsage; version: number } | undefined;
   return async ({ own }) => {
     const step = toTokenUsage(own);

@@ -6,9 +6,8 @@ import type { ModelConfig } from "../model/model.ts";
 import type { NotificationsConfig } from "../notification/delivery-policy.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { StepRecord } from "../run/run-journal.ts";
+import type { StepAddition, StepRecord } from "../run/run-journal.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
@@ -47,8 +46,8 @@ export interface RunProfile {
   options?: AgentExecutionOptions;
   /** Stored with the run when it starts, and passed back when it is continued. */
   pinned: Record<string, JSONValue>;
-  /** Writes that belong to a step, for the commit that stores it. */
-  alongside?: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
+  /** What belongs to a step, for the commit that stores it. */
+  alongside?: ((step: StepRecord) => Promise<StepAddition>) | undefined;
 }
 
 /** An agent's configuration. Every function form is called once per run. */

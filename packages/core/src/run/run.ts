@@ -19,7 +19,7 @@ import type { PayloadTransform } from "../tool/transform.ts";
 import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import { RunStream } from "./run-stream.ts";
-import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
+import type { RunEnd, RunJournal, StepAddition, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import { threadStateOf } from "./thread-state-of.ts";
@@ -59,8 +59,8 @@ export interface RunSpec {
   waitUntil(work: Promise<unknown>): void;
   /** What the agent's profile fixed for this run; stored with its input. */
   pinned: Record<string, JSONValue> | undefined;
-  /** Writes that belong to a step, for the commit that stores it. */
-  alongside: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
+  /** What belongs to a step, for the commit that stores it. */
+  alongside: ((step: StepRecord) => Promise<StepAddition>) | undefined;
   /** Keeps a run without a thread that waits, with the step whose calls are open. */
   park(run: Run, step: StepRecord): void;
 }

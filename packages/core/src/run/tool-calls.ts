@@ -13,7 +13,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { threadStateOf } from "./thread-state-of.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { answerCall, denyCall, transcriptOf } from "./answer-call.ts";
-import { answersIn, callFromJournal } from "./call-from-journal.ts";
+import { answersIn, callFromJournal, progressIn } from "./call-from-journal.ts";
 import { questionOf, toOpenCall, waitingMetadata } from "./open-calls.ts";
 import type { JournaledCall } from "./resume.ts";
 import type { OpenCall, Run } from "./run.ts";
@@ -136,6 +136,7 @@ function toolContext(
   earlier: ReadonlyMap<string, JournaledCall>,
 ): ToolRunContext {
   const { spec } = run;
+  const { journal } = spec;
   return {
     agentId: spec.agent.id,
     tools,
@@ -151,6 +152,9 @@ function toolContext(
     limits: spec.limits,
     system: spec.system,
     threadState: threadStateOf(spec),
+    ...(journal && {
+      progress: { saved: progressIn(earlier), save: (id, value) => journal.saveProgress(id, value) },
+    }),
     writer: (call) => new RunToolWriter(run, call, objections),
     answered: answersIn(earlier),
   };

@@ -48,6 +48,11 @@ export interface ToolRunContext {
   limits: ToolLimits;
   system: System;
   threadState: ToolThreadState | undefined;
+  /** What calls saved of their progress before a crash, and where to save it. Absent if the run is not stored. */
+  progress?: {
+    saved: ReadonlyMap<string, unknown>;
+    save(toolCallId: string, value: unknown): Promise<void>;
+  };
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that were answered, with the answers: they need no further approval. */
   answered: ReadonlyMap<string, { resumeData?: unknown }>;
@@ -220,9 +225,11 @@ function executionOptions(
     abortSignal,
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
+    saveProgress: async (value) => context.progress?.save(toolCallId, value),
     elicitation: NO_ELICITATION,
     flushMessages,
   };
+  if (context.progress?.saved.has(toolCallId)) options.progress = context.progress.saved.get(toolCallId);
   if (context.threadState) options.threadState = context.threadState;
   if (resumeData !== undefined) options.resumeData = resumeData;
   if (agentId === undefined) return options;

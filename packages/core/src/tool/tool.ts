@@ -56,6 +56,13 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
+  /**
+   * Stores a small JSON value with the call before it resolves. If the process dies, the call runs again with it as
+   * `progress`. Does nothing if the run is not stored.
+   */
+  saveProgress(value: unknown): Promise<void>;
+  /** What an earlier attempt of this call saved last. */
+  progress?: any;
   /** Absent if the run is not stored. */
   threadState?: ToolThreadState | undefined;
   /** The conversation before this step is already stored. */
@@ -103,7 +110,10 @@ export interface ToolDefinition<
   requireApproval?:
     | boolean
     | ((input: ToolInput<InputSchema>, context: { requestContext: RequestContext }) => Awaitable<boolean>);
-  /** Running it twice with one idempotency key is harmless, so it may run again after a crash. */
+  /**
+   * It may run again after a crash: running it twice with one idempotency key is harmless, or it checks `progress` before
+   * it acts.
+   */
   idempotent?: boolean;
   /** Milliseconds a call may take; 0 means no limit. Default: the run's `toolTimeoutMs`. */
   timeoutMs?: number;

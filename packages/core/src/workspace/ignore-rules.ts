@@ -8,7 +8,7 @@ export class IgnoreRules {
   readonly #rules: Ignore | undefined;
   readonly #quick: QuickTest;
 
-  constructor(rules?: Ignore, quick = new QuickTest([], [])) {
+  constructor(rules?: Ignore, quick: QuickTest = new QuickTest([], [])) {
     this.#rules = rules;
     this.#quick = quick;
   }

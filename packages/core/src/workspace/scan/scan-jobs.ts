@@ -2,10 +2,15 @@ import { grepFiles } from "../grep-files.ts";
 import { listFiles } from "../list-files.ts";
 import { filesToIndex } from "../search/files-to-index.ts";
 
-/** What threads can do with files, by name. */
-export const SCAN_JOBS = { list: listFiles, grep: grepFiles, index: filesToIndex } as const;
+export interface ScanJobs {
+  list: typeof listFiles;
+  grep: typeof grepFiles;
+  index: typeof filesToIndex;
+}
 
-export type ScanJobs = typeof SCAN_JOBS;
+/** What threads can do with files, by name. */
+export const SCAN_JOBS: ScanJobs = { list: listFiles, grep: grepFiles, index: filesToIndex };
+
 export type ScanJobName = keyof ScanJobs;
 export type ScanInput<Name extends ScanJobName> = Parameters<ScanJobs[Name]>[1];
 export type ScanResult<Name extends ScanJobName> = Awaited<ReturnType<ScanJobs[Name]>>;

@@ -24,7 +24,7 @@ export function createSkill(options: CreateSkillOptions): InlineSkill {
     if (typeof text !== "string" || text.trim() === "") {
       throw new AgentError(
         "invalid-argument",
-        `${name} of a skill must be a non-empty text, but got ${showValue(text)}.`,
+        `${name} of a skill must be a non-empty string, but got ${showValue(text)}.`,
       );
     }
   }

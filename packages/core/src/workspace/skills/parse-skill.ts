@@ -32,16 +32,19 @@ export function checkFrontmatter(fields: Record<string, unknown>): SkillFrontmat
     throw invalid("name", `must be 1 to 64 of a-z, 0-9 and single hyphens inside, but is ${showValue(name)}`);
   }
   if (!isText(description, MAX_DESCRIPTION))
-    throw invalid("description", `must be a text of 1 to 1,024 characters, but is ${showValue(description)}`);
+    throw invalid(
+      "description",
+      `must be a string of 1 to 1,024 characters, but is ${showValue(description)}`,
+    );
   if (license !== undefined && !isText(license, MAX_LICENSE))
     throw invalid(
       "license",
-      `must be a text of 1 to ${MAX_LICENSE} characters, but is ${showValue(license)}`,
+      `must be a string of 1 to ${MAX_LICENSE} characters, but is ${showValue(license)}`,
     );
   if (compatibility !== undefined && !isText(compatibility, MAX_COMPATIBILITY)) {
     throw invalid(
       "compatibility",
-      `must be a text of 1 to ${MAX_COMPATIBILITY} characters, but is ${showValue(compatibility)}`,
+      `must be a string of 1 to ${MAX_COMPATIBILITY} characters, but is ${showValue(compatibility)}`,
     );
   }
   if (typeof invocable !== "boolean")

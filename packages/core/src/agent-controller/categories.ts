@@ -3,8 +3,8 @@ import { checkCategory, type ToolCategory } from "./permission.ts";
 
 /** Categories of a workspace's tools, if the app sets none. */
 const WORKSPACE: readonly (readonly [RegExp, ToolCategory])[] = [
-  [/^mastra_workspace_(?:read|list|grep|search|stat|get)/, "read"],
-  [/^mastra_workspace_(?:write|edit|delete|mkdir|move|replace|insert|ast)/, "edit"],
+  [/^mastra_workspace_(?:read|list|grep|search|stat|file_stat|get)|^skill(?:_search|_read)?$/, "read"],
+  [/^mastra_workspace_(?:write|edit|delete|mkdir|move|replace|insert|index|ast)/, "edit"],
   [/^mastra_workspace_(?:execute|run|kill)/, "execute"],
 ];
 

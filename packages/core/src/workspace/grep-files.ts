@@ -53,7 +53,7 @@ export interface GrepOptions {
 }
 
 const MAX_PATTERN = 1000;
-export const MAX_MATCHES = 1000;
+const MAX_MATCHES = 1000;
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const MAX_LINE = 500;
 const REPORT_FILES = 1000;

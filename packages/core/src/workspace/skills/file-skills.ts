@@ -21,7 +21,7 @@ interface KnownFile {
 export class FileSkills {
   readonly source: SkillSource;
   readonly #paths: readonly string[];
-  readonly #system: System;
+  readonly system: System;
   readonly #logger: Logger;
   readonly #warned = new Map<string, string>();
   #known = new Map<string, KnownFile>();
@@ -31,13 +31,13 @@ export class FileSkills {
   constructor(source: SkillSource, paths: readonly string[], system: System, logger: Logger) {
     this.source = source;
     this.#paths = paths;
-    this.#system = system;
+    this.system = system;
     this.#logger = logger;
   }
 
   /** Looks for new skills at most every 30 seconds, and for changes of the known ones each time. */
   async all(): Promise<Skill[]> {
-    await this.#update(this.#system.monotonic() - this.#foundAt >= REFRESH_MS);
+    await this.#update(this.system.monotonic() - this.#foundAt >= REFRESH_MS);
     return [...this.#known.values()].flatMap(({ skill }) => skill ?? []);
   }
 
@@ -48,8 +48,8 @@ export class FileSkills {
   #update(isSearch: boolean): Promise<void> {
     const done = this.#work.then(async () => {
       const directories = isSearch ? await findSkills(this.source, this.#paths) : [...this.#known.keys()];
-      if (isSearch) this.#foundAt = this.#system.monotonic();
-      const pause = turns(this.#system);
+      if (isSearch) this.#foundAt = this.system.monotonic();
+      const pause = turns(this.system);
       const next = new Map<string, KnownFile>();
       for (const directory of directories) {
         const known = await this.#look(directory);

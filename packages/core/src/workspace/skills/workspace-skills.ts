@@ -1,6 +1,8 @@
 import { AgentError } from "../../errors.ts";
+import { realSystem } from "../../system.ts";
 import { fileRules } from "../file-rules.ts";
 import { normalize } from "../find-entries.ts";
+import { turns } from "../scan/turns.ts";
 import { SearchIndex } from "../search/search-index.ts";
 import { passageIn } from "../search/to-passages.ts";
 import { toText } from "../text-file.ts";
@@ -114,10 +116,7 @@ export class WorkspaceSkills {
 
   /** A text of a skill, by its path in the skill's directory. */
   async read(skillName: string, path: string): Promise<string> {
-    const skill = await this.#require(skillName);
-    const file = toText(Buffer.from(await this.#readIn(skill, path)));
-    if (typeof file === "string") throw new AgentError("invalid-argument", `${path} is ${file}.`);
-    return file.text;
+    return this.#textOf(await this.#require(skillName), path);
   }
 
   /** Passages of skills and their references, best first. */
@@ -125,17 +124,18 @@ export class WorkspaceSkills {
     const { topK = 5, skillNames } = options;
     const index = new SearchIndex({ bm25: { k1: 1.5, b: 0.75 } });
     const texts = new Map<string, { skillName: string; source: string; text: string }>();
-    for (const { name, path } of await this.list()) {
-      if (skillNames && !skillNames.includes(name)) continue;
-      for (const source of [SKILL_FILE, ...(await this.#pathsIn(path, "references"))]) {
+    const shown = new Set((await this.list()).map(({ path }) => path));
+    for (const skill of await this.#all()) {
+      if (!shown.has(skill.path) || (skillNames && !skillNames.includes(skill.name))) continue;
+      for (const source of [SKILL_FILE, ...(await this.#pathsIn(skill, "references"))]) {
         if (texts.size >= SEARCHED_FILES) break;
-        const text = await this.read(path, source).catch(() => undefined);
-        if (text !== undefined) texts.set(join(path, source), { skillName: name, source, text });
+        const text = await this.#textOf(skill, source).catch(() => undefined);
+        if (text !== undefined) texts.set(join(skill.path, source), { skillName: skill.name, source, text });
       }
     }
     await index.put(
       [...texts].map(([path, { text }]) => ({ path, content: text })),
-      () => {},
+      turns(this.#files?.system ?? realSystem),
     );
     return (await index.search(query, { topK })).map(({ path, score, ...place }) => {
       const { skillName, source, text } = texts.get(path)!;
@@ -158,14 +158,19 @@ export class WorkspaceSkills {
     );
   }
 
+  async #textOf(skill: Skill | InlineSkill, path: string): Promise<string> {
+    const file = toText(Buffer.from(await this.#readIn(skill, path)));
+    if (typeof file === "string") throw new AgentError("invalid-argument", `${path} is ${file}.`);
+    return file.text;
+  }
+
   async #listFolder(skillName: string, folder: SkillFolder): Promise<string[]> {
-    const paths = await this.#pathsIn(skillName, folder);
+    const paths = await this.#pathsIn(await this.#require(skillName), folder);
     return paths.map((path) => path.slice(folder.length + 1));
   }
 
   /** The files in a folder of a skill, by their paths in the skill's directory. */
-  async #pathsIn(skillName: string, folder: SkillFolder): Promise<string[]> {
-    const skill = await this.#require(skillName);
+  async #pathsIn(skill: Skill | InlineSkill, folder: SkillFolder): Promise<string[]> {
     if ("references" in skill)
       return folder === "references" ? Object.keys(skill.references).map((path) => `references/${path}`) : [];
     const found: string[] = [];

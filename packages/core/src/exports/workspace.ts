@@ -4,8 +4,14 @@ export {
   type WorkspaceOptions,
   type WorkspaceStatus,
 } from "../workspace/workspace.ts";
+export {
+  CompositeFilesystem,
+  type CompositeFilesystemOptions,
+  type OnMount,
+} from "../workspace/composite-filesystem.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
+  DeleteOptions,
   FileContent,
   FileEntry,
   FilesystemInfo,
@@ -24,9 +30,12 @@ export {
   type WorkspaceToolsConfig,
 } from "../workspace/workspace-tools.ts";
 export type { WorkspaceChange } from "../workspace/workspace-change.ts";
+export { type StoredChange, WORKSPACE_DOMAIN } from "../workspace/workspace-domain.ts";
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,
+  DiskFullError,
+  FileChangedError,
   FileExistsError,
   FileLimitError,
   FileNotFoundError,

@@ -94,7 +94,7 @@ export interface RunJournal extends MemoryJournal {
   /** Before tools run: the model's reply and what is about to be executed. */
   recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
   /** While a tool runs: what it wants to know if it runs again. */
-  saveProgress(toolCallId: string, value: unknown): Promise<void>;
+  saveProgress(toolCallId: string, value: unknown, alongside?: readonly Write[]): Promise<void>;
   /** After a tool ran, while others still do. */
   recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /**

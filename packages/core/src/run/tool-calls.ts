@@ -153,7 +153,7 @@ function toolContext(
     system: spec.system,
     threadState: threadStateOf(spec),
     ...(journal && {
-      progress: { saved: progressIn(earlier), save: (id, value) => journal.saveProgress(id, value) },
+      progress: { saved: progressIn(earlier), save: (...progress) => journal.saveProgress(...progress) },
     }),
     writer: (call) => new RunToolWriter(run, call, objections),
     answered: answersIn(earlier),

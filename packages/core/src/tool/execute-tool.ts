@@ -6,6 +6,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { ApprovalRule, ToolLimits, ToolPermission } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, type InputCheck, inputError } from "./check-payload.ts";
 import { limitError } from "./limit-error.ts";
@@ -51,7 +52,7 @@ export interface ToolRunContext {
   /** What calls saved of their progress before a crash, and where to save it. Absent if the run is not stored. */
   progress?: {
     saved: ReadonlyMap<string, unknown>;
-    save(toolCallId: string, value: unknown): Promise<void>;
+    save(toolCallId: string, value: unknown, alongside?: readonly Write[]): Promise<void>;
   };
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that were answered, with the answers: they need no further approval. */
@@ -126,7 +127,7 @@ export async function executeTool(
   const suspension: Suspension = { asked: false, payload: undefined };
   const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
-    const options = executionOptions(call, context, wait.signal, resumeData, suspension);
+    const options = executionOptions(call, context, wait, resumeData, suspension);
     const output = definition.execute!(toolArgument(input, options) as never, options);
     const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
@@ -147,7 +148,9 @@ interface Suspension {
 class ToolWait {
   readonly #tool: PreparedTool;
   readonly #context: ToolRunContext;
-  readonly #controller = new AbortController();
+  /** Made for a tool that asks for its signal. */
+  #controller: AbortController | undefined;
+  #reason: { why: unknown } | undefined;
   #giveUp: ((error: AgentError) => void) | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -155,12 +158,21 @@ class ToolWait {
     this.#tool = tool;
     this.#context = context;
     const { abortSignal } = context;
-    if (abortSignal.aborted) this.#controller.abort(abortSignal.reason);
+    if (abortSignal.aborted) this.#abort(abortSignal.reason);
   }
 
   /** Tells the tool that its result is no longer awaited. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason.why);
+    }
     return this.#controller.signal;
+  }
+
+  #abort(why: unknown): void {
+    this.#reason ??= { why };
+    this.#controller?.abort(why);
   }
 
   for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
@@ -184,14 +196,14 @@ class ToolWait {
   /** The run was aborted. */
   handleEvent(): void {
     const message = `The run was aborted while tool "${this.#tool.name}" was working.`;
-    this.#controller.abort(this.#context.abortSignal.reason);
+    this.#abort(this.#context.abortSignal.reason);
     this.#giveUp!(new AgentError("tool-aborted", message));
   }
 
   #timeOut(ms: number): void {
     const message = `Tool "${this.#tool.name}" did not return within ${ms} ms (limits.toolTimeoutMs).`;
     const error = new AgentError("tool-timeout", message);
-    this.#controller.abort(error);
+    this.#abort(error);
     this.#giveUp!(error);
   }
 }
@@ -199,7 +211,7 @@ class ToolWait {
 function executionOptions(
   call: ToolCallPayload,
   context: ToolRunContext,
-  abortSignal: AbortSignal,
+  wait: ToolWait,
   resumeData: unknown,
   suspension: Suspension,
 ): ToolExecutionOptions {
@@ -222,10 +234,12 @@ function executionOptions(
     messages,
     writableStream: writer,
     suspend,
-    abortSignal,
+    get abortSignal() {
+      return wait.signal;
+    },
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
-    saveProgress: async (value) => context.progress?.save(toolCallId, value),
+    saveProgress: async (value, alongside) => context.progress?.save(toolCallId, value, alongside),
     elicitation: NO_ELICITATION,
     flushMessages,
   };

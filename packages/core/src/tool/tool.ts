@@ -2,6 +2,9 @@ import type { StoredMessage, ToolArgument } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
+import { checkConvertible } from "../schema/compile-schema.ts";
+import type { Domain } from "../storage/domain.ts";
+import type { Write } from "../storage/storage.ts";
 import { directCall } from "./direct-call.ts";
 import type { ToolTransform } from "./transform.ts";
 
@@ -40,6 +43,8 @@ export interface ToolThreadState {
   get(type: string): Promise<unknown>;
   /** Updates a value on top of concurrent changes: `change` may be called more than once. Returns the new value. */
   update(type: string, change: (value: unknown) => unknown): Promise<unknown>;
+  /** Tables in the thread's store. Their rows go with the thread if `thread_id` is the partition. */
+  domain<Store>(domain: Domain<Store>): Promise<Store>;
 }
 
 /** The second argument of `execute`. */
@@ -58,9 +63,9 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   idempotencyKey: string;
   /**
    * Stores a small JSON value with the call before it resolves. If the process dies, the call runs again with it as
-   * `progress`. Does nothing if the run is not stored.
+   * `progress`. Does nothing if the run is not stored. Writes `alongside` go in the same commit.
    */
-  saveProgress(value: unknown): Promise<void>;
+  saveProgress(value: unknown, alongside?: readonly Write[]): Promise<void>;
   /** What an earlier attempt of this call saved last. */
   progress?: any;
   /** Absent if the run is not stored. */
@@ -204,5 +209,6 @@ export function createTool<
   if (typeof definition?.id !== "string" || definition.id === "") {
     throw new AgentError("invalid-argument", `A tool needs an id, got ${showValue(definition?.id)}.`);
   }
+  checkConvertible(definition.inputSchema, `Tool "${definition.id}": `);
   return new Tool(definition);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { realSystem } from "../system.ts";
@@ -6,11 +6,16 @@ import { scratch } from "./__fixtures__/scratch.ts";
 import { type GrepInput, showGrep } from "./grep-files.ts";
 import { searchText } from "./scan/search-text.ts";
 
-async function grep(tree: Record<string, string | Uint8Array>, input: GrepInput, timeLimitMs?: number) {
+async function grep(
+  tree: Record<string, string | Uint8Array | { to: string }>,
+  input: GrepInput,
+  timeLimitMs?: number,
+) {
   const { files, root } = scratch();
   for (const [path, text] of Object.entries(tree)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
+    if (typeof text === "object" && "to" in text) symlinkSync(text.to, join(root, path));
+    else writeFileSync(join(root, path), text);
   }
   const options = { system: realSystem, sensitive: [".env"], timeLimitMs };
   const result = await searchText(files, input, options);
@@ -60,6 +65,14 @@ describe("grepFiles", () => {
     };
     const result = await grep(tree, { pattern: "hi", includeHidden: true });
     expect(result).toMatchObject({ searched: 1, skipped: 3, files: 1 });
+  });
+
+  it("does not show a secret through a link", async () => {
+    const result = await grep(
+      { ".env": "hi", "link.txt": { to: ".env" } },
+      { pattern: "hi", path: "link.txt" },
+    );
+    expect(result).toMatchObject({ matches: [], skipped: 1 });
   });
 
   it("cuts long lines and long results", async () => {

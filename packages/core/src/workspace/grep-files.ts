@@ -102,7 +102,9 @@ export async function grepFiles(
   };
   await findFiles(source, { path, includeHidden, pause }, (file, folder) => {
     if (share && shareOf(file.name, share.count) !== share.mine) return false;
-    const bytes = isSensitive(file.path) ? undefined : folder.read(file.name, MAX_FILE_BYTES);
+    // Behind a link, the name is that of the file it leads to.
+    const isSecret = isSensitive(file.path) || isSensitive(file.name);
+    const bytes = isSecret ? undefined : folder.read(file.name, MAX_FILE_BYTES);
     // Waiting for what is already there would take a fifth of the time.
     return bytes instanceof Promise ? bytes.then((read) => search(file, read)) : search(file, bytes);
   });

@@ -14,6 +14,7 @@ import {
   WorkspaceReadOnlyError,
 } from "./workspace-errors.ts";
 import type {
+  DeleteOptions,
   FileContent,
   FileEntry,
   FilesystemInfo,
@@ -146,8 +147,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       async check(existing) {
         if (expectedMtime && existing?.modifiedAt.getTime() !== expectedMtime.getTime())
           throw new StaleFileError(path);
-        if (expectedHash === undefined) return;
-        if ((existing ? await hashFile(existing) : null) !== expectedHash) throw new StaleFileError(path);
+        if (expectedHash !== undefined) await requireHash(path, existing, expectedHash);
       },
     });
   }
@@ -165,13 +165,19 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     await this.#locks.run(await fileIdentity(this, path), LOCK_MS, work);
   }
 
-  async deleteFile(path: string, options: { force?: boolean } = {}): Promise<void> {
+  async deleteFile(path: string, { force, expectedHash }: DeleteOptions = {}): Promise<void> {
     this.#checkWritable(path);
     try {
+      if (expectedHash !== undefined)
+        await this.#reading(path, (file) => requireHash(path, file, expectedHash));
       this.#tree.remove(path);
     } catch (error) {
-      if (!options.force || !AgentError.is(error, "not-found")) throw error;
+      if (!force || !AgentError.is(error, "not-found")) throw error;
     }
+  }
+
+  async removeLeftovers(path: string): Promise<void> {
+    if (!this.readOnly) await this.#tree.removeLeftovers(path);
   }
 
   async copyFile(source: string, target: string, options: { overwrite?: boolean } = {}): Promise<void> {
@@ -237,8 +243,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     return this.#tree.stat(path) !== undefined;
   }
 
-  async stat(path: string): Promise<FileStat> {
-    const found = this.#tree.stat(path);
+  async stat(path: string, { follow = true }: { follow?: boolean } = {}): Promise<FileStat> {
+    const found = this.#tree.stat(path, follow);
     if (!found) throw new FileNotFoundError(path, this.#similarName(path));
     if (found.type === "other")
       throw new PermissionError(path, "only regular files and directories can be used.");
@@ -249,6 +255,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       size: found.size,
       createdAt: found.createdAt,
       modifiedAt: found.modifiedAt,
+      id: found.id,
     };
   }
 
@@ -305,6 +312,10 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     if (this.readOnly) throw new WorkspaceReadOnlyError(path);
     if (this.#status === "destroyed") throw new PermissionError(path, "the workspace was destroyed.");
   }
+}
+
+async function requireHash(path: string, file: OpenFile | undefined, expected: string | null): Promise<void> {
+  if ((file ? await hashFile(file) : null) !== expected) throw new StaleFileError(path);
 }
 
 function toBytes(path: string, content: FileContent): Uint8Array {

@@ -88,6 +88,22 @@ export class StaleFileError extends PathError {
   }
 }
 
+/** The process died while it changed a file, and something else has changed the file since. */
+export class FileChangedError extends PathError {
+  constructor(path: string, marks: { before: string | null; after: string | null; found: string | null }) {
+    const { before, after, found } = marks;
+    const show = (mark: string | null) => (mark === null ? "no file" : mark);
+    super(
+      "FileChangedError",
+      "file-changed",
+      path,
+      `The process ended while it changed ${path}, and now the path is neither as it was before nor as it should be: something else has changed it. ` +
+        `Nothing more was written. Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read it to see what it contains.`,
+      marks,
+    );
+  }
+}
+
 export class WorkspaceReadOnlyError extends PathError {
   constructor(path: string) {
     super(
@@ -95,6 +111,17 @@ export class WorkspaceReadOnlyError extends PathError {
       "forbidden",
       path,
       `${path} cannot be changed: the workspace is read-only.`,
+    );
+  }
+}
+
+export class DiskFullError extends PathError {
+  constructor(path: string) {
+    super(
+      "DiskFullError",
+      "limit-exceeded",
+      path,
+      `${path}: the disk is full. The file is as it was. Delete something, or ask for more space.`,
     );
   }
 }

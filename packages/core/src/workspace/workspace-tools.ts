@@ -2,10 +2,13 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
-import { fileIdentity } from "./file-identity.ts";
+import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
+import { normalize } from "./find-entries.ts";
+import { PermissionError } from "./workspace-errors.ts";
 import { fileRules, type FileRules } from "./file-rules.ts";
+import { type MediaFile, mediaFile, type MediaOptions } from "./media-file.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import type { ReadRecords } from "./read-records.ts";
+import type { FileRecords } from "./file-records.ts";
 import {
   deleteTool,
   editFileTool,
@@ -33,7 +36,7 @@ export interface WorkspaceToolContext {
 
 type Switch = boolean | ((context: WorkspaceToolContext) => Awaitable<boolean>);
 
-export interface WorkspaceToolOptions {
+export interface WorkspaceToolOptions extends MediaOptions {
   /** A function that throws disables the tool. */
   enabled?: Switch;
   /** A function that throws requires approval. */
@@ -106,7 +109,7 @@ export interface WorkspaceToolsSource {
   skills: WorkspaceSkills | undefined;
   config: WorkspaceToolsConfig;
   system: System;
-  records: ReadRecords;
+  records: FileRecords;
   locks: KeyedLock;
 }
 
@@ -147,18 +150,30 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, files, system, records, locks } = source;
+  const { config, system, records, locks, id } = source;
+  // Only the tools of files use it, and they exist only with a filesystem.
+  const files = source.files!;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
+  const shown = new Map<string, MediaFile>();
   const frame: ToolFrame = {
-    // Only the tools of files use it.
-    files: files!,
+    files,
     rules,
     records,
     system,
+    showMedia(path, bytes, toolCallId) {
+      const file = mediaFile(path, bytes, own);
+      if (file) shown.set(toolCallId, file);
+      return file?.mediaType;
+    },
+    key: (path) => fileKey(id, files, path),
+    async requireUnprotected(path) {
+      if (rules.isProtected(normalize(path)) || rules.isProtected(await pathWithoutLinks(files, path)))
+        throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
+    },
     locked: async (path, work) =>
-      locks.run(await fileIdentity(files!, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
+      locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
     requireReadBeforeWrite: (args) =>
       decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
@@ -169,7 +184,14 @@ function expose(
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
     requireApproval: (args: Record<string, unknown>) =>
-      asks === undefined ? (tool.asks?.(args, rules) ?? false) : decide(asks, { ...context, args }, true),
+      asks === undefined ? asksItself(tool, args, files, rules) : decide(asks, { ...context, args }, true),
+    ...(tool.showsMedia && {
+      toModelOutput(output: unknown, call?: { toolCallId: string }) {
+        const file = shown.get(call?.toolCallId ?? "");
+        shown.delete(call?.toolCallId ?? "");
+        return file && { type: "content", value: [{ type: "text", text: String(output) }, file] };
+      },
+    }),
     execute: (_input, options) => {
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
@@ -179,6 +201,20 @@ function expose(
       );
     },
   }) as Tool;
+}
+
+/** Whether a tool asks for approval, also under the path without links. */
+async function asksItself(
+  tool: WorkspaceTool,
+  args: Record<string, unknown>,
+  files: WorkspaceFilesystem,
+  rules: FileRules,
+): Promise<boolean> {
+  if (!tool.asks) return false;
+  if (tool.asks(args, rules) || typeof args["path"] !== "string") return tool.asks(args, rules);
+  // A path that cannot be reached is refused when the tool runs.
+  const path = await pathWithoutLinks(files, args["path"]).catch(() => "");
+  return path !== "" && tool.asks({ ...args, path }, rules);
 }
 
 async function withHooks(

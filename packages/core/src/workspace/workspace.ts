@@ -3,8 +3,14 @@ import { RequestContext } from "../request-context/request-context.ts";
 import { defaultLogger, type Logger } from "../logger.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import { CompositeFilesystem, type OnMount } from "./composite-filesystem.ts";
+import type { Storage } from "../storage/storage.ts";
+import { fileIdentity, fileKey } from "./file-identity.ts";
+import { undoChange } from "./undo-change.ts";
+import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
+import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
-import { ReadRecords } from "./read-records.ts";
+import { FileRecords } from "./file-records.ts";
 import { SearchConfig, type WorkspaceSearchOptions } from "./search/search-config.ts";
 import type { SearchOptions } from "./search/search-index.ts";
 import type { IndexOptions, SearchResult, WorkspaceSearch } from "./search/workspace-search.ts";
@@ -34,11 +40,23 @@ export interface WorkspaceOptions extends WorkspaceSearchOptions, WorkspaceSkill
   name?: string;
   /** A filesystem, or a function that returns the one of a request. Optional in a workspace for search or skills. */
   filesystem?: WorkspaceFilesystem | FilesystemResolver;
+  /** Several filesystems by path, instead of one. */
+  mounts?: Record<string, WorkspaceFilesystem>;
+  onMount?: OnMount;
   tools?: WorkspaceToolsConfig;
   /** For warnings, such as those about skills that are left out. */
   logger?: Logger;
   system?: System;
 }
+
+interface ChangeFilter {
+  threadId?: string;
+  toolCallId?: string;
+  /** For a filesystem that depends on the request. */
+  requestContext?: RequestContext | undefined;
+}
+
+const LOCK_MS = 30_000;
 
 export interface WorkspaceInfo {
   id: string;
@@ -64,15 +82,25 @@ export class Workspace {
   readonly #search: SearchConfig;
   readonly #skills: SkillConfig;
   readonly #system: System;
-  readonly #records: ReadRecords;
+  readonly #records = new FileRecords();
+  /** The id that was given: it names the workspace in every process. */
+  readonly #storedId: string;
   readonly #locks: KeyedLock;
+  readonly #openRoots = new OpenRoots();
+  #storage: Storage | undefined;
   #tools: WorkspaceToolsConfig;
   #status: WorkspaceStatus = "pending";
   #starting: Promise<void> | undefined;
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { filesystem, tools = {}, system = realSystem, logger = defaultLogger } = options ?? {};
+    const { mounts, onMount, tools = {}, system = realSystem, logger = defaultLogger } = options ?? {};
+    if (mounts && options.filesystem)
+      throw new AgentError(
+        "invalid-argument",
+        "A workspace has either filesystem or mounts. Leave one of them out.",
+      );
+    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
     const isFilesystem = typeof filesystem === "function" || typeof filesystem?.readFile === "function";
     const hasOther = Boolean(options?.bm25 || options?.vectorStore || options?.skills);
     if (!isFilesystem && (filesystem !== undefined || !hasOther)) {
@@ -90,7 +118,7 @@ export class Workspace {
     this.#search = new SearchConfig(options, this.id, system);
     this.#skills = new SkillConfig(options, system, logger);
     this.#tools = tools;
-    this.#records = new ReadRecords(this.id);
+    this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
   }
 
@@ -128,9 +156,17 @@ export class Workspace {
     return this.#filesystem !== undefined;
   }
 
-  async resolveFilesystem(context: WorkspaceContext = {}): Promise<WorkspaceFilesystem | undefined> {
+  async resolveFilesystem(context: WorkspaceContext = {}): Promise<WorkspaceFilesystem> {
+    const files = await this.#files(context);
+    if (!files) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
+    return files;
+  }
+
+  async #files(context: WorkspaceContext): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
-    return this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
+    await this.#openRoots.add(files);
+    return files;
   }
 
   /** Optional. Concurrent calls share one start, and a failed start can be repeated. */
@@ -169,6 +205,43 @@ export class Workspace {
     this.#tools = config;
   }
 
+  /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
+  useStorage(storage: Storage | undefined): void {
+    if (storage) this.#storage = storage;
+  }
+
+  /** What the calls of threads changed, oldest first: at most 1,000. */
+  async changes(filter: ChangeFilter = {}): Promise<StoredChange[]> {
+    const { store, root } = await this.#stored(filter);
+    return store.changes(root, filter);
+  }
+
+  /** Puts back what a call changed. Rejects with `conflict` if it has changed since. */
+  async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
+    const { store, root, files } = await this.#stored({ requestContext });
+    const change = await store.change(root, toolCallId);
+    const key = await fileIdentity(files, change.path);
+    const undone = await this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+    await this.#search.of(files)?.noteChange(change.path);
+    return undone;
+  }
+
+  async #stored({ requestContext }: ChangeFilter): Promise<{
+    store: WorkspaceStore;
+    root: string;
+    files: WorkspaceFilesystem;
+  }> {
+    if (!this.#storage) {
+      throw new AgentError(
+        "storage-required",
+        `Workspace "${this.id}" knows no store. Pass it to an agent with a memory, or to a Mastra with a store.`,
+      );
+    }
+    const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    const { root } = await fileKey(this.#storedId, files, ".");
+    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
+  }
+
   /** Adds a text to the index, or replaces it. No file is written. */
   async index(path: string, content: string, options: IndexOptions & WorkspaceContext = {}): Promise<void> {
     await (await this.#requireSearch(options)).index(path, content, options);
@@ -185,22 +258,18 @@ export class Workspace {
 
   /** The skills of a request, and those of an agent. Undefined if there are none. */
   async resolveSkills(context: WorkspaceContext = {}): Promise<WorkspaceSkills | undefined> {
-    return this.#skills.resolve(
-      await this.resolveFilesystem(context),
-      requestOf(context),
-      context.agentSkills,
-    );
+    return this.#skills.resolve(await this.#files(context), requestOf(context), context.agentSkills);
   }
 
   /** The tools for a run, under their exposed names. */
   async tools(context: WorkspaceContext = {}): Promise<ToolsInput> {
     const requestContext = requestOf(context);
     this.#lastAccessedAt = new Date(this.#system.now());
-    const files = await this.resolveFilesystem({ requestContext });
+    const files = await this.#files({ requestContext });
     return workspaceTools(
       {
         workspace: this,
-        id: this.id,
+        id: this.#storedId,
         files,
         search: this.#search.of(files),
         skills: await this.resolveSkills(context),
@@ -214,7 +283,7 @@ export class Workspace {
   }
 
   async getInfo(context: WorkspaceContext = {}): Promise<WorkspaceInfo> {
-    const filesystem = await this.resolveFilesystem(context);
+    const filesystem = await this.#files(context);
     return {
       id: this.id,
       name: this.name,
@@ -239,7 +308,7 @@ export class Workspace {
   }
 
   async #requireSearch(context: WorkspaceContext): Promise<WorkspaceSearch> {
-    const search = this.#search.of(await this.resolveFilesystem(context));
+    const search = this.#search.of(await this.#files(context));
     if (!search) throw new SearchNotAvailableError(undefined, undefined);
     return search;
   }

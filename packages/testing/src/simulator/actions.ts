@@ -1,8 +1,9 @@
 import type { Agent } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core/errors";
-import type { InMemoryStorage, Row } from "@selvedge/core/storage";
+import type { Storage, Row } from "@selvedge/core/storage";
 import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
 import type { AgentName, SimApp } from "./sim-app.ts";
+import type { SimFiles } from "./sim-files.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { notify, useInbox } from "./notification-actions.ts";
 import { actInSession } from "./session-actions.ts";
@@ -15,7 +16,7 @@ import type { World } from "./world.ts";
 export interface Stage {
   world: World;
   ledger: Ledger;
-  shared: InMemoryStorage;
+  shared: Storage;
   threads: SimThread[];
   senders: number;
   agents: 1 | 2;
@@ -26,6 +27,8 @@ export interface Stage {
   notifies: boolean;
   /** What goes on is in sessions, where the world has any. */
   sessions: SimSessions | undefined;
+  /** Files that agents and people change, where the world has any. */
+  files: SimFiles | undefined;
   apps(): SimApp[];
 }
 
@@ -59,6 +62,7 @@ export async function act(stage: Stage): Promise<void> {
     [stage.prepared ? 3 : 0, trespass],
     [stage.notifies ? 40 : 0, notify],
     [stage.notifies ? 8 : 0, useInbox],
+    [stage.files ? 12 : 0, () => stage.files?.change()],
   ]);
   await action(stage);
 }
@@ -350,7 +354,7 @@ async function follow(
 }
 
 /** Calls that wait, each with the agent whose run it is. */
-export async function waitingCalls(shared: InMemoryStorage): Promise<Row[]> {
+export async function waitingCalls(shared: Storage): Promise<Row[]> {
   const calls = await shared.select({
     table: CALLS,
     where: { state: "waiting" },

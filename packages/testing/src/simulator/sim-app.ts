@@ -1,13 +1,14 @@
 import { Agent } from "@selvedge/core/agent";
 import type { AgentController } from "@selvedge/core/agent-controller";
 import { Mastra, silentLogger } from "@selvedge/core";
-import type { InMemoryStorage } from "@selvedge/core/storage";
+import type { Storage } from "@selvedge/core/storage";
 import type { Ledger } from "./ledger.ts";
 import { POLICY, type SimInbox } from "./sim-inbox.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { SimMemory } from "./sim-memory.ts";
 import { simController } from "./sim-controller.ts";
 import { simModel } from "./sim-model.ts";
+import type { SimFiles } from "./sim-files.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimSessions } from "./sim-sessions.ts";
 import { SimStorage } from "./sim-storage.ts";
@@ -31,16 +32,17 @@ export interface SimApp {
 
 /** What all processes of a world have in common. */
 export interface SimSurroundings {
-  shared: InMemoryStorage;
+  shared: Storage;
   ledger: Ledger;
   inbox: SimInbox | undefined;
   sessions: SimSessions | undefined;
+  files: SimFiles | undefined;
   planted: PlantedFault | undefined;
 }
 
 export function startApp(process: SimProcess, around: SimSurroundings): SimApp {
   const { world } = process;
-  const { ledger, inbox, sessions, planted } = around;
+  const { ledger, inbox, sessions, files, planted } = around;
   const storage = new SimStorage(process, around);
   const memory = new SimMemory(storage);
   const tools = simTools(process, ledger, storage, planted);
@@ -49,8 +51,9 @@ export function startApp(process: SimProcess, around: SimSurroundings): SimApp {
       id,
       name: id,
       instructions: "Answer.",
-      model: simModel(process),
+      model: simModel(process, files?.nextCall),
       memory,
+      ...(files && { workspace: files.workspace(process) }),
       notifications: {
         deliveryPolicy: { sources: POLICY },
         ...(inbox && { batchWindow: inbox.batchWindow }),

@@ -288,8 +288,9 @@ export class ThreadJournal implements RunJournal {
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
-  async saveProgress(toolCallId: string, value: unknown): Promise<void> {
-    await this.#log.commit([this.#journal.saveProgress(toolCallId, value)], { quiet: true });
+  async saveProgress(toolCallId: string, value: unknown, alongside: readonly Write[] = []): Promise<void> {
+    const progress = this.#journal.saveProgress(toolCallId, value);
+    await this.#log.commit([progress, ...alongside], { quiet: true });
   }
 
   async recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void> {

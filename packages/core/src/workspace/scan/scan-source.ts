@@ -36,10 +36,11 @@ export function filesystemSource(files: WorkspaceFilesystem): ScanSource {
   return {
     typeOf: async (path) => (await files.stat(path)).type,
     folder: (path) => filesystemFolder(files, path),
-    file(path) {
-      const slash = path.lastIndexOf("/");
-      const folder = filesystemFolder(files, slash < 0 ? "." : path.slice(0, slash));
-      return { folder, name: path.slice(slash + 1) };
+    async file(path) {
+      const real = (await files.realpath?.(path)) ?? path;
+      const slash = real.lastIndexOf("/");
+      const folder = filesystemFolder(files, slash < 0 ? "." : real.slice(0, slash));
+      return { folder, name: real.slice(slash + 1) };
     },
   };
 }

@@ -23,7 +23,7 @@ export async function filesToIndex(
   const found = new Map<string, FileFacts>();
   for (const path of input.paths) {
     const visiting = findFiles(source, { path, includeHidden: false, pause }, async (file, folder) => {
-      if (found.has(file.path) || isSensitive(file.path)) return false;
+      if (found.has(file.path) || isSensitive(file.path) || isSensitive(file.name)) return false;
       const facts = await folder.facts(file.name);
       if (facts && facts.size <= input.maxBytes) found.set(file.path, { path: file.path, ...facts });
       return found.size >= input.most;

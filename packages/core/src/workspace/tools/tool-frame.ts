@@ -2,7 +2,8 @@ import type { JsonSchema } from "../../schema/schema.ts";
 import type { System } from "../../system.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
 import type { FileRules } from "../file-rules.ts";
-import type { ReadRecords } from "../read-records.ts";
+import type { FileRecords } from "../file-records.ts";
+import type { FileKey } from "../workspace-domain.ts";
 import type { WorkspaceFilesystem } from "../workspace-filesystem.ts";
 
 type ToolCategory = "read" | "edit" | "execute" | null;
@@ -11,10 +12,15 @@ type ToolCategory = "read" | "edit" | "execute" | null;
 export interface ToolFrame {
   files: WorkspaceFilesystem;
   rules: FileRules;
-  records: ReadRecords;
+  records: FileRecords;
   system: System;
+  /** Identifies a file for records. */
+  key(path: string): Promise<FileKey>;
+  requireUnprotected(path: string): Promise<void>;
   /** Runs work on a file while no other tool of this process works on it. */
   locked<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
+  /** Shows an image or document to the model beside the result. Returns its type, or `undefined` if it is none. */
+  showMedia(path: string, bytes: Buffer, toolCallId: string): string | undefined;
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
 }
@@ -33,6 +39,8 @@ export interface WorkspaceTool<Input = unknown> {
   maxOutputTokens: number;
   /** Whether a call asks for approval, unless the configuration says otherwise. */
   asks?(input: Input, rules: FileRules): boolean;
+  /** Some results come with an image or a document. */
+  showsMedia?: true;
   /** Running it again after a crash is harmless. */
   idempotent: boolean;
   run(frame: ToolFrame, input: Input, options: ToolExecutionOptions): Promise<string>;

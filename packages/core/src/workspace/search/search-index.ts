@@ -114,20 +114,25 @@ export class SearchIndex {
     checkOptions(query, topK, vectorWeight);
     const mode = this.modeOf(options.mode);
     const conditions = filter && parseFilter(filter);
-    const byWords = new Map(mode === "vector" ? [] : this.#words!.score(query));
+    const byWords = mode === "vector" ? [] : this.#words!.score(query);
     const byVectors = mode === "bm25" ? new Map<string, number>() : await this.#nearest(query, topK, filter);
-    const found = [...new Set([...byWords.keys(), ...byVectors.keys()])];
-    const best = new BestRows(topK, (row, other) => found[row]! < found[other]!);
-    for (const [row, id] of found.entries()) {
+    const candidates: { id: string; bm25?: number; vector?: number }[] = [];
+    for (const [id, bm25] of byWords) {
+      const vector = byVectors.get(id);
+      candidates.push(vector === undefined ? { id, bm25 } : { id, bm25, vector });
+      byVectors.delete(id);
+    }
+    for (const [id, vector] of byVectors) candidates.push({ id, vector });
+    const best = new BestRows(topK, (row, other) => candidates[row]!.id < candidates[other]!.id);
+    for (const [row, { id, bm25 = 0, vector = 0 }] of candidates.entries()) {
+      const score = scoreOf(mode, bm25, vector, vectorWeight);
+      if (score <= 0 || score < minScore) continue;
       const passage = this.#passages.get(id);
       if (!passage || (conditions && !matchesFilter(conditions, passage.metadata ?? {}))) continue;
-      const score = scoreOf(mode, byWords.get(id) ?? 0, byVectors.get(id) ?? 0, vectorWeight);
-      if (score > 0 && score >= minScore) best.offer(row, score);
+      best.offer(row, score);
     }
     return best.sorted().map(({ row, score }) => {
-      const id = found[row]!;
-      const [bm25, vector] = [byWords.get(id), byVectors.get(id)];
-      const scoreDetails = { ...(bm25 !== undefined && { bm25 }), ...(vector !== undefined && { vector }) };
+      const { id, ...scoreDetails } = candidates[row]!;
       return { ...this.#passages.get(id)!, score, scoreDetails };
     });
   }

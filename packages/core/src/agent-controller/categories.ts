@@ -3,8 +3,8 @@ import { checkCategory, type ToolCategory } from "./permission.ts";
 
 /** Categories of the tools of workspaces and browsers, if the app sets none. */
 const KNOWN: readonly (readonly [RegExp, ToolCategory])[] = [
-  [/^mastra_workspace_(?:read|list|grep|search|stat|get)/, "read"],
-  [/^mastra_workspace_(?:write|edit|delete|mkdir|move|replace|insert|ast)/, "edit"],
+  [/^mastra_workspace_(?:read|list|grep|search|stat|file_stat|get)|^skill(?:_search|_read)?$/, "read"],
+  [/^mastra_workspace_(?:write|edit|delete|mkdir|move|replace|insert|index|ast)/, "edit"],
   [/^mastra_workspace_(?:execute|run|kill)/, "execute"],
   [/^browser_(?:goto|snapshot|screenshot|scroll|hover|back|wait|tabs|close)$/, "read"],
   [/^browser_(?:click|type|press|select|dialog|drag|evaluate)$/, "execute"],

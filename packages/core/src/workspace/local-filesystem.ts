@@ -21,6 +21,7 @@ import type {
   FileStat,
   ProviderStatus,
   ReadOptions,
+  ScanRoots,
   WorkspaceFilesystem,
   WriteOptions,
 } from "./workspace-filesystem.ts";
@@ -219,7 +220,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
           if (depth < Math.min(maxDepth, LIST_DEPTH))
             await visit(posix.join(directory, entry.name), `${name}/`, depth + 1);
         } else if (entry.type !== "other" && (!extensions || extensions.includes(extname(name)))) {
-          found.push(this.#withSize(directory, entry, name));
+          const { type, size } = entry;
+          found.push({ name, type, ...(size !== undefined && { size }) });
         }
         if (found.length > LIST_ENTRIES) {
           throw new FileLimitError(
@@ -231,6 +233,10 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     };
     await visit(path, "", 1);
     return found;
+  }
+
+  scanRoots(): ScanRoots {
+    return { roots: [...this.#tree.roots], refusesHardLinks: this.#options.hardLinks === "refuse" };
   }
 
   async exists(path: string): Promise<boolean> {
@@ -289,12 +295,6 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       if (AgentError.is(error, "not-found")) throw new DirectoryNotFoundError(directory);
       throw error;
     }
-  }
-
-  #withSize(directory: string, entry: TreeEntry, name: string): FileEntry {
-    if (entry.type === "symlink") return { name, type: "symlink" };
-    const size = this.#tree.stat(posix.join(directory, entry.name), false)?.size;
-    return { name, type: "file", ...(size !== undefined && { size }) };
   }
 
   /** A hint for a name that differs from an existing one only in its Unicode form. */

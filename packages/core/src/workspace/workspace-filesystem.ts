@@ -65,6 +65,12 @@ export interface FilesystemInfo {
   [detail: string]: unknown;
 }
 
+/** What a thread needs to open the files of a tree. The roots are real paths. */
+export interface ScanRoots {
+  roots: string[];
+  refusesHardLinks: boolean;
+}
+
 /** Files as an agent sees them. Implement it for another place to keep files; `testFilesystem` is its test suite. */
 export interface WorkspaceFilesystem {
   readonly id: string;
@@ -99,4 +105,6 @@ export interface WorkspaceFilesystem {
   /** The path without links. */
   realpath?(path: string): Promise<string>;
   resolveAbsolutePath?(path: string): string | undefined;
+  /** For files of this machine: lets threads list and search them. */
+  scanRoots?(): ScanRoots;
 }

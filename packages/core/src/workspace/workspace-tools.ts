@@ -23,6 +23,10 @@ import type { BackgroundProcessOptions } from "./tools/run-command.ts";
 import type { ToolPermission } from "../tool/tool-limits.ts";
 import type { BackgroundProcesses } from "./sandbox/background-processes.ts";
 import type { WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
+import { keepIndexed, searchTools } from "./tools/search-tools.ts";
+import { skillTools } from "./tools/skill-tools.ts";
+import type { WorkspaceSearch } from "./search/workspace-search.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -76,7 +80,7 @@ export interface WorkspaceToolsConfig {
 
 const PREFIX = "mastra_workspace_";
 const WRITE_LOCK_MS = 30_000;
-const TOOLS: readonly WorkspaceTool[] = [
+const OWN_TOOLS: readonly WorkspaceTool[] = [
   readFileTool,
   writeFileTool,
   editFileTool,
@@ -107,6 +111,8 @@ export const WORKSPACE_TOOLS = {
     GET_PROCESS_OUTPUT: "mastra_workspace_get_process_output",
     KILL_PROCESS: "mastra_workspace_kill_process",
   },
+  SEARCH: { SEARCH: "mastra_workspace_search", INDEX: "mastra_workspace_index" },
+  SKILLS: { SKILL: "skill", SKILL_SEARCH: "skill_search", SKILL_READ: "skill_read" },
 } as const;
 
 export interface WorkspaceToolsSource {
@@ -115,6 +121,9 @@ export interface WorkspaceToolsSource {
   files: WorkspaceFilesystem | undefined;
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
+  search: WorkspaceSearch | undefined;
+  /** Absent without skills. */
+  skills: WorkspaceSkills | undefined;
   config: WorkspaceToolsConfig;
   system: System;
   records: FileRecords;
@@ -126,16 +135,22 @@ export async function workspaceTools(
   source: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files, sandbox } = source;
+  const { config, files, sandbox, search, skills } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  for (const tool of TOOLS) {
-    if (!(tool.needs === "sandbox" ? sandbox : files)) continue;
+  const tools = [
+    ...OWN_TOOLS.filter((tool) => (tool.needs === "sandbox" ? sandbox : files)).map((tool) =>
+      search && tool.needs !== "sandbox" ? keepIndexed(tool, search) : tool,
+    ),
+    ...(search ? searchTools(search) : []),
+    ...(skills ? skillTools(skills) : []),
+  ];
+  for (const tool of tools) {
     if (files?.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? PREFIX + tool.name;
+    const name = own.name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -209,7 +224,7 @@ function expose(
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
         config,
-        { toolName: name, workspaceToolName: PREFIX + tool.name, input, context: options },
+        { toolName: name, workspaceToolName: originalName(tool), input, context: options },
         () => tool.run(frame, input, options),
       );
     },
@@ -247,8 +262,12 @@ async function withHooks(
   }
 }
 
+function originalName({ name, hasPrefix = true }: WorkspaceTool): string {
+  return hasPrefix ? PREFIX + name : name;
+}
+
 function optionsOf(config: WorkspaceToolsConfig, tool: WorkspaceTool): WorkspaceToolOptions {
-  return (config[PREFIX + tool.name] ?? {}) as WorkspaceToolOptions;
+  return (config[originalName(tool)] ?? {}) as WorkspaceToolOptions;
 }
 
 /** What a switch says; a function that throws means `onError`. */

@@ -36,8 +36,10 @@ export interface ToolFrame {
 
 /** A tool of a workspace, before it gets its exposed name. */
 export interface WorkspaceTool<Input = unknown> {
-  /** The original name, which configuration refers to. */
+  /** The original name, which configuration refers to, without its prefix. */
   name: string;
+  /** Whether the model sees it as `mastra_workspace_<name>`. Default: true. */
+  hasPrefix?: boolean;
   description: string;
   category: ToolCategory;
   inputSchema: JsonSchema;

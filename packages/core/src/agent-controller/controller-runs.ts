@@ -12,6 +12,7 @@ import { profileOf, type RunIds } from "./run-profile.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./subagent-models.ts";
+import { allowedPathsIn } from "./access-grants.ts";
 import { builtInTools, withoutEffect } from "./tools/built-in-tools.ts";
 import { createSubagentTool } from "./tools/subagent-tool.ts";
 import type { Workspaces } from "./workspaces.ts";
@@ -66,13 +67,18 @@ export class ControllerRuns {
   ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }> {
     const { config, mastra } = this.#host;
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
-    const workspace = context.workspace ? await context.workspace.tools({ requestContext }) : {};
+    context.workspace?.useStorage?.(this.#host.storage);
+    const allowedPaths = allowedPathsIn(context.state);
+    const offered = context.workspace ? await context.workspace.tools({ requestContext, allowedPaths }) : {};
+    // It is a question itself, so it needs no permission.
+    const { request_access: ask, ...workspace } = offered;
     const own =
       config.tools &&
       (await resolveDynamic(config.tools, { requestContext, runtimeContext: requestContext, mastra }));
     const subagent = this.#subagentTool();
     const stub = fork && subagent ? withoutEffect(subagent) : subagent;
-    return { builtIn: builtInTools(config, stub), own: { ...own }, workspace };
+    const builtIn = { ...builtInTools(config, stub), ...(ask && { request_access: ask }) };
+    return { builtIn, own: { ...own }, workspace };
   }
 
   #subagentTool(): Tool | undefined {

@@ -18,6 +18,7 @@ import {
   writeFileTool,
 } from "./tools/file-tools.ts";
 import { grepTool, listFilesTool } from "./tools/find-tools.ts";
+import { requestAccessTool } from "./tools/request-access-tool.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -101,6 +102,7 @@ export interface WorkspaceToolsSource {
   config: WorkspaceToolsConfig;
   system: System;
   records: FileRecords;
+  allowedPaths?: readonly string[] | undefined;
   locks: KeyedLock;
 }
 
@@ -112,12 +114,13 @@ export async function workspaceTools(
   const { config, files } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  for (const tool of TOOLS) {
+  const canAsk = source.allowedPaths !== undefined && files.withAllowedPaths !== undefined;
+  for (const tool of canAsk ? [...TOOLS, requestAccessTool] : TOOLS) {
     if (files.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? PREFIX + tool.name;
+    const name = own.name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -136,7 +139,8 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, files, system, records, locks, id } = source;
+  const { config, system, records, locks, id, allowedPaths } = source;
+  const files = (allowedPaths && source.files.withAllowedPaths?.(allowedPaths)) ?? source.files;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -146,6 +150,7 @@ function expose(
     rules,
     records,
     system,
+    allowedPaths,
     showMedia(path, bytes, toolCallId) {
       const file = mediaFile(path, bytes, own);
       if (file) shown.set(toolCallId, file);
@@ -167,6 +172,7 @@ function expose(
     description: tool.description,
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
+    category: tool.category,
     requireApproval: (args: Record<string, unknown>) =>
       asks === undefined ? asksItself(tool, args, files, rules) : decide(asks, { ...context, args }, true),
     ...(tool.showsMedia && {
@@ -180,7 +186,7 @@ function expose(
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
         config,
-        { toolName: name, workspaceToolName: PREFIX + tool.name, input, context: options },
+        { toolName: name, workspaceToolName: originalName(tool), input, context: options },
         () => tool.run(frame, input, options),
       );
     },
@@ -218,8 +224,12 @@ async function withHooks(
   }
 }
 
+function originalName({ name }: WorkspaceTool): string {
+  return name === requestAccessTool.name ? name : PREFIX + name;
+}
+
 function optionsOf(config: WorkspaceToolsConfig, tool: WorkspaceTool): WorkspaceToolOptions {
-  return (config[PREFIX + tool.name] ?? {}) as WorkspaceToolOptions;
+  return (config[originalName(tool)] ?? {}) as WorkspaceToolOptions;
 }
 
 /** What a switch says; a function that throws means `onError`. */

@@ -194,7 +194,9 @@ export class Workspace {
   }
 
   /** The tools for a run, under their exposed names. */
-  async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
+  async tools(
+    context: { requestContext?: RequestContext; allowedPaths?: readonly string[] } = {},
+  ): Promise<ToolsInput> {
     const requestContext = context.requestContext ?? new RequestContext();
     this.#lastAccessedAt = new Date(this.#system.now());
     return workspaceTools(
@@ -202,6 +204,7 @@ export class Workspace {
         workspace: this,
         id: this.#storedId,
         files: await this.resolveFilesystem({ requestContext }),
+        allowedPaths: context.allowedPaths,
         config: this.#tools,
         system: this.#system,
         records: this.#records,

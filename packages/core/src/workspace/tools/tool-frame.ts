@@ -23,6 +23,8 @@ export interface ToolFrame {
   showMedia(path: string, bytes: Buffer, toolCallId: string): string | undefined;
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
+  /** Directories that the session was given, by their real paths. Absent outside a session. */
+  allowedPaths?: readonly string[] | undefined;
 }
 
 /** A tool of a workspace, before it gets its exposed name. */

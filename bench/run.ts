@@ -45,7 +45,7 @@ const unknown = [
   ...caseIds.filter((id) => !CASES.some((c) => c.id === id)),
 ];
 if (unknown.length > 0)
-  throw new Error(`Unknown: ${unknown.join(", ")}. There are ${ADAPTERS.join(", ")} and cases a to i.`);
+  throw new Error(`Unknown: ${unknown.join(", ")}. There are ${ADAPTERS.join(", ")} and cases a to j.`);
 
 await prepare();
 const results = (args.add && readResults(outFile)) || newResults();

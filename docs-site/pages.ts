@@ -54,6 +54,7 @@ const GROUPS: Record<string, string[]> = {
     "notifications",
     "controller",
     "storage",
+    "postgres",
     "rag",
     "vector-stores",
     "mcp",

@@ -25,6 +25,7 @@ const ROOMS = [
   "agent",
   "mastra",
   "agent-controller",
+  "switching",
   "exports",
 ];
 

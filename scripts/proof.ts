@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { commitSeed } from "../packages/testing/src/simulator/__fixtures__/commit-seed.ts";
 import { type Progress, type ProofRow, runProof, type Wanted } from "../e2e/proof/run-proof.ts";
 import { trialOf, TRIALS, type TrialName } from "../e2e/proof/trials.ts";
-import { startPostgres } from "../packages/testing/src/postgres/__fixtures__/postgres-server.ts";
+import { startPostgres } from "../packages/pg/src/__fixtures__/embedded-server.ts";
 
 const USAGE = `npm run proof -- [options]
 
@@ -21,12 +21,14 @@ Exits with 1 when something was found.`;
 
 const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
+  traces: 200,
   kills: 500,
   dispatches: 150,
   edits: 500,
   "session-kills": 200,
   takeovers: 100,
   pauses: 200,
+  "server-faults": 120,
   sessions: 20,
   losses: 400,
   races: 6_000,

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPostgres } from "../../packages/testing/src/postgres/__fixtures__/postgres-server.ts";
+import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { commitSeed } from "../../packages/testing/src/simulator/__fixtures__/commit-seed.ts";
 import { libsqlStore } from "./libsql-store.ts";
 import { postgresStore } from "./postgres-store.ts";
 import { runDispatches } from "./run-dispatches.ts";
 import { runKills } from "./run-kills.ts";
 import { runPauses } from "./run-pauses.ts";
+import { HARMS, runServerFaults } from "./run-server-faults.ts";
 import { runTakeovers } from "./run-takeovers.ts";
 import type { StoreFactory } from "./store-factory.ts";
 
@@ -82,3 +83,15 @@ describe.each([
     },
   );
 });
+
+it.each(HARMS)(
+  "processes on a PostgreSQL server lose and repeat nothing through a %s",
+  { tags: ["long"] },
+  async (harm) => {
+    const report = await runServerFaults({ harm, rounds: 6, seed });
+    if (report.skipped !== undefined) return console.warn(`skipped: ${report.skipped}`);
+    expect(report.problems).toEqual([]);
+    expect(report.harms).toBeGreaterThan(5);
+    expect(report.acknowledged).toBeGreaterThan(5);
+  },
+);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { Storage } from "@selvedge/core/storage";
-import { PostgresDriver } from "../../packages/testing/src/postgres/postgres-driver.ts";
+import type { Storage } from "@selvedge/core/storage";
+import { PostgresStore } from "@selvedge/pg";
 import type { StoreFactory } from "./store-factory.ts";
 
 /** A schema per store on a PostgreSQL server. */
@@ -13,6 +13,6 @@ export function postgresStore(connectionString: string): StoreFactory {
 }
 
 export function openStore(place: string): Storage {
-  const [schema, connectionString] = place.split(" ") as [string, string];
-  return new Storage(new PostgresDriver({ connectionString, schema, connections: 4 }), { id: "postgres" });
+  const [schemaName, connectionString] = place.split(" ") as [string, string];
+  return new PostgresStore({ connectionString, schemaName, max: 4 });
 }

@@ -155,7 +155,8 @@ export class Session {
     const [actors, letters, waiting] = await Promise.all([
       this.store.select({ table: ACTORS }),
       this.store.count({ table: MAILBOX }),
-      this.store.count({ table: CALLS, where: { state: "waiting" } }),
+      // A call that was decided waits, too, until a process continues its run.
+      this.store.count({ table: CALLS }),
     ]);
     return {
       running: actors

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { describeFailure, Random, runSimulation } from "@selvedge/testing/simulator";
+import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { runSessionKills } from "../controller/run-session-kills.ts";
 import { runTwoServers } from "../controller/run-two-servers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
@@ -11,10 +12,12 @@ import { runDispatches } from "../kill/run-dispatches.ts";
 import { runEdits } from "../kill/run-edits.ts";
 import { runKills } from "../kill/run-kills.ts";
 import { runPauses } from "../kill/run-pauses.ts";
+import { HARMS, runServerFaults } from "../kill/run-server-faults.ts";
 import { runTakeovers } from "../kill/run-takeovers.ts";
 import { openStore, type StoreFactory } from "../kill/store-factory.ts";
 import { runPowerLosses } from "../power/run-power-losses.ts";
 import { type Moment, runRaces } from "../race/run-races.ts";
+import { compareTraces } from "../traces/compare-traces.ts";
 
 /** A part of a trial: so many rounds, from one seed. Plain data, because another process carries it out. */
 export interface Job {
@@ -56,6 +59,23 @@ export const TRIALS = {
       const { worlds, steps, virtualMs, failures } = report;
       const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
       return { rounds: worlds, problems: failures.map(describeFailure), figures };
+    },
+  },
+  traces: {
+    title: "worlds that are the same on every store",
+    batch: 20,
+    async run({ rounds, seed }, onRound) {
+      const server = await startPostgres();
+      if ("missing" in server) return { rounds: 0, problems: [], figures: {}, skipped: server.missing };
+      const { connectionString } = server;
+      const { worlds, problems } = await compareTraces({
+        connectionString,
+        seeds: rounds,
+        from: seed,
+        onRound,
+      });
+      await server.stop();
+      return { rounds: worlds, problems, figures: {} };
     },
   },
   kills: {
@@ -125,6 +145,17 @@ export const TRIALS = {
       return { rounds, problems, figures: { takeovers, "slowest ms": slowestTakeoverMs } };
     },
   },
+  "server-faults": {
+    title: "faults of a PostgreSQL server",
+    batch: 20,
+    async run({ rounds, seed }, onRound) {
+      const harm = HARMS[Math.floor(seed / 20) % HARMS.length]!;
+      const report = await runServerFaults({ harm, rounds, seed, onRound });
+      const { harms, acknowledged, slowestMs, problems, skipped } = report;
+      const figures = { [harm]: harms, acknowledged, "slowest ms": slowestMs };
+      return { rounds, problems, figures, ...(skipped && { skipped }) };
+    },
+  },
   sessions: {
     title: "a session on two servers",
     batch: 20,
@@ -145,17 +176,26 @@ export const TRIALS = {
   races: {
     title: "messages as a run ends",
     batch: 300,
-    async run({ rounds, seed }, onRound) {
+    stores: true,
+    async run({ rounds, seed, postgres }, onRound) {
       const random = new Random(seed);
       const moments = Array.from({ length: rounds }, (): Moment =>
         random.chance(0.5) ? { operation: random.between(0, 39) } : { turns: random.between(0, 199) },
       );
       const folder = mkdtempSync(join(tmpdir(), "selvedge-races-"));
-      const onFile = random.chance(0.3);
-      const store = onFile ? await openStore(libsqlStore().create(folder)) : new InMemoryStorage();
-      const { races, problems } = await runRaces({ store, moments, onRound });
+      const inMemory = postgres === undefined && random.chance(0.7);
+      const factory = postgres === undefined ? libsqlStore() : postgresStore(postgres);
+      const place = factory.create(folder);
+      const store = inMemory ? new InMemoryStorage() : await openStore(place);
+      const elsewhere = !inMemory && random.chance(0.7) ? await openStore(place) : undefined;
+      const { races, problems } = await runRaces({
+        store,
+        ...(elsewhere && { elsewhere }),
+        moments,
+        onRound,
+      });
       rmSync(folder, { recursive: true, force: true });
-      return { rounds: races, problems, figures: { "on a file": onFile ? races : 0 } };
+      return { rounds: races, problems, figures: { "from elsewhere": elsewhere ? races : 0 } };
     },
   },
 } satisfies Record<string, Trial>;

@@ -22,17 +22,21 @@ const SENDS = ["sendMessage", "queueMessage", "sendSignal"] as const;
 /** Sends a message at each of the moments while a run ends. Every message must be stored once and answered. */
 export async function runRaces(options: {
   store: Storage;
+  /** The same data, opened by another process, which sends the second messages. */
+  elsewhere?: Storage;
   moments: readonly Moment[];
   onRound?: (round: number) => void;
 }): Promise<RaceReport> {
   const report: RaceReport = { races: 0, actions: new Set(), problems: [] };
   const world = openWorld(options.store);
+  const other = options.elsewhere && openWorld(options.elsewhere);
   for (const moment of options.moments) {
-    const { action, problem } = await race(world, report.races++, moment);
+    const { action, problem } = await race(world, other?.agent ?? world.agent, report.races++, moment);
     report.actions.add(action);
     if (problem) report.problems.push(problem);
     options.onRound?.(report.races);
   }
+  await other?.mastra.close();
   await world.mastra.close();
   return report;
 }
@@ -86,6 +90,7 @@ function openWorld(store: Storage) {
 /** Runs a thread, sends a second message at the given moment, and returns what became of it. */
 async function race(
   { agent, storage, atOperation, atLastWord }: World,
+  sender: World["agent"],
   number: number,
   moment: Moment,
 ): Promise<{ action: string; problem?: string }> {
@@ -98,8 +103,8 @@ async function race(
     done = true;
     onSent(
       how === "sendSignal"
-        ? agent.sendSignal({ type: "notification", contents: "second" }, target).admitted
-        : agent[how]("second", target).admitted,
+        ? sender.sendSignal({ type: "notification", contents: "second" }, target).admitted
+        : sender[how]("second", target).admitted,
     );
   };
   atOperation("operation" in moment ? moment.operation : Number.POSITIVE_INFINITY, send);

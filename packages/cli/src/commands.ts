@@ -4,6 +4,7 @@ import type { CompactFlags } from "./compact-command.ts";
 import type { CreateFlags } from "./create-command.ts";
 import type { DevFlags } from "./dev-command.ts";
 import type { IndexFlags } from "./index-command.ts";
+import type { MoveFlags } from "./move-command.ts";
 
 export interface CliCommand<Flags extends object = object> {
   /** The name and the arguments, as commander writes them: `<required>`, `[optional]`, `<many...>`. */
@@ -127,6 +128,18 @@ use another --name for another folder, or --replace the first.
     help: `Messages, threads and unfinished work are kept. The file is rewritten: this needs as much free
 disk space as the file has, and programs that use the file wait until it is done.`,
     run: async (_, flags) => (await import("./compact-command.ts")).runCompactCommand(flags),
+  }),
+  command<MoveFlags>({
+    usage: "move",
+    summary: "Copy a store's file into PostgreSQL, and compare every row.",
+    options: [
+      ["--from <file>", "the file that stores conversations", ".selvedge/chat.db"],
+      ["--to <url>", "the database, such as postgresql://user:password@host:5432/app"],
+      ["--schema <name>", "an empty schema, created if absent", "public"],
+    ],
+    help: `Stop all programs that use the file first. The file is not changed. If anything fails, the schema is
+empty again.`,
+    run: async (_, flags) => (await import("./move-command.ts")).runMoveCommand(flags),
   }),
 ];
 

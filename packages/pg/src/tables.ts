@@ -1,6 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
 import { noSuchIndex, type VectorMetric } from "@selvedge/core/vector";
 import type { PoolClient } from "pg";
+import { checkSchemaName } from "./check-schema-name.ts";
 import { indexedExpression, OPERATORS, type BuiltIndex } from "./index-config.ts";
 
 /** A row of the registry. */
@@ -26,13 +27,7 @@ export class Tables {
   extensionVersion = "";
 
   constructor(schemaName: string) {
-    if (typeof schemaName !== "string" || !/^[\p{L}_][\p{L}\p{N}_$-]{0,62}$/u.test(schemaName)) {
-      throw new AgentError(
-        "invalid-argument",
-        `schemaName must be a name of letters, digits and underscores, got ${JSON.stringify(schemaName)}`,
-      );
-    }
-    this.#schema = `"${schemaName}"`;
+    this.#schema = `"${checkSchemaName(schemaName)}"`;
   }
 
   entries({ number }: { number: number }): string {

@@ -1,24 +1,30 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 
+/** What was wrong, and what to do. */
 const HINTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing is listening there",
-  ENOTFOUND: "there is no such host",
-  ETIMEDOUT: "it did not respond in time",
-  "28P01": "the password was refused",
-  "28000": "the user was refused",
-  "3D000": "there is no such database",
-  "42501": "the user lacks the permission",
-  "53100": "the disk is full",
-  "53300": "it has too many connections",
+  ECONNREFUSED: "nothing is listening there. Check host and port, and that the server runs",
+  ENOTFOUND: "there is no such host. Check the address",
+  EAI_AGAIN: "the name of the host could not be resolved. Check the address and the network",
+  ETIMEDOUT: "it did not respond in time. Check the address and the firewall",
+  "28P01": "the password was refused. Check user and password",
+  "28000": "the user was refused. Check the user, ssl, and the server's pg_hba.conf",
+  "3D000": "there is no such database. Create it, or check the name",
+  "42501":
+    "the user lacks a permission. Grant CREATE on the schema, or let a user that has it open the store once",
+  "25006": "it is read-only, such as a standby. Use the address of the primary",
+  "42P01": "a table is missing. Open the store with a user that may create it",
+  "53100": "the disk is full. Free some space on the server",
+  "53200": "it is out of memory. Raise max_locks_per_transaction if it names locks",
+  "53300": "it has too many connections. Lower max, raise max_connections, or use a pooler",
   "57014": "the statement took too long",
+  "57P03": "it is starting or stopping. Try again later",
 };
 
 /** Converts the driver's error to `storage-failed` with the cause. Our own errors pass unchanged. */
 export function toPgError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
-  const code = codeOf(error);
-  const hint = HINTS[code];
-  const reason = hint === undefined ? errorMessage(error) : `${hint} (${errorMessage(error)})`;
+  const hint = HINTS[codeOf(error)];
+  const reason = hint === undefined ? messageOf(error) : `${hint} (${messageOf(error)})`;
   return new AgentError("storage-failed", `PostgreSQL: ${reason}`, { cause: error });
 }
 
@@ -30,4 +36,9 @@ export function isTransient(error: unknown): boolean {
 export function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
   return typeof code === "string" ? code : "";
+}
+
+/** A host with several addresses fails with one error for each. */
+function messageOf(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(errorMessage).join(", ") : errorMessage(error);
 }

@@ -7,6 +7,8 @@ export interface CuttingProxy {
   readonly cuts: number;
   /** How many bytes of answers each connection may carry before it is cut; without end when `undefined`. */
   limit: (() => number) | undefined;
+  /** The same for bytes of requests. */
+  requestLimit: (() => number) | undefined;
   /** Cuts every connection now. */
   cutAll(): void;
   close(): Promise<void>;
@@ -25,22 +27,25 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
         sockets.delete(socket);
       }
     };
-    let left = self.limit?.() ?? Number.POSITIVE_INFINITY;
     for (const socket of pair) {
       sockets.add(socket);
       socket.on("error", cut).on("close", cut);
     }
-    client.on("data", (data) => upstream.write(data));
-    upstream.on("data", (data) => {
-      const part = data.subarray(0, left);
-      left -= part.length;
-      if (left > 0) client.write(part);
-      else {
-        cuts++;
-        // The last bytes reach the reader; then the line is dead.
-        client.write(part, cut);
-      }
-    });
+    const pass = (from: Socket, to: Socket, limit = Number.POSITIVE_INFINITY): void => {
+      let left = limit;
+      from.on("data", (data) => {
+        const part = data.subarray(0, left);
+        left -= part.length;
+        if (left > 0) to.write(part);
+        else {
+          cuts++;
+          // The last bytes arrive; then the connection is dead.
+          to.write(part, cut);
+        }
+      });
+    };
+    pass(client, upstream, self.requestLimit?.());
+    pass(upstream, client, self.limit?.());
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const self: CuttingProxy = {
@@ -49,6 +54,7 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
       return cuts;
     },
     limit: undefined,
+    requestLimit: undefined,
     cutAll: () => {
       for (const socket of sockets) socket.destroy();
       sockets.clear();

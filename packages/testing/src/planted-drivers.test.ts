@@ -1,7 +1,7 @@
 import { Storage } from "@selvedge/core/storage";
 import { describe, expect, it } from "vitest";
 import { DistantDriver, Place } from "./__fixtures__/distant-driver.ts";
-import { findBroken } from "./__fixtures__/find-broken.ts";
+import { findBroken } from "./find-broken.ts";
 import {
   AppliesAnIdTwice,
   ChecksBeforeTheTransaction,

@@ -79,7 +79,7 @@ export async function resolveRun(
   const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
   if (maxRetries !== undefined) options.maxRetries = maxRetries;
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
-  const model = options.model ?? (await resolveDynamic(config.model, context));
+  const model = await resolveEntries(options.model ?? (await resolveDynamic(config.model, context)), context);
   const list = new MessageList(system);
   const workspace = await workspaceOf(environment, config, context);
   list.setSystemMessages([
@@ -89,10 +89,10 @@ export async function resolveRun(
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
-  const runId = options.runId ?? system.newId();
+  const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
   const tools = await collectTools(environment, config, options, context, memory, workspace);
-  const telemetry = await openTelemetry(options.telemetry);
+  const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
   const inputProcessors = await processors("inputProcessors", options, config, context);
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
@@ -126,6 +126,14 @@ export async function resolveRun(
     alongside: profile?.alongside,
     park,
   };
+}
+
+/** The models of a list of fallbacks may be functions, too. */
+async function resolveEntries(model: ModelConfig, context: DynamicContext): Promise<ModelConfig> {
+  if (!Array.isArray(model) || !model.some((entry) => typeof entry?.model === "function")) return model;
+  return Promise.all(
+    model.map(async (entry) => ({ ...entry, model: await resolveDynamic(entry.model, context) })),
+  );
 }
 
 async function profileOf(
@@ -242,12 +250,7 @@ async function openMemory(
     );
   }
   const memory = config.memory && (await resolveDynamic(config.memory, context));
-  if (!memory) {
-    throw new AgentError(
-      "memory-required",
-      `Agent "${config.name}" was given thread "${threadId}" but has no memory. Pass memory: new Memory({ storage }) to the agent.`,
-    );
-  }
+  if (!memory) return openLiveThread(environment, options, context, threadId, runId);
   const storage = requireStorage(memory, environment);
   await storage.init();
   const details = typeof asked === "object" ? asked : undefined;
@@ -276,6 +279,23 @@ async function openMemory(
     agent: environment.memoryAgent(storage),
   });
   return { storage, target, parts, journal };
+}
+
+/** A thread of an agent without memory: runs on it go one after another and can be followed, but nothing is stored. */
+async function openLiveThread(
+  environment: AgentEnvironment,
+  options: AgentExecutionOptions,
+  { requestContext }: DynamicContext,
+  threadId: string,
+  runId: string,
+): Promise<OpenMemory> {
+  environment.warnOnce(
+    `Agent "${environment.name}" was given thread "${threadId}" but has no memory, so nothing is remembered. Pass memory: new Memory({ storage }) to the agent.`,
+  );
+  const target = { threadId, resourceId: namedResource(options, requestContext) ?? threadId };
+  const { storage } = environment.threadsOf(undefined);
+  refuseOwnThread(storage, threadId);
+  return { target, parts: NO_PARTS, journal: await join(environment, storage, target, { runId, options }) };
 }
 
 /** A place in the queue of a thread, for a run that stores what it does. */
@@ -327,15 +347,19 @@ async function findResource(
   { requestContext }: DynamicContext,
   threadId: string,
 ): Promise<string> {
-  const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
-  if (typeof said === "string" && said !== "") return said;
-  if (said !== undefined)
-    throw new AgentError(
-      "invalid-argument",
-      `memory.resource must be a non-empty string, got ${showValue(said)}.`,
-    );
+  const said = namedResource(options, requestContext);
+  if (said !== undefined) return said;
   const domain = await memory.storage?.getStore("memory");
   return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
+}
+
+function namedResource(options: AgentExecutionOptions, requestContext: RequestContext): string | undefined {
+  const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
+  if (said === undefined || (typeof said === "string" && said !== "")) return said;
+  throw new AgentError(
+    "invalid-argument",
+    `memory.resource must be a non-empty string, got ${showValue(said)}.`,
+  );
 }
 
 /** The agent's workspace, or the host's. */

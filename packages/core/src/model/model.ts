@@ -38,7 +38,8 @@ export interface ModelSettings {
 
 /** One entry of a list of fallbacks, tried in order. */
 export interface ModelFallback {
-  model: ModelSpec;
+  /** A model, or a function of the request that gives one. */
+  model: ModelSpec | ((context: any) => ModelSpec | Promise<ModelSpec>);
   /** Retries of this entry before the next one is tried. */
   maxRetries?: number;
   enabled?: boolean;

@@ -18,6 +18,7 @@ import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolsInput, ToolsetsInput } from "../tool/tool.ts";
 import type { ApprovalRule, ToolChoice, ToolLimits } from "../tool/tool-limits.ts";
 import type { StepResult, ToolCallView, ToolResultView } from "../processor/step-result.ts";
+import type { RunResponse } from "./run-response.ts";
 import type { StopCondition } from "./stop-when.ts";
 import type { StructuredOutputOptions } from "../model/structured-output.ts";
 
@@ -62,7 +63,7 @@ export interface FinishEvent {
   toolResults: ToolResultView[];
   reasoningText: string | undefined;
   warnings: unknown[];
-  response: StepResult["response"] & { messages: StoredMessage[] };
+  response: RunResponse;
   runId: string;
   error?: unknown;
 }

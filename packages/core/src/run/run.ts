@@ -119,7 +119,7 @@ export class Run {
 
   constructor(spec: RunSpec) {
     this.spec = spec;
-    this.responseId = spec.system.newId();
+    this.responseId = this.newResponseId();
     this.format = spec.format ?? formatOf(spec.outputProcessors);
     const { abortSignal } = spec.options;
     this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
@@ -288,10 +288,24 @@ export class Run {
     return this.#states.splice(0);
   }
 
+  /** What the model says next is a message of its own. */
+  newResponseId(): string {
+    const { system, agent, threadId, resourceId } = this.spec;
+    this.responseId = system.newId({
+      idType: "message",
+      source: "agent",
+      entityId: agent.id,
+      role: "assistant",
+      ...(threadId !== undefined && { threadId }),
+      ...(resourceId !== undefined && { resourceId }),
+    });
+    return this.responseId;
+  }
+
   /** A signal that is stored joins the conversation: what the model says after it is a message of its own. */
   async join(signal: CreatedAgentSignal): Promise<void> {
     this.spec.list.append(signal.toDBMessage(), "response");
-    this.responseId = this.spec.system.newId();
+    this.newResponseId();
     await this.stream.reveal(echoOf(signal, this.spec.runId));
   }
 

@@ -359,8 +359,9 @@ describe("which tools there are", () => {
   });
 
   it("says which converter a schema lacks", async () => {
-    const t = createTool({ id: "t", description: "", inputSchema: v.object({}) });
-    await expect(agentWith(["x"], { tools: { t } }).agent.generate("hi")).rejects.toThrow(
+    const definition = { id: "t", description: "", inputSchema: v.object({}) };
+    expect(() => createTool(definition)).toThrow(/^Tool "t": .*toStandardJsonSchema/);
+    await expect(agentWith(["x"], { tools: { t: definition } }).agent.generate("hi")).rejects.toThrow(
       /toStandardJsonSchema/,
     );
   });

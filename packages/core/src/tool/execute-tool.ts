@@ -127,7 +127,7 @@ export async function executeTool(
   const suspension: Suspension = { asked: false, payload: undefined };
   const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
-    const options = executionOptions(call, context, wait.signal, resumeData, suspension);
+    const options = executionOptions(call, context, wait, resumeData, suspension);
     const output = definition.execute!(toolArgument(input, options) as never, options);
     const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
@@ -148,7 +148,9 @@ interface Suspension {
 class ToolWait {
   readonly #tool: PreparedTool;
   readonly #context: ToolRunContext;
-  readonly #controller = new AbortController();
+  /** Made for a tool that asks for its signal. */
+  #controller: AbortController | undefined;
+  #reason: { why: unknown } | undefined;
   #giveUp: ((error: AgentError) => void) | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -156,12 +158,21 @@ class ToolWait {
     this.#tool = tool;
     this.#context = context;
     const { abortSignal } = context;
-    if (abortSignal.aborted) this.#controller.abort(abortSignal.reason);
+    if (abortSignal.aborted) this.#abort(abortSignal.reason);
   }
 
   /** Tells the tool that its result is no longer awaited. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason.why);
+    }
     return this.#controller.signal;
+  }
+
+  #abort(why: unknown): void {
+    this.#reason ??= { why };
+    this.#controller?.abort(why);
   }
 
   for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
@@ -185,14 +196,14 @@ class ToolWait {
   /** The run was aborted. */
   handleEvent(): void {
     const message = `The run was aborted while tool "${this.#tool.name}" was working.`;
-    this.#controller.abort(this.#context.abortSignal.reason);
+    this.#abort(this.#context.abortSignal.reason);
     this.#giveUp!(new AgentError("tool-aborted", message));
   }
 
   #timeOut(ms: number): void {
     const message = `Tool "${this.#tool.name}" did not return within ${ms} ms (limits.toolTimeoutMs).`;
     const error = new AgentError("tool-timeout", message);
-    this.#controller.abort(error);
+    this.#abort(error);
     this.#giveUp!(error);
   }
 }
@@ -200,7 +211,7 @@ class ToolWait {
 function executionOptions(
   call: ToolCallPayload,
   context: ToolRunContext,
-  abortSignal: AbortSignal,
+  wait: ToolWait,
   resumeData: unknown,
   suspension: Suspension,
 ): ToolExecutionOptions {
@@ -223,7 +234,9 @@ function executionOptions(
     messages,
     writableStream: writer,
     suspend,
-    abortSignal,
+    get abortSignal() {
+      return wait.signal;
+    },
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
     saveProgress: async (value, alongside) => context.progress?.save(toolCallId, value, alongside),

@@ -2,6 +2,7 @@ import type { StoredMessage, ToolArgument } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
+import { checkConvertible } from "../schema/compile-schema.ts";
 import type { Domain } from "../storage/domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { directCall } from "./direct-call.ts";
@@ -210,5 +211,6 @@ export function createTool<
   if (typeof definition?.id !== "string" || definition.id === "") {
     throw new AgentError("invalid-argument", `A tool needs an id, got ${showValue(definition?.id)}.`);
   }
+  checkConvertible(definition.inputSchema, `Tool "${definition.id}": `);
   return new Tool(definition);
 }

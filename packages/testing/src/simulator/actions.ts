@@ -1,6 +1,6 @@
 import type { Agent } from "@selvedge/core/agent";
 import { AgentError } from "@selvedge/core/errors";
-import type { InMemoryStorage, Row } from "@selvedge/core/storage";
+import type { Storage, Row } from "@selvedge/core/storage";
 import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
 import type { AgentName, SimApp } from "./sim-app.ts";
 import type { SimFiles } from "./sim-files.ts";
@@ -16,7 +16,7 @@ import type { World } from "./world.ts";
 export interface Stage {
   world: World;
   ledger: Ledger;
-  shared: InMemoryStorage;
+  shared: Storage;
   threads: SimThread[];
   senders: number;
   agents: 1 | 2;
@@ -354,7 +354,7 @@ async function follow(
 }
 
 /** Calls that wait, each with the agent whose run it is. */
-export async function waitingCalls(shared: InMemoryStorage): Promise<Row[]> {
+export async function waitingCalls(shared: Storage): Promise<Row[]> {
   const calls = await shared.select({
     table: CALLS,
     where: { state: "waiting" },

@@ -1,4 +1,4 @@
-import type { CommitResult, InMemoryStorage, Row, Write } from "@selvedge/core/storage";
+import type { CommitResult, Storage, Row, Write } from "@selvedge/core/storage";
 import { NotificationWatch } from "./notification-watch.ts";
 import { SessionWatch } from "./session-watch.ts";
 import type { SimSessions } from "./sim-sessions.ts";
@@ -8,12 +8,12 @@ import { ACTORS, CALLS, EVENTS, LANES, MAILBOX, MESSAGE_STEPS, RUNS } from "./ta
 /** Watches commits take effect: what must never happen is found when it happens, and rare states are counted. */
 export class CommitWatch {
   readonly #process: SimProcess;
-  readonly #shared: InMemoryStorage;
+  readonly #shared: Storage;
   readonly #inboxes: NotificationWatch;
 
   readonly #sessions: SessionWatch | undefined;
 
-  constructor(process: SimProcess, shared: InMemoryStorage, sessions: SimSessions | undefined) {
+  constructor(process: SimProcess, shared: Storage, sessions: SimSessions | undefined) {
     this.#sessions = sessions && new SessionWatch(process, shared, sessions);
     this.#process = process;
     this.#shared = shared;

@@ -1,13 +1,13 @@
-import type { InMemoryStorage, Row, Write } from "@selvedge/core/storage";
+import type { Storage, Row, Write } from "@selvedge/core/storage";
 import type { SimProcess } from "./sim-process.ts";
 import { MAILBOX, NOTIFICATIONS } from "./tables.ts";
 
 /** Watches what commits do to the inboxes of all threads. */
 export class NotificationWatch {
   readonly #process: SimProcess;
-  readonly #shared: InMemoryStorage;
+  readonly #shared: Storage;
 
-  constructor(process: SimProcess, shared: InMemoryStorage) {
+  constructor(process: SimProcess, shared: Storage) {
     this.#process = process;
     this.#shared = shared;
   }

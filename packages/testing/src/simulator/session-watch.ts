@@ -1,4 +1,4 @@
-import type { InMemoryStorage, Row, Write } from "@selvedge/core/storage";
+import type { Storage, Row, Write } from "@selvedge/core/storage";
 import { AFTER_PLAN } from "./sim-controller.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimSessions } from "./sim-sessions.ts";
@@ -20,10 +20,10 @@ interface ApprovedPlan {
 /** Watches what commits do to sessions. */
 export class SessionWatch {
   readonly #process: SimProcess;
-  readonly #shared: InMemoryStorage;
+  readonly #shared: Storage;
   readonly #sessions: SimSessions;
 
-  constructor(process: SimProcess, shared: InMemoryStorage, sessions: SimSessions) {
+  constructor(process: SimProcess, shared: Storage, sessions: SimSessions) {
     this.#process = process;
     this.#shared = shared;
     this.#sessions = sessions;

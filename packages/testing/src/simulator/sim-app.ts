@@ -1,7 +1,7 @@
 import { Agent } from "@selvedge/core/agent";
 import type { AgentController } from "@selvedge/core/agent-controller";
 import { Mastra, silentLogger } from "@selvedge/core";
-import type { InMemoryStorage } from "@selvedge/core/storage";
+import type { Storage } from "@selvedge/core/storage";
 import type { Ledger } from "./ledger.ts";
 import { POLICY, type SimInbox } from "./sim-inbox.ts";
 import type { PlantedFault } from "./planted-faults.ts";
@@ -32,7 +32,7 @@ export interface SimApp {
 
 /** What all processes of a world have in common. */
 export interface SimSurroundings {
-  shared: InMemoryStorage;
+  shared: Storage;
   ledger: Ledger;
   inbox: SimInbox | undefined;
   sessions: SimSessions | undefined;

@@ -4,7 +4,6 @@ import {
   type Commit,
   type CommitOutcome,
   type CommitResult,
-  type InMemoryStorage,
   KeyLines,
   keysOf,
   type Row,
@@ -47,7 +46,7 @@ export class SimStorage extends Storage {
 class SimDriver implements StorageDriver {
   readonly losesAnswers = true;
   readonly #process: SimProcess;
-  readonly #shared: InMemoryStorage;
+  readonly #shared: Storage;
   readonly #watch: CommitWatch;
   readonly #planted: PlantedFault | undefined;
   readonly #lines = new KeyLines();

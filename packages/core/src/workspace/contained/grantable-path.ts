@@ -6,11 +6,10 @@ import { realDirectory } from "./directory.ts";
 import { isWithin } from "./parse-path.ts";
 
 /** Directories that belong to the system, with all that is in them. */
-const SYSTEM = [
-  ...["bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "root", "run", "sbin", "sys", "usr"],
-  ...["var/cache", "var/lib", "var/log", "var/run", "var/spool", "private/etc"],
-  ...["System", "Library", "Applications"],
-].map((name) => `/${name}`);
+const SYSTEM =
+  "/bin /boot /dev /etc /lib /lib32 /lib64 /private/etc /proc /root /run /sbin /sys /usr /var/cache /var/lib /var/log /var/run /var/spool /System /Library /Applications".split(
+    " ",
+  );
 const TOP = [
   "/",
   "/home",

@@ -1,4 +1,5 @@
 import type { AgentControllerConfig } from "./config.ts";
+import { Tool, type ToolLike } from "../tool/tool.ts";
 import { checkCategory, type ToolCategory } from "./permission.ts";
 
 /** Categories of the tools of workspaces and browsers, if the app sets none. */
@@ -11,7 +12,14 @@ const KNOWN: readonly (readonly [RegExp, ToolCategory])[] = [
 ];
 
 /** The category whose rules apply to a tool; `null` for none. */
-export function categoryOf(config: AgentControllerConfig, toolName: string): ToolCategory | null {
+export function categoryOf(
+  config: AgentControllerConfig,
+  toolName: string,
+  tool?: ToolLike,
+): ToolCategory | null {
+  // A workspace says what its tools do, whatever they are called.
+  const { category } = tool instanceof Tool ? tool.definition : {};
+  if (!config.toolCategoryResolver && category !== undefined) return category;
   if (!config.toolCategoryResolver) return KNOWN.find(([pattern]) => pattern.test(toolName))?.[1] ?? null;
   try {
     return checkCategory(config.toolCategoryResolver(toolName));

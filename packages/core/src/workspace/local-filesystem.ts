@@ -1,7 +1,7 @@
 import { basename, extname, posix, resolve } from "node:path";
 import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
-import { containment } from "./contained/directory.ts";
+import { containment, isDirectory } from "./contained/directory.ts";
 import { FileTree, hashFile, type OpenFile, type TreeEntry } from "./contained/file-tree.ts";
 import { fileIdentity } from "./file-identity.ts";
 import { KeyedLock } from "./keyed-lock.ts";
@@ -96,6 +96,12 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     const next = typeof paths === "function" ? paths(this.#allowedPaths) : paths;
     this.#tree.allow(next);
     this.#allowedPaths = next;
+  }
+
+  withAllowedPaths(paths: readonly string[]): LocalFilesystem {
+    const there = paths.filter((path) => isDirectory(path));
+    const allowedPaths = [...this.#allowedPaths, ...there];
+    return there.length === 0 ? this : new LocalFilesystem({ ...this.#options, id: this.id, allowedPaths });
   }
 
   async destroy(): Promise<void> {

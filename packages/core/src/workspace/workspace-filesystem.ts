@@ -98,6 +98,8 @@ export interface WorkspaceFilesystem {
   exists(path: string): Promise<boolean>;
   /** Without `follow`, of a link itself. Default: true. */
   stat(path: string, options?: { follow?: boolean }): Promise<FileStat>;
+  /** The same files, and more directories by their absolute paths. Those that are gone are left out. */
+  withAllowedPaths?(paths: readonly string[]): WorkspaceFilesystem;
   /** Where the files are, the same in every process. Default: `realpath(".")`, or `id`. */
   identity?(): Promise<string>;
   /** Deletes what a process that died while it wrote a file left beside it. */

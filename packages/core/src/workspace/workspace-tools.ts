@@ -27,6 +27,7 @@ import { keepIndexed, searchTools } from "./tools/search-tools.ts";
 import { skillTools } from "./tools/skill-tools.ts";
 import type { WorkspaceSearch } from "./search/workspace-search.ts";
 import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { requestAccessTool } from "./tools/request-access-tool.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -127,6 +128,7 @@ export interface WorkspaceToolsSource {
   config: WorkspaceToolsConfig;
   system: System;
   records: FileRecords;
+  allowedPaths?: readonly string[] | undefined;
   locks: KeyedLock;
 }
 
@@ -138,10 +140,12 @@ export async function workspaceTools(
   const { config, files, sandbox, search, skills } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
+  const canAsk = source.allowedPaths !== undefined && files?.withAllowedPaths !== undefined;
   const tools = [
     ...OWN_TOOLS.filter((tool) => (tool.needs === "sandbox" ? sandbox : files)).map((tool) =>
       search && tool.needs !== "sandbox" ? keepIndexed(tool, search) : tool,
     ),
+    ...(canAsk ? [requestAccessTool] : []),
     ...(search ? searchTools(search) : []),
     ...(skills ? skillTools(skills) : []),
   ];
@@ -169,9 +173,10 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, system, records, locks, sandbox, processes, workspace, id } = source;
+  const { config, system, records, locks, sandbox, processes, workspace, id, allowedPaths } = source;
   // Tools that need files do not exist without them.
-  const files = source.files as WorkspaceFilesystem;
+  const files = ((allowedPaths && source.files?.withAllowedPaths?.(allowedPaths)) ??
+    source.files) as WorkspaceFilesystem;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -181,6 +186,7 @@ function expose(
     rules,
     records,
     system,
+    allowedPaths,
     showMedia(path, bytes, toolCallId) {
       const file = mediaFile(path, bytes, own);
       if (file) shown.set(toolCallId, file);
@@ -206,8 +212,9 @@ function expose(
     description: tool.description,
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
+    category: tool.category,
     requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
-      const itself = await asksItself(tool, args, source, rules);
+      const itself = await asksItself(tool, args, { files, sandbox }, rules);
       const said = typeof itself === "object" ? itself : undefined;
       if (asks === undefined || said?.always) return itself;
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
@@ -235,7 +242,7 @@ function expose(
 async function asksItself(
   tool: WorkspaceTool,
   args: Record<string, unknown>,
-  { files, sandbox }: WorkspaceToolsSource,
+  { files, sandbox }: Pick<WorkspaceToolsSource, "files" | "sandbox">,
   rules: FileRules,
 ): Promise<boolean | ToolPermission> {
   const said = (await tool.asks?.(args, rules, sandbox)) ?? false;

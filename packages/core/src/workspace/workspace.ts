@@ -99,6 +99,8 @@ interface WorkspaceContext {
   requestContext?: RequestContext;
   /** Skills of the agent. */
   agentSkills?: readonly InlineSkill[];
+  /** Directories that a session was given, by their real paths. */
+  allowedPaths?: readonly string[];
 }
 
 /** Files, commands, search and skills for agents, as tools with bounds. Pass one to an agent as `workspace`. */
@@ -342,6 +344,7 @@ export class Workspace {
         workspace: this,
         id: this.#storedId,
         files,
+        allowedPaths: context.allowedPaths,
         sandbox: await this.resolveSandbox({ requestContext }),
         processes: this.#processes,
         search: this.#search.of(files),

@@ -32,6 +32,8 @@ export interface ToolFrame {
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
   background: BackgroundProcessOptions;
+  /** Directories that the session was given, by their real paths. Absent outside a session. */
+  allowedPaths?: readonly string[] | undefined;
 }
 
 /** A tool of a workspace, before it gets its exposed name. */

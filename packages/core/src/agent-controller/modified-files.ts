@@ -1,7 +1,7 @@
 import type { MessagePart } from "@selvedge/protocol";
 import { type ModifiedFiles, readFiles } from "@selvedge/protocol/session";
 import type { StepAddition, StepRecord } from "../run/run-journal.ts";
-import type { Storage, Write } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
 import type { System } from "../system.ts";
 import { PATH_ARGUMENTS } from "./call-pattern.ts";

@@ -8,6 +8,8 @@ import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { BrowserContextProcessor } from "../browser/browser-context-processor.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
+import type { System } from "../system.ts";
+import type { WorkspaceSkills } from "../workspace/skills/workspace-skills.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
@@ -83,20 +85,34 @@ export async function resolveRun(
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
   const model = await resolveEntries(options.model ?? (await resolveDynamic(config.model, context)), context);
   const list = new MessageList(system);
-  const workspace = await workspaceOf(environment, config, context);
+  const agentSkills = config.skills ? await resolveDynamic(config.skills, context) : [];
+  const workspace =
+    (await workspaceOf(environment, config, context)) ??
+    (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
   const browser = config.browser ? await resolveDynamic(config.browser, context) : workspace?.browser;
+  const forWorkspace = { requestContext, agentSkills };
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
-    ...toSystemMessages(await workspace?.getInstructionsAsync(context)),
+    ...toSystemMessages(await workspace?.getInstructionsAsync(forWorkspace)),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
   const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory, { workspace, browser });
+  workspace?.useStorage(memory?.storage);
+  const given = {
+    ...(await workspace?.tools(forWorkspace)),
+    // The tools of a session are those that its rules offer.
+    ...(config.profile ? undefined : browser?.getTools()),
+  };
+  const tools = await collectTools(environment, config, options, context, memory, given);
   const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
-  const inputProcessors = await processors("inputProcessors", options, config, context);
+  const skills = await workspace?.resolveSkills(forWorkspace);
+  const inputProcessors = [
+    ...(await processors("inputProcessors", options, config, context)),
+    ...(skills ? [await skillCommand(skills)] : []),
+  ];
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
   return {
@@ -388,16 +404,26 @@ function browserContext(browser: MastraBrowser | undefined, own: readonly Proces
   return [new BrowserContextProcessor({ browser })];
 }
 
+/** For the skills of an agent without a workspace. Loaded on use: most agents have none. */
+async function emptyWorkspace(system: System): Promise<Workspace> {
+  const { Workspace } = await import("../workspace/workspace.ts");
+  return new Workspace({ skills: [], system });
+}
+
+async function skillCommand(skills: WorkspaceSkills): Promise<Processor> {
+  const { SkillCommand } = await import("../workspace/skills/skill-command.ts");
+  return new SkillCommand(skills);
+}
+
 async function collectTools(
   environment: AgentEnvironment,
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memory: OpenMemory | undefined,
-  { workspace, browser }: { workspace?: Workspace | undefined; browser?: MastraBrowser | undefined },
+  given: ToolsInput,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
-  workspace?.useStorage(memory?.storage);
   // Where this run can wait, its subagents can.
   const storage = memory?.journal && options.asTool !== true ? memory.storage : undefined;
   const own = config.tools && (await resolveDynamic(config.tools, context));
@@ -407,9 +433,7 @@ async function collectTools(
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
     memory?.parts.tools,
-    workspace && (await workspace.tools(context)),
-    // The tools of a session are those that its rules offer.
-    config.profile ? undefined : browser?.getTools(),
+    given,
     own,
     agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),

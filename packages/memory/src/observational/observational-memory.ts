@@ -94,7 +94,7 @@ export class ObservationalMemory {
   /** The current data of `data-om-status`. */
   async getStatus(thread: OmThread): Promise<Record<string, unknown>> {
     const turn = await this.#turn(thread);
-    return turn.status(0);
+    return turn.view.status(0);
   }
 
   /** Observes everything unobserved and activates it. Returns whether there was anything. */
@@ -114,10 +114,10 @@ export class ObservationalMemory {
     const last = (end < 0 ? unobserved : unobserved.slice(0, end)).at(-1);
     if (!last) return;
     const turn = await this.#turn(thread);
-    await turn.store();
+    await turn.commits.store(this.#storage());
     const now = Math.trunc(this.#system.now());
     const agent = this.#agent();
-    const facts = { address, agentId: agent.id, now, tokens: turn.part.pending_tokens, waited: true };
+    const facts = { address, agentId: agent.id, now, tokens: turn.view.part.pending_tokens, waited: true };
     // The job starts where the coverage ends; its own id keeps it apart from jobs of runs.
     const afterId = `manual ${this.#system.newId()}`;
     await this.#storage().commit(insertObservation({ ...facts, afterId, toId: last.id }));
@@ -134,7 +134,7 @@ export class ObservationalMemory {
   async reflect(thread: OmThread): Promise<boolean> {
     const address = await this.#address(thread);
     const turn = await this.#turn(thread);
-    const { version, log_tokens: tokens, generation } = turn.record;
+    const { version, log_tokens: tokens, generation } = turn.view.record;
     if (tokens === 0) return false;
     const agent = this.#agent();
     const now = Math.trunc(this.#system.now());
@@ -156,7 +156,7 @@ export class ObservationalMemory {
     thread: OmThread,
     after: "active" | "covered" = "active",
   ): Promise<StoredMessage[]> {
-    const { part } = await this.#turn(thread);
+    const { part } = (await this.#turn(thread)).view;
     const seq = after === "active" ? part.cursor_seq : part.covered_seq;
     const storage = this.#storage();
     const rows = await storage.select({
@@ -214,7 +214,7 @@ export class ObservationalMemory {
 
   /** The log as the agent sees it. */
   async buildContextSystemMessages(thread: OmThread): Promise<string[]> {
-    return logMessages(await this.#turn(thread), this.config);
+    return logMessages((await this.#turn(thread)).view, this.config);
   }
 
   /** What a run on the thread would see now. */
@@ -228,7 +228,7 @@ export class ObservationalMemory {
       onJob: () => {},
     });
     const messages = await turn.load();
-    const log = logMessages(turn, this.config);
+    const log = logMessages(turn.view, this.config);
     const others = await this.#engine.others(address);
     return {
       systemMessage: log.length > 0 ? log.join("\n\n") : null,

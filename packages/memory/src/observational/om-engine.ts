@@ -85,7 +85,7 @@ export class OmEngine implements OmServer {
       journal,
       onJob: () => worker?.nudge(),
     });
-    journal?.contribute(turn);
+    journal?.contribute(turn.commits);
     return new OmProcessor({
       turn,
       config,

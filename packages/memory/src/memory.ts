@@ -134,6 +134,15 @@ export class Memory implements MastraMemory {
     });
   }
 
+  get omThresholds(): MastraMemory["omThresholds"] {
+    if (!this.#om) return undefined;
+    const { observation, reflection } = this.#om.config;
+    return {
+      messageTokens: observation.hasThreshold ? observation.messageTokens : undefined,
+      observationTokens: reflection.hasThreshold ? reflection.observationTokens : undefined,
+    };
+  }
+
   serve(agent: MemoryAgent): void {
     this.#om?.serve(agent);
   }

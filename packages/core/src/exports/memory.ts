@@ -7,6 +7,7 @@ export type {
   MemoryParts,
   MemoryRun,
   MemoryThreads,
+  OmSettings,
   SemanticRecallConfig,
   TitleConfig,
   TitleContext,

@@ -115,12 +115,35 @@ export interface MemoryThreads {
   ): Promise<"stored" | "busy" | "conflict">;
 }
 
+/** What a controller sets for one role of observational memory. */
+export interface OmRoleSettings {
+  /** Chosen for the thread: before the memory's configuration. */
+  chosen: OmRoleSetting;
+  /** Used if the memory's configuration has none. */
+  usual: OmRoleSetting;
+}
+
+export interface OmRoleSetting {
+  /** Called when the role is. May throw. */
+  model(): ModelConfig | undefined;
+  threshold: number | undefined;
+}
+
+export interface OmSettings {
+  /** The model behind an id, as the controller resolves it. */
+  resolveModel(modelId: string): ModelConfig;
+  observation: OmRoleSettings;
+  reflection: OmRoleSettings;
+}
+
 /** The agent that a memory belongs to, for work that goes on without a run. */
 export interface MemoryAgent {
   readonly id: string;
   readonly threads: MemoryThreads;
-  /** The agent's own model. */
-  model(): Promise<ModelConfig>;
+  /** The agent's own model, on this thread. */
+  model(threadId: string): Promise<ModelConfig>;
+  /** Settings of observational memory for a thread, on a controller. */
+  omSettings?(threadId: string): Promise<OmSettings>;
 }
 
 export interface MemoryRun {
@@ -153,5 +176,9 @@ export interface MastraMemory {
   useStorage(storage: Storage): void;
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
   /** From now on, work that the memory's runs left is carried out here. */
-  serve?(agent: MemoryAgent): void;
+  serve?(agent: MemoryAgent): void | Promise<void>;
+  /** Thresholds of observational memory, as far as they were configured. */
+  readonly omThresholds?:
+    | { messageTokens: number | undefined; observationTokens: number | undefined }
+    | undefined;
 }

@@ -1,7 +1,6 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { isRetryable } from "@selvedge/core/model";
 import { OM_JOBS, type OmJobRow, update, type Write } from "@selvedge/core/storage";
-import { omLimits } from "./om-limits.ts";
 import { failedChunk } from "./job-chunks.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { observe } from "./observe-job.ts";
@@ -47,12 +46,12 @@ export async function carryOut(job: OmJobRow, context: JobContext): Promise<void
   });
 }
 
-async function fail(job: OmJobRow, { server, threads }: JobContext, error: unknown): Promise<void> {
+async function fail(job: OmJobRow, { server, threads, limits }: JobContext, error: unknown): Promise<void> {
   const { system, logger } = threads;
   const now = Math.trunc(system.now());
   const text = errorMessage(error).slice(0, LONGEST_ERROR);
   const what = `${job.kind === "observe" ? "An observation" : "A reflection"} of thread "${job.source}" failed.`;
-  const attempted = job.most ?? Math.min(job.tokens, omLimits(server.config).messageTokens);
+  const attempted = job.most ?? Math.min(job.tokens, limits.messageTokens);
   const isTooLong = job.kind === "observe" && isContextTooLong(error) && attempted > 1;
   const retries =
     isTooLong || (job.attempt <= RETRIES && !(error instanceof UnusableAnswer) && mayPass(error));

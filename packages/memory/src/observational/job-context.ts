@@ -1,4 +1,5 @@
-import type { MemoryAgent, MemoryThreads } from "@selvedge/core/memory";
+import type { MemoryAgent, MemoryThreads, OmSettings } from "@selvedge/core/memory";
+import type { OmLimits } from "./om-limits.ts";
 import type { OmUsage } from "./om-options.ts";
 import type { OmServer } from "./om-server.ts";
 
@@ -6,6 +7,9 @@ export interface JobContext {
   agent: MemoryAgent;
   server: OmServer;
   threads: MemoryThreads;
+  /** The settings of the thread's session, and the thresholds of its record. */
+  settings: OmSettings | undefined;
+  limits: OmLimits;
   abortSignal: AbortSignal;
 }
 

@@ -83,7 +83,7 @@ export class ObservationalMemory {
   /** The settings in plain values, models by id. */
   describe(): Record<string, unknown> {
     const { hooks: _, observation, reflection, ...rest } = this.config;
-    const plain = ({ model, extract, ...role }: OmRoleConfig): object => ({
+    const plain = ({ model, extract, hasThreshold: _, ...role }: OmRoleConfig): object => ({
       ...role,
       model: nameOf(model),
       extract: extract.map(({ slug }) => slug),
@@ -223,7 +223,7 @@ export class ObservationalMemory {
     const turn = await this.#engine.turn(address, {
       system: this.#system,
       lastMessages: 0,
-      agentId: "",
+      agent: this.#engine.agent,
       journal: undefined,
       onJob: () => {},
     });
@@ -254,11 +254,12 @@ export class ObservationalMemory {
   /** The thread as a run would see it. With `writes`, its changes count only while the thread is idle. */
   async #turn(thread: OmThread, writes = false): Promise<OmTurn> {
     const address = await this.#address(thread);
-    const { threads } = this.#agent();
+    const agent = this.#agent();
+    const { threads } = agent;
     const turn = await this.#engine.turn(address, {
       system: this.#system,
       lastMessages: 0,
-      agentId: this.#agent().id,
+      agent,
       journal: writes
         ? {
             contribute: () => {},

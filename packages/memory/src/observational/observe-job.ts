@@ -23,9 +23,8 @@ import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.t
 import { countText, countTokens } from "./count-tokens.ts";
 import { extractValues } from "./extract-values.ts";
 import { endChunk, titleChunk } from "./job-chunks.ts";
-import { addressOf, addUsage, chosenModel } from "./job-facts.ts";
+import { addressOf, addUsage } from "./job-facts.ts";
 import { hasOpenCall } from "./message-sums.ts";
-import { omLimits, overridesOf } from "./om-limits.ts";
 import { type Notes, parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";
 import { renderObserved } from "./render-observed.ts";
@@ -44,7 +43,7 @@ interface Numbered {
 
 /** Observes messages from the end of the coverage, as many as one call takes. The job waits again for the rest. */
 export async function observe(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
-  const { server, threads, agent, abortSignal } = context;
+  const { server, threads, limits, abortSignal } = context;
   const { storage, system } = threads;
   const { config } = server;
   const { observation } = config;
@@ -54,8 +53,8 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   const { record, part } = state;
   // The record was deleted, and the job with it.
   if (!record || !part) return undefined;
-  const limits = omLimits(config, overridesOf(record.config));
-  const most = Math.min(job.most ?? Infinity, limits.messageTokens, server.largestInput("observation"));
+  const models = server.models.of("observation", { ...context, threadId: job.source });
+  const most = Math.min(job.most ?? Infinity, limits.messageTokens, models.largestInput);
   const { piece, isAll } = await nextPiece(storage, job, part.covered_seq, most);
   const previous = ((record.hints ?? {}) as OmChunkHints).extracted ?? {};
   const rendered = renderObserved(
@@ -70,7 +69,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
     table: THREADS,
     where: { id: job.source },
     limit: 1,
-    columns: ["title", "metadata"],
+    columns: ["title"],
   });
   let notes: Notes = { observations: "", extracted: {} };
   let answer: ModelAnswer | undefined;
@@ -87,9 +86,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
       extractors,
       threadTitle: thread?.title ?? undefined,
     });
-    const model =
-      chosenModel(thread?.metadata, "observerModelId") ??
-      (await server.model("observation", sumOf(piece), agent));
+    const model = await models.forInput(sumOf(piece));
     ({ notes, answer } = await askTwice(async () => {
       const said = await askRole(model, request, observation, { system, abortSignal });
       const parsed = parseObservations(said.text, { slugs: extractors.map(({ slug }) => slug) });

@@ -9,7 +9,7 @@ import {
   omPartOf,
   type OmRecordRow,
 } from "@selvedge/core/storage";
-import type { System } from "@selvedge/core/memory";
+import type { OmSettings, System } from "@selvedge/core/memory";
 import { omStatus } from "./om-chunks.ts";
 import type { OmConfig } from "./om-config.ts";
 import { type OmLimits, omLimits, overridesOf } from "./om-limits.ts";
@@ -21,6 +21,8 @@ export interface OmViewOptions {
   system: System;
   address: OmAddress;
   config: OmConfig;
+  /** The settings of a session and its controller. */
+  settings(): Promise<OmSettings | undefined>;
 }
 
 /** What a run knows of its thread's memory: the rows as read, with what the run changed since. */
@@ -29,6 +31,8 @@ export class OmView {
   readonly config: OmConfig;
   readonly #domain: OmDomain;
   readonly #system: System;
+  readonly #readSettings: OmViewOptions["settings"];
+  #settings: OmSettings | undefined;
   record!: OmRecordRow;
   /** The row with the sums of the thread's messages. In thread scope it is the record's own. */
   part!: OmRecordRow;
@@ -37,7 +41,8 @@ export class OmView {
   jobs: OmJobRow[] = [];
   events: OmEventRow[] = [];
 
-  constructor({ domain, system, address, config }: OmViewOptions) {
+  constructor({ domain, system, address, config, settings }: OmViewOptions) {
+    this.#readSettings = settings;
     this.address = address;
     this.config = config;
     this.#domain = domain;
@@ -47,6 +52,7 @@ export class OmView {
   /** Reads everything. */
   async load(): Promise<void> {
     const { address } = this;
+    this.#settings = await this.#readSettings();
     let state = await this.#domain.read(address);
     if (state.part?.unbound) {
       // A copy of a thread, used for the first time.
@@ -93,7 +99,8 @@ export class OmView {
   }
 
   get limits(): OmLimits {
-    return omLimits(this.config, overridesOf(this.record.config), this.record.log_tokens);
+    const { config, log_tokens } = this.record;
+    return omLimits(this.config, overridesOf(this.config, config, this.#settings), log_tokens);
   }
 
   /** The active chunks, in log order. */

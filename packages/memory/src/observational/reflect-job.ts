@@ -8,7 +8,6 @@ import {
   type OmJobRow,
   omLogOf,
   remove,
-  THREADS,
   update,
   type Write,
 } from "@selvedge/core/storage";
@@ -16,8 +15,7 @@ import type { ModelAnswer } from "@selvedge/core/model";
 import { askRole } from "./ask-role.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { endChunk } from "./job-chunks.ts";
-import { addressOf, addUsage, chosenModel } from "./job-facts.ts";
-import { omLimits, overridesOf } from "./om-limits.ts";
+import { addressOf, addUsage } from "./job-facts.ts";
 import { parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";
 import { firstLevel, reflectWithPressure } from "./reflect-with-pressure.ts";
@@ -26,31 +24,24 @@ import { inlineExtractors, reflectorPrompt } from "./role-prompts.ts";
 
 /** Rewrites the chunks that are active up to the job's position. The result waits until the log is full. */
 export async function reflect(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
-  const { server, threads, agent, abortSignal } = context;
+  const { server, threads, limits, abortSignal } = context;
   const { storage, system } = threads;
-  const { reflection, ...config } = server.config;
+  const { reflection } = server.config;
   const domain = await storage.domain(OM_DOMAIN);
   const { record, chunks } = await domain.read(addressOf(job));
   if (!record) return undefined;
   const upto = job.upto ?? 0;
   const log = omLogOf(chunks).filter(({ position }) => (position ?? 0) <= upto);
   const inputTokens = log.reduce((sum, chunk) => sum + chunk.tokens, 0);
-  const limits = omLimits({ ...config, reflection }, overridesOf(record.config));
   const hints = (record.hints ?? {}) as OmChunkHints;
   const previous = hints.extracted ?? {};
   const extractors = await inlineExtractors(reflection.extract, previous, {
     threadId: job.source,
     resourceId: job.source_resource,
   });
-  const [thread] = await storage.select({
-    table: THREADS,
-    where: { id: job.source },
-    limit: 1,
-    columns: ["metadata"],
-  });
-  const model =
-    chosenModel(thread?.metadata, "reflectorModelId") ??
-    (await server.model("reflection", inputTokens, agent));
+  const model = await server.models
+    .of("reflection", { ...context, threadId: job.source })
+    .forInput(inputTokens);
   const answers: ModelAnswer[] = [];
   const result = await reflectWithPressure({
     inputTokens,

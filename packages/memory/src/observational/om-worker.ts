@@ -123,7 +123,8 @@ export class OmWorker {
 
   /** Begins as many jobs as this process can take. Jobs that must wait for others do not hide those behind them. */
   async #beginAll(where: Where<OmJobRow>, may?: (job: OmJobRow) => Promise<boolean>): Promise<void> {
-    const tried = new Set<string>();
+    // The open jobs of each thread are read once, however many there are.
+    const open = new Map<string, OmJobRow[]>();
     for (let offset = 0; ; offset += BATCH) {
       const jobs = await this.#threads.storage.select({
         table: OM_JOBS,
@@ -134,11 +135,16 @@ export class OmWorker {
       });
       for (const job of jobs) {
         if (this.#running.size >= this.#threads.limits.omJobs) return;
-        // One that cannot begin keeps back the others of its thread.
-        const place = `${job.kind} ${job.source}`;
-        if (tried.has(place) || (may && !(await may(job)))) continue;
-        tried.add(place);
-        await this.#begin(job);
+        if (may && !(await may(job))) continue;
+        let later: OmJobRow[] = [];
+        if (job.kind === "observe") {
+          const place = `${job.thread_id}\n${job.source}`;
+          const known = open.get(place) ?? (await this.#openJobs(job));
+          open.set(place, known);
+          if (known[0]?.id !== job.id) continue;
+          later = known.slice(1);
+        }
+        await this.#begin(job, later);
       }
       if (jobs.length < BATCH) return;
     }
@@ -152,12 +158,10 @@ export class OmWorker {
         : this.#threads.system.setTimer(Math.min(afterMs, 120_000), () => this.nudge(), { background: true });
   }
 
-  async #begin(job: OmJobRow): Promise<void> {
+  async #begin(job: OmJobRow, later: readonly OmJobRow[]): Promise<void> {
     const serving = this.#serving.get(job.agent_id);
     if (!serving || this.#running.has(job.id) || this.#abort.signal.aborted) return;
     const { lease } = this.#threads;
-    const later = job.kind === "observe" ? await this.#laterThan(job) : [];
-    if (!later) return;
     const context = await this.#context(job, serving);
     await lease.hold();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -189,14 +193,13 @@ export class OmWorker {
     return { agent, server, threads: this.#threads, settings, limits, abortSignal: this.#abort.signal };
   }
 
-  /** Later jobs for the same messages; `undefined` if this is not the first. */
-  async #laterThan({ id, thread_id, source }: OmJobRow): Promise<OmJobRow[] | undefined> {
-    const [first, ...later] = await this.#threads.storage.select({
+  /** All jobs for the messages of a thread. Only the first may begin. */
+  #openJobs({ thread_id, source }: OmJobRow): Promise<OmJobRow[]> {
+    return this.#threads.storage.select({
       table: OM_JOBS,
       where: { thread_id, source, kind: "observe", state: { in: OPEN } },
       orderBy: [{ column: "number" }],
     });
-    return first?.id === id ? later : undefined;
   }
 
   /**

@@ -23,6 +23,7 @@ import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.t
 import { countText, countTokens } from "./count-tokens.ts";
 import { extractValues } from "./extract-values.ts";
 import { endChunk, titleChunk } from "./job-chunks.ts";
+import { changeHints, extractedSoFar } from "./chunk-hints.ts";
 import { addressOf, addUsage } from "./job-facts.ts";
 import { hasOpenCall } from "./message-sums.ts";
 import { type Notes, parseObservations } from "./parse-observations.ts";
@@ -56,7 +57,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   const models = server.models.of("observation", { ...context, threadId: job.source });
   const most = Math.min(job.most ?? Infinity, limits.messageTokens, models.largestInput);
   const { piece, isAll } = await nextPiece(storage, job, part.covered_seq, most);
-  const previous = ((record.hints ?? {}) as OmChunkHints).extracted ?? {};
+  const previous = extractedSoFar(state, job.source);
   const rendered = renderObserved(
     piece.map(({ message }) => message),
     {
@@ -103,14 +104,14 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
     });
   }
   const now = Math.trunc(system.now());
+  const chunkId = system.newId();
   const last = piece.at(-1);
   const tokens = notes.observations === "" ? 0 : countText(notes.observations);
   const hints: OmChunkHints = {
     ...(notes.currentTask !== undefined && { currentTask: notes.currentTask }),
     ...(notes.suggestedResponse !== undefined && { suggestedResponse: notes.suggestedResponse }),
     ...(notes.threadTitle !== undefined && { threadTitle: notes.threadTitle }),
-    ...(values?.extracted && { extracted: { ...previous, ...values.extracted } }),
-    ...(values?.failures && { extractionFailures: values.failures }),
+    ...values?.hints,
   };
   const title = observation.threadTitle
     ? newTitle(notes.threadTitle, thread?.title ?? null, record.hints)
@@ -137,7 +138,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
       }),
       insert(OM_CHUNKS, {
         thread_id,
-        id: system.newId(),
+        id: chunkId,
         source,
         kind: "observe",
         state: "buffered",
@@ -175,13 +176,14 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
       observations: notes.observations,
       currentTask: notes.currentTask,
       suggestedResponse: notes.suggestedResponse,
-      extractedValues: values?.extracted,
-      extractionFailures: values?.failures,
+      extractedValues: hints.extracted,
+      extractionFailures: hints.extractionFailures,
     }),
     ...(title === undefined ? [] : [titleChunk(job, now, thread?.title ?? null, title)]),
   ];
   const stored = await publish(threads, job, chunks, writes);
-  if (stored) await values?.deliver();
+  const changed = stored ? await values?.deliver() : undefined;
+  if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
   return answer && { usage: answer.usage, providerMetadata: answer.providerMetadata };
 }
 

@@ -13,6 +13,7 @@ import {
 } from "@selvedge/core/storage";
 import type { DataChunk } from "@selvedge/protocol";
 import { type EarlyActivation, earlyActivation, type EarlyActivationInput } from "./early-activation.ts";
+import { mergeExtracted } from "./chunk-hints.ts";
 import { omChunk, type OmOperation, shownConfig } from "./om-chunks.ts";
 import type { Announcement } from "./om-commits.ts";
 import { insertReflection } from "./om-job-rows.ts";
@@ -81,7 +82,7 @@ export async function activateObservations(
     omitted_tokens: -(isPast ? omitted_tokens : Math.min(omitted_tokens, removed)),
   };
   const logTokens = record.log_tokens + observed;
-  const hints = { ...(record.hints as object), ...hintsFor(address, taken) };
+  const hints = { ...(record.hints as object), ...hintsFor(address, record, taken) };
   const recordSet = { version, log_tokens: logTokens, hints, updated_at: now };
   const key = omKeyOf(address);
   const ids = taken.map(({ id }) => id);
@@ -145,6 +146,7 @@ export function activateReflection(input: ActivationInput): Announcement | undef
     generation: record.generation + 1,
     log_tokens: Math.max(0, record.log_tokens - reflection.input_tokens + reflection.tokens),
     reflected_tokens: 0,
+    hints: { ...(record.hints as object), ...mergeExtracted(record.hints, [reflection]) },
     updated_at: now,
   };
   const writes: Write[] = [
@@ -251,13 +253,17 @@ function shownAfter(
 }
 
 /** Task and suggestion belong to a thread; extracted values to the record. */
-function hintsFor({ threadId, scope }: OmAddress, taken: readonly OmChunkRow[]): Record<string, unknown> {
+function hintsFor(
+  { threadId, scope }: OmAddress,
+  record: OmRecordRow,
+  taken: readonly OmChunkRow[],
+): Record<string, unknown> {
   const newest = Object.assign({}, ...taken.map(({ hints }) => hints)) as Record<string, unknown>;
-  const { currentTask, suggestedResponse, extracted } = newest;
+  const { currentTask, suggestedResponse } = newest;
   const own = { currentTask: currentTask ?? null, suggestedResponse: suggestedResponse ?? null };
   return {
     ...(scope === "thread" ? own : { [`thread:${threadId}`]: own }),
-    ...(extracted !== undefined && { extracted }),
+    ...mergeExtracted(record.hints, taken),
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   type OmAddress,
   newOmRecord,
+  type OmChunkHints,
   type OmChunkRow,
   type OmDomain,
   type OmEventRow,
@@ -130,7 +131,9 @@ export class OmView {
     const own = (scope === "thread" ? all : (all[`thread:${threadId}`] ?? {})) as Record<string, unknown>;
     const text = (name: string): Record<string, string> =>
       typeof own[name] === "string" ? { [name]: own[name] } : {};
-    const extracted = all["extracted"] as Record<string, unknown> | undefined;
+    const { extracted: values = {}, places = {} } = all as OmChunkHints;
+    const shown = Object.entries(values).filter(([slug]) => places[slug] !== false);
+    const extracted = shown.length > 0 ? Object.fromEntries(shown) : undefined;
     return { ...text("currentTask"), ...text("suggestedResponse"), ...(extracted && { extracted }) };
   }
 

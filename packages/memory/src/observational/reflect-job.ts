@@ -15,6 +15,8 @@ import type { ModelAnswer } from "@selvedge/core/model";
 import { askRole } from "./ask-role.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { endChunk } from "./job-chunks.ts";
+import { changeHints, extractedSoFar } from "./chunk-hints.ts";
+import { extractValues } from "./extract-values.ts";
 import { addressOf, addUsage } from "./job-facts.ts";
 import { parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";
@@ -28,13 +30,15 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
   const { storage, system } = threads;
   const { reflection } = server.config;
   const domain = await storage.domain(OM_DOMAIN);
-  const { record, chunks } = await domain.read(addressOf(job));
+  const state = await domain.read(addressOf(job));
+  const { record, chunks } = state;
   if (!record) return undefined;
   const upto = job.upto ?? 0;
   const log = omLogOf(chunks).filter(({ position }) => (position ?? 0) <= upto);
   const inputTokens = log.reduce((sum, chunk) => sum + chunk.tokens, 0);
   const hints = (record.hints ?? {}) as OmChunkHints;
-  const previous = hints.extracted ?? {};
+  const previous = extractedSoFar(state, job.source);
+  const logText = joinLog(log.filter(({ text }) => text !== ""));
   const extractors = await inlineExtractors(reflection.extract, previous, {
     threadId: job.source,
     resourceId: job.source_resource,
@@ -50,7 +54,7 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     ask: async (level) => {
       const request = reflectorPrompt({
         config: reflection,
-        log: joinLog(log.filter(({ text }) => text !== "")),
+        log: logText,
         level,
         extractors,
         currentTask: hints.currentTask ?? undefined,
@@ -71,12 +75,22 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
         : `The reflection was ${result.reason}.`,
     );
   const { notes } = result.parsed;
+  const values = await extractValues({
+    job,
+    notes,
+    previous,
+    role: reflection,
+    model,
+    context,
+    quoted: logText,
+  });
   const now = Math.trunc(system.now());
+  const chunkId = system.newId();
   const { thread_id } = job;
   const own: OmChunkHints = {
     ...(notes.currentTask !== undefined && { currentTask: notes.currentTask }),
     ...(notes.suggestedResponse !== undefined && { suggestedResponse: notes.suggestedResponse }),
-    ...(Object.keys(notes.extracted).length > 0 && { extracted: { ...previous, ...notes.extracted } }),
+    ...values.hints,
   };
   const writes: Write[] = [
     update(OM_JOBS, {
@@ -93,7 +107,7 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     }),
     insert(OM_CHUNKS, {
       thread_id,
-      id: system.newId(),
+      id: chunkId,
       source: job.source,
       kind: "reflect",
       state: "buffered",
@@ -117,7 +131,11 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     observations: notes.observations,
     currentTask: notes.currentTask,
     suggestedResponse: notes.suggestedResponse,
+    extractedValues: own.extracted,
+    extractionFailures: own.extractionFailures,
   });
-  await publish(threads, job, [chunk], writes);
+  const stored = await publish(threads, job, [chunk], writes);
+  const changed = stored ? await values.deliver() : undefined;
+  if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
   return { usage, providerMetadata: answers.at(-1)?.providerMetadata };
 }

@@ -68,6 +68,20 @@ export class OmCommits implements CommitContribution {
     this.#complete = undefined;
   }
 
+  /** Sums that were computed again leave messages out of the prompt: the store must know before the model does. */
+  async storeLeftOut(journal: MemoryJournal): Promise<void> {
+    const { part, address } = this.#view;
+    if (!this.#isRecounted || part.omitted_count === 0) return;
+    const where = { thread_id: omKeyOf(address), source: omPartOf(address) };
+    const set = { updated_at: Math.trunc(this.#options.system.now()) };
+    // The sums are added to any commit of the run.
+    await this.announce(journal, {
+      chunks: [],
+      writes: [update(OM_RECORDS, { where, set })],
+      change: () => set,
+    });
+  }
+
   /** Stores the record of a thread that has none yet, for work without a run. */
   async store(storage: Storage): Promise<void> {
     const { part } = this.#view;

@@ -99,6 +99,7 @@ export class OmTurn {
   /** Leaves the oldest messages out of the prompt when too many are unobserved. Returns whether it did. */
   async leaveOut(shown: readonly StoredMessage[]): Promise<boolean> {
     const { journal, storage } = this.#options;
+    if (journal) await this.commits.storeLeftOut(journal);
     const { address, isStored, limits } = this.view;
     const { pending_tokens, omitted_tokens, cursor_seq, shown_seq } = this.view.part;
     const { messageTokens } = limits;

@@ -54,6 +54,7 @@ export {
   type ObservationalMemoryConfig,
   type OmThread,
 } from "./observational/observational-memory.ts";
+export { ObservationalMemoryProcessor } from "./observational/observational-memory-processor.ts";
 export { getObservationsAsOf } from "./observational/observations-as-of.ts";
 export {
   type ConversationSummary,

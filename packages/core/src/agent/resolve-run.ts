@@ -1,5 +1,5 @@
 import { AgentError, showValue } from "../errors.ts";
-import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
+import type { MastraMemory, MemoryParts, MemoryRun, RunProcessor } from "../memory/memory.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import { toSystemMessages } from "../message/system-message.ts";
@@ -93,7 +93,10 @@ export async function resolveRun(
   const memory = await openMemory(environment, options, context, model, runId, start);
   const tools = await collectTools(environment, config, options, context, memory, workspace);
   const telemetry = await openTelemetry(options.telemetry);
-  const inputProcessors = await processors("inputProcessors", options, config, context);
+  const inputProcessors = await inRun(
+    await processors("inputProcessors", options, config, context),
+    memory?.run,
+  );
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
   return {
@@ -196,6 +199,15 @@ async function processors(
   );
 }
 
+/** The processors of one run: those that take part in what it stores have one object per run. */
+function inRun(list: readonly Processor[], run: MemoryRun | undefined): Promise<Processor[]> {
+  return Promise.all(
+    list.map((processor) =>
+      run && "forRun" in processor ? (processor as RunProcessor).forRun(run) : processor,
+    ),
+  );
+}
+
 /** A state lane is a thing of the store: without one its processor would be silently ignored. */
 function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   const owner = list.find((processor) => typeof processor.computeStateSignal === "function");
@@ -208,6 +220,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
 
 interface OpenMemory {
   storage?: Storage;
+  run?: MemoryRun;
   target: ThreadTarget;
   parts: MemoryParts;
   journal: RunJournal | undefined;
@@ -265,7 +278,7 @@ async function openMemory(
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
   const journal =
     start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, { runId, options }));
-  const parts = await memory.prepareRun({
+  const run: MemoryRun = {
     threadId,
     resourceId,
     config: readOnly ? { ...memoryConfig, readOnly } : memoryConfig,
@@ -274,8 +287,8 @@ async function openMemory(
     system,
     journal,
     agent: environment.memoryAgent(storage),
-  });
-  return { storage, target, parts, journal };
+  };
+  return { storage, target, parts: await memory.prepareRun(run), journal, run };
 }
 
 /** A place in the queue of a thread, for a run that stores what it does. */

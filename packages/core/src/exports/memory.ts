@@ -8,6 +8,7 @@ export type {
   MemoryRun,
   MemoryThreads,
   OmSettings,
+  RunProcessor,
   SemanticRecallConfig,
   TitleConfig,
   TitleContext,

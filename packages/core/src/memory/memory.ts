@@ -159,6 +159,11 @@ export interface MemoryRun {
   agent?: MemoryAgent | undefined;
 }
 
+/** A processor that takes part in what a run stores. On a thread, what `forRun` returns stands in its place. */
+export interface RunProcessor extends Processor {
+  forRun(run: MemoryRun): Promise<Processor>;
+}
+
 export interface MemoryParts {
   inputProcessors: Processor[];
   outputProcessors: Processor[];

@@ -76,6 +76,10 @@ export class ObservationalMemory {
     return this.#engine.config;
   }
 
+  get storage(): Storage {
+    return this.#storage();
+  }
+
   get engine(): OmEngine {
     return this.#engine;
   }

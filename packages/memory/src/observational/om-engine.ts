@@ -33,7 +33,7 @@ export interface OmEngineOptions {
 export class OmEngine implements OmServer {
   readonly config: OmConfig;
   readonly warn: Warn;
-  readonly memory: ExtractorMemory;
+  memory: ExtractorMemory;
   readonly models: RoleModels;
   readonly #options: OmEngineOptions;
   readonly #workers = new Set<OmWorker>();
@@ -45,6 +45,11 @@ export class OmEngine implements OmServer {
     this.warn = options.warn;
     this.memory = options.memory;
     this.models = new RoleModels(options.config, options.warn);
+  }
+
+  /** From now on, extractors use this memory. */
+  useMemory(memory: ExtractorMemory): void {
+    this.memory = memory;
   }
 
   address(threadId: string, resourceId: string): OmAddress {

@@ -84,15 +84,22 @@ export class ObservationalMemory {
     return this.#engine;
   }
 
-  /** The settings in plain values, models by id. */
-  describe(): Record<string, unknown> {
-    const { hooks: _, observation, reflection, ...rest } = this.config;
-    const plain = ({ model, extract, hasThreshold: _, ...role }: OmRoleConfig): object => ({
+  /** The settings in plain values, models by id; instruction texts only if asked for. */
+  describe({ instructions = true }: { instructions?: boolean } = {}): Record<string, unknown> {
+    const { hooks: _, observation, reflection, retrieval, ...rest } = this.config;
+    const plain = ({ model, extract, instruction, hasThreshold: _, ...role }: OmRoleConfig): object => ({
       ...role,
+      ...(instructions && { instruction }),
       model: nameOf(model),
       extract: extract.map(({ slug }) => slug),
     });
-    return { ...rest, observation: plain(observation), reflection: plain(reflection) };
+    const { instructions: words, ...recall } = retrieval ?? {};
+    return {
+      ...rest,
+      retrieval: retrieval && { ...recall, ...(instructions && { instructions: words }) },
+      observation: plain(observation),
+      reflection: plain(reflection),
+    };
   }
 
   /** The current data of `data-om-status`. */

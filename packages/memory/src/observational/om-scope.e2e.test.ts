@@ -108,6 +108,52 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     await world.agent.close();
   });
 
+  it("gives another resource only the notes of the copied thread itself", async () => {
+    const world = omWorld({ storage, om: { scope: "resource" } });
+    for (let at = 0; at < 8; at++) {
+      await world.turn(`apples ${at} ${LONG}`, FIRST);
+      await world.turn(`pears ${at} ${LONG}`, SECOND);
+      await world.turn(`plums ${at} ${LONG}`, BOB);
+    }
+    await world.memory.cloneThread({
+      sourceThreadId: "first",
+      sourceResourceId: "ada",
+      newThreadId: "copy",
+      resourceId: "bob",
+    });
+    await world.turn("hello", { thread: "copy", resource: "bob" });
+    expect(lastPrompt(world)).toContain("user: apples 0");
+    expect(lastPrompt(world)).toContain("user: plums 0");
+    expect(lastPrompt(world)).not.toContain("pears");
+    for (let at = 0; at < 8; at++)
+      await world.turn(`cherries ${at} ${LONG}`, { thread: "copy", resource: "bob" });
+    expect(lastPrompt(world)).toContain("user: cherries 0");
+    expect(world.warnings).toEqual([]);
+    const key = { thread_id: "\tresource bob" };
+    const [record] = await storage.select({ table: OM_RECORDS, where: { ...key, source: "" } });
+    const log = await storage.select({ table: OM_CHUNKS, where: { ...key, state: "active" } });
+    expect(record!.log_tokens).toBe(log.reduce((sum, chunk) => sum + chunk.tokens, 0));
+    await world.agent.close();
+  });
+
+  it("gives another resource nothing that was reflected together with other threads", async () => {
+    const world = omWorld({
+      storage,
+      om: { scope: "resource", reflection: { observationTokens: 60 } },
+      reflector: () => "<observations>\n* 🔴 apples and pears\n</observations>",
+    });
+    for (let at = 0; at < 10; at++) {
+      await world.turn(`apples ${at} ${LONG}`, FIRST);
+      await world.turn(`pears ${at} ${LONG}`, SECOND);
+    }
+    expect(lastPrompt(world)).toContain("apples and pears");
+    const to = { newThreadId: "copy", resourceId: "bob" };
+    await world.memory.cloneThread({ sourceThreadId: "first", sourceResourceId: "ada", ...to });
+    await world.turn("hello", { thread: "copy", resource: "bob" });
+    expect(lastPrompt(world)).not.toContain("pears");
+    await world.agent.close();
+  });
+
   it("shows the log to a run that only reads, and observes nothing of it", async () => {
     const world = omWorld({ storage });
     for (let at = 0; at < 8; at++) await world.turn(`question ${at} ${LONG}`);
